@@ -1,0 +1,62 @@
+# `make` alone prints the targets.
+MIRROR := $(CURDIR)/.cache/mirror
+STATICCHECK := .cache/bin/staticcheck
+PEER ?=
+RUN ?=
+
+export CGO_ENABLED := 0
+
+.PHONY: help build test lint tidy conformance providers acceptance bench chaos ci clean
+help: ## print the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/weir
+	go build -trimpath -o bin/weir ./cmd/weir
+
+test: ## unit tests of the engine and of the conformance kit
+	go test ./...
+	cd conformance && go test ./...
+
+lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allowed per package
+	@badly=$$(gofmt -l cmd internal bench conformance chaos); \
+	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
+	go vet ./...
+	cd conformance && go vet ./...
+	cd conformance/simcloud && go vet ./...
+	go test -count=1 ./internal/lint
+	$(STATICCHECK) ./...
+	go mod tidy -diff
+	cd conformance && go mod tidy -diff
+	cd conformance/simcloud && go mod tidy -diff
+
+# The tool has a module of its own, so that its dependencies are not the engine's.
+$(STATICCHECK): tools/go.mod tools/go.sum
+	cd tools && go build -o ../$@ honnef.co/go/tools/cmd/staticcheck
+	@touch $@
+
+conformance: build ## the conformance cases against bin/weir; RUN=REGEXP picks some
+	cd conformance && IAC_BIN=$(CURDIR)/bin/weir IAC_MIRROR=$(wildcard $(MIRROR)) \
+	  go run . -expected expected-failures.txt -run '$(RUN)'
+
+providers: ## build real providers into .cache/mirror
+	providers/build.sh $(MIRROR)
+
+acceptance: build ## the real providers' own tests with bin/weir; RUN='random time' picks some
+	@[ -d $(MIRROR) ] || { echo "run 'make providers' first"; exit 1; }
+	providers/acceptance.sh bin/weir $(MIRROR) $(RUN)
+
+WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
+bench: build ## time bin/weir; PEER=BINARY times another one beside it, WORKLOADS=... picks
+	go build -o bench/gen ./bench
+	@mkdir -p .cache && rm -f .cache/bench.jsonl
+	bench/bench.py -o .cache/bench.jsonl -l 240 -e weir=$(CURDIR)/bin/weir $(if $(PEER),-e peer=$(PEER)) $(WORKLOADS:%=-w %)
+	bench/table.py .cache/bench.jsonl
+
+chaos: build ## faults while an apply runs; RUN=kill9,order picks
+	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
+	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN))
+
+ci: lint build test conformance ## what has to hold before a change lands
+
+clean: ## remove what was built, but not the provider mirror
+	rm -rf bin bench/gen chaos/bin $(STATICCHECK)
