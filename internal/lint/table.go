@@ -1,0 +1,118 @@
+package lint
+
+// groups name sets of packages, so that the rows below stay short.
+var groups = map[string]string{
+	"words": "addr diag promise schema value",
+}
+
+// A row says what one package may import of this module, and what it may not
+// even reach through others. Words in it are package paths below internal/, or
+// groups. "*" stands for everything.
+//
+// The rows stand in the order in which a run passes through the packages: a
+// package imports from rows above its own, apart from those that wire.
+type row struct {
+	pkg   string // path below internal/, or cmd/NAME
+	may   string // what it may import directly
+	never string // what it must not reach, however long the chain
+}
+
+var table = []row{
+	// words, which know nothing of stages
+	{"diag", "", ""},
+	{"value", "diag", ""},
+	{"addr", "diag value", ""},
+	{"schema", "diag value addr", ""},
+	{"promise", "diag addr", ""},
+
+	// rules beside the line
+	{"format", "diag", ""},
+	{"function", "words", "program eval provider state plan apply"},
+	{"conform", "words", "program eval plan apply state"},
+	{"order", "", ""}, // integers only
+
+	// the line, from files to programs
+	{"syntax", "words", ""},
+	{"module", "words syntax", "provider eval state"},
+	{"program", "words syntax", "module provider state plan"},
+	{"analyze", "words syntax module program function", "provider eval state plan"},
+	{"moves", "words program", "eval plan state"},
+	{"eval", "words program function", "state plan provider apply execgraph module"},
+
+	// nouns of state and providers
+	{"state", "words", "program eval plan provider"},
+	{"provider", "words", "program eval plan state"},
+	{"provider/plugin", "words provider", "program eval plan apply state"},
+	{"provider/builtin", "words provider", "program eval plan apply"},
+	{"provider/fake", "words provider", "program eval plan apply"},
+	{"provider/install", "words provider", "program eval plan apply state"},
+	{"provisioner", "words", "program eval plan apply state"},
+	{"execgraph", "words program", "eval plan apply provider state"},
+
+	// the line, from programs to states
+	{"validate", "words program eval function provider conform", "state plan apply execgraph provider/plugin"},
+	{"plan", "words program eval function provider conform state moves order execgraph",
+		"apply provider/plugin provider/install journal storage statefile planfile view cli"},
+	{"apply", "words program eval function provider conform state execgraph provisioner",
+		"plan moves order provider/plugin provider/install storage statefile planfile view cli"},
+
+	// formats and bytes
+	{"statefile", "words state", "program eval plan apply"},
+	{"planfile", "words program state execgraph plan statefile", "apply view cli"},
+	{"journal", "words state execgraph statefile", "plan apply view cli"},
+	{"storage", "words", "state plan apply view cli"},
+
+	// where it is wired and shown
+	{"engine", "*", "view cli"},
+	{"view", "words program state execgraph plan format statefile", "apply engine storage journal cli"},
+	{"cli", "*", ""},
+	{"cmd/weir", "cli", ""},
+
+	// for tests; nothing but tests imports these
+	{"testkit", "*", "cli"},
+	{"lint", "", ""},
+}
+
+// onlyTests are the packages that no other package may import, "*" or not,
+// except from test files and from one another.
+const onlyTests = "provider/fake testkit lint"
+
+// A guard keeps a package or function of the outside world to the few places
+// that have a use for it.
+type guard struct {
+	what string // import path, or import path.Name
+	in   string // who may; "" is nobody
+	cure string // what to do instead
+}
+
+var guards = []guard{
+	{"net/http", "provider/install module storage cli", "take a Fetcher or another narrow interface as an argument"},
+	{"os/exec", "provider/plugin provisioner module storage cli", "let the caller hand over what the process would tell"},
+	{"os/signal", "cli cmd/weir", "take a context as an argument"},
+	{"flag", "cli cmd/weir", "take options as a struct"},
+	{"testing", "testkit", "move it to a _test.go file or to testkit"},
+	{"google.golang.org/grpc", "provider/plugin", "use the provider.Instance interface"},
+	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
+	{"os", "module function provider/plugin provider/install provisioner statefile planfile journal storage format engine cli cmd/weir testkit lint",
+		"take bytes, a reader or an fs.FS as an argument"},
+	{"os.Exit", "cmd/weir", "return an exit code or an error"},
+	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},
+	{"os.LookupEnv", "cli cmd/weir", "take the value as an argument: the environment is an input"},
+	{"os.Getwd", "cli cmd/weir", "take the directory as an argument"},
+	{"os.Chdir", "", "pass directories along; the process has only one"},
+	{"os.Stdout", "cli cmd/weir", "take an io.Writer as an argument"},
+	{"os.Stderr", "cli cmd/weir", "take an io.Writer as an argument"},
+	{"fmt.Print", "", "take an io.Writer as an argument and use fmt.Fprint"},
+	{"fmt.Printf", "", "take an io.Writer as an argument and use fmt.Fprintf"},
+	{"fmt.Println", "", "take an io.Writer as an argument and use fmt.Fprintln"},
+	{"log.Fatal", "", "return an error"},
+	{"log.Fatalf", "", "return an error"},
+}
+
+// badNames say nothing about what a package owns.
+const badNames = "base common core glue helper helpers lib manager misc shared tools types util utils"
+
+const (
+	maxFileLines   = 800 // of a file that isn't generated
+	maxImportChain = 12  // packages of this module, from a command down
+)
