@@ -41,12 +41,12 @@ func TestPlanted(t *testing.T) {
 			"internal/diag/diag.go": "// Package diag is.\npackage diag\nimport _ \"" + inside + "plan\"\n",
 		}, []string{"internal/diag/diag.go:3: diag must not import plan"}},
 		{"forbidden import through another", map[string]string{
-			"internal/plan/plan.go":     "// Package plan is.\npackage plan\nimport _ \"" + inside + "moves\"\n",
+			"internal/planner/plan.go":  "// Package planner is.\npackage planner\nimport _ \"" + inside + "moves\"\n",
 			"internal/moves/moves.go":   "// Package moves is.\npackage moves\nimport _ \"" + inside + "program\"\n",
 			"internal/program/prog.go":  "// Package program is.\npackage program\nimport _ \"" + inside + "storage\"\n",
 			"internal/storage/store.go": "// Package storage is.\npackage storage\n",
 		}, []string{
-			"internal/plan/plan.go:3: plan must never reach storage, but does: plan -> moves -> program -> storage",
+			"internal/planner/plan.go:3: planner must never reach storage, but does: planner -> moves -> program -> storage",
 			"internal/program/prog.go:3: program must not import storage",
 		}},
 		{"package for tests", map[string]string{
