@@ -1,0 +1,308 @@
+package addr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A parser reads addresses from left to right.
+type parser struct {
+	text string
+	pos  int
+}
+
+func (p *parser) done() bool { return p.pos >= len(p.text) }
+
+func (p *parser) errorf(format string, args ...any) error {
+	return fmt.Errorf("invalid address %q: %s", p.text, fmt.Sprintf(format, args...))
+}
+
+// name reads an identifier.
+func (p *parser) name() (string, error) {
+	start := p.pos
+	for i, r := range p.text[start:] {
+		if unicode.IsLetter(r) || r == '_' || i > 0 && (unicode.IsDigit(r) || r == '-') {
+			p.pos = start + i + len(string(r))
+			continue
+		}
+		break
+	}
+	if p.pos == start {
+		return "", p.errorf("a name is expected at position %d", start+1)
+	}
+	return p.text[start:p.pos], nil
+}
+
+func (p *parser) accept(s string) bool {
+	if strings.HasPrefix(p.text[p.pos:], s) {
+		p.pos += len(s)
+		return true
+	}
+	return false
+}
+
+// key reads an optional instance key.
+func (p *parser) key() (Key, error) {
+	if !p.accept("[") {
+		return NoKey, nil
+	}
+	if p.accept("*]") {
+		return AnyKey, nil
+	}
+	if p.pos < len(p.text) && p.text[p.pos] == '"' {
+		s, err := p.quoted()
+		if err != nil {
+			return NoKey, err
+		}
+		if !p.accept("]") {
+			return NoKey, p.errorf("a closing bracket is missing")
+		}
+		return StringKey(s), nil
+	}
+	end := strings.IndexByte(p.text[p.pos:], ']')
+	if end < 0 {
+		return NoKey, p.errorf("a closing bracket is missing")
+	}
+	n, err := strconv.Atoi(p.text[p.pos : p.pos+end])
+	if err != nil || n < 0 {
+		return NoKey, p.errorf("an instance key must be a quoted string or a whole number")
+	}
+	p.pos += end + 1
+	return IntKey(n), nil
+}
+
+// quoted reads a quoted string as Quote writes it.
+func (p *parser) quoted() (string, error) {
+	var b strings.Builder
+	for i := p.pos + 1; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '"':
+			p.pos = i + 1
+			return b.String(), nil
+		case (c == '$' || c == '%') && i+2 < len(p.text) && p.text[i+1] == c && p.text[i+2] == '{':
+			b.WriteByte(c)
+			i++
+		case c == '\\' && i+1 < len(p.text):
+			i++
+			switch p.text[i] {
+			case 'n':
+				b.WriteByte('\n')
+			case 't':
+				b.WriteByte('\t')
+			case 'r':
+				b.WriteByte('\r')
+			case 'u':
+				if i+4 >= len(p.text) {
+					return "", p.errorf("an escape sequence is cut off")
+				}
+				n, err := strconv.ParseUint(p.text[i+1:i+5], 16, 32)
+				if err != nil {
+					return "", p.errorf("a bad escape sequence")
+				}
+				b.WriteRune(rune(n))
+				i += 4
+			default:
+				b.WriteByte(p.text[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", p.errorf("a closing quote is missing")
+}
+
+// parseSteps reads leading module calls and returns what follows them.
+func parseSteps(text string) ([]Step, string, error) {
+	p := &parser{text: text}
+	var steps []Step
+	for p.accept("module.") {
+		name, err := p.name()
+		if err != nil {
+			return nil, "", err
+		}
+		key, err := p.key()
+		if err != nil {
+			return nil, "", err
+		}
+		steps = append(steps, Step{name, key})
+		if !p.done() && !p.accept(".") {
+			return nil, "", p.errorf("a dot is expected at position %d", p.pos+1)
+		}
+	}
+	return steps, p.text[p.pos:], nil
+}
+
+// ParseModule reads the address of a module instance.
+func ParseModule(text string) (Module, error) {
+	steps, rest, err := parseSteps(text)
+	if err != nil {
+		return Root, err
+	}
+	if rest != "" {
+		return Root, fmt.Errorf("%q is not the address of a module", text)
+	}
+	return FromSteps(steps), nil
+}
+
+// A Target is the address that -target and state commands take: a module
+// instance with everything in it, a resource with all its instances, or one
+// instance.
+type Target struct {
+	Module Module
+	// Name is the zero Name for a whole module.
+	Name Name
+	// Key is meaningful when HasKey: then only that instance is meant.
+	Key    Key
+	HasKey bool
+	text   string
+}
+
+// String is the address as it was written, in canonical form.
+func (t Target) String() string { return t.text }
+
+// IsModule reports whether the target is a whole module.
+func (t Target) IsModule() bool { return t.Name == Name{} }
+
+// Instance is the instance that the target names, where it names one; a
+// resource without a key is its only instance.
+func (t Target) Instance() Instance { return Resource{t.Module, t.Name}.Instance(t.Key) }
+
+// Matches reports whether the target selects the instance. A step without a
+// key selects all instances of its module call.
+func (t Target) Matches(i Instance) bool {
+	if !moduleMatches(t.Module, i.Module, t.IsModule()) {
+		return false
+	}
+	if t.IsModule() {
+		return true
+	}
+	return t.Name == i.Name && (!t.HasKey || t.Key == i.Key || i.Key.IsAny())
+}
+
+// moduleMatches reports whether module instance m is selected by pattern p,
+// or lies below it when below is set.
+func moduleMatches(p, m Module, below bool) bool {
+	if p == Root {
+		return below || m == Root
+	}
+	if p == m {
+		return true
+	}
+	ps, ms := p.Steps(), m.Steps()
+	if len(ps) > len(ms) || !below && len(ps) != len(ms) {
+		return false
+	}
+	for i, s := range ps {
+		if s.Name != ms[i].Name || s.Key != NoKey && s.Key != ms[i].Key && !ms[i].Key.IsAny() {
+			return false
+		}
+	}
+	return true
+}
+
+// ParseTarget reads the address of a module, resource or resource instance.
+func ParseTarget(text string) (Target, error) {
+	steps, rest, err := parseSteps(text)
+	if err != nil {
+		return Target{}, err
+	}
+	t := Target{Module: FromSteps(steps), text: text}
+	if rest == "" {
+		if len(steps) == 0 {
+			return Target{}, fmt.Errorf("an address is missing")
+		}
+		t.text = t.Module.String()
+		return t, nil
+	}
+	p := &parser{text: rest}
+	switch {
+	case p.accept("data."):
+		t.Name.Mode = Data
+	case p.accept("ephemeral."):
+		t.Name.Mode = Ephemeral
+	default:
+		p.accept("resource.")
+	}
+	if t.Name.Type, err = p.name(); err != nil {
+		return Target{}, err
+	}
+	if !p.accept(".") {
+		return Target{}, p.errorf("a resource address is TYPE.NAME, with a dot between the two")
+	}
+	if t.Name.Name, err = p.name(); err != nil {
+		return Target{}, err
+	}
+	hasKey := !p.done()
+	if t.Key, err = p.key(); err != nil {
+		return Target{}, err
+	}
+	if !p.done() {
+		return Target{}, p.errorf("unexpected text %q after the resource", p.text[p.pos:])
+	}
+	t.HasKey = hasKey && !t.Key.IsAny()
+	t.text = Resource{t.Module, t.Name}.String() + t.Key.String()
+	return t, nil
+}
+
+// ParseInstance reads the address of one resource instance.
+func ParseInstance(text string) (Instance, error) {
+	t, err := ParseTarget(text)
+	if err != nil {
+		return Instance{}, err
+	}
+	if t.IsModule() {
+		return Instance{}, fmt.Errorf("%q is a module; the address of a resource instance is needed", text)
+	}
+	return t.Instance(), nil
+}
+
+// ParseProviderConfig reads the form of state files, see ProviderConfig.
+func ParseProviderConfig(text string) (ProviderConfig, error) {
+	steps, rest, err := parseSteps(text)
+	if err != nil {
+		return ProviderConfig{}, err
+	}
+	c := ProviderConfig{Module: FromSteps(steps)}
+	p := &parser{text: rest}
+	if !p.accept("provider[") || p.done() || p.text[p.pos] != '"' {
+		// The form of states before version 0.13: provider.name.
+		if p.accept("provider.") {
+			name, err := p.name()
+			if err != nil {
+				return c, err
+			}
+			c.Provider = DefaultProvider(name)
+			return c.parseAlias(p)
+		}
+		return c, p.errorf(`provider["HOST/NAMESPACE/TYPE"] is expected`)
+	}
+	source, err := p.quoted()
+	if err != nil {
+		return c, err
+	}
+	if !p.accept("]") {
+		return c, p.errorf("a closing bracket is missing")
+	}
+	if c.Provider, err = ParseProvider(source); err != nil {
+		return c, err
+	}
+	return c.parseAlias(p)
+}
+
+func (c ProviderConfig) parseAlias(p *parser) (ProviderConfig, error) {
+	var err error
+	if p.accept(".") {
+		if c.Alias, err = p.name(); err != nil {
+			return c, err
+		}
+	}
+	if c.Key, err = p.key(); err != nil {
+		return c, err
+	}
+	if !p.done() {
+		return c, p.errorf("unexpected text %q", p.text[p.pos:])
+	}
+	return c, nil
+}

@@ -1,0 +1,152 @@
+// Package diag holds the problems that every stage reports: a severity, what
+// is wrong, what to do about it, and where.
+//
+// It owns the type and its collection; it knows nothing of stages, terminals
+// or JSON. A problem has one owner that reports it once; everyone downstream
+// gets a placeholder value and stays silent.
+package diag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Severity says whether a problem stops the operation.
+type Severity uint8
+
+const (
+	Error Severity = iota
+	Warning
+)
+
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// A Diagnostic is one problem. Summary is a short constant phrase that tools
+// match on; Detail says what was found and what to do. Subject is the tight
+// source range, Context a wider one that contains it; both may be nil.
+type Diagnostic struct {
+	Severity Severity
+	Summary  string
+	Detail   string
+	Subject  *hcl.Range
+	Context  *hcl.Range
+
+	// Address is the object that the problem is about, or empty.
+	Address string
+	// Values are the values of the references in the failing expression.
+	Values []Value
+	// Function is the function whose call failed, or empty.
+	Function string
+}
+
+// A Value tells what one reference in a failing expression was: Traversal is
+// its source form, Statement a phrase such as `is "x"` or `is list of string
+// with 2 elements`.
+type Value struct {
+	Traversal string
+	Statement string
+}
+
+// A List is a sequence of diagnostics. The zero value is empty and ready.
+type List []Diagnostic
+
+// Errorf appends an error without a source range.
+func (l *List) Errorf(summary, format string, args ...any) {
+	l.Add(Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+}
+
+// ErrorAt appends an error about the given range.
+func (l *List) ErrorAt(r hcl.Range, summary, format string, args ...any) {
+	l.Add(Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.Ptr()})
+}
+
+// WarnAt appends a warning about the given range.
+func (l *List) WarnAt(r hcl.Range, summary, format string, args ...any) {
+	l.Add(Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.Ptr()})
+}
+
+// Add appends diagnostics.
+func (l *List) Add(ds ...Diagnostic) { *l = append(*l, ds...) }
+
+// Append appends another list.
+func (l *List) Append(other List) { *l = append(*l, other...) }
+
+// HasErrors reports whether any diagnostic is an error.
+func (l List) HasErrors() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// InAddress gives every diagnostic without an address the given one.
+func (l List) InAddress(address string) List {
+	for i := range l {
+		if l[i].Address == "" {
+			l[i].Address = address
+		}
+	}
+	return l
+}
+
+// Err returns the errors of the list as one Go error, or nil.
+func (l List) Err() error {
+	var parts []string
+	for _, d := range l {
+		if d.Severity == Error {
+			parts = append(parts, d.String())
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return fmt.Errorf("%s", strings.Join(parts, "\n"))
+}
+
+// String is the diagnostic on one line, for tests and logs.
+func (d Diagnostic) String() string {
+	text := d.Severity.String() + ": " + d.Summary
+	if d.Subject != nil {
+		text = d.Subject.String() + ": " + text
+	}
+	if d.Detail != "" {
+		text += "; " + d.Detail
+	}
+	return text
+}
+
+// FromHCL converts diagnostics of the hcl library.
+func FromHCL(diags hcl.Diagnostics) List {
+	var l List
+	for _, d := range diags {
+		severity := Error
+		if d.Severity == hcl.DiagWarning {
+			severity = Warning
+		}
+		if own, ok := d.Extra.(Diagnostic); ok {
+			l.Add(own)
+			continue
+		}
+		l.Add(Diagnostic{Severity: severity, Summary: d.Summary, Detail: d.Detail, Subject: d.Subject, Context: d.Context})
+	}
+	return l
+}
+
+// ToHCL converts to diagnostics of the hcl library, for code that is called
+// by it. FromHCL gets the originals back.
+func (l List) ToHCL() hcl.Diagnostics {
+	var out hcl.Diagnostics
+	for _, d := range l {
+		severity := hcl.DiagError
+		if d.Severity == Warning {
+			severity = hcl.DiagWarning
+		}
+		out = append(out, &hcl.Diagnostic{Severity: severity, Summary: d.Summary, Detail: d.Detail, Subject: d.Subject, Context: d.Context, Extra: d})
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+// Package engine is the order of the stages: load, validate, plan, apply.
+//
+// Each function takes the artifact of the one before and makes the next. The
+// package decides nothing itself; it knows no flags, terminals or backends.
+package engine
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
+)
+
+// World is what a run takes from outside: time, directories, providers.
+type World struct {
+	Catalog provider.Catalog
+	// WorkDir is path.root's directory as configuration sees it, normally
+	// "."; OriginalDir is path.cwd.
+	WorkDir, OriginalDir string
+	DataDir              string // .terraform or TF_DATA_DIR
+	Workspace            string
+	Now                  func() time.Time
+	Parallelism          int // calls of providers at once; 0 means 10
+	Sink                 event.Sink
+}
+
+// A VariableInput is a value for a root variable from outside. Either Value
+// is set, or Text that is read by the variable's type.
+type VariableInput struct {
+	Value cty.Value
+	Text  string
+	// From says where it comes from: argument (-var), environment, file.
+	From  string
+	Range hcl.Range // meaningful for files
+}
+
+// A Config is a loaded configuration: everything that was parsed and
+// compiled, and the inputs it was loaded with.
+type Config struct {
+	Tree   *program.Tree
+	Inputs map[string]VariableInput
+	World  World
+	// Sources are the files read, by the name that ranges have.
+	Sources map[string][]byte
+}
+
+// PlanOptions choose what a plan is for.
+type PlanOptions struct {
+	Mode        plan.Mode
+	SkipRefresh bool
+	Targets     []addr.Target
+	Excludes    []addr.Target
+	Replace     []addr.Instance
+	// GenerateConfig: make configuration for imports that have none.
+	GenerateConfig bool
+	// AllowDeferral: plan what can be planned beside unknown repetitions.
+	AllowDeferral bool
+}

@@ -1,0 +1,137 @@
+// Package execgraph holds the execution graph: every step of an apply and
+// what each waits for, decided once at plan.
+//
+// It owns the steps as data, their printed forms and their verification. It
+// refuses to know how a step is done (package apply) or why it is there
+// (package planner).
+package execgraph
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"weir.dev/weir/internal/addr"
+)
+
+// Kind is what a step does.
+type Kind uint8
+
+const (
+	Gate           Kind = iota + 1 // nothing: joins many steps for many others
+	OpenProvider                   // configure a provider instance
+	CloseProvider                  // end it
+	OpenEphemeral                  // open an ephemeral resource instance
+	CloseEphemeral                 // close it
+	ReadData                       // read a data source
+	Finalize                       // plan again with final values, check, no effect
+	Depose                         // put the current object aside
+	Apply                          // create or update
+	RestoreDeposed                 // take the deposed object back after a failed create
+	Destroy                        // delete an object
+	Forget                         // drop an object from the state
+	Adopt                          // write a changed or moved object to the state without a provider call
+	Provision                      // run creation-time provisioners
+	Condition                      // evaluate checks and conditions
+	Output                         // evaluate a root output
+)
+
+var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "adopt", "provision", "condition", "output"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// ParseKind is the inverse of String.
+func ParseKind(text string) (Kind, error) {
+	for i, name := range kindNames {
+		if i > 0 && name == text {
+			return Kind(i), nil
+		}
+	}
+	return 0, fmt.Errorf("no step is called %q", text)
+}
+
+// An ID is a step's place in its graph. Steps wait for lower IDs only.
+type ID int
+
+// When says under which outcome of the steps it waits for a step runs.
+type When uint8
+
+const (
+	OnSuccess When = iota // all succeeded
+	Always                // all have ended, in whatever way
+	OnFailure             // the step Of failed
+)
+
+// A Step is one operation.
+type Step struct {
+	Kind Kind
+	// Object is what the step works on, for kinds that have one.
+	Object addr.Object
+	// Provider is the provider instance that is opened, closed or called.
+	Provider addr.ProviderConfig
+	// Name is an output's or check's address.
+	Name string
+	// After are the steps that have to end first, ascending, without
+	// repetition. Conditions apply to all of them.
+	After []ID
+	When  When
+	Of    ID // meaningful with OnFailure
+}
+
+// Label is the step in words, unique within a graph except for gates.
+func (s *Step) Label() string {
+	switch s.Kind {
+	case OpenProvider, CloseProvider:
+		return s.Kind.String() + " " + s.Provider.String()
+	case Output, Condition, Gate:
+		return strings.TrimSpace(s.Kind.String() + " " + s.Name)
+	}
+	return s.Kind.String() + " " + s.Object.String()
+}
+
+// A Graph is the steps in a topological order. It isn't changed after Build.
+type Graph struct {
+	Steps []Step
+}
+
+// Print lists every step with what it waits for, one per line.
+func (g *Graph) Print(w io.Writer) error {
+	for id, s := range g.Steps {
+		if _, err := fmt.Fprintf(w, "%d %s", id, s.Label()); err != nil {
+			return err
+		}
+		if len(s.After) > 0 {
+			after := make([]string, len(s.After))
+			for i, a := range s.After {
+				after[i] = fmt.Sprint(a)
+			}
+			fmt.Fprintf(w, " after %s", strings.Join(after, " "))
+		}
+		switch s.When {
+		case Always:
+			fmt.Fprint(w, " always")
+		case OnFailure:
+			fmt.Fprintf(w, " if %d fails", s.Of)
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// Verify reports the first violation of what apply relies on: steps wait for
+// earlier steps only, once each.
+func (g *Graph) Verify() error {
+	for id, s := range g.Steps {
+		last := ID(-1)
+		for _, a := range s.After {
+			if a <= last || a >= ID(id) || a < 0 {
+				return fmt.Errorf("step %d (%s) waits for step %d", id, s.Label(), a)
+			}
+			last = a
+		}
+		if s.Kind == 0 || int(s.Kind) >= len(kindNames) {
+			return fmt.Errorf("step %d has no kind", id)
+		}
+	}
+	return nil
+}

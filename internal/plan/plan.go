@@ -1,0 +1,221 @@
+// Package plan holds what planning decided: the changes to objects and
+// outputs, what was found on the way, and the execution graph that apply
+// follows.
+//
+// It is a noun: package planner makes it, apply follows it, view shows it and
+// planfile saves it. It does no work.
+package plan
+
+import (
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+)
+
+// Action is what is done to an object.
+type Action uint8
+
+const (
+	NoOp Action = iota
+	Create
+	Read // a data source is read during apply
+	Update
+	DeleteThenCreate
+	CreateThenDelete
+	Delete
+	Forget // the object leaves the state and stays as it is
+	ForgetThenCreate
+)
+
+var actionNames = [...]string{"no-op", "create", "read", "update", "delete-then-create", "create-then-delete", "delete", "forget", "forget-then-create"}
+
+func (a Action) String() string { return actionNames[a] }
+
+// IsReplace reports whether the old object ends and a new one is made.
+func (a Action) IsReplace() bool {
+	return a == DeleteThenCreate || a == CreateThenDelete || a == ForgetThenCreate
+}
+
+// Reason says why an action was chosen where the difference of values
+// doesn't say it; the texts are those of the JSON format.
+type Reason string
+
+const (
+	NoReason                Reason = ""
+	ReplaceTainted          Reason = "replace_because_tainted"
+	ReplaceRequested        Reason = "replace_by_request"
+	ReplaceTriggered        Reason = "replace_by_triggers"
+	ReplaceCannotUpdate     Reason = "replace_because_cannot_update"
+	DeleteNoResourceConfig  Reason = "delete_because_no_resource_config"
+	DeleteWrongRepetition   Reason = "delete_because_wrong_repetition"
+	DeleteCountIndex        Reason = "delete_because_count_index"
+	DeleteEachKey           Reason = "delete_because_each_key"
+	DeleteNoModule          Reason = "delete_because_no_module"
+	DeleteNoMoveTarget      Reason = "delete_because_no_move_target"
+	DeleteEnabledFalse      Reason = "delete_because_enabled_false"
+	ReadConfigUnknown       Reason = "read_because_config_unknown"
+	ReadDependencyPending   Reason = "read_because_dependency_pending"
+	ReadCheckNested         Reason = "read_because_check_nested"
+	ForgotDestroyFalseState Reason = "forgot_because_lifecycle_destroy_in_state"
+	ForgotDestroyFalse      Reason = "forgot_because_lifecycle_destroy_in_config"
+)
+
+// A Change is what is done to one object of a resource instance. Before and
+// After have the schema's implied type and carry marks for sensitive parts;
+// they are null where there is no object.
+type Change struct {
+	Addr     addr.Object
+	Previous addr.Instance // other than Addr.Instance after a move
+	Provider addr.ProviderConfig
+	Action   Action
+	Reason   Reason
+
+	Before, After                 cty.Value
+	BeforeIdentity, AfterIdentity cty.Value // NilVal without
+	// Private is the provider's planned private data.
+	Private []byte
+	// ReplacePaths are the attributes that force a replacement.
+	ReplacePaths []cty.Path
+	// DeposedKey is where a create-then-delete replacement keeps the old
+	// object.
+	DeposedKey string
+
+	Importing *Importing // nil unless the object is imported
+	// GeneratedConfig is configuration made for an import without one.
+	GeneratedConfig string
+}
+
+// Moved reports whether the object had another address before.
+func (c *Change) Moved() bool { return c.Previous != c.Addr.Instance }
+
+// Importing names an existing object; exactly one field is set.
+type Importing struct {
+	ID       string
+	Identity cty.Value
+	Unknown  bool
+}
+
+// An OutputChange is what happens to a root output. Values are null where
+// the output doesn't exist and carry marks.
+type OutputChange struct {
+	Name            string
+	Action          Action // NoOp, Create, Update or Delete
+	Before, After   cty.Value
+	Sensitive       bool // in the new configuration
+	BeforeSensitive bool
+}
+
+// A Deferred is a change that waits for a later round.
+type Deferred struct {
+	Change *Change
+	Reason string // the texts of the JSON format
+}
+
+// Mode is what the plan is for.
+type Mode uint8
+
+const (
+	Normal Mode = iota
+	Destroy
+	RefreshOnly
+)
+
+// A Variable is the value of a root variable that the plan was made with.
+type Variable struct {
+	Value cty.Value // without marks
+	// Ephemeral: the value isn't kept and has to be given again.
+	Ephemeral bool
+	// Given: it was set from outside rather than by its default.
+	Given bool
+}
+
+// A Plan is one decision about a configuration and a state.
+type Plan struct {
+	Mode Mode
+	// Changes has every object that planning looked at, NoOp included,
+	// ordered by address.
+	Changes []*Change
+	// Drift are the differences that refreshing found.
+	Drift    []*Change
+	Outputs  []*OutputChange // ordered by name
+	Deferred []*Deferred
+	Checks   []state.CheckResult
+
+	// Previous is the state as it was read, Refreshed as the providers see
+	// it now, with moves done.
+	Previous, Refreshed *state.Snapshot
+
+	Graph *execgraph.Graph
+
+	Variables map[string]*Variable
+	// Relevant are the attributes of other objects that changes depend on.
+	Relevant  []Attribute
+	Targets   []addr.Target
+	Excludes  []addr.Target
+	Timestamp time.Time
+	// Errored: planning failed and the plan can't be applied.
+	Errored bool
+
+	// Schemas of the providers in use, for whoever shows or applies it.
+	Schemas map[addr.Provider]*provider.Schemas
+}
+
+// An Attribute is a part of a resource instance.
+type Attribute struct {
+	Resource addr.Instance
+	Path     cty.Path
+}
+
+// Counts are the totals of the summary line.
+type Counts struct{ Import, Add, Change, Destroy, Forget int }
+
+// Counts counts the actions of managed resources.
+func (p *Plan) Counts() Counts {
+	var n Counts
+	for _, c := range p.Changes {
+		if c.Addr.Name.Mode != addr.Managed {
+			continue
+		}
+		if c.Importing != nil {
+			n.Import++
+		}
+		switch c.Action {
+		case Create:
+			n.Add++
+		case Update:
+			n.Change++
+		case DeleteThenCreate, CreateThenDelete:
+			n.Add++
+			n.Destroy++
+		case Delete:
+			n.Destroy++
+		case Forget:
+			n.Forget++
+		case ForgetThenCreate:
+			n.Add++
+			n.Forget++
+		}
+	}
+	return n
+}
+
+// HasChanges reports whether applying the plan would change anything: an
+// object, an output, an address, or the state alone.
+func (p *Plan) HasChanges() bool {
+	for _, c := range p.Changes {
+		if c.Action != NoOp && c.Action != Read || c.Moved() || c.Importing != nil {
+			return true
+		}
+	}
+	for _, o := range p.Outputs {
+		if o.Action != NoOp {
+			return true
+		}
+	}
+	return p.Mode == RefreshOnly && len(p.Drift) > 0
+}

@@ -1,0 +1,341 @@
+// Package program is the compiled form of one module source: flat tables of
+// declarations whose expressions have every reference resolved.
+//
+// It is a noun. Package analyze makes it once per source, however many
+// module instances share it; package eval evaluates it. Nobody changes it
+// after that, and it knows nothing of instances, schemas, states or phases.
+package program
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+)
+
+// A Program is one module source. Every table is in source order (by file
+// name, then position), and each declaration's Index is its place there.
+type Program struct {
+	// Dir is the directory of the source, as path.module shows it.
+	Dir string
+
+	Variables []*Variable
+	Locals    []*Local
+	Outputs   []*Output
+	Resources []*Resource // managed, data and ephemeral; also data in checks
+	Calls     []*Call
+	Providers []*Provider
+	Checks    []*Check
+	Moved     []*Moved
+	Removed   []*Removed
+	Imports   []*Import
+
+	// Requirements has the providers that the source names or implies, by
+	// local name.
+	Requirements map[string]*Requirement
+	// Functions are the provider functions that expressions call.
+	Functions []*ProviderFunction
+
+	RequiredVersions []*VersionConstraint
+	Backend          *Backend         // nil without
+	ProviderMeta     map[string]*Body // by provider local name
+	Encryption       *Body            // nil without
+
+	VariableByName map[string]*Variable
+	LocalByName    map[string]*Local
+	OutputByName   map[string]*Output
+	ResourceByName map[addr.Name]*Resource
+	CallByName     map[string]*Call
+}
+
+// An Expr is an expression in whose tree references are nodes of type
+// *RefExpr. It evaluates in any context made by NewContext or derived from it.
+type Expr struct {
+	hcl.Expression
+	// Refs are the static references in source order, those in keys of other
+	// references included.
+	Refs []*Ref
+}
+
+// A Body is the part of a block that a schema gives meaning to. Its
+// expressions are like those of Expr.
+type Body struct {
+	hcl.Body
+	Refs []*Ref
+	// Range is the block's header, for problems of the body as a whole.
+	Range hcl.Range
+}
+
+// A Variable is an input variable.
+type Variable struct {
+	Index       int
+	Name        string
+	Type        cty.Type // DynamicPseudoType for any
+	Defaults    *typeexpr.Defaults
+	Default     cty.Value // NilVal when a value is required
+	Description string
+	Deprecated  string
+	Sensitive   bool
+	Ephemeral   bool
+	Nullable    bool
+	Const       bool
+	Validations []*Condition
+	Range       hcl.Range
+	// Untyped: no type was declared, so values from outside stay text.
+	Untyped bool
+}
+
+// Required reports whether a value has to be given.
+func (v *Variable) Required() bool { return v.Default == cty.NilVal }
+
+// A Local is one entry of a locals block.
+type Local struct {
+	Index int
+	Name  string
+	Expr  *Expr
+	Range hcl.Range
+}
+
+// An Output is an output value. Type is NilType unless declared.
+type Output struct {
+	Index         int
+	Name          string
+	Expr          *Expr
+	Type          cty.Type
+	Defaults      *typeexpr.Defaults
+	Description   string
+	Deprecated    string
+	Sensitive     bool
+	Ephemeral     bool
+	DependsOn     []*Ref
+	Preconditions []*Condition
+	Range         hcl.Range
+}
+
+// A Repeat says how many instances a block has. At most one field is set.
+type Repeat struct {
+	Count   *Expr
+	ForEach *Expr
+	Enabled *Expr
+}
+
+// IsSingle reports whether the block has at most one instance, without key.
+func (r Repeat) IsSingle() bool { return r.Count == nil && r.ForEach == nil }
+
+// Expr is the repetition argument, or nil.
+func (r Repeat) Expr() *Expr {
+	switch {
+	case r.Count != nil:
+		return r.Count
+	case r.ForEach != nil:
+		return r.ForEach
+	}
+	return r.Enabled
+}
+
+// A Resource is a managed resource, a data source or an ephemeral resource.
+type Resource struct {
+	Index    int
+	Name     addr.Name
+	Repeat   Repeat
+	Provider ProviderUse
+	Config   *Body
+
+	DependsOn           []*Ref
+	CreateBeforeDestroy bool
+	PreventDestroy      *Expr // nil without
+	SkipDestroy         bool  // lifecycle { destroy = false }
+	IgnoreChanges       []hcl.Traversal
+	IgnoreAll           bool
+	ReplaceTriggeredBy  []*Ref
+	Preconditions       []*Condition
+	Postconditions      []*Condition
+
+	Connection   *Body // nil without
+	Provisioners []*Provisioner
+
+	// Check is the check block that a data source stands in, or nil.
+	Check *Check
+	// Range is the block's header.
+	Range hcl.Range
+}
+
+// A Provisioner runs at creation or destruction of an instance.
+type Provisioner struct {
+	Type       string
+	OnDestroy  bool
+	Continue   bool // on_failure = continue
+	Config     *Body
+	Connection *Body // nil without
+	Range      hcl.Range
+}
+
+// A ProviderUse names a provider configuration as a module sees it.
+type ProviderUse struct {
+	LocalName string
+	Alias     string
+	Key       *Expr // instance key, nil without
+	Provider  addr.Provider
+	// Explicit: the configuration names it; otherwise it follows from the
+	// resource type.
+	Explicit bool
+	Range    hcl.Range
+}
+
+// A Call is a module call.
+type Call struct {
+	Index   int
+	Name    string
+	Repeat  Repeat
+	Source  *Expr // nil after an error
+	Version *Expr // nil without
+	Inputs  []*Input
+	// Providers are the configurations passed explicitly; Passes is set when
+	// the call has a providers argument at all.
+	Providers []*PassedProvider
+	Passes    bool
+	DependsOn []*Ref
+	Range     hcl.Range
+}
+
+// Input returns the input with that name, or nil.
+func (c *Call) Input(name string) *Input {
+	for _, in := range c.Inputs {
+		if in.Name == name {
+			return in
+		}
+	}
+	return nil
+}
+
+// An Input is an argument of a call that sets a variable of the module.
+type Input struct {
+	Index int
+	Name  string
+	Expr  *Expr
+	Range hcl.Range // the argument's name
+}
+
+// A PassedProvider gives the called module a provider configuration under
+// the name and alias that the module knows.
+type PassedProvider struct {
+	LocalName string
+	Alias     string
+	Outer     ProviderUse
+	Range     hcl.Range
+}
+
+// A Provider is a provider configuration.
+type Provider struct {
+	Index     int
+	LocalName string
+	Alias     string
+	Provider  addr.Provider
+	ForEach   *Expr // nil without
+	Config    *Body
+	Version   string // deprecated constraint inside the block
+	Range     hcl.Range
+}
+
+// A Requirement is what a source says of a provider it uses.
+type Requirement struct {
+	LocalName   string
+	Provider    addr.Provider
+	Constraints string   // as written, empty for any version
+	Aliases     []string // configuration_aliases
+	// Implied: no required_providers entry has it.
+	Implied bool
+	Range   hcl.Range
+}
+
+// A ProviderFunction is a function of a provider that expressions call by
+// the name Full, such as provider::time::rfc3339_parse.
+type ProviderFunction struct {
+	Full      string
+	LocalName string
+	Alias     string
+	Name      string
+	Provider  addr.Provider
+	Range     hcl.Range
+}
+
+// A Condition is a validation, precondition, postcondition or assertion.
+type Condition struct {
+	Condition    *Expr
+	ErrorMessage *Expr
+	Range        hcl.Range
+}
+
+// A Check is a check block. Its data source, if any, is among the program's
+// resources too.
+type Check struct {
+	Index   int
+	Name    string
+	Data    *Resource
+	Asserts []*Condition
+	Range   hcl.Range
+}
+
+// An Endpoint is an object that moved and removed blocks name: a resource, a
+// resource instance, a module call or one of its instances, relative to the
+// module. Steps without a key mean all instances.
+type Endpoint struct {
+	Module addr.Module
+	Name   addr.Name // zero for a module
+	Key    addr.Key
+	Range  hcl.Range
+}
+
+// A Moved is a moved block.
+type Moved struct {
+	From, To Endpoint
+	Range    hcl.Range
+}
+
+// A Removed is a removed block. Destroy is nil when the block doesn't say.
+type Removed struct {
+	From         Endpoint
+	Destroy      *bool
+	Provisioners []*Provisioner
+	Connection   *Body
+	Range        hcl.Range
+}
+
+// An Import is an import block. To is relative to the module; ToKey is the
+// instance key's expression, nil without.
+type Import struct {
+	To       addr.Resource
+	ToKey    *Expr
+	ForEach  *Expr // nil without
+	ID       *Expr // exactly one of ID and Identity is set
+	Identity *Expr
+	Provider ProviderUse // meaningful when Explicit
+	Range    hcl.Range
+}
+
+// A Backend is a backend block. Type "cloud" is a cloud block.
+type Backend struct {
+	Type   string
+	Config *Body
+	Range  hcl.Range
+}
+
+// A VersionConstraint limits the engine's version. Product is "terraform"
+// for required_version in a .tf file, "opentofu" for one in a .tofu file or
+// in a language block.
+type VersionConstraint struct {
+	Product    string
+	Constraint string
+	Range      hcl.Range
+}
+
+// A Tree is the program of a module with the programs of its calls, as far
+// as all instances of a call load the same source.
+type Tree struct {
+	Program *Program
+	// Source and Version are as the call wrote them, empty for the root.
+	Source, Version string
+	// Children are by call name.
+	Children map[string]*Tree
+}

@@ -1,0 +1,130 @@
+package program
+
+import (
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// RefKind is what a reference names.
+type RefKind uint8
+
+const (
+	RefVariable  RefKind = iota + 1 // Ref.Variable
+	RefLocal                        // Ref.Local
+	RefResource                     // Ref.Resource, with Key where one is written
+	RefCall                         // Ref.Call, with Key, Attr is the output or empty for the whole call
+	RefCount                        // Attr is index
+	RefEach                         // Attr is key or value
+	RefPath                         // Attr is module, root or cwd
+	RefTerraform                    // Attr is workspace or applying
+	RefSelf                         // the instance that the expression belongs to
+)
+
+// A Ref is one reference in an expression, resolved to a declaration of the
+// same program. The fields that Kind names are set.
+type Ref struct {
+	Kind     RefKind
+	Variable *Variable
+	Local    *Local
+	Resource *Resource
+	Call     *Call
+	Attr     string
+
+	// Key is the instance key as written, nil without one; its own
+	// references are nodes of its tree. A key is only split off where the
+	// declaration is repeated.
+	Key hcl.Expression
+	// Rest is applied to the value of what is named so far.
+	Rest hcl.Traversal
+
+	// Text is the reference as written, with brackets simplified.
+	Text  string
+	Range hcl.Range
+}
+
+// A RefExpr is the node of a reference in an expression tree. The embedded
+// literal makes it an expression of the hclsyntax package, which has no
+// references as far as that package knows.
+type RefExpr struct {
+	*hclsyntax.LiteralValueExpr
+	Ref *Ref
+}
+
+// NewRefExpr makes the node.
+func NewRefExpr(ref *Ref) *RefExpr {
+	return &RefExpr{&hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: ref.Range}, ref}
+}
+
+// Value asks the scope of the context.
+func (e *RefExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	scope := ScopeOf(ctx)
+	if scope == nil {
+		return cty.DynamicVal, hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "Variables not allowed",
+			Detail:   "Variables may not be used here.",
+			Subject:  e.Ref.Range.Ptr(),
+		}}
+	}
+	return scope.Resolve(e.Ref, ctx)
+}
+
+// A Scope answers references during an evaluation.
+type Scope interface {
+	// Resolve returns the value that the reference has, Key and Rest
+	// included. Keys are evaluated in the given context, which may have
+	// names bound by for expressions.
+	Resolve(ref *Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics)
+}
+
+type scopeBox struct{ Scope }
+
+var scopeType = cty.Capsule("scope", reflect.TypeOf(scopeBox{}))
+
+// scopeName can't be written in a configuration.
+const scopeName = "\x00scope"
+
+// NewContext makes the context in which expressions of one scope evaluate.
+func NewContext(scope Scope, functions map[string]function.Function) *hcl.EvalContext {
+	return &hcl.EvalContext{
+		Variables: map[string]cty.Value{scopeName: cty.CapsuleVal(scopeType, &scopeBox{scope})},
+		Functions: functions,
+	}
+}
+
+// ScopeOf finds the scope of a context, or nil.
+func ScopeOf(ctx *hcl.EvalContext) Scope {
+	for ; ctx != nil; ctx = ctx.Parent() {
+		if v, ok := ctx.Variables[scopeName]; ok {
+			return v.EncapsulatedValue().(*scopeBox).Scope
+		}
+	}
+	return nil
+}
+
+// References lists the references in an expression tree in source order,
+// those in keys of other references included.
+func References(expr hcl.Expression) []*Ref {
+	var refs []*Ref
+	node, ok := expr.(hclsyntax.Node)
+	if !ok {
+		if wrapped, ok := expr.(*Expr); ok {
+			return References(wrapped.Expression)
+		}
+		return nil
+	}
+	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		if e, ok := n.(*RefExpr); ok {
+			refs = append(refs, e.Ref)
+			if e.Ref.Key != nil {
+				refs = append(refs, References(e.Ref.Key)...)
+			}
+		}
+		return nil
+	})
+	return refs
+}

@@ -1,0 +1,254 @@
+// Package provider is the engine's view of providers: what they declare and
+// what can be asked of them, in cty terms.
+//
+// It owns the contract between the stages and whatever runs a provider (a
+// plugin process, a built-in, a scripted one in tests). It refuses wire
+// formats, processes and installation.
+package provider
+
+import (
+	"context"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/schema"
+)
+
+// Schemas is everything that a provider declares.
+type Schemas struct {
+	Provider    *schema.Schema
+	Meta        *schema.Schema // provider_meta, nil without
+	Resources   map[string]*schema.Schema
+	DataSources map[string]*schema.Schema
+	Ephemerals  map[string]*schema.Schema
+	Functions   map[string]*Function
+	// Lists and Actions have the schemas of list resources and actions.
+	Lists   map[string]*schema.Schema
+	Actions map[string]*schema.Schema
+
+	// PlanDestroy: deletions are planned by the provider too.
+	PlanDestroy bool
+	// MoveState: the provider can take over objects of other types.
+	MoveState bool
+}
+
+// Resource returns the schema of a resource type, or nil.
+func (s *Schemas) Resource(mode addr.Mode, typ string) *schema.Schema {
+	switch mode {
+	case addr.Data:
+		return s.DataSources[typ]
+	case addr.Ephemeral:
+		return s.Ephemerals[typ]
+	}
+	return s.Resources[typ]
+}
+
+// A Function is the signature of a provider function.
+type Function struct {
+	Parameters  []Parameter
+	Variadic    *Parameter
+	Return      cty.Type
+	Summary     string
+	Description string
+	Markdown    bool
+	Deprecated  string
+}
+
+// A Parameter is a parameter of a function.
+type Parameter struct {
+	Name         string
+	Type         cty.Type
+	AllowNull    bool
+	AllowUnknown bool
+	Description  string
+	Markdown     bool
+}
+
+// A Catalog finds providers. Schemas of a provider are fetched at most once.
+type Catalog interface {
+	// Schemas returns what the provider declares; the error says what is
+	// missing and how to get it.
+	Schemas(ctx context.Context, p addr.Provider) (*Schemas, diag.List)
+	// Start gives a provider that nobody else uses and that isn't configured.
+	Start(ctx context.Context, p addr.Provider) (Provider, diag.List)
+}
+
+// A Provider is one running provider. Its methods may be called at the same
+// time. Values cross this border without marks; configuration and planned
+// values have the implied type of the schema.
+type Provider interface {
+	ValidateConfig(ctx context.Context, config cty.Value) diag.List
+	Configure(ctx context.Context, config cty.Value) diag.List
+
+	ValidateResource(ctx context.Context, mode addr.Mode, typ string, config cty.Value) diag.List
+	UpgradeState(ctx context.Context, r UpgradeRequest) (cty.Value, diag.List)
+	UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (cty.Value, diag.List)
+	Read(ctx context.Context, r ReadRequest) ReadResponse
+	Plan(ctx context.Context, r PlanRequest) PlanResponse
+	Apply(ctx context.Context, r ApplyRequest) ApplyResponse
+	Import(ctx context.Context, r ImportRequest) ImportResponse
+	Move(ctx context.Context, r MoveRequest) MoveResponse
+
+	ReadData(ctx context.Context, r ReadDataRequest) ReadDataResponse
+	OpenEphemeral(ctx context.Context, typ string, config cty.Value) OpenResponse
+	RenewEphemeral(ctx context.Context, typ string, private []byte) OpenResponse
+	CloseEphemeral(ctx context.Context, typ string, private []byte) diag.List
+
+	// CallFunction calls a function; argument is the index of the argument
+	// that an error is about, or -1.
+	CallFunction(ctx context.Context, name string, args []cty.Value) (result cty.Value, argument int, err error)
+
+	// Stop asks the provider to abort calls under way.
+	Stop(ctx context.Context) error
+	// Close ends the provider; nothing may be called after it.
+	Close() error
+}
+
+// UpgradeRequest has a stored object: JSON of the stored schema version, or
+// the flat map of very old states.
+type UpgradeRequest struct {
+	Type    string
+	Version int64
+	JSON    []byte
+	Flat    map[string]string
+}
+
+// ReadRequest asks for the present form of an object.
+type ReadRequest struct {
+	Type     string
+	Current  cty.Value
+	Private  []byte
+	Identity cty.Value // NilVal without
+	Meta     cty.Value // NilVal without
+}
+
+// ReadResponse has the object as it is now, null when it is gone.
+type ReadResponse struct {
+	New      cty.Value
+	Private  []byte
+	Identity cty.Value
+	Deferred DeferredReason
+	Diags    diag.List
+}
+
+// PlanRequest asks what the provider would do.
+type PlanRequest struct {
+	Type          string
+	Prior         cty.Value
+	ProposedNew   cty.Value
+	Config        cty.Value
+	PriorPrivate  []byte
+	PriorIdentity cty.Value
+	Meta          cty.Value
+}
+
+// PlanResponse is the provider's plan. Legacy is set by providers on the old
+// SDK, whose answers are held to looser rules.
+type PlanResponse struct {
+	Planned         cty.Value
+	RequiresReplace []cty.Path
+	Private         []byte
+	Identity        cty.Value
+	Legacy          bool
+	Deferred        DeferredReason
+	Diags           diag.List
+}
+
+// ApplyRequest has a planned change; Planned is null for a deletion.
+type ApplyRequest struct {
+	Type            string
+	Prior           cty.Value
+	Planned         cty.Value
+	Config          cty.Value
+	PlannedPrivate  []byte
+	PlannedIdentity cty.Value
+	Meta            cty.Value
+}
+
+// ApplyResponse has the new object. It may be set beside errors: then it is
+// what exists of the object.
+type ApplyResponse struct {
+	New      cty.Value
+	Private  []byte
+	Identity cty.Value
+	Legacy   bool
+	Diags    diag.List
+}
+
+// ImportRequest names an existing object by ID or Identity.
+type ImportRequest struct {
+	Type     string
+	ID       string
+	Identity cty.Value
+}
+
+// ImportResponse has the objects that the provider found.
+type ImportResponse struct {
+	Objects  []ImportedObject
+	Deferred DeferredReason
+	Diags    diag.List
+}
+
+// An ImportedObject is a first, often partial form of an imported object.
+type ImportedObject struct {
+	Type     string
+	State    cty.Value
+	Private  []byte
+	Identity cty.Value
+}
+
+// MoveRequest has the stored object of another resource type.
+type MoveRequest struct {
+	SourceProvider        addr.Provider
+	SourceType            string
+	SourceVersion         int64
+	SourceJSON            []byte
+	SourcePrivate         []byte
+	SourceIdentityJSON    []byte
+	SourceIdentityVersion int64
+	TargetType            string
+}
+
+// MoveResponse has the object in its new type.
+type MoveResponse struct {
+	Target   cty.Value
+	Private  []byte
+	Identity cty.Value
+	Diags    diag.List
+}
+
+// ReadDataRequest asks for the result of a data source.
+type ReadDataRequest struct {
+	Type   string
+	Config cty.Value
+	Meta   cty.Value
+}
+
+// ReadDataResponse has the result.
+type ReadDataResponse struct {
+	New      cty.Value
+	Deferred DeferredReason
+	Diags    diag.List
+}
+
+// OpenResponse has an opened or renewed ephemeral resource. RenewAt is zero
+// when there is nothing to renew.
+type OpenResponse struct {
+	Result   cty.Value
+	Private  []byte
+	RenewAt  time.Time
+	Deferred DeferredReason
+	Diags    diag.List
+}
+
+// DeferredReason is why a provider can't answer yet; empty when it can.
+type DeferredReason string
+
+const (
+	ResourceConfigUnknown DeferredReason = "resource_config_unknown"
+	ProviderConfigUnknown DeferredReason = "provider_config_unknown"
+	AbsentPrerequisite    DeferredReason = "absent_prereq"
+)

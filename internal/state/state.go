@@ -1,0 +1,111 @@
+// Package state holds what is known of real objects: an immutable snapshot.
+//
+// It owns the noun and its indexes. It refuses files (package statefile),
+// locks (package storage) and configuration.
+package state
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+)
+
+// A Snapshot is a state at one moment. It isn't changed after it was made;
+// With makes a changed copy that shares the objects.
+type Snapshot struct {
+	Lineage string
+	Serial  uint64
+	// Version is the version of the engine that wrote it, informative only.
+	Version string
+
+	// Objects has every object by address. An *Object is never changed.
+	Objects map[addr.Object]*Object
+	// Outputs are the values of the root module's outputs, without nulls.
+	Outputs map[string]Output
+	// Checks are the results of checks when they were last evaluated; nil
+	// when they never were.
+	Checks []CheckResult
+}
+
+// An Object is a stored object of a resource instance. Attributes stay in
+// the JSON of the schema version they were written with.
+type Object struct {
+	Provider      addr.ProviderConfig
+	SchemaVersion int64
+	JSON          []byte            // attributes as a JSON object
+	Flat          map[string]string // instead of JSON in very old states
+	Sensitive     []cty.Path        // attributes that are sensitive
+	Private       []byte
+	Tainted       bool
+
+	// Dependencies are the resources, without instance keys, that have to
+	// outlive this object; sorted.
+	Dependencies        []addr.Resource
+	CreateBeforeDestroy bool
+	SkipDestroy         bool
+
+	IdentityJSON    []byte
+	IdentityVersion int64
+}
+
+// An Output is the value of a root output.
+type Output struct {
+	Value      cty.Value // without marks
+	Sensitive  bool
+	Deprecated string
+}
+
+// A CheckResult is the outcome of the conditions of one checkable object of
+// the configuration.
+type CheckResult struct {
+	Kind    string // resource, output_value, check, input_variable
+	Address string // without instance keys
+	Status  string // pass, fail, error, unknown
+	Objects []CheckObject
+}
+
+// A CheckObject is the outcome for one instance.
+type CheckObject struct {
+	Address  string
+	Status   string
+	Messages []string
+}
+
+// Empty is a state without objects, lineage and serial.
+func Empty() *Snapshot {
+	return &Snapshot{Objects: map[addr.Object]*Object{}, Outputs: map[string]Output{}}
+}
+
+// IsEmpty reports whether the state has neither objects nor outputs.
+func (s *Snapshot) IsEmpty() bool { return s == nil || len(s.Objects) == 0 && len(s.Outputs) == 0 }
+
+// Clone makes a copy whose maps can be changed; objects are shared.
+func (s *Snapshot) Clone() *Snapshot {
+	c := *s
+	c.Objects = maps.Clone(s.Objects)
+	c.Outputs = maps.Clone(s.Outputs)
+	if c.Objects == nil {
+		c.Objects = map[addr.Object]*Object{}
+	}
+	if c.Outputs == nil {
+		c.Outputs = map[string]Output{}
+	}
+	return &c
+}
+
+// Addresses lists the objects in order.
+func (s *Snapshot) Addresses() []addr.Object {
+	return slices.SortedFunc(maps.Keys(s.Objects), addr.Object.Compare)
+}
+
+// Providers lists the providers that objects belong to, in order.
+func (s *Snapshot) Providers() []addr.Provider {
+	set := map[addr.Provider]bool{}
+	for _, o := range s.Objects {
+		set[o.Provider.Provider] = true
+	}
+	return slices.SortedFunc(maps.Keys(set), addr.Provider.Compare)
+}
