@@ -1,0 +1,99 @@
+// Package style holds how text is set for a terminal: the few colours the
+// engine uses, wrapping of paragraphs, and rules across the screen.
+//
+// It refuses to know what is written. Colours are off unless the caller turns
+// them on; whether a stream is a terminal is the caller's to find out.
+package style
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A Style is a way to set text, as the control sequence that starts it.
+type Style string
+
+const (
+	Bold      Style = "\x1b[1m"
+	Underline Style = "\x1b[4m"
+	Red       Style = "\x1b[31m"
+	Green     Style = "\x1b[32m"
+	Yellow    Style = "\x1b[33m"
+	Cyan      Style = "\x1b[36m"
+	Gray      Style = "\x1b[90m"
+
+	reset = "\x1b[0m"
+)
+
+// Sequences are all control sequences that a Pen writes. No others may reach a
+// terminal.
+var Sequences = []string{reset, string(Bold), string(Underline), string(Red), string(Green), string(Yellow), string(Cyan), string(Gray)}
+
+// A Pen writes text in styles, or plainly unless On is set.
+type Pen struct{ On bool }
+
+// Paint sets text in the given styles. Empty text stays empty.
+func (p Pen) Paint(text string, styles ...Style) string {
+	if !p.On || text == "" || len(styles) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, s := range styles {
+		b.WriteString(string(s))
+	}
+	b.WriteString(text)
+	b.WriteString(reset)
+	return b.String()
+}
+
+// DefaultWidth is the width of output that isn't a terminal.
+const DefaultWidth = 78
+
+// Wrap breaks every line of text at spaces so that it fits the width, where
+// words allow it. Lines that begin with a space are left as they are: they are
+// code or lists. A width below 1 means no limit.
+func Wrap(text string, width int) string {
+	if width < 1 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/20)
+	for line := range strings.Lines(text) {
+		body, hasEnd := strings.CutSuffix(line, "\n")
+		if strings.HasPrefix(body, " ") || utf8.RuneCountInString(body) <= width {
+			b.WriteString(body)
+		} else {
+			wrapLine(&b, body, width)
+		}
+		if hasEnd {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func wrapLine(b *strings.Builder, line string, width int) {
+	at := 0
+	for i, word := range strings.Split(line, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+n > width:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+}
+
+// Rule is a line across the screen.
+func (p Pen) Rule(width int) string {
+	if width < 1 {
+		width = DefaultWidth
+	}
+	return p.Paint(strings.Repeat("─", width), Gray)
+}

@@ -1,0 +1,32 @@
+package style
+
+import "testing"
+
+func TestWrap(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"one two three", 0, "one two three"},
+		{"one two three", 7, "one two\nthree"},
+		{"one two three", 8, "one two\nthree"},
+		{"extraordinarily long", 5, "extraordinarily\nlong"},
+		{"  code stays as it is\nprose is wrapped\n", 9, "  code stays as it is\nprose is\nwrapped\n"},
+		{"ääää öööö", 9, "ääää öööö"},
+		{"", 5, ""},
+	} {
+		if got := Wrap(test.in, test.width); got != test.want {
+			t.Errorf("Wrap(%q, %d) = %q, want %q", test.in, test.width, got, test.want)
+		}
+	}
+}
+
+func TestPaint(t *testing.T) {
+	if got := (Pen{}).Paint("x", Red); got != "x" {
+		t.Errorf("a pen that is off wrote %q", got)
+	}
+	if got, want := (Pen{On: true}).Paint("x", Bold, Red), "\x1b[1m\x1b[31mx\x1b[0m"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
