@@ -1,0 +1,173 @@
+// Package diags shows diagnostics: boxed for people, as objects for programs.
+//
+// It owns the snippet of source that a diagnostic points at and how several
+// diagnostics are put together. It refuses to choose what is reported; the
+// list comes from the stages as it is.
+package diags
+
+import (
+	"encoding/json"
+	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hcled"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+
+	"weir.dev/weir/internal/diag"
+)
+
+// A Diagnostic is the form that programs read.
+type Diagnostic struct {
+	Severity string   `json:"severity"`
+	Summary  string   `json:"summary"`
+	Detail   string   `json:"detail"`
+	Address  string   `json:"address,omitempty"`
+	Range    *Range   `json:"range,omitempty"`
+	Snippet  *Snippet `json:"snippet,omitempty"`
+}
+
+// A Range is a part of a source file. Lines and columns count from 1, bytes
+// from 0; the end is exclusive.
+type Range struct {
+	Filename string   `json:"filename"`
+	Start    Position `json:"start"`
+	End      Position `json:"end"`
+}
+
+// A Position is a place in a source file.
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Byte   int `json:"byte"`
+}
+
+// A Snippet is the source lines around a range, whole lines without the last
+// line end. The highlight is given in bytes of Code.
+type Snippet struct {
+	Context              *string       `json:"context"` // header of the block around it
+	Code                 string        `json:"code"`
+	StartLine            int           `json:"start_line"`
+	HighlightStartOffset int           `json:"highlight_start_offset"`
+	HighlightEndOffset   int           `json:"highlight_end_offset"`
+	Values               []Value       `json:"values"`
+	FunctionCall         *FunctionCall `json:"function_call,omitempty"`
+}
+
+// A Value says what a reference in the source was.
+type Value struct {
+	Traversal string `json:"traversal"`
+	Statement string `json:"statement"`
+}
+
+// A FunctionCall names the function whose call failed.
+type FunctionCall struct {
+	CalledAs string `json:"called_as"`
+}
+
+// JSON gives the form for programs. Sources are the files by the name that
+// ranges have; without its file a diagnostic has a range but no snippet.
+func JSON(d diag.Diagnostic, sources map[string][]byte) *Diagnostic {
+	out := &Diagnostic{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Address: d.Address}
+	if d.Subject == nil {
+		return out
+	}
+	highlight, shown := ranges(d)
+	out.Range = &Range{highlight.Filename, position(highlight.Start), position(highlight.End)}
+	if src, ok := sources[highlight.Filename]; ok && src != nil {
+		out.Snippet = snippet(d, src, highlight, shown)
+	}
+	return out
+}
+
+// Validation is what `validate -json` prints, indented, with a line end.
+func Validation(l diag.List, sources map[string][]byte) []byte {
+	result := struct {
+		FormatVersion string        `json:"format_version"`
+		Valid         bool          `json:"valid"`
+		ErrorCount    int           `json:"error_count"`
+		WarningCount  int           `json:"warning_count"`
+		Diagnostics   []*Diagnostic `json:"diagnostics"`
+	}{"1.0", !l.HasErrors(), 0, 0, []*Diagnostic{}}
+	for _, d := range l {
+		result.Diagnostics = append(result.Diagnostics, JSON(d, sources))
+		if d.Severity == diag.Error {
+			result.ErrorCount++
+		} else {
+			result.WarningCount++
+		}
+	}
+	// Nothing in it can fail to be written.
+	text, _ := json.MarshalIndent(result, "", "  ")
+	return append(text, '\n')
+}
+
+func position(p hcl.Pos) Position { return Position{p.Line, p.Column, p.Byte} }
+
+// ranges settles what is underlined and what is shown. Both have at least one
+// byte, and the second contains the first.
+func ranges(d diag.Diagnostic) (highlight, shown hcl.Range) {
+	highlight = *d.Subject
+	if highlight.End == (hcl.Pos{}) || highlight.End.Byte < highlight.Start.Byte {
+		highlight.End = highlight.Start
+	}
+	shown = highlight
+	if d.Context != nil && d.Context.Filename == highlight.Filename {
+		shown = hcl.RangeOver(*d.Context, highlight)
+	}
+	if highlight.Empty() {
+		highlight.End.Byte++
+		highlight.End.Column++
+	}
+	if shown.Empty() {
+		shown.End.Byte++
+		shown.End.Column++
+	}
+	return highlight, shown
+}
+
+func snippet(d diag.Diagnostic, src []byte, highlight, shown hcl.Range) *Snippet {
+	s := &Snippet{StartLine: shown.Start.Line, Values: []Value{}}
+	if context := blockHeader(src, highlight); context != "" {
+		s.Context = &context
+	}
+	start := min(max(shown.Start.Byte, 0), len(src))
+	end := min(max(shown.End.Byte, start), len(src))
+	text := string(src)
+	lineStart := strings.LastIndexByte(text[:start], '\n') + 1
+	lineEnd := len(text)
+	// The range's end is exclusive: a range that ends with a line end doesn't
+	// reach into the next line.
+	if i := strings.IndexByte(text[max(end-1, start):], '\n'); i >= 0 {
+		lineEnd = max(end-1, start) + i
+	}
+	s.Code = strings.ReplaceAll(text[lineStart:max(lineStart, lineEnd)], "\r\n", "\n")
+	s.Code = strings.TrimSuffix(s.Code, "\r")
+	crs := func(to int) int { return strings.Count(text[lineStart:min(max(to, lineStart), len(text))], "\r\n") }
+	s.HighlightStartOffset = min(max(highlight.Start.Byte-lineStart-crs(highlight.Start.Byte), 0), len(s.Code))
+	s.HighlightEndOffset = min(max(highlight.End.Byte-lineStart-crs(highlight.End.Byte), s.HighlightStartOffset), len(s.Code))
+	for _, v := range d.Values {
+		s.Values = append(s.Values, Value{v.Traversal, v.Statement})
+	}
+	sort.SliceStable(s.Values, func(i, j int) bool { return s.Values[i].Traversal < s.Values[j].Traversal })
+	if d.Function != "" {
+		s.FunctionCall = &FunctionCall{d.Function}
+	}
+	return s
+}
+
+// blockHeader is the header of the top-level block that the range lies in, or
+// empty.
+func blockHeader(src []byte, r hcl.Range) string {
+	var file *hcl.File
+	if strings.HasSuffix(r.Filename, ".json") {
+		file, _ = hcljson.Parse(src, r.Filename)
+	} else {
+		file, _ = hclsyntax.ParseConfig(src, r.Filename, hcl.InitialPos)
+	}
+	if file == nil {
+		return ""
+	}
+	return hcled.ContextString(file, r.Start.Byte)
+}
