@@ -21,8 +21,8 @@ type valueRecord struct {
 
 // A mark is one mark at a path.
 type mark struct {
-	Path   []byte             `msgpack:"p"`
-	Name   string             `msgpack:"n,omitempty"`
+	Path []byte `msgpack:"p"`
+	Name string `msgpack:"n,omitempty"`
 }
 
 // A typeTable writes each different type once.
