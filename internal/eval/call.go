@@ -1,0 +1,139 @@
+package eval
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+)
+
+type callCells struct {
+	expansion promise.Cell[frames]
+	whole     promise.Cell[cty.Value]
+	closed    promise.Cell[struct{}]
+}
+
+// frames are the instances of one module call in one frame.
+type frames struct {
+	Expansion
+	list  []*Frame // in the order of their keys; nil where the source failed
+	byKey map[string]*Frame
+	diags diag.List
+}
+
+// find returns the frame with that key, or nil.
+func (fs *frames) find(k addr.Key) *Frame {
+	if fs.Unknown {
+		return fs.list[0]
+	}
+	switch fs.Kind {
+	case Counted:
+		if n, ok := k.Int(); ok && n >= 0 && n < len(fs.list) {
+			return fs.list[n]
+		}
+	case Keyed:
+		if s, ok := k.Str(); ok {
+			return fs.byKey[s]
+		}
+	case Single:
+		if k == addr.NoKey && len(fs.list) == 1 {
+			return fs.list[0]
+		}
+	}
+	return nil
+}
+
+// Calls returns the instances of a module call, without those whose source
+// couldn't be loaded.
+func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame {
+	fs := f.frames(t, c, via)
+	var list []*Frame
+	for _, child := range fs.list {
+		if child != nil {
+			list = append(list, child)
+		}
+	}
+	return list
+}
+
+func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
+	return get(f, &f.calls[c.Index].expansion, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) frames {
+		e, diags := f.expand(t, Block{Frame: f, Call: c}, c.Repeat)
+		fs := frames{Expansion: e, diags: diags}
+		for _, each := range e.each() {
+			p, more := f.ev.Host.Program(t, f, c, each.Key)
+			fs.diags.Append(more)
+			var child *Frame
+			if p == nil {
+				t.Fail()
+			} else {
+				child = f.ev.newFrame(p, f.Addr.Child(c.Name, each.Key), f, c, each)
+			}
+			fs.list = append(fs.list, child)
+		}
+		if e.Kind == Keyed && !e.Unknown {
+			fs.byKey = make(map[string]*Frame, len(e.Keys))
+			for i, k := range e.Keys {
+				fs.byKey[k] = fs.list[i]
+			}
+		}
+		return fs
+	})
+}
+
+// outputsOf is the object of all outputs of the frame.
+func (f *Frame) outputsOf(t *promise.Task, via *hcl.Range) cty.Value {
+	v := get(f, &f.object, t, subject{f, "outputs"}, via, func(t *promise.Task) cty.Value {
+		object := make(map[string]cty.Value, len(f.Program.Outputs))
+		for _, o := range f.Program.Outputs {
+			object[o.Name] = f.Output(t, o, via)
+		}
+		return cty.ObjectVal(object)
+	})
+	return orUnknown(v)
+}
+
+// wholeCall is the value of all instances of a call together.
+func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.Value {
+	v := get(f, &f.calls[c.Index].whole, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) cty.Value {
+		fs := f.frames(t, c, via)
+		values := make([]cty.Value, len(fs.list))
+		for i, child := range fs.list {
+			values[i] = cty.DynamicVal
+			if child != nil {
+				values[i] = child.outputsOf(t, via)
+			}
+		}
+		return fs.collect(values)
+	})
+	return orUnknown(v)
+}
+
+// closed waits for everything in all instances of a call.
+func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
+	get(f, &f.calls[c.Index].closed, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) struct{} {
+		for _, child := range f.Calls(t, c, via) {
+			child.all(t, via)
+		}
+		return struct{}{}
+	})
+}
+
+// all waits for everything in the frame.
+func (f *Frame) all(t *promise.Task, via *hcl.Range) {
+	get(f, &f.content, t, subject{f, "content"}, via, func(t *promise.Task) struct{} {
+		for _, r := range f.Program.Resources {
+			f.whole(t, r, via)
+		}
+		for _, c := range f.Program.Calls {
+			f.closed(t, c, via)
+		}
+		for _, o := range f.Program.Outputs {
+			f.Output(t, o, via)
+		}
+		return struct{}{}
+	})
+}

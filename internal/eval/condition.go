@@ -1,0 +1,109 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
+)
+
+// Status is the outcome of a condition; the texts are those of the JSON
+// formats.
+type Status string
+
+const (
+	Pass    Status = "pass"
+	Fail    Status = "fail"
+	Failed  Status = "error" // the condition couldn't be evaluated
+	Unknown Status = "unknown"
+)
+
+// An Outcome is what a condition came to. Message is set when it failed;
+// Diags has problems of the condition itself.
+type Outcome struct {
+	Status  Status
+	Message string
+	Diags   diag.List
+
+	values []diag.Value
+}
+
+// CheckCondition evaluates a condition. A condition that doesn't hold is no
+// problem by itself: what follows from it is the caller's to decide.
+func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext, summary string) Outcome {
+	v, diags := Evaluate(t, c.Condition, ctx)
+	o := Outcome{Status: Failed, Diags: diags}
+	if diags.HasErrors() || t.Current().Failed() {
+		return o
+	}
+	v, _ = v.Unmark()
+	if !v.IsKnown() {
+		o.Status = Unknown
+		return o
+	}
+	if v.IsNull() {
+		o.Diags.ErrorAt(c.Condition.Range(), "Invalid condition result", "Condition expression must return either true or false, not null.")
+		return o
+	}
+	b, err := convert.Convert(v, cty.Bool)
+	if err != nil {
+		o.Diags.ErrorAt(c.Condition.Range(), "Invalid condition result", "Invalid condition result value: %s.", value.ErrorString("", err))
+		return o
+	}
+	b, _ = b.Unmark()
+	if b.True() {
+		o.Status = Pass
+		return o
+	}
+	o.Status = Fail
+	o.values = expressionValues(c.Condition.Expression, ctx)
+	o.message(t, c, ctx)
+	return o
+}
+
+// message evaluates the error message of a condition that doesn't hold.
+func (o *Outcome) message(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext) {
+	const none = "This check failed, but its error message can't be shown: "
+	if c.ErrorMessage == nil {
+		return
+	}
+	v, hd := c.ErrorMessage.Value(ctx)
+	o.Diags.Append(Diagnostics(hd))
+	if hd.HasErrors() {
+		o.Message = none + "it has an error of its own."
+		return
+	}
+	v, marks := v.Unmark()
+	s, err := convert.Convert(v, cty.String)
+	switch {
+	case marks.Has(value.Sensitive):
+		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Error message refers to sensitive values", Detail: "The error expression used to explain this condition refers to sensitive values, so the message isn't shown. Consider nonsensitive for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
+		o.Message = none + "it refers to sensitive values."
+	case marks.Has(value.Ephemeral):
+		o.Message = none + "it refers to ephemeral values."
+	case err != nil:
+		o.Diags.ErrorAt(c.ErrorMessage.Range(), "Invalid error message", "Unsuitable value for error message: %s.", value.ErrorString("", err))
+		o.Message = none + "it isn't a string."
+	case !s.IsKnown():
+		o.Message = none + "it is known only after apply."
+	case s.IsNull():
+		o.Message = none + "it is null."
+	default:
+		s, _ = s.Unmark()
+		o.Message = strings.TrimSpace(s.AsString())
+	}
+}
+
+// Problem is the error that a condition doesn't hold.
+func (o Outcome) Problem(summary string, c *program.Condition) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error, Summary: summary, Detail: o.Message,
+		Subject: c.Condition.Range().Ptr(), Values: o.values,
+	}
+}

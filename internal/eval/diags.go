@@ -1,0 +1,142 @@
+package eval
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/value"
+)
+
+// Diagnostics converts problems of an evaluation and adds the values of the
+// references in the expressions they are about.
+func Diagnostics(hd hcl.Diagnostics) diag.List {
+	var l diag.List
+	for _, d := range hd {
+		converted := diag.FromHCL(hcl.Diagnostics{d})
+		if d.Expression != nil && d.EvalContext != nil {
+			for i := range converted {
+				converted[i].Values = expressionValues(d.Expression, d.EvalContext)
+			}
+		}
+		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok {
+			for i := range converted {
+				converted[i].Function = call.CalledFunctionName()
+			}
+		}
+		l.Append(converted)
+	}
+	return l
+}
+
+// expressionValues describes the references in an expression.
+func expressionValues(expr hcl.Expression, ctx *hcl.EvalContext) []diag.Value {
+	var values []diag.Value
+	seen := map[string]bool{}
+	add := func(text string, v cty.Value) {
+		if statement := describe(v); statement != "" && !seen[text] {
+			seen[text] = true
+			values = append(values, diag.Value{Traversal: text, Statement: statement})
+		}
+	}
+	for _, ref := range program.References(expr) {
+		if v, hd := program.NewRefExpr(ref).Value(ctx); !hd.HasErrors() {
+			add(ref.Text, v)
+		}
+	}
+	for _, traversal := range expr.Variables() {
+		if v, hd := traversal.TraverseAbs(ctx); !hd.HasErrors() {
+			add(traversalText(traversal), v)
+		}
+	}
+	return values
+}
+
+// describe says what a value is, without showing what mustn't be shown;
+// empty when there is nothing to say.
+func describe(v cty.Value) string {
+	if value.HasMark(v, value.Sensitive) {
+		return "has a sensitive value"
+	}
+	if value.HasMark(v, value.Ephemeral) {
+		return "has an ephemeral value"
+	}
+	v, _ = v.Unmark()
+	ty := v.Type()
+	switch {
+	case ty == cty.DynamicPseudoType && !v.IsKnown():
+		return ""
+	case !v.IsKnown():
+		return "is a " + ty.FriendlyName() + ", known only after apply"
+	case v.IsNull():
+		return "is null"
+	case ty == cty.Bool:
+		if v.True() {
+			return "is true"
+		}
+		return "is false"
+	case ty == cty.Number:
+		return "is " + v.AsBigFloat().Text('g', 10)
+	case ty == cty.String:
+		text := v.AsString()
+		if len(text) > 1000 {
+			return fmt.Sprintf("is a string of %d bytes", len(text))
+		}
+		return "is " + addr.Quote(text)
+	case ty.IsCollectionType() || ty.IsTupleType():
+		return fmt.Sprintf("is %s with %s", ty.FriendlyName(), plural(v.LengthInt(), "element"))
+	case ty.IsObjectType():
+		return fmt.Sprintf("is %s with %s", ty.FriendlyName(), plural(len(ty.AttributeTypes()), "attribute"))
+	}
+	return "is " + ty.FriendlyName()
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// traversalText is a traversal as it was written.
+func traversalText(t hcl.Traversal) string {
+	var b strings.Builder
+	for _, step := range t {
+		switch step := step.(type) {
+		case hcl.TraverseRoot:
+			b.WriteString(step.Name)
+		case hcl.TraverseAttr:
+			b.WriteString("." + step.Name)
+		case hcl.TraverseIndex:
+			if k, err := KeyOf(step.Key); err == nil {
+				b.WriteString(k.String())
+			} else {
+				b.WriteString("[...]")
+			}
+		}
+	}
+	return b.String()
+}
+
+// rangeText is a place as people write it: main.tf:12,3.
+func rangeText(r hcl.Range) string {
+	return fmt.Sprintf("%s:%d,%d", r.Filename, r.Start.Line, r.Start.Column)
+}
+
+// Suggestion is " Did you mean …?" when one of the names is close to the
+// given one, and empty otherwise.
+func Suggestion(given string, names []string) string {
+	for _, name := range names {
+		if levenshtein.Distance(given, name, nil) < 3 {
+			return " Did you mean " + addr.Quote(name) + "?"
+		}
+	}
+	return ""
+}

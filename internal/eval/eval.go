@@ -1,0 +1,147 @@
+// Package eval evaluates a program: given inputs it computes, on demand, the
+// values of variables, locals, outputs and expansions, the configuration of
+// resource instances, and who refers to what.
+//
+// It owns module instances (frames) and their cells. It knows neither state
+// nor plans, providers or phases: whatever depends on those it asks its Host,
+// and validate, plan, apply, console and static evaluation are hosts.
+package eval
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+)
+
+// A Host answers what the evaluator can't know. Its methods are called from
+// several tasks at once, each question about one object at most once.
+type Host interface {
+	// Variable returns the value given for a root variable, NilVal for none.
+	Variable(v *program.Variable) (cty.Value, diag.List)
+
+	// Resource returns the value that references to the instance get. It may
+	// evaluate the instance's configuration.
+	Resource(t *promise.Task, i *Instance) (cty.Value, diag.List)
+
+	// Expand turns what the configuration says about a block's instances
+	// into the keys that it has. Only the host can decide what becomes of
+	// unknown keys.
+	Expand(t *promise.Task, b Block, e Expansion) (Expansion, diag.List)
+
+	// Program returns what an instance of a module call loads.
+	Program(t *promise.Task, f *Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+
+	// Call calls a function of a provider.
+	Call(t *promise.Task, f *Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error)
+}
+
+// Facts are values of the surroundings that expressions can use.
+type Facts struct {
+	Workspace string
+	Applying  cty.Value // terraform.applying
+	RootDir   string    // path.root
+	WorkDir   string    // path.cwd
+	Functions map[string]function.Function
+}
+
+// An Evaluator evaluates one configuration for one host.
+type Evaluator struct {
+	Host  Host
+	Facts Facts
+
+	mu     sync.Mutex
+	cycles []promise.Cycle
+}
+
+// A Block is what can have several instances: exactly one of the fields
+// beside Frame is set.
+type Block struct {
+	Frame    *Frame
+	Resource *program.Resource
+	Call     *program.Call
+	Provider *program.Provider
+}
+
+func (b Block) String() string {
+	switch {
+	case b.Resource != nil:
+		return addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name}.String()
+	case b.Call != nil:
+		return b.Frame.Addr.Child(b.Call.Name, addr.NoKey).String()
+	}
+	return b.Frame.label("provider." + b.Provider.LocalName)
+}
+
+// A Result is the value of a cell with the problems that computing it found.
+// After a problem the value is unknown.
+type Result struct {
+	Value cty.Value
+	Diags diag.List
+}
+
+// A subject names a cell in messages.
+type subject struct {
+	frame *Frame
+	text  string
+}
+
+func (s subject) String() string { return s.frame.label(s.text) }
+
+// Context makes the context for expressions of the frame. each is nil where
+// each and count have no meaning, self NilVal where self has none.
+func (f *Frame) Context(t *promise.Task, each *Each, self cty.Value) *hcl.EvalContext {
+	return f.newContext(&scope{frame: f, task: t, each: each, self: self})
+}
+
+// Evaluate evaluates an expression and applies the engine's own checks. After
+// a problem the value is unknown and what the task computes is failed.
+func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Value, diag.List) {
+	if expr == nil {
+		t.Fail()
+		return cty.DynamicVal, nil
+	}
+	v, hd := expr.Value(ctx)
+	diags := Diagnostics(hd)
+	if diags.HasErrors() {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	return v, diags
+}
+
+// Depend makes what the task computes depend on everything that the
+// references name, without using their values.
+func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
+	for _, ref := range refs {
+		switch ref.Kind {
+		case program.RefResource:
+			f.whole(t, ref.Resource, &ref.Range)
+		case program.RefCall:
+			f.closed(t, ref.Call, &ref.Range)
+		case program.RefLocal:
+			f.Local(t, ref.Local, &ref.Range)
+		case program.RefVariable:
+			f.Variable(t, ref.Variable, &ref.Range)
+		}
+	}
+}
+
+// get reads a cell of the frame. A circle is reported once, by whoever closes
+// it; its members' values are unknown.
+func get[T any](f *Frame, c *promise.Cell[T], t *promise.Task, s fmt.Stringer, via *hcl.Range, compute func(*promise.Task) T) T {
+	v, cycle := c.Get(t, s, via, compute)
+	if cycle != nil {
+		f.ev.mu.Lock()
+		f.ev.cycles = append(f.ev.cycles, cycle)
+		f.ev.mu.Unlock()
+	}
+	return v
+}

@@ -1,0 +1,273 @@
+package eval
+
+import (
+	"math/big"
+	"sort"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
+)
+
+// MaxInstances is the largest count: more instances than any machine holds
+// are a mistake that deserves an error rather than an exhausted machine.
+const MaxInstances = 10_000_000
+
+// Each is what each and count mean in one instance of a block.
+type Each struct {
+	Key   addr.Key
+	Value cty.Value // each.value, NilVal for count
+}
+
+// index is count.index, NilVal where it has no meaning.
+func (e *Each) index() cty.Value {
+	if n, ok := e.Key.Int(); ok {
+		return cty.NumberIntVal(int64(n))
+	}
+	if e.Key.IsAny() {
+		return cty.UnknownVal(cty.Number).RefineNotNull()
+	}
+	return cty.NilVal
+}
+
+// key is each.key, NilVal where it has no meaning.
+func (e *Each) key() cty.Value {
+	if s, ok := e.Key.Str(); ok {
+		return cty.StringVal(s)
+	}
+	if e.Key.IsAny() {
+		return cty.UnknownVal(cty.String).RefineNotNull()
+	}
+	return cty.NilVal
+}
+
+// Kind is how a block is repeated.
+type Kind uint8
+
+const (
+	Single Kind = iota
+	Counted
+	Keyed
+)
+
+// An Expansion is the instances of a block: their keys and, for for_each,
+// their values.
+type Expansion struct {
+	Kind Kind
+	// Unknown: the keys aren't known. The block then has one placeholder
+	// instance with the key Any, unless the host says otherwise.
+	Unknown bool
+	// Count is the number of instances of a Counted block; for a Single one
+	// it is 0 or 1.
+	Count int
+	// Keys are those of a Keyed block, in order, with Values.
+	Keys   []string
+	Values map[string]cty.Value
+}
+
+// each lists what each and count mean, instance by instance.
+func (e Expansion) each() []*Each {
+	if e.Unknown {
+		return []*Each{{Key: addr.AnyKey, Value: cty.DynamicVal}}
+	}
+	if e.Kind == Keyed {
+		all := make([]*Each, len(e.Keys))
+		for i, k := range e.Keys {
+			v, ok := e.Values[k]
+			if !ok {
+				v = cty.DynamicVal
+			}
+			all[i] = &Each{addr.StringKey(k), v}
+		}
+		return all
+	}
+	all := make([]*Each, e.Count)
+	for i := range all {
+		key := addr.NoKey
+		if e.Kind == Counted {
+			key = addr.IntKey(i)
+		}
+		all[i] = &Each{Key: key}
+	}
+	return all
+}
+
+// expand evaluates a repetition and lets the host decide.
+func (f *Frame) expand(t *promise.Task, b Block, r program.Repeat) (Expansion, diag.List) {
+	e, diags := f.evaluateRepeat(t, r)
+	if diags.HasErrors() || t.Current().Failed() {
+		t.Fail()
+		e.Unknown = true
+		return e, diags
+	}
+	e, more := f.ev.Host.Expand(t, b, e)
+	diags.Append(more)
+	if more.HasErrors() {
+		t.Fail()
+		e.Unknown = true
+	}
+	return e, diags
+}
+
+func (f *Frame) evaluateRepeat(t *promise.Task, r program.Repeat) (Expansion, diag.List) {
+	expr := r.Expr()
+	if expr == nil {
+		return Expansion{Count: 1}, nil
+	}
+	v, diags := Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
+	kind := Single
+	switch {
+	case r.Count != nil:
+		kind = Counted
+	case r.ForEach != nil:
+		kind = Keyed
+	}
+	if diags.HasErrors() || t.Current().Failed() {
+		return Expansion{Kind: kind, Unknown: true}, diags
+	}
+	var e Expansion
+	var more diag.List
+	switch kind {
+	case Counted:
+		e, more = countOf(v, expr)
+	case Keyed:
+		e, more = ForEach(v, expr, "for_each")
+	default:
+		e, more = enabled(v, expr)
+	}
+	e.Kind = kind
+	diags.Append(more)
+	return e, diags
+}
+
+// marked refuses marks that repetition must not depend on.
+func marked(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
+	var diags diag.List
+	switch {
+	case value.HasMark(v, value.Sensitive):
+		diags.ErrorAt(expr.Range(), summary, "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments. If used, the sensitive value could be exposed as a resource instance key.", argument)
+	case value.HasMark(v, value.Ephemeral):
+		diags.ErrorAt(expr.Range(), summary, "The given %q value is derived from an ephemeral value, which can't decide which instances exist from one run to the next.", argument)
+	}
+	return diags
+}
+
+func countOf(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
+	const summary = "Invalid count argument"
+	diags := marked(v, expr, summary, "count")
+	if diags.HasErrors() {
+		return Expansion{}, diags
+	}
+	v, _ = v.Unmark()
+	if v.IsNull() {
+		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is null. An integer is required.`)
+		return Expansion{}, diags
+	}
+	n, err := convert.Convert(v, cty.Number)
+	if err != nil {
+		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: %s.`, value.ErrorString("", err))
+		return Expansion{}, diags
+	}
+	if !n.IsKnown() {
+		return Expansion{Unknown: true}, diags
+	}
+	f := n.AsBigFloat()
+	switch {
+	case !f.IsInt():
+		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: must be a whole number.`)
+	case f.Sign() < 0:
+		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: must be greater than or equal to zero.`)
+	case f.Cmp(big.NewFloat(MaxInstances)) > 0:
+		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: more than %d instances of one block aren't supported. Is the number meant to be this large?`, MaxInstances)
+	}
+	if diags.HasErrors() {
+		return Expansion{}, diags
+	}
+	count, _ := f.Int64()
+	return Expansion{Count: int(count)}, diags
+}
+
+// ForEach reads the value of a for_each argument.
+func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag.List) {
+	const summary = "Invalid for_each argument"
+	e := Expansion{Kind: Keyed}
+	diags := marked(v, expr, summary, argument)
+	if diags.HasErrors() {
+		return e, diags
+	}
+	v, _ = v.Unmark()
+	ty := v.Type()
+	isSet := ty.IsSetType()
+	switch {
+	case ty == cty.DynamicPseudoType && !v.IsKnown():
+		e.Unknown = true
+		return e, diags
+	case v.IsNull():
+		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: the given "for_each" argument value is null. A map, or set of strings is allowed.`)
+		return e, diags
+	case !isSet && !ty.IsMapType() && !ty.IsObjectType():
+		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: the "for_each" argument must be a map, or set of strings, and you have provided a value of type %s.`, ty.FriendlyName())
+		return e, diags
+	case !v.IsKnown():
+		e.Unknown = true
+		return e, diags
+	}
+	e.Values = make(map[string]cty.Value, v.LengthInt())
+	for it := v.ElementIterator(); it.Next(); {
+		k, element := it.Element()
+		if isSet {
+			k = element
+			if diags = setElement(k, expr, &e); diags.HasErrors() || e.Unknown {
+				return e, diags
+			}
+		}
+		k, _ = k.Unmark()
+		e.Keys = append(e.Keys, k.AsString())
+		e.Values[k.AsString()] = element
+	}
+	sort.Strings(e.Keys)
+	return e, diags
+}
+
+// setElement checks an element of a set that gives keys.
+func setElement(k cty.Value, expr hcl.Expression, e *Expansion) diag.List {
+	const summary = "Invalid for_each set argument"
+	diags := marked(k, expr, summary, "for_each")
+	switch {
+	case diags.HasErrors():
+	case k.Type() != cty.String && k.IsKnown():
+		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: "for_each" supports maps and sets of strings, but you have provided a set containing type %s.`, k.Type().FriendlyName())
+	case !k.IsKnown():
+		e.Unknown = true
+	case k.IsNull():
+		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: "for_each" sets must not contain null values.`)
+	}
+	return diags
+}
+
+func enabled(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
+	const summary = "Invalid enabled argument"
+	diags := marked(v, expr, summary, "enabled")
+	if diags.HasErrors() {
+		return Expansion{}, diags
+	}
+	v, _ = v.Unmark()
+	b, err := convert.Convert(v, cty.Bool)
+	switch {
+	case err != nil:
+		diags.ErrorAt(expr.Range(), summary, `The given "enabled" argument value is unsuitable: %s.`, value.ErrorString("", err))
+	case b.IsNull():
+		diags.ErrorAt(expr.Range(), summary, `The given "enabled" argument value is null. A boolean is required.`)
+	case !b.IsKnown():
+		return Expansion{Unknown: true}, diags
+	case b.True():
+		return Expansion{Count: 1}, diags
+	}
+	return Expansion{}, diags
+}

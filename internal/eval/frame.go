@@ -1,0 +1,274 @@
+package eval
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
+)
+
+// A Frame is a module instance: a program with the arguments and the cells of
+// that instance.
+type Frame struct {
+	Program *program.Program
+	Addr    addr.Module
+	// Parent, Call and Each are those of the call, nil for the root.
+	Parent *Frame
+	Call   *program.Call
+	Each   *Each
+
+	ev *Evaluator
+
+	variables []variableCells
+	locals    []promise.Cell[Result]
+	outputs   []promise.Cell[Result]
+	resources []resourceCells
+	calls     []callCells
+	providers []providerCells
+	object    promise.Cell[cty.Value] // all outputs
+	content   promise.Cell[struct{}]  // everything in the module
+	awaited   promise.Cell[struct{}]  // what the module as a whole depends on
+}
+
+type variableCells struct {
+	raw, checked promise.Cell[Result]
+}
+
+// NewRoot makes the root frame.
+func (ev *Evaluator) NewRoot(p *program.Program) *Frame {
+	return ev.newFrame(p, addr.Root, nil, nil, nil)
+}
+
+func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, call *program.Call, each *Each) *Frame {
+	return &Frame{
+		Program: p, Addr: a, Parent: parent, Call: call, Each: each, ev: ev,
+		variables: make([]variableCells, len(p.Variables)),
+		locals:    make([]promise.Cell[Result], len(p.Locals)),
+		outputs:   make([]promise.Cell[Result], len(p.Outputs)),
+		resources: make([]resourceCells, len(p.Resources)),
+		calls:     make([]callCells, len(p.Calls)),
+		providers: make([]providerCells, len(p.Providers)),
+	}
+}
+
+// label puts the module's address before a name.
+func (f *Frame) label(text string) string {
+	if f.Addr.IsRoot() {
+		return text
+	}
+	return f.Addr.String() + "." + text
+}
+
+// Evaluator returns the evaluator that the frame belongs to.
+func (f *Frame) Evaluator() *Evaluator { return f.ev }
+
+// newContext makes a context in which the module's provider functions can be
+// called beside the built-in ones.
+func (f *Frame) newContext(sc *scope) *hcl.EvalContext {
+	ctx := program.NewContext(sc, f.ev.Facts.Functions)
+	if len(f.Program.Functions) == 0 {
+		return ctx
+	}
+	ctx = ctx.NewChild()
+	ctx.Functions = make(map[string]function.Function, len(f.Program.Functions))
+	for _, pf := range f.Program.Functions {
+		ctx.Functions[pf.Full] = f.providerFunction(sc.task, pf)
+	}
+	return ctx
+}
+
+// providerFunction makes a function that asks the host. It takes arguments of
+// any type, since the signature belongs to the provider.
+func (f *Frame) providerFunction(t *promise.Task, pf *program.ProviderFunction) function.Function {
+	return function.New(&function.Spec{
+		VarParam: &function.Parameter{
+			Name: "args", Type: cty.DynamicPseudoType,
+			AllowNull: true, AllowUnknown: true, AllowDynamicType: true,
+		},
+		Type: function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return f.ev.Host.Call(t, f, pf, args)
+		},
+	})
+}
+
+// Variable returns the value of an input variable whose validations hold.
+func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
+	r := get(f, &f.variables[v.Index].checked, t, subject{f, "var." + v.Name}, via, func(t *promise.Task) Result {
+		raw := f.rawVariable(t, v, &v.Range)
+		var diags diag.List
+		if t.Current().Failed() || len(v.Validations) == 0 {
+			return Result{raw, diags}
+		}
+		ctx := f.newContext(&scope{frame: f, task: t, raw: v})
+		for _, c := range v.Validations {
+			outcome := CheckCondition(t, c, ctx, "Invalid value for variable")
+			diags.Append(outcome.Diags)
+			if outcome.Status == Fail {
+				problem := outcome.Problem("Invalid value for variable", c)
+				problem.Subject, problem.Context = f.valueRange(v).Ptr(), nil
+				problem.Detail += "\n\nThis was checked by the validation rule at " + rangeText(c.Condition.Range()) + "."
+				diags.Add(problem)
+				t.Fail()
+			}
+		}
+		return Result{raw, diags}
+	})
+	return orUnknown(r.Value)
+}
+
+// valueRange is where a variable's value comes from.
+func (f *Frame) valueRange(v *program.Variable) hcl.Range {
+	if f.Call != nil {
+		if in := f.Call.Input(v.Name); in != nil {
+			return in.Expr.Range()
+		}
+	}
+	return v.Range
+}
+
+func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
+	r := get(f, &f.variables[v.Index].raw, t, subject{f, "var." + v.Name}, via, func(t *promise.Task) Result {
+		given, diags := f.givenVariable(t, v)
+		if diags.HasErrors() || t.Current().Failed() {
+			t.Fail()
+			return Result{cty.DynamicVal, diags}
+		}
+		result, more := PrepareVariable(v, given, f.valueRange(v))
+		diags.Append(more)
+		if more.HasErrors() {
+			t.Fail()
+		}
+		return Result{result, diags}
+	})
+	return orUnknown(r.Value)
+}
+
+// givenVariable is the value from outside or from the call, NilVal without.
+func (f *Frame) givenVariable(t *promise.Task, v *program.Variable) (cty.Value, diag.List) {
+	if f.Parent == nil {
+		return f.ev.Host.Variable(v)
+	}
+	in := f.Call.Input(v.Name)
+	if in == nil {
+		return cty.NilVal, nil
+	}
+	return Evaluate(t, in.Expr, f.Parent.Context(t, f.Each, cty.NilVal))
+}
+
+// PrepareVariable turns a given value, or NilVal, into the one that
+// references get: of the declared type, with defaults and marks.
+func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty.Value, diag.List) {
+	var diags diag.List
+	if given == cty.NilVal || given.IsNull() && !v.Nullable && v.Default != cty.NilVal {
+		given = v.Default
+	}
+	if given == cty.NilVal {
+		diags.ErrorAt(where, "No value for required variable", "The root module input variable %q is not set, and has no default value. Use a -var or -var-file command line argument to provide a value for this variable.", v.Name)
+		return cty.DynamicVal, diags
+	}
+	if v.Defaults != nil && !given.IsNull() {
+		given = v.Defaults.Apply(given)
+	}
+	result, err := value.Convert(given, v.Type)
+	if err != nil {
+		detail := "The given value is not suitable for " + v.Name + ": " + value.ErrorString("", err) + "."
+		diags.ErrorAt(where, "Invalid value for input variable", "%s", detail)
+		return cty.UnknownVal(v.Type), diags
+	}
+	if result.IsNull() && !v.Nullable {
+		diags.ErrorAt(where, "Invalid value for input variable", "The given value is not suitable for var.%s declared at %s: required variable may not be set to null.", v.Name, rangeText(v.Range))
+		return cty.UnknownVal(v.Type), diags
+	}
+	if v.Sensitive {
+		result = result.Mark(value.Sensitive)
+	}
+	if v.Ephemeral {
+		result = result.Mark(value.Ephemeral)
+	}
+	return result, diags
+}
+
+// Local returns the value of a local value.
+func (f *Frame) Local(t *promise.Task, l *program.Local, via *hcl.Range) cty.Value {
+	r := get(f, &f.locals[l.Index], t, subject{f, "local." + l.Name}, via, func(t *promise.Task) Result {
+		v, diags := Evaluate(t, l.Expr, f.Context(t, nil, cty.NilVal))
+		return Result{v, diags}
+	})
+	return orUnknown(r.Value)
+}
+
+// Output returns the value of an output value as the calling module sees it.
+func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.Value {
+	r := get(f, &f.outputs[o.Index], t, subject{f, "output." + o.Name}, via, func(t *promise.Task) Result {
+		f.Depend(t, o.DependsOn)
+		var diags diag.List
+		ctx := f.Context(t, nil, cty.NilVal)
+		for _, c := range o.Preconditions {
+			outcome := CheckCondition(t, c, ctx, "Module output value precondition failed")
+			diags.Append(outcome.Diags)
+			if outcome.Status == Fail {
+				diags.Add(outcome.Problem("Module output value precondition failed", c))
+				t.Fail()
+			}
+		}
+		if t.Current().Failed() {
+			return Result{cty.DynamicVal, diags}
+		}
+		v, more := Evaluate(t, o.Expr, ctx)
+		diags.Append(more)
+		if !more.HasErrors() {
+			v, more = f.checkOutput(t, o, v)
+			diags.Append(more)
+		}
+		return Result{v, diags}
+	})
+	return orUnknown(r.Value)
+}
+
+// checkOutput applies an output's declared type and marks.
+func (f *Frame) checkOutput(t *promise.Task, o *program.Output, v cty.Value) (cty.Value, diag.List) {
+	var diags diag.List
+	if o.Type != cty.NilType {
+		if o.Defaults != nil && !v.IsNull() {
+			v = o.Defaults.Apply(v)
+		}
+		converted, err := value.Convert(v, o.Type)
+		if err != nil {
+			diags.ErrorAt(o.Expr.Range(), "Invalid output value", "The value of output %q doesn't have the declared type: %s.", o.Name, value.ErrorString("", err))
+			t.Fail()
+			return cty.DynamicVal, diags
+		}
+		v = converted
+	}
+	if f.Parent == nil && !o.Sensitive && value.IsSensitive(v) {
+		diags.ErrorAt(o.Range, "Output refers to sensitive values", "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that hold sensitive data have to say so. If you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true")
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	if !o.Ephemeral && value.IsEphemeral(v) {
+		diags.ErrorAt(o.Expr.Range(), "Ephemeral value not allowed", "The value of output %q is ephemeral, so it can't be kept. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name)
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	if o.Sensitive {
+		v = v.Mark(value.Sensitive)
+	}
+	if o.Ephemeral {
+		v = v.Mark(value.Ephemeral)
+	}
+	return v, diags
+}
+
+// orUnknown replaces the value of a cell that was never computed.
+func orUnknown(v cty.Value) cty.Value {
+	if v == cty.NilVal {
+		return cty.DynamicVal
+	}
+	return v
+}

@@ -1,0 +1,190 @@
+package eval
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
+)
+
+type providerCells struct {
+	expansion promise.Cell[providers]
+}
+
+// providers are the instances of one provider configuration in one frame.
+type providers struct {
+	Expansion
+	byKey map[addr.Key]*ProviderInstance
+	diags diag.List
+}
+
+// A ProviderInstance is a provider configuration in a frame, with the key of
+// one of its instances where it has for_each. Decl is nil for the empty
+// configuration of a provider that nothing configures.
+type ProviderInstance struct {
+	Addr  addr.ProviderConfig
+	Frame *Frame
+	Decl  *program.Provider
+	Each  *Each
+}
+
+func (p *ProviderInstance) String() string { return p.Addr.String() }
+
+// Context is the context of the configuration's expressions.
+func (p *ProviderInstance) Context(t *promise.Task) *hcl.EvalContext {
+	return p.Frame.Context(t, p.Each, cty.NilVal)
+}
+
+// ProviderInstances returns the instances of a provider configuration.
+func (f *Frame) ProviderInstances(t *promise.Task, p *program.Provider, via *hcl.Range) []*ProviderInstance {
+	ps := f.providerInstances(t, p, via)
+	var list []*ProviderInstance
+	for _, each := range ps.each() {
+		list = append(list, ps.byKey[each.Key])
+	}
+	return list
+}
+
+func (f *Frame) providerInstances(t *promise.Task, p *program.Provider, via *hcl.Range) providers {
+	return get(f, &f.providers[p.Index].expansion, t, subject{f, "provider." + p.LocalName}, via, func(t *promise.Task) providers {
+		e, diags := f.expand(t, Block{Frame: f, Provider: p}, program.Repeat{ForEach: p.ForEach})
+		ps := providers{Expansion: e, byKey: map[addr.Key]*ProviderInstance{}, diags: diags}
+		for _, each := range e.each() {
+			ps.byKey[each.Key] = &ProviderInstance{
+				Addr:  addr.ProviderConfig{Module: f.Addr, Provider: p.Provider, Alias: p.Alias, Key: each.Key},
+				Frame: f, Decl: p, Each: each,
+			}
+		}
+		return ps
+	})
+}
+
+// Provider finds the configuration that an instance of a resource uses: the
+// one its module has or was passed, or the nearest default one of the modules
+// around it, or an empty one in the root.
+func (i *Instance) Provider(t *promise.Task) (*ProviderInstance, diag.List) {
+	return i.Frame.ProviderOf(t, i.Resource.Provider, i.Each)
+}
+
+// ProviderOf finds the configuration that a use in the frame means. each is
+// what the key's expression may refer to.
+func (f *Frame) ProviderOf(t *promise.Task, use program.ProviderUse, each *Each) (*ProviderInstance, diag.List) {
+	key := use.Key
+	keyFrame := f
+	keyEach := each
+	for {
+		if decl := f.findProvider(use); decl != nil {
+			return f.pickProvider(t, decl, use, key, keyFrame, keyEach)
+		}
+		if f.Parent == nil {
+			if use.Alias == "" {
+				return &ProviderInstance{Addr: addr.ProviderConfig{Module: f.Addr, Provider: use.Provider}, Frame: f}, nil
+			}
+			var diags diag.List
+			diags.ErrorAt(use.Range, "Provider configuration not present", "There is no configuration %s.%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", use.LocalName, use.Alias, use.LocalName, use.Alias)
+			return nil, diags
+		}
+		if passed := f.passedProvider(use); passed != nil {
+			use = passed.Outer
+			if key == nil {
+				key, keyFrame, keyEach = use.Key, f.Parent, f.Each
+			}
+		} else {
+			use = f.inheritedUse(use)
+		}
+		f = f.Parent
+	}
+}
+
+// findProvider is the frame's own block for the use, or nil.
+func (f *Frame) findProvider(use program.ProviderUse) *program.Provider {
+	for _, p := range f.Program.Providers {
+		if p.Provider == use.Provider && p.Alias == use.Alias {
+			return p
+		}
+	}
+	return nil
+}
+
+// passedProvider is what the frame's call passes for the use, or nil.
+func (f *Frame) passedProvider(use program.ProviderUse) *program.PassedProvider {
+	for _, p := range f.Call.Providers {
+		if p.LocalName == use.LocalName && p.Alias == use.Alias {
+			return p
+		}
+	}
+	return nil
+}
+
+// inheritedUse is how the calling module knows the same provider. An alias
+// isn't inherited, so that it is found to be missing in the root.
+func (f *Frame) inheritedUse(use program.ProviderUse) program.ProviderUse {
+	for name, r := range f.Parent.Program.Requirements {
+		if r.Provider == use.Provider {
+			use.LocalName = name
+		}
+	}
+	if use.Alias != "" {
+		use.Alias = "\x00" + use.Alias
+	}
+	return use
+}
+
+func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use program.ProviderUse, key *program.Expr, keyFrame *Frame, each *Each) (*ProviderInstance, diag.List) {
+	var diags diag.List
+	ps := f.providerInstances(t, decl, &use.Range)
+	if t.Current().Failed() {
+		return nil, nil
+	}
+	k := addr.NoKey
+	if key != nil {
+		v, more := Evaluate(t, key, keyFrame.Context(t, each, cty.NilVal))
+		diags.Append(more)
+		if diags.HasErrors() || t.Current().Failed() {
+			return nil, diags
+		}
+		var err error
+		if k, err = KeyOf(v); err != nil {
+			diags.ErrorAt(key.Range(), "Invalid provider instance key", "The key of a provider instance must be known when planning: %s.", err)
+			return nil, diags
+		}
+		if n, ok := k.Int(); ok {
+			k = addr.StringKey(fmt.Sprint(n))
+		}
+	}
+	if ps.Unknown {
+		return ps.byKey[addr.AnyKey], diags
+	}
+	p := ps.byKey[k]
+	if p == nil && key == nil {
+		diags.ErrorAt(use.Range, "Missing provider instance key", "The provider configuration %s.%s has for_each, so a key has to be given in brackets, such as %s.%s[each.key].", use.LocalName, decl.Alias, use.LocalName, decl.Alias)
+	} else if p == nil {
+		diags.ErrorAt(use.Range, "Provider instance not present", "The provider configuration %s.%s has no instance %s. Add the key to its for_each, or keep it there until no object needs it any more.", use.LocalName, decl.Alias, k)
+	}
+	return p, diags
+}
+
+// KeyOf turns a value into the instance key that it names.
+func KeyOf(v cty.Value) (addr.Key, error) {
+	v, marks := v.Unmark()
+	switch {
+	case value.HiddenMarks(marks):
+		return addr.NoKey, fmt.Errorf("a sensitive or ephemeral value can't be an instance key")
+	case !v.IsKnown():
+		return addr.NoKey, fmt.Errorf("the value is known only after apply")
+	case v.IsNull():
+		return addr.NoKey, fmt.Errorf("the value is null")
+	case v.Type() == cty.String:
+		return addr.StringKey(v.AsString()), nil
+	case v.Type() == cty.Number && v.AsBigFloat().IsInt():
+		n, _ := v.AsBigFloat().Int64()
+		return addr.IntKey(int(n)), nil
+	}
+	return addr.NoKey, fmt.Errorf("a string or a whole number is needed, not %s", v.Type().FriendlyName())
+}

@@ -1,0 +1,169 @@
+package eval
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+)
+
+type resourceCells struct {
+	expansion promise.Cell[instances]
+	whole     promise.Cell[cty.Value]
+}
+
+// instances are the instances of one resource in one frame.
+type instances struct {
+	Expansion
+	list  []*Instance // in the order of their keys
+	byKey map[string]*Instance
+	diags diag.List
+}
+
+// find returns the instance with that key, or nil.
+func (in *instances) find(k addr.Key) *Instance {
+	if in.Unknown {
+		return in.list[0]
+	}
+	switch in.Kind {
+	case Counted:
+		if n, ok := k.Int(); ok && n >= 0 && n < len(in.list) {
+			return in.list[n]
+		}
+	case Keyed:
+		if s, ok := k.Str(); ok {
+			return in.byKey[s]
+		}
+	case Single:
+		if k == addr.NoKey && len(in.list) == 1 {
+			return in.list[0]
+		}
+	}
+	return nil
+}
+
+// An Instance is one instance of a resource in a frame.
+type Instance struct {
+	Addr     addr.Instance
+	Frame    *Frame
+	Resource *program.Resource
+	Each     *Each
+
+	cell promise.Cell[Result]
+}
+
+func (i *Instance) String() string { return i.Addr.String() }
+
+// Context is the context of the instance's own expressions.
+func (i *Instance) Context(t *promise.Task, self cty.Value) *hcl.EvalContext {
+	return i.Frame.Context(t, i.Each, self)
+}
+
+// Node is the instance's place among the cells; its dependencies are what
+// its host read to answer.
+func (i *Instance) Node() *promise.Node { return &i.cell.Node }
+
+// Value returns the value that references to the instance get.
+func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
+	r := get(i.Frame, &i.cell, t, i, via, func(t *promise.Task) Result {
+		v, diags := i.Frame.ev.Host.Resource(t, i)
+		if diags.HasErrors() {
+			t.Fail()
+		}
+		return Result{orUnknown(v), diags.InAddress(i.Addr.String())}
+	})
+	return orUnknown(r.Value)
+}
+
+// DependsOn makes what the task computes depend on what the instance depends
+// on beside its references: depends_on of the resource and of the module
+// calls around it.
+func (i *Instance) DependsOn(t *promise.Task) {
+	i.Frame.Depend(t, i.Resource.DependsOn)
+	i.Frame.awaitCalls(t)
+}
+
+// awaitCalls waits for the depends_on of the frame's call and of those
+// around it.
+func (f *Frame) awaitCalls(t *promise.Task) {
+	if !f.hasAwaited() {
+		return
+	}
+	get(f, &f.awaited, t, subject{f, "depends_on"}, nil, func(t *promise.Task) struct{} {
+		f.Parent.Depend(t, f.Call.DependsOn)
+		f.Parent.awaitCalls(t)
+		return struct{}{}
+	})
+}
+
+func (f *Frame) hasAwaited() bool {
+	for ; f.Parent != nil; f = f.Parent {
+		if len(f.Call.DependsOn) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Instances returns the instances of a resource.
+func (f *Frame) Instances(t *promise.Task, r *program.Resource, via *hcl.Range) []*Instance {
+	return f.instances(t, r, via).list
+}
+
+func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) instances {
+	return get(f, &f.resources[r.Index].expansion, t, subject{f, r.Name.String()}, via, func(t *promise.Task) instances {
+		e, diags := f.expand(t, Block{Frame: f, Resource: r}, r.Repeat)
+		in := instances{Expansion: e, diags: diags}
+		resource := addr.Resource{Module: f.Addr, Name: r.Name}
+		each := e.each()
+		block := make([]Instance, len(each))
+		in.list = make([]*Instance, len(each))
+		for i, each := range each {
+			block[i] = Instance{Addr: resource.Instance(each.Key), Frame: f, Resource: r, Each: each}
+			in.list[i] = &block[i]
+		}
+		if e.Kind == Keyed && !e.Unknown {
+			in.byKey = make(map[string]*Instance, len(e.Keys))
+			for i, k := range e.Keys {
+				in.byKey[k] = in.list[i]
+			}
+		}
+		return in
+	})
+}
+
+// whole is the value of all instances of a resource together.
+func (f *Frame) whole(t *promise.Task, r *program.Resource, via *hcl.Range) cty.Value {
+	v := get(f, &f.resources[r.Index].whole, t, subject{f, r.Name.String()}, via, func(t *promise.Task) cty.Value {
+		in := f.instances(t, r, via)
+		values := make([]cty.Value, len(in.list))
+		for i, instance := range in.list {
+			values[i] = instance.Value(t, via)
+		}
+		return in.collect(values)
+	})
+	return orUnknown(v)
+}
+
+// collect puts the values of instances, in order, into what a reference to
+// all of them gives.
+func (e Expansion) collect(values []cty.Value) cty.Value {
+	switch {
+	case e.Unknown:
+		return cty.DynamicVal
+	case e.Kind == Counted:
+		return cty.TupleVal(values)
+	case e.Kind == Keyed:
+		object := make(map[string]cty.Value, len(values))
+		for i, k := range e.Keys {
+			object[k] = values[i]
+		}
+		return cty.ObjectVal(object)
+	case len(values) == 0:
+		return cty.NullVal(cty.DynamicPseudoType)
+	}
+	return values[0]
+}

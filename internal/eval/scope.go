@@ -1,0 +1,273 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
+)
+
+// A scope answers the references of expressions in one frame, on behalf of
+// one task.
+type scope struct {
+	frame *Frame
+	task  *promise.Task
+	each  *Each
+	self  cty.Value
+	// raw is the variable whose validation is evaluated: it is read as it is.
+	raw *program.Variable
+}
+
+// Resolve implements program.Scope.
+func (s *scope) Resolve(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := s.subject(ref, ctx)
+	if diags.HasErrors() {
+		s.task.Fail()
+		return cty.DynamicVal, diags
+	}
+	if len(ref.Rest) == 0 {
+		return v, diags
+	}
+	v, more := ref.Rest.TraverseRel(v)
+	return v, append(diags, more...)
+}
+
+// subject is the value of what a reference names, before Rest is applied.
+func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	f, t := s.frame, s.task
+	switch ref.Kind {
+	case program.RefVariable:
+		if ref.Variable == s.raw {
+			return f.rawVariable(t, ref.Variable, &ref.Range), nil
+		}
+		return f.Variable(t, ref.Variable, &ref.Range), nil
+	case program.RefLocal:
+		return f.Local(t, ref.Local, &ref.Range), nil
+	case program.RefResource:
+		return s.resource(ref, ctx)
+	case program.RefCall:
+		return s.call(ref, ctx)
+	case program.RefSelf:
+		if s.self != cty.NilVal {
+			return s.self, nil
+		}
+		return refError(ref, `Invalid "self" reference`, `The "self" object is not available in this context. It means the instance itself, in postconditions, provisioners and connections.`)
+	case program.RefEach, program.RefCount:
+		return s.repetition(ref)
+	case program.RefPath:
+		return s.path(ref.Attr), nil
+	case program.RefTerraform:
+		if ref.Attr == "applying" {
+			return f.ev.Facts.Applying.Mark(value.Ephemeral), nil
+		}
+		return cty.StringVal(f.ev.Facts.Workspace), nil
+	}
+	panic("eval: a reference of no kind: " + ref.Text)
+}
+
+func (s *scope) path(attr string) cty.Value {
+	switch attr {
+	case "module":
+		return cty.StringVal(s.frame.Program.Dir)
+	case "root":
+		return cty.StringVal(s.frame.ev.Facts.RootDir)
+	}
+	return cty.StringVal(s.frame.ev.Facts.WorkDir)
+}
+
+func (s *scope) repetition(ref *program.Ref) (cty.Value, hcl.Diagnostics) {
+	v := cty.NilVal
+	if s.each != nil {
+		switch ref.Attr {
+		case "index":
+			v = s.each.index()
+		case "key":
+			v = s.each.key()
+		case "value":
+			v = s.each.Value
+		}
+	}
+	if v != cty.NilVal {
+		return v, nil
+	}
+	if ref.Kind == program.RefCount {
+		return refError(ref, `Reference to "count" in non-counted context`, `The "count" object can only be used in "module", "resource", and "data" blocks, and only when the "count" argument is set.`)
+	}
+	return refError(ref, `Reference to "each" in context without for_each`, `The "each" object can be used only in "module" or "resource" blocks, or in a "provider" block, and only when the "for_each" argument is set.`)
+}
+
+// refError is the failure of a reference.
+func refError(ref *program.Ref, summary, detail string) (cty.Value, hcl.Diagnostics) {
+	return cty.DynamicVal, hcl.Diagnostics{{
+		Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: ref.Range.Ptr(),
+	}}
+}
+
+func (s *scope) resource(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	f, t := s.frame, s.task
+	if ref.Key == nil {
+		if !ref.Resource.Repeat.IsSingle() {
+			return f.whole(t, ref.Resource, &ref.Range), nil
+		}
+		in := f.instances(t, ref.Resource, &ref.Range)
+		if instance := in.find(addr.NoKey); instance != nil {
+			return instance.Value(t, &ref.Range), nil
+		}
+		return cty.NullVal(cty.DynamicPseudoType), nil
+	}
+	in := f.instances(t, ref.Resource, &ref.Range)
+	return s.pick(ref, ctx, in.Expansion,
+		func() cty.Value { return f.whole(t, ref.Resource, &ref.Range) },
+		func(k addr.Key) (cty.Value, bool) {
+			instance := in.find(k)
+			if instance == nil {
+				return cty.NilVal, false
+			}
+			return instance.Value(t, &ref.Range), true
+		})
+}
+
+func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	f, t := s.frame, s.task
+	if ref.Key == nil && (ref.Attr == "" || !ref.Call.Repeat.IsSingle()) {
+		return f.wholeCall(t, ref.Call, &ref.Range), nil
+	}
+	fs := f.frames(t, ref.Call, &ref.Range)
+	var diags hcl.Diagnostics
+	one := func(k addr.Key) (cty.Value, bool) {
+		child := fs.find(k)
+		switch {
+		case child == nil && len(fs.list) == 0 || child == nil && fs.Kind != Single:
+			return cty.NilVal, false
+		case child == nil: // its source couldn't be loaded
+			return cty.DynamicVal, true
+		case ref.Attr == "":
+			return child.outputsOf(t, &ref.Range), true
+		}
+		o := child.Program.OutputByName[ref.Attr]
+		if o == nil {
+			var v cty.Value
+			v, diags = refError(ref, "Unsupported attribute", "This object does not have an attribute named "+addr.Quote(ref.Attr)+": the module "+addr.Quote(child.Program.Dir)+" declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
+			return v, true
+		}
+		return child.Output(t, o, &ref.Range), true
+	}
+	if ref.Key == nil {
+		if v, ok := one(addr.NoKey); ok {
+			return v, diags
+		}
+		return cty.NullVal(cty.DynamicPseudoType), nil
+	}
+	v, more := s.pick(ref, ctx, fs.Expansion, func() cty.Value {
+		whole := f.wholeCall(t, ref.Call, &ref.Range)
+		return whole
+	}, one)
+	return v, append(diags, more...)
+}
+
+// pick evaluates a reference's key and returns the instance that it means.
+// With a key that isn't known yet, or one that carries marks, all instances
+// matter.
+func (s *scope) pick(ref *program.Ref, ctx *hcl.EvalContext, e Expansion, whole func() cty.Value, one func(addr.Key) (cty.Value, bool)) (cty.Value, hcl.Diagnostics) {
+	key, diags := ref.Key.Value(ctx)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	if s.task.Current().Failed() && !key.IsKnown() {
+		return cty.DynamicVal, diags
+	}
+	key, marks := key.Unmark()
+	if e.Unknown {
+		v, _ := one(addr.AnyKey)
+		return orUnknown(v).WithMarks(marks), diags
+	}
+	want := cty.Number
+	if e.Kind == Keyed {
+		want = cty.String
+	}
+	if !key.IsKnown() {
+		v := whole()
+		if v.Type().IsObjectType() || v.Type().IsTupleType() {
+			return cty.DynamicVal.WithMarks(marks), diags
+		}
+		return v.WithMarks(marks), diags
+	}
+	key, err := convert.Convert(key, want)
+	if err == nil && !key.IsNull() {
+		k, err := KeyOf(key)
+		if err == nil {
+			if v, ok := one(k); ok {
+				return v.WithMarks(marks), diags
+			}
+		}
+	}
+	// The error is the one that indexing gives for a collection with these
+	// keys; the values of the instances don't matter for it.
+	_, more := hcl.Index(e.shape(), key, ref.Key.Range().Ptr())
+	if !more.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	for _, d := range more {
+		d.Subject, d.Context = ref.Key.Range().Ptr(), ref.Range.Ptr()
+	}
+	return cty.DynamicVal, append(diags, more...)
+}
+
+// shape is a collection with the expansion's keys.
+func (e Expansion) shape() cty.Value {
+	n := e.Count
+	if e.Kind == Keyed {
+		n = len(e.Keys)
+	}
+	values := make([]cty.Value, n)
+	for i := range values {
+		values[i] = cty.EmptyObjectVal
+	}
+	return e.collect(values)
+}
+
+func outputNames(p *program.Program) []string {
+	names := make([]string, len(p.Outputs))
+	for i, o := range p.Outputs {
+		names[i] = o.Name
+	}
+	return names
+}
+
+// cycleDiags tells a circle of references, starting from its first member in
+// order so that the text doesn't depend on who noticed it.
+func cycleDiags(c promise.Cycle) diag.Diagnostic {
+	first := 0
+	for i := range c {
+		if c[i].Subject.String() < c[first].Subject.String() {
+			first = i
+		}
+	}
+	var chain, lines []string
+	d := diag.Diagnostic{Severity: diag.Error, Summary: "Cycle"}
+	for i := range c {
+		from, to := c[(first+i)%len(c)], c[(first+i+1)%len(c)]
+		name := from.Subject.String()
+		if len(chain) == 0 || chain[len(chain)-1] != name {
+			chain = append(chain, name)
+		}
+		if to.Via != nil {
+			if d.Subject == nil {
+				d.Subject = to.Via
+			}
+			if from.Subject.String() != to.Subject.String() {
+				lines = append(lines, "  "+name+" needs "+to.Subject.String()+" ("+rangeText(*to.Via)+")")
+			}
+		}
+	}
+	chain = append(chain, chain[0])
+	d.Detail = "Cycle: " + strings.Join(chain, " -> ") + ".\n\nEach needs the next one's value:\n" + strings.Join(lines, "\n") + "\n\nRemove one of these references, or split what both sides need into an object of its own."
+	return d
+}

@@ -1,0 +1,129 @@
+package eval
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+)
+
+// A Visitor is told of frames as they come into being during a walk, to
+// start work of its own in them.
+type Visitor func(f *Frame)
+
+// Walk starts a task for everything in the frame and in the modules that it
+// calls. It returns at once: rt.Wait tells the end.
+func (f *Frame) Walk(rt *promise.Runtime, visit Visitor) {
+	if visit != nil {
+		visit(f)
+	}
+	p := f.Program
+	rt.Go(func(t *promise.Task) {
+		for _, v := range p.Variables {
+			f.Variable(t, v, &v.Range)
+		}
+		for _, l := range p.Locals {
+			f.Local(t, l, &l.Range)
+		}
+	})
+	for _, r := range p.Resources {
+		rt.Go(func(t *promise.Task) {
+			for _, i := range f.Instances(t, r, nil) {
+				rt.Go(func(t *promise.Task) { i.Value(t, nil) })
+			}
+		})
+	}
+	for _, c := range p.Calls {
+		rt.Go(func(t *promise.Task) {
+			for _, child := range f.Calls(t, c, nil) {
+				child.Walk(rt, visit)
+			}
+		})
+	}
+	rt.Go(func(t *promise.Task) {
+		for _, pr := range p.Providers {
+			f.ProviderInstances(t, pr, nil)
+		}
+		for _, o := range p.Outputs {
+			f.Output(t, o, nil)
+		}
+	})
+}
+
+// Diagnostics gathers the problems of all cells of the frame and of the
+// modules below it, in the order of declarations. The evaluation must be
+// over. On the root frame it includes cycles.
+func (f *Frame) Diagnostics() diag.List {
+	var l diag.List
+	for i := range f.variables {
+		for _, c := range []*promise.Cell[Result]{&f.variables[i].raw, &f.variables[i].checked} {
+			r, _ := c.Peek()
+			l.Append(r.Diags)
+		}
+	}
+	for i := range f.locals {
+		r, _ := f.locals[i].Peek()
+		l.Append(r.Diags)
+	}
+	for i := range f.providers {
+		ps, _ := f.providers[i].expansion.Peek()
+		l.Append(ps.diags)
+	}
+	for i := range f.resources {
+		in, _ := f.resources[i].expansion.Peek()
+		l.Append(in.diags)
+		for _, instance := range in.list {
+			r, _ := instance.cell.Peek()
+			l.Append(r.Diags)
+		}
+	}
+	for i := range f.calls {
+		fs, _ := f.calls[i].expansion.Peek()
+		l.Append(fs.diags)
+		for _, child := range fs.list {
+			if child != nil {
+				l.Append(child.Diagnostics())
+			}
+		}
+	}
+	for i := range f.outputs {
+		r, _ := f.outputs[i].Peek()
+		l.Append(r.Diags)
+	}
+	if f.Parent == nil {
+		for _, c := range f.ev.cycles {
+			l.Add(cycleDiags(c))
+		}
+	}
+	return l
+}
+
+// Frames lists the frame and all those below it that were made, in the order
+// of their calls and keys.
+func (f *Frame) Frames() []*Frame {
+	list := []*Frame{f}
+	for i := range f.calls {
+		fs, _ := f.calls[i].expansion.Peek()
+		for _, child := range fs.list {
+			if child != nil {
+				list = append(list, child.Frames()...)
+			}
+		}
+	}
+	return list
+}
+
+// Expanded returns the instances of a resource if they were computed.
+func (f *Frame) Expanded(r *program.Resource) []*Instance {
+	in, _ := f.resources[r.Index].expansion.Peek()
+	return in.list
+}
+
+// OutputValue returns the value of an output if it was computed and isn't
+// failed.
+func (f *Frame) OutputValue(o *program.Output) (v cty.Value, node *promise.Node, ok bool) {
+	c := &f.outputs[o.Index]
+	r, ok := c.Peek()
+	return orUnknown(r.Value), &c.Node, ok && !c.Failed()
+}
