@@ -7,8 +7,9 @@ import (
 )
 
 // SensitivePaths lists the parts of v that the block declares to be sensitive,
-// attributes without a value included. v has the block's implied type and no
-// marks on what leads there; elements of sets are named by their value.
+// attributes without a value included. v has the block's implied type, or that
+// of another version of it: what v lacks is passed over. Elements of sets are
+// named by their value.
 func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	if !b.HasSensitive() {
 		return nil
@@ -29,7 +30,7 @@ func (b *Block) sensitive(v cty.Value, at cty.Path, paths *[]cty.Path) {
 		if !ok || !nested.HasSensitive() {
 			continue
 		}
-		each(v.GetAttr(name), nested.Nesting, attr(at, name), func(v cty.Value, at cty.Path) {
+		each(part(v, name), nested.Nesting, attr(at, name), func(v cty.Value, at cty.Path) {
 			nested.Block.sensitive(v, at, paths)
 		})
 	}
@@ -42,10 +43,10 @@ func sensitiveAttributes(attributes map[string]*Attribute, v cty.Value, at cty.P
 	}
 	for name, a := range attributes {
 		switch {
-		case a.Sensitive:
+		case a.Sensitive && v.Type().IsObjectType() && v.Type().HasAttribute(name):
 			*paths = append(*paths, attr(at, name))
 		case a.Nested != nil && a.Nested.hasSensitive():
-			each(v.GetAttr(name), a.Nested.Nesting, attr(at, name), func(v cty.Value, at cty.Path) {
+			each(part(v, name), a.Nested.Nesting, attr(at, name), func(v cty.Value, at cty.Path) {
 				sensitiveAttributes(a.Nested.Attributes, v, at, paths)
 			})
 		}
@@ -56,7 +57,7 @@ func sensitiveAttributes(attributes map[string]*Attribute, v cty.Value, at cty.P
 func each(v cty.Value, n Nesting, at cty.Path, visit func(cty.Value, cty.Path)) {
 	v, _ = v.Unmark()
 	switch {
-	case v.IsNull() || !v.IsKnown():
+	case v.IsNull() || !v.IsKnown() || !v.CanIterateElements():
 	case n == Single || n == Group:
 		visit(v, at)
 	default:
@@ -64,6 +65,14 @@ func each(v cty.Value, n Nesting, at cty.Path, visit func(cty.Value, cty.Path)) 
 			visit(element, append(slices.Clip(at), cty.IndexStep{Key: key}))
 		}
 	}
+}
+
+// part is an attribute of v, or null.
+func part(v cty.Value, name string) cty.Value {
+	if !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
+		return cty.NullVal(cty.DynamicPseudoType)
+	}
+	return v.GetAttr(name)
 }
 
 func attr(at cty.Path, name string) cty.Path {
