@@ -1,0 +1,242 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider"
+)
+
+// A Builtin makes a provider that runs inside of the engine.
+type Builtin func() (provider.Provider, *provider.Schemas)
+
+// Sources says where a catalog finds each provider. The first one that has
+// the provider counts, in the order of the fields.
+type Sources struct {
+	Builtins  map[addr.Provider]Builtin
+	Reattach  map[addr.Provider]Reattach
+	Overrides map[addr.Provider]string // executables under development
+	Installed map[addr.Provider]string // executables of verified packages
+}
+
+// A Catalog is a provider.Catalog that runs plugins. The process that was
+// started to get the schemas is the first that Start hands out.
+type Catalog struct {
+	sources  Sources
+	template Command
+
+	ctx    context.Context // of processes that no caller waits for yet
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	entries map[addr.Provider]*entry
+	running map[*client]bool
+	pending sync.WaitGroup
+}
+
+var _ provider.Catalog = (*Catalog)(nil)
+
+// An entry is what is known of one provider; done is closed when the rest is
+// final, but for spare.
+type entry struct {
+	done     chan struct{}
+	schemas  *provider.Schemas
+	askFirst bool
+	diags    diag.List
+	spare    *client
+}
+
+// NewCatalog gives a catalog. The template is how plugins are run: its Path
+// and Reattach are set by provider. The caller closes the catalog.
+func NewCatalog(sources Sources, template Command) *Catalog {
+	c := &Catalog{
+		sources:  sources,
+		template: template,
+		entries:  make(map[addr.Provider]*entry),
+		running:  make(map[*client]bool),
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// Warm starts providers that will be needed, in the background. Problems are
+// reported to those who ask for the provider.
+func (c *Catalog) Warm(providers []addr.Provider) {
+	for _, p := range providers {
+		if c.sources.Builtins[p] == nil {
+			c.entry(p)
+		}
+	}
+}
+
+// Schemas implements provider.Catalog.
+func (c *Catalog) Schemas(ctx context.Context, p addr.Provider) (*provider.Schemas, diag.List) {
+	if builtin := c.sources.Builtins[p]; builtin != nil {
+		return c.builtinSchemas(p, builtin), nil
+	}
+	e, diags := c.await(ctx, p)
+	if e == nil {
+		return nil, diags
+	}
+	return e.schemas, diags
+}
+
+// Start implements provider.Catalog.
+func (c *Catalog) Start(ctx context.Context, p addr.Provider) (provider.Provider, diag.List) {
+	if builtin := c.sources.Builtins[p]; builtin != nil {
+		instance, _ := builtin()
+		return instance, nil
+	}
+	e, diags := c.await(ctx, p)
+	if e == nil || diags.HasErrors() {
+		return nil, diags
+	}
+	c.mu.Lock()
+	spare := e.spare
+	e.spare = nil
+	c.mu.Unlock()
+	if spare != nil {
+		return spare, nil
+	}
+	command, _ := c.command(p)
+	instance, diags := c.run(ctx, command, func(cl *client, ctx context.Context) diag.List {
+		return cl.useSchemas(ctx, e.schemas, e.askFirst)
+	})
+	if instance == nil {
+		return nil, about(p, diags)
+	}
+	return instance, diags
+}
+
+// Close ends all processes, also those that were handed out.
+func (c *Catalog) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.pending.Wait()
+
+	c.mu.Lock()
+	running := slices.Collect(maps.Keys(c.running))
+	c.mu.Unlock()
+	errs := make([]error, len(running))
+	var ends sync.WaitGroup
+	for i, cl := range running {
+		ends.Go(func() { errs[i] = cl.Close() })
+	}
+	ends.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *Catalog) builtinSchemas(p addr.Provider, builtin Builtin) *provider.Schemas {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[p]
+	if e == nil {
+		e = &entry{}
+		_, e.schemas = builtin()
+		c.entries[p] = e
+	}
+	return e.schemas
+}
+
+// command says how to run a provider, if it is there.
+func (c *Catalog) command(p addr.Provider) (Command, bool) {
+	command := c.template
+	if r, ok := c.sources.Reattach[p]; ok {
+		command.Reattach = &r
+		return command, true
+	}
+	path, ok := c.sources.Overrides[p]
+	if !ok {
+		path, ok = c.sources.Installed[p]
+	}
+	command.Path = path
+	return command, ok
+}
+
+// entry gives the entry of a provider, which is being filled if it is new.
+func (c *Catalog) entry(p addr.Provider) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[p]; e != nil {
+		return e
+	}
+	e := &entry{done: make(chan struct{})}
+	c.entries[p] = e
+	command, ok := c.command(p)
+	if !ok {
+		e.diags.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. "+
+			"You may be able to install it automatically by running:\n  tofu init", p)
+		close(e.done)
+		return e
+	}
+	go func() {
+		defer close(e.done)
+		cl, diags := c.run(c.ctx, command, (*client).loadSchemas)
+		e.diags = about(p, diags)
+		if cl != nil {
+			e.schemas, e.askFirst, e.spare = cl.schemas, cl.askFirst, cl
+		}
+	}()
+	return e
+}
+
+// run starts a process, which Close will end if nobody does before.
+func (c *Catalog) run(ctx context.Context, command Command, prepare func(*client, context.Context) diag.List) (*client, diag.List) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		var diags diag.List
+		diags.Errorf("Provider is not available", "Provider %s was asked for after the end of the operation.", command.name())
+		return nil, diags
+	}
+	c.pending.Add(1)
+	c.mu.Unlock()
+	defer c.pending.Done()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	cl, diags := start(ctx, command, prepare)
+	if cl == nil {
+		return nil, diags
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running[cl] = true
+	cl.ended = func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.running, cl)
+	}
+	return cl, diags
+}
+
+// await gives the finished entry of a provider, or nil when ctx ends before.
+func (c *Catalog) await(ctx context.Context, p addr.Provider) (*entry, diag.List) {
+	e := c.entry(p)
+	select {
+	case <-e.done:
+		return e, e.diags
+	case <-ctx.Done():
+		var diags diag.List
+		diags.Errorf("Operation cancelled", "The start of provider %s was cancelled.", p)
+		return nil, diags
+	}
+}
+
+// about names the provider in what was found out while it was started.
+func about(p addr.Provider, diags diag.List) diag.List {
+	for i := range diags {
+		diags[i].Detail = fmt.Sprintf("While loading provider %s: %s", p, diags[i].Detail)
+	}
+	return diags
+}

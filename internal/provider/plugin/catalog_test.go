@@ -1,0 +1,146 @@
+package plugin
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/provider"
+)
+
+func testProvider(name string) addr.Provider {
+	return addr.Provider{Host: addr.DefaultHost, Namespace: "test", Type: name}
+}
+
+func TestCatalogUsesProcessOfSchemasFirst(t *testing.T) {
+	a := testProvider("a")
+	command := self(t, "6")
+	c := NewCatalog(Sources{Installed: map[addr.Provider]string{a: command.Path}}, command)
+	defer c.Close()
+	c.Warm([]addr.Provider{a})
+	schemas, diags := c.Schemas(t.Context(), a)
+	if diags != nil || schemas.Resources["test_thing"] == nil {
+		t.Fatal(schemas, diags)
+	}
+	if again, _ := c.Schemas(t.Context(), a); again != schemas {
+		t.Error("the schemas were fetched twice")
+	}
+	first := c.entries[a].spare
+	var pids []string
+	for range 2 {
+		p, diags := c.Start(t.Context(), a)
+		if diags != nil {
+			t.Fatal(diags)
+		}
+		if len(pids) == 0 && p != provider.Provider(first) {
+			t.Error("the process of the schemas isn't used")
+		}
+		pids = append(pids, read(t, p, "pid"))
+	}
+	if pids[0] == pids[1] {
+		t.Error("two providers are one process")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, text := range pids {
+		pid, _ := strconv.Atoi(text)
+		if alive(pid) {
+			t.Errorf("process %d runs after Close", pid)
+		}
+	}
+	if _, diags := c.Start(t.Context(), a); !diags.HasErrors() {
+		t.Error("a closed catalog starts providers")
+	}
+}
+
+func TestCatalogSources(t *testing.T) {
+	builtin, attached, dev, gone := testProvider("builtin"), testProvider("attached"), testProvider("dev"), testProvider("gone")
+	command := self(t, "5")
+	declared := &provider.Schemas{}
+	c := NewCatalog(Sources{
+		Builtins:  map[addr.Provider]Builtin{builtin: func() (provider.Provider, *provider.Schemas) { return nothing{}, declared }},
+		Reattach:  map[addr.Provider]Reattach{attached: serveHere(t, 5)},
+		Overrides: map[addr.Provider]string{dev: command.Path},
+		Installed: map[addr.Provider]string{dev: "/nonexistent", attached: "/nonexistent"},
+	}, command)
+	defer c.Close()
+	if s, diags := c.Schemas(t.Context(), builtin); s != declared || diags != nil {
+		t.Errorf("built-in: %v %v", s, diags)
+	}
+	if p, diags := c.Start(t.Context(), builtin); p != (nothing{}) || diags != nil {
+		t.Errorf("built-in: %v %v", p, diags)
+	}
+	for _, p := range []addr.Provider{attached, dev} {
+		for range 2 {
+			instance, diags := c.Start(t.Context(), p)
+			if diags != nil {
+				t.Fatal(diags)
+			}
+			here := read(t, instance, "pid") == strconv.Itoa(os.Getpid())
+			if here != (p == attached) {
+				t.Errorf("%s runs in the wrong process", p)
+			}
+		}
+	}
+	_, diags := c.Schemas(t.Context(), gone)
+	if len(diags) != 1 || diags[0].Summary != "Missing required provider" || !strings.Contains(diags[0].Detail, "test/gone") {
+		t.Errorf("missing: %v", diags)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, diags := c.Start(ctx, testProvider("another")); !diags.HasErrors() {
+		t.Error("a cancelled start gave a provider")
+	}
+}
+
+type nothing struct{ provider.Provider }
+
+func TestRealProviders(t *testing.T) {
+	mirror, err := filepath.Abs("../../../.cache/mirror")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[addr.Provider]string)
+	for _, name := range []string{"null", "random", "time", "tls"} {
+		paths, _ := filepath.Glob(filepath.Join(mirror, addr.DefaultHost, "hashicorp", name, "*", "*", "terraform-provider-*"))
+		if len(paths) > 0 {
+			found[addr.DefaultProvider(name)] = paths[0]
+		}
+	}
+	null := addr.DefaultProvider("null")
+	if found[null] == "" {
+		t.Skip("no provider mirror: make one with providers/build.sh")
+	}
+	c := NewCatalog(Sources{Installed: found}, Command{EngineVersion: "1.12.0"})
+	defer c.Close()
+	for p := range found {
+		schemas, diags := c.Schemas(t.Context(), p)
+		if diags.HasErrors() || len(schemas.Resources) == 0 {
+			t.Errorf("%s: %v", p, diags)
+		}
+	}
+	p, diags := c.Start(t.Context(), null)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	diags = p.Configure(t.Context(), cty.EmptyObjectVal)
+	schemas, _ := c.Schemas(t.Context(), null)
+	typ := schemas.Resources["null_resource"].Block.ImpliedType()
+	config := cty.ObjectVal(map[string]cty.Value{"id": cty.NullVal(cty.String), "triggers": cty.NullVal(cty.Map(cty.String))})
+	plan := p.Plan(t.Context(), provider.PlanRequest{Type: "null_resource", Prior: cty.NullVal(typ), ProposedNew: config, Config: config})
+	diags.Append(plan.Diags)
+	if diags != nil || plan.Planned.GetAttr("id").IsKnown() {
+		t.Fatalf("%v %#v", diags, plan.Planned)
+	}
+	applied := p.Apply(t.Context(), provider.ApplyRequest{Type: "null_resource", Prior: cty.NullVal(typ), Planned: plan.Planned, Config: config, PlannedPrivate: plan.Private})
+	if applied.Diags != nil || applied.New.GetAttr("id").AsString() == "" {
+		t.Errorf("%v %#v", applied.Diags, applied.New)
+	}
+}

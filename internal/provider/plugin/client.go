@@ -1,0 +1,317 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+	"google.golang.org/grpc"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/plugin/tfplugin6"
+)
+
+// A client is one running plugin. It speaks protocol 6; speak translates for
+// plugins of protocol 5.
+type client struct {
+	name         string
+	version      string
+	capabilities *tfplugin6.ClientCapabilities
+	schemas      *provider.Schemas
+	askFirst     bool // a process must be asked for its schemas first
+
+	conn    grpc.ClientConnInterface
+	rpc     tfplugin6.ProviderClient
+	process *process // nil for a plugin that somebody else runs
+
+	end     func() error
+	endOnce sync.Once
+	endErr  error
+	ended   func() // called after the end, when set
+
+	functionsOnce sync.Once
+	functions     map[string]*provider.Function
+	functionsErr  error
+}
+
+func (c *client) use(conn grpc.ClientConnInterface) {
+	c.conn, c.rpc = conn, tfplugin6.NewProviderClient(conn)
+}
+
+func (c *client) Close() error {
+	c.endOnce.Do(func() {
+		if c.end != nil {
+			c.endErr = c.end()
+		}
+		if c.ended != nil {
+			c.ended()
+		}
+	})
+	return c.endErr
+}
+
+func (c *client) Stop(ctx context.Context) error {
+	r, err := c.rpc.StopProvider(ctx, &tfplugin6.StopProvider_Request{})
+	if err != nil {
+		return c.callFailed("StopProvider", err).Err()
+	}
+	if r.Error != "" {
+		return errors.New(r.Error)
+	}
+	return nil
+}
+
+func (c *client) ValidateConfig(ctx context.Context, config cty.Value) diag.List {
+	x := &exchange{c: c, call: "ValidateProviderConfig", schema: c.schemas.Provider}
+	req := &tfplugin6.ValidateProviderConfig_Request{Config: x.encode(config)}
+	if !x.failed() {
+		r, err := c.rpc.ValidateProviderConfig(ctx, req)
+		x.answered(err, r.GetDiagnostics())
+	}
+	return x.diags
+}
+
+func (c *client) Configure(ctx context.Context, config cty.Value) diag.List {
+	x := &exchange{c: c, call: "ConfigureProvider", schema: c.schemas.Provider}
+	req := &tfplugin6.ConfigureProvider_Request{
+		TerraformVersion:   c.version,
+		Config:             x.encode(config),
+		ClientCapabilities: c.capabilities,
+	}
+	if !x.failed() {
+		r, err := c.rpc.ConfigureProvider(ctx, req)
+		x.answered(err, r.GetDiagnostics())
+	}
+	return x.diags
+}
+
+func (c *client) ValidateResource(ctx context.Context, mode addr.Mode, typ string, config cty.Value) diag.List {
+	call := map[addr.Mode]string{
+		addr.Managed:   "ValidateResourceConfig",
+		addr.Data:      "ValidateDataResourceConfig",
+		addr.Ephemeral: "ValidateEphemeralResourceConfig",
+	}[mode]
+	x := c.begin(call, mode, typ)
+	value := x.encode(config)
+	if x.failed() {
+		return x.diags
+	}
+	switch mode {
+	case addr.Data:
+		r, err := c.rpc.ValidateDataResourceConfig(ctx, &tfplugin6.ValidateDataResourceConfig_Request{TypeName: typ, Config: value})
+		x.answered(err, r.GetDiagnostics())
+	case addr.Ephemeral:
+		r, err := c.rpc.ValidateEphemeralResourceConfig(ctx, &tfplugin6.ValidateEphemeralResourceConfig_Request{TypeName: typ, Config: value})
+		x.answered(err, r.GetDiagnostics())
+	default:
+		r, err := c.rpc.ValidateResourceConfig(ctx, &tfplugin6.ValidateResourceConfig_Request{
+			TypeName: typ, Config: value, ClientCapabilities: c.capabilities,
+		})
+		x.answered(err, r.GetDiagnostics())
+	}
+	return x.diags
+}
+
+func (c *client) UpgradeState(ctx context.Context, r provider.UpgradeRequest) (cty.Value, diag.List) {
+	x := c.begin("UpgradeResourceState", addr.Managed, r.Type)
+	if x.failed() {
+		return cty.NilVal, x.diags
+	}
+	resp, err := c.rpc.UpgradeResourceState(ctx, &tfplugin6.UpgradeResourceState_Request{
+		TypeName: r.Type,
+		Version:  r.Version,
+		RawState: &tfplugin6.RawState{Json: r.JSON, Flatmap: r.Flat},
+	})
+	if !x.answered(err, resp.GetDiagnostics()) || x.failed() {
+		return cty.NilVal, x.diags
+	}
+	return x.decode(resp.UpgradedState), x.diags
+}
+
+func (c *client) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (cty.Value, diag.List) {
+	x := c.begin("UpgradeResourceIdentity", addr.Managed, typ)
+	if x.failed() {
+		return cty.NilVal, x.diags
+	}
+	resp, err := c.rpc.UpgradeResourceIdentity(ctx, &tfplugin6.UpgradeResourceIdentity_Request{
+		TypeName:    typ,
+		Version:     version,
+		RawIdentity: &tfplugin6.RawState{Json: json},
+	})
+	if !x.answered(err, resp.GetDiagnostics()) || x.failed() {
+		return cty.NilVal, x.diags
+	}
+	return x.decodeIdentity(resp.UpgradedIdentity), x.diags
+}
+
+func (c *client) Read(ctx context.Context, r provider.ReadRequest) provider.ReadResponse {
+	x := c.begin("ReadResource", addr.Managed, r.Type)
+	req := &tfplugin6.ReadResource_Request{
+		TypeName:           r.Type,
+		CurrentState:       x.encode(r.Current),
+		Private:            r.Private,
+		ProviderMeta:       x.encodeMeta(r.Meta),
+		ClientCapabilities: c.capabilities,
+		CurrentIdentity:    x.encodeIdentity(r.Identity),
+	}
+	if x.failed() {
+		return provider.ReadResponse{Diags: x.diags}
+	}
+	resp, err := c.rpc.ReadResource(ctx, req)
+	if !x.answered(err, resp.GetDiagnostics()) {
+		return provider.ReadResponse{Diags: x.diags}
+	}
+	out := provider.ReadResponse{
+		New:      x.decode(resp.NewState),
+		Private:  resp.Private,
+		Identity: x.decodeIdentity(resp.NewIdentity),
+		Deferred: deferred(resp.Deferred),
+	}
+	out.Diags = x.diags
+	return out
+}
+
+func (c *client) Plan(ctx context.Context, r provider.PlanRequest) provider.PlanResponse {
+	x := c.begin("PlanResourceChange", addr.Managed, r.Type)
+	req := &tfplugin6.PlanResourceChange_Request{
+		TypeName:           r.Type,
+		PriorState:         x.encode(r.Prior),
+		ProposedNewState:   x.encode(r.ProposedNew),
+		Config:             x.encode(r.Config),
+		PriorPrivate:       r.PriorPrivate,
+		ProviderMeta:       x.encodeMeta(r.Meta),
+		ClientCapabilities: c.capabilities,
+		PriorIdentity:      x.encodeIdentity(r.PriorIdentity),
+	}
+	if x.failed() {
+		return provider.PlanResponse{Diags: x.diags}
+	}
+	resp, err := c.rpc.PlanResourceChange(ctx, req)
+	if !x.answered(err, resp.GetDiagnostics()) {
+		return provider.PlanResponse{Diags: x.diags}
+	}
+	out := provider.PlanResponse{
+		Planned:  x.decode(resp.PlannedState),
+		Private:  resp.PlannedPrivate,
+		Identity: x.decodeIdentity(resp.PlannedIdentity),
+		Legacy:   resp.LegacyTypeSystem,
+		Deferred: deferred(resp.Deferred),
+	}
+	for _, p := range resp.RequiresReplace {
+		out.RequiresReplace = append(out.RequiresReplace, path(p))
+	}
+	out.Diags = x.diags
+	return out
+}
+
+func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.ApplyResponse {
+	x := c.begin("ApplyResourceChange", addr.Managed, r.Type)
+	req := &tfplugin6.ApplyResourceChange_Request{
+		TypeName:        r.Type,
+		PriorState:      x.encode(r.Prior),
+		PlannedState:    x.encode(r.Planned),
+		Config:          x.encode(r.Config),
+		PlannedPrivate:  r.PlannedPrivate,
+		ProviderMeta:    x.encodeMeta(r.Meta),
+		PlannedIdentity: x.encodeIdentity(r.PlannedIdentity),
+	}
+	if x.failed() {
+		return provider.ApplyResponse{Diags: x.diags}
+	}
+	resp, err := c.rpc.ApplyResourceChange(ctx, req)
+	if !x.answered(err, resp.GetDiagnostics()) {
+		return provider.ApplyResponse{Diags: x.diags}
+	}
+	out := provider.ApplyResponse{
+		New:      x.decode(resp.NewState),
+		Private:  resp.Private,
+		Identity: x.decodeIdentity(resp.NewIdentity),
+		Legacy:   resp.LegacyTypeSystem,
+	}
+	out.Diags = x.diags
+	return out
+}
+
+func (c *client) Import(ctx context.Context, r provider.ImportRequest) provider.ImportResponse {
+	x := c.begin("ImportResourceState", addr.Managed, r.Type)
+	req := &tfplugin6.ImportResourceState_Request{
+		TypeName:           r.Type,
+		Id:                 r.ID,
+		ClientCapabilities: c.capabilities,
+		Identity:           x.encodeIdentity(r.Identity),
+	}
+	if x.failed() {
+		return provider.ImportResponse{Diags: x.diags}
+	}
+	resp, err := c.rpc.ImportResourceState(ctx, req)
+	if !x.answered(err, resp.GetDiagnostics()) {
+		return provider.ImportResponse{Diags: x.diags}
+	}
+	out := provider.ImportResponse{Deferred: deferred(resp.Deferred), Diags: x.diags}
+	for _, imported := range resp.ImportedResources {
+		each := c.begin(x.call, addr.Managed, imported.TypeName)
+		if !each.failed() {
+			out.Objects = append(out.Objects, provider.ImportedObject{
+				Type:     imported.TypeName,
+				State:    each.decode(imported.State),
+				Private:  imported.Private,
+				Identity: each.decodeIdentity(imported.Identity),
+			})
+		}
+		out.Diags.Append(each.diags)
+	}
+	return out
+}
+
+func (c *client) Move(ctx context.Context, r provider.MoveRequest) provider.MoveResponse {
+	x := c.begin("MoveResourceState", addr.Managed, r.TargetType)
+	if x.failed() {
+		return provider.MoveResponse{Diags: x.diags}
+	}
+	req := &tfplugin6.MoveResourceState_Request{
+		SourceProviderAddress:       r.SourceProvider.String(),
+		SourceTypeName:              r.SourceType,
+		SourceSchemaVersion:         r.SourceVersion,
+		SourceState:                 &tfplugin6.RawState{Json: r.SourceJSON},
+		SourcePrivate:               r.SourcePrivate,
+		SourceIdentitySchemaVersion: r.SourceIdentityVersion,
+		TargetTypeName:              r.TargetType,
+	}
+	if r.SourceIdentityJSON != nil {
+		req.SourceIdentity = &tfplugin6.RawState{Json: r.SourceIdentityJSON}
+	}
+	resp, err := c.rpc.MoveResourceState(ctx, req)
+	if !x.answered(err, resp.GetDiagnostics()) || x.failed() {
+		return provider.MoveResponse{Diags: x.diags}
+	}
+	out := provider.MoveResponse{
+		Target:   x.decode(resp.TargetState),
+		Private:  resp.TargetPrivate,
+		Identity: x.decodeIdentity(resp.TargetIdentity),
+	}
+	out.Diags = x.diags
+	return out
+}
+
+func (c *client) ReadData(ctx context.Context, r provider.ReadDataRequest) provider.ReadDataResponse {
+	x := c.begin("ReadDataSource", addr.Data, r.Type)
+	req := &tfplugin6.ReadDataSource_Request{
+		TypeName:           r.Type,
+		Config:             x.encode(r.Config),
+		ProviderMeta:       x.encodeMeta(r.Meta),
+		ClientCapabilities: c.capabilities,
+	}
+	if x.failed() {
+		return provider.ReadDataResponse{Diags: x.diags}
+	}
+	resp, err := c.rpc.ReadDataSource(ctx, req)
+	if !x.answered(err, resp.GetDiagnostics()) {
+		return provider.ReadDataResponse{Diags: x.diags}
+	}
+	out := provider.ReadDataResponse{New: x.decode(resp.State), Deferred: deferred(resp.Deferred)}
+	out.Diags = x.diags
+	return out
+}

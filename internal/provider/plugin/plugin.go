@@ -1,0 +1,238 @@
+// Package plugin talks to provider plugins: programs that serve a provider
+// over gRPC, in protocol 5 or 6.
+//
+// It owns the processes, the two wire formats and the translation to cty. It
+// refuses to know where a plugin came from and what its answers mean: it
+// doesn't check them beyond what decoding them needs.
+//
+// A response of a call that failed as a whole has errors in Diags and NilVal
+// for its values; a provider that answers with errors may have values too.
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/plugin/tfplugin6"
+)
+
+// maxMessage is the largest message either way, in bytes.
+const maxMessage = 256 << 20
+
+// closeGrace is how long a plugin may take to end when asked to.
+const closeGrace = 2 * time.Second
+
+// A Command says how to run a plugin and how to talk to it.
+type Command struct {
+	// Path is the executable.
+	Path string
+	// Env is the whole environment of the process, less what the protocol of
+	// plugins adds; nil is the environment of this process.
+	Env []string
+	// Log gets what the plugin logs, at LogLevel ("TRACE" to "ERROR", or
+	// "JSON" for all as JSON). Without a Log the plugin is told not to log.
+	Log      io.Writer
+	LogLevel string
+	// EngineVersion is the version that providers are told at configuration.
+	EngineVersion string
+	// Deferral tells the provider that it may postpone what it can't answer.
+	Deferral bool
+	// Reattach, when set, is a running plugin to use in place of Path.
+	Reattach *Reattach
+}
+
+func (c *Command) name() string {
+	if c.Reattach != nil {
+		return c.Reattach.Addr.String()
+	}
+	return filepath.Base(c.Path)
+}
+
+// Start runs a plugin and asks it for its schemas.
+func Start(ctx context.Context, command Command) (provider.Provider, *provider.Schemas, diag.List) {
+	c, diags := start(ctx, command, (*client).loadSchemas)
+	if c == nil {
+		return nil, nil, diags
+	}
+	return c, c.schemas, diags
+}
+
+// start runs a plugin and prepares it; the client is nil when that failed.
+func start(ctx context.Context, command Command, prepare func(*client, context.Context) diag.List) (*client, diag.List) {
+	c, err := connect(ctx, command)
+	if err != nil {
+		return nil, startFailed(command, err)
+	}
+	diags := prepare(c, ctx)
+	if diags.HasErrors() {
+		c.Close()
+		return nil, diags
+	}
+	return c, diags
+}
+
+func startFailed(command Command, err error) diag.List {
+	var diags diag.List
+	diags.Errorf("Failed to start provider plugin", "Could not start %s: %s.", command.name(), strings.TrimRight(err.Error(), ".\n"))
+	return diags
+}
+
+// connect gives a client without schemas.
+func connect(ctx context.Context, command Command) (*client, error) {
+	c := &client{
+		name:    command.name(),
+		version: command.EngineVersion,
+		capabilities: &tfplugin6.ClientCapabilities{
+			DeferralAllowed:            command.Deferral,
+			WriteOnlyAttributesAllowed: true,
+		},
+	}
+	if command.Reattach != nil {
+		return c, c.reattach(command.Reattach)
+	}
+	return c, c.launch(ctx, command)
+}
+
+func (c *client) reattach(r *Reattach) error {
+	addr := r.Addr
+	conn, err := grpc.NewClient("passthrough:///provider",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, addr.Network(), addr.String())
+		}),
+		callSizes)
+	if err != nil {
+		return err
+	}
+	c.use(speak(conn, r.Protocol))
+	c.end = conn.Close
+	return nil
+}
+
+var callSizes = grpc.WithDefaultCallOptions(
+	grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))
+
+// launch starts the process and waits until it serves, or until ctx ends.
+func (c *client) launch(ctx context.Context, command Command) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := newProcess(command)
+	log := logger(command)
+	// What a plugin prints beside its logs.
+	output := log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})
+	gp := goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig: goplugin.HandshakeConfig{
+			MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
+			MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
+		},
+		VersionedPlugins: map[int]goplugin.PluginSet{
+			5: {"provider": dispenser{protocol: 5}},
+			6: {"provider": dispenser{protocol: 6}},
+		},
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		AutoMTLS:         p.lookup("TF_DISABLE_PLUGIN_TLS") == "",
+		RunnerFunc:       p.run,
+		SkipHostEnv:      true,
+		Logger:           log,
+		Stderr:           &p.crash,
+		SyncStdout:       output,
+		SyncStderr:       output,
+		GRPCDialOptions:  []grpc.DialOption{callSizes},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: socketDir()},
+	})
+	c.process = p
+	c.end = func() error { return p.stop(gp) }
+
+	type result struct {
+		conn grpc.ClientConnInterface
+		err  error
+	}
+	started := make(chan result, 1)
+	go func() {
+		conn, err := dispense(gp)
+		started <- result{conn, err}
+	}()
+	select {
+	case r := <-started:
+		if r.err != nil {
+			c.end()
+			return p.explain(r.err)
+		}
+		c.use(r.conn)
+		return nil
+	case <-ctx.Done():
+		p.kill()
+		go func() {
+			<-started
+			c.end()
+		}()
+		return ctx.Err()
+	}
+}
+
+func dispense(gp *goplugin.Client) (grpc.ClientConnInterface, error) {
+	protocol, err := gp.Client()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := protocol.Dispense("provider")
+	if err != nil {
+		return nil, err
+	}
+	return raw.(grpc.ClientConnInterface), nil
+}
+
+// A dispenser gives the connection of one protocol version.
+type dispenser struct {
+	goplugin.NetRPCUnsupportedPlugin
+	protocol int
+}
+
+func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return speak(conn, d.protocol), nil
+}
+
+func (d dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+	return fmt.Errorf("a client of plugins serves none")
+}
+
+// logger is where go-plugin and the plugin log to.
+func logger(command Command) hclog.Logger {
+	if command.Log == nil {
+		return hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
+	}
+	level := hclog.LevelFromString(command.LogLevel)
+	if level == hclog.NoLevel {
+		level = hclog.Trace
+	}
+	return hclog.New(&hclog.LoggerOptions{
+		Name:              "provider",
+		Level:             level,
+		Output:            command.Log,
+		JSONFormat:        strings.EqualFold(command.LogLevel, "JSON"),
+		IndependentLevels: true,
+	})
+}
+
+// socketDir is where sockets may be made: their names have to fit in about a
+// hundred bytes, which a deep temporary directory would use up.
+func socketDir() string {
+	if dir := os.TempDir(); len(dir) > 50 && filepath.Separator == '/' {
+		return "/tmp"
+	}
+	return ""
+}
