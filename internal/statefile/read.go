@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/value"
 )
 
 // formatVersion is the version of the format that this package speaks.
@@ -111,12 +112,12 @@ func (r *reader) versionProblem() bool {
 	encrypted := false
 	s := scanner{src: r.src}
 	err := s.object(func(member string) error {
-		value, err := s.value()
+		text, err := s.value()
 		switch member {
 		case "version":
-			version = value
+			version = text
 		case "terraform_version":
-			writer = value
+			writer = text
 		case "encrypted_data":
 			encrypted = true
 		}
@@ -189,11 +190,11 @@ func (r *reader) topMember(name string) (err error) {
 
 func (r *reader) output(name string) error {
 	var out state.Output
-	var value, typ []byte
+	var content, typ []byte
 	err := r.object(func(member string) (err error) {
 		switch member {
 		case "value":
-			value, err = r.value()
+			content, err = r.value()
 		case "type":
 			typ, err = r.value()
 		case "sensitive":
@@ -213,7 +214,7 @@ func (r *reader) output(name string) error {
 		r.diags.Errorf(invalidOutputType, "%s has an invalid type specification for output %q: %s.", r.name, name, err)
 		return nil
 	}
-	out.Value, err = ctyjson.Unmarshal(value, t)
+	out.Value, err = ctyjson.Unmarshal(content, t)
 	if err != nil {
 		r.diags.Errorf(invalidOutput, "%s has an invalid value for output %q: %s.", r.name, name, err)
 		return nil
@@ -413,12 +414,7 @@ func (r *reader) instanceMember(i *instanceText, member string) (err error) {
 			return err
 		})
 	case "sensitive_attributes":
-		i.Sensitive = nil
-		err = r.array(func() error {
-			path, err := r.path()
-			i.Sensitive = append(i.Sensitive, path)
-			return err
-		})
+		i.Sensitive, err = r.paths()
 	case "private":
 		i.private, err = r.text()
 	case "dependencies":
@@ -535,50 +531,17 @@ func (r *reader) finish(e *entry, i *instanceText) (problem string) {
 	return ""
 }
 
-// path reads the path of a sensitive attribute.
-func (r *reader) path() (cty.Path, error) {
-	path := cty.Path{}
-	err := r.array(func() error {
-		var kind string
-		var value []byte
-		r.peek()
-		at := r.pos
-		err := r.object(func(member string) (err error) {
-			switch member {
-			case "type":
-				kind, err = r.text()
-			case "value":
-				value, err = r.value()
-			default:
-				err = r.skip()
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		step, err := pathStep(kind, value)
-		if err != nil {
-			return &shapeError{at, "a step of a path", "sensitive_attributes"}
-		}
-		path = append(path, step)
-		return nil
-	})
-	return path, err
-}
-
-func pathStep(kind string, value []byte) (cty.PathStep, error) {
-	switch kind {
-	case "get_attr":
-		s := scanner{src: value}
-		name, err := s.text()
-		return cty.GetAttrStep{Name: name}, err
-	case "index":
-		key, err := ctyjson.Unmarshal(value, cty.DynamicPseudoType)
-		if err == nil && (key.IsNull() || key.Type() != cty.String && key.Type() != cty.Number) {
-			err = errors.New("not a key")
-		}
-		return cty.IndexStep{Key: key}, err
+// paths reads the paths of the sensitive attributes.
+func (r *reader) paths() ([]cty.Path, error) {
+	r.peek()
+	at := r.pos
+	raw, err := r.value()
+	if err != nil || string(raw) == "[]" {
+		return nil, err
 	}
-	return nil, errors.New("unknown kind")
+	paths, err := value.PathsFromJSON(raw)
+	if err != nil {
+		return nil, &shapeError{at, "a list of paths", r.member}
+	}
+	return paths, nil
 }

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/value"
 )
 
 // Write writes a state, always the same bytes for the same state. Objects of
@@ -148,7 +148,11 @@ func (p *printer) instance(at addr.Object, o *state.Object, provider string) err
 		}
 		p.close('}')
 	}
-	if err := p.paths(o.Sensitive); err != nil {
+	paths, err := value.PathsToJSON(o.Sensitive)
+	if err != nil {
+		return err
+	}
+	if err := p.json("sensitive_attributes", paths); err != nil {
 		return err
 	}
 	if len(o.Private) > 0 {
@@ -180,45 +184,12 @@ func (p *printer) instance(at addr.Object, o *state.Object, provider string) err
 	return nil
 }
 
-func (p *printer) paths(paths []cty.Path) error {
-	p.member("sensitive_attributes")
-	p.open('[')
-	for _, path := range paths {
-		p.element()
-		p.open('[')
-		for _, step := range path {
-			p.element()
-			p.open('{')
-			switch step := step.(type) {
-			case cty.GetAttrStep:
-				p.text("type", "get_attr")
-				p.text("value", step.Name)
-			case cty.IndexStep:
-				key, err := ctyjson.Marshal(step.Key, cty.DynamicPseudoType)
-				if err != nil {
-					return fmt.Errorf("a sensitive path has an invalid index: %w", err)
-				}
-				p.text("type", "index")
-				if err := p.json("value", key); err != nil {
-					return err
-				}
-			default:
-				return fmt.Errorf("a sensitive path has an unsupported step %#v", step)
-			}
-			p.close('}')
-		}
-		p.close(']')
-	}
-	p.close(']')
-	return nil
-}
-
 func (p *printer) outputs(outputs map[string]state.Output) error {
 	p.member("outputs")
 	p.open('{')
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]
-		value, err := ctyjson.Marshal(o.Value, o.Value.Type())
+		content, err := ctyjson.Marshal(o.Value, o.Value.Type())
 		if err != nil {
 			return fmt.Errorf("output %q can't be saved: %w", name, err)
 		}
@@ -228,7 +199,7 @@ func (p *printer) outputs(outputs map[string]state.Output) error {
 		}
 		p.member(name)
 		p.open('{')
-		if err := cmp.Or(p.json("value", value), p.json("type", typ)); err != nil {
+		if err := cmp.Or(p.json("value", content), p.json("type", typ)); err != nil {
 			return fmt.Errorf("output %q can't be saved: %w", name, err)
 		}
 		if o.Sensitive {
