@@ -102,7 +102,7 @@ var guards = []guard{
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},
 	{"os.LookupEnv", "cli cmd/weir", "take the value as an argument: the environment is an input"},
 	{"os.Getwd", "cli cmd/weir", "take the directory as an argument"},
-	{"os.Chdir", "", "pass directories along; the process has only one"},
+	{"os.Chdir", "cmd/weir", "pass directories along; the process has only one, and -chdir is served before anything else happens"},
 	{"os.Stdout", "cli cmd/weir", "take an io.Writer as an argument"},
 	{"os.Stderr", "cli cmd/weir", "take an io.Writer as an argument"},
 	{"fmt.Print", "", "take an io.Writer as an argument and use fmt.Fprint"},

@@ -1,0 +1,20 @@
+// Command weir plans and applies infrastructure configurations.
+package main
+
+import (
+	"os"
+
+	"weir.dev/weir/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Run(cli.Process{
+		Args:    os.Args,
+		Environ: os.Environ(),
+		In:      os.Stdin,
+		Out:     os.Stdout,
+		Err:     os.Stderr,
+		Getwd:   os.Getwd,
+		Chdir:   os.Chdir,
+	}))
+}

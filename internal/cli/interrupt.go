@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// interrupts turns signals into a polite and an impolite way to stop. While
+// something that must not be cut short is under way (graceful), the first
+// signal closes stop and the second cancels the context; otherwise the first
+// cancels.
+type interrupts struct {
+	mu       sync.Mutex
+	graceful bool
+	count    int
+	stop     chan struct{}
+}
+
+func newInterrupts() *interrupts { return &interrupts{stop: make(chan struct{})} }
+
+// watch follows the signals until the returned function is called.
+func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 4)
+	done := make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-signals:
+				i.interrupted(e, cancel)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+func (i *interrupts) interrupted(e *env, cancel func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.count++
+	switch {
+	case i.count == 1 && i.graceful:
+		e.notice("\nInterrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...\n")
+		close(i.stop)
+	case i.count == 1:
+		e.notice("\nInterrupt received.\nGracefully shutting down...\n")
+		close(i.stop)
+		cancel()
+	default:
+		e.notice("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
+		cancel()
+	}
+}
+
+// begin starts work that must not be cut short; the returned function ends it.
+func (i *interrupts) begin() (stop <-chan struct{}, end func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.graceful = true
+	return i.stop, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.graceful = false
+	}
+}
+
+// stopped reports whether a signal has come.
+func (i *interrupts) stopped() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.count > 0
+}
+
+// notice tells people something beside the results.
+func (e *env) notice(text string) {
+	if e.json {
+		e.streamLog(text)
+		return
+	}
+	fmt.Fprint(e.out, text)
+}

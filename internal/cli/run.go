@@ -1,0 +1,371 @@
+// Package cli is the command line: it reads flags, environment and settings,
+// wires the other packages together and turns results into text and exit
+// codes.
+//
+// It decides nothing about configurations, plans or states. Nothing below it
+// knows of flags, terminals or the environment.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/diag"
+)
+
+// Exit codes beyond 0 and 1.
+const (
+	exitChanges = 2  // plan -detailed-exitcode
+	exitFormat  = 3  // fmt -check
+	exitPanic   = 11 // a bug of this program
+)
+
+// A Process is what a run takes from outside.
+type Process struct {
+	Args    []string // with the program's name
+	Environ []string
+	In      *os.File
+	Out     *os.File
+	Err     *os.File
+	Getwd   func() (string, error)
+	// Chdir serves -chdir, once, before anything else happens: providers and
+	// provisioners expect to be started in that directory.
+	Chdir func(string) error
+}
+
+// Run does what the arguments say and returns the exit code.
+func Run(p Process) (code int) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			fmt.Fprintf(p.Err, crashText, problem, debug.Stack())
+			code = exitPanic
+		}
+	}()
+	e, err := newEnv(p)
+	if err != nil {
+		fmt.Fprintf(p.Err, "%s\n", err)
+		return 1
+	}
+	args, err := e.globalFlags(p)
+	if err != nil {
+		fmt.Fprintf(p.Err, "%s\n", err)
+		return 1
+	}
+	ctx, stop := e.interrupts.watch(context.Background(), e)
+	defer stop()
+	defer e.close()
+	return dispatch(ctx, e, args)
+}
+
+const crashText = `
+!!!!!!!!!!!!!!!!!!!!!!!!!!! WEIR CRASH !!!!!!!!!!!!!!!!!!!!!!!!!!!!
+
+weir came upon a state of affairs that it does not expect. That is a mistake in
+weir, not in your configuration. Please report it with the text below, after
+taking out what is confidential.
+
+panic: %v
+
+%s
+!!!!!!!!!!!!!!!!!!!!!!!!!!! WEIR CRASH !!!!!!!!!!!!!!!!!!!!!!!!!!!!
+`
+
+// globalFlags handles what stands before the command and returns the rest.
+func (e *env) globalFlags(p Process) ([]string, error) {
+	args := p.Args[1:]
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		name, val, hasVal := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[0], "-"), "-"), "=")
+		switch name {
+		case "chdir":
+			if !hasVal || val == "" {
+				return nil, errors.New("Invalid -chdir option: must include an equals sign followed by a directory path, like -chdir=example")
+			}
+			if err := p.Chdir(val); err != nil {
+				return nil, fmt.Errorf("Error handling -chdir option: %s", err)
+			}
+			args = args[1:]
+			continue
+		case "version", "v":
+			return append([]string{"version"}, args[1:]...), nil
+		}
+		break
+	}
+	return args, nil
+}
+
+// dispatch finds the command and runs it.
+func dispatch(ctx context.Context, e *env, args []string) int {
+	if len(args) > 0 && (args[0] == "-help" || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+		return e.help(args[1:])
+	}
+	cmd, rest := find(args)
+	if cmd == nil {
+		return e.unknown(args)
+	}
+	if cmd.run == nil { // a group such as state
+		if len(rest) > 0 && isHelp(rest[0]) {
+			fmt.Fprint(e.out, cmd.usage(e))
+			return 0
+		}
+		if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+			return e.unknown(args)
+		}
+		fmt.Fprint(e.err, cmd.usage(e))
+		return 1
+	}
+	rest, err := e.withEnvArgs(cmd, rest)
+	if err != nil {
+		fmt.Fprintf(e.err, "%s\n", err)
+		return 1
+	}
+	if slices.ContainsFunc(rest, isHelp) {
+		fmt.Fprint(e.out, cmd.usage(e))
+		return 0
+	}
+	rest = e.viewFlags(rest)
+	return cmd.run(ctx, e, rest)
+}
+
+func isHelp(arg string) bool { return arg == "-help" || arg == "--help" || arg == "-h" }
+
+// find looks the command up by one or two words and returns what follows.
+func find(args []string) (*command, []string) {
+	for n := min(2, len(args)); n > 0; n-- {
+		name := strings.Join(args[:n], " ")
+		for _, c := range commands {
+			if c.name == name || slices.Contains(c.aliases, name) {
+				return c, args[n:]
+			}
+		}
+	}
+	return nil, args
+}
+
+// withEnvArgs puts arguments from TF_CLI_ARGS_<command> and TF_CLI_ARGS before
+// those of the command line.
+func (e *env) withEnvArgs(cmd *command, args []string) ([]string, error) {
+	specific := "TF_CLI_ARGS_" + strings.NewReplacer(" ", "_", "-", "_").Replace(cmd.name)
+	var all []string
+	for _, name := range []string{specific, "TF_CLI_ARGS"} {
+		words, err := splitWords(e.vars[name])
+		if err != nil {
+			return nil, fmt.Errorf("Error parsing extra CLI args from %s: %s", name, err)
+		}
+		all = append(all, words...)
+	}
+	return append(all, args...), nil
+}
+
+// splitWords splits text as a shell does, without expanding anything.
+func splitWords(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord := false
+	var quote rune
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped:
+			if quote == '"' && r != '"' && r != '\\' {
+				word.WriteRune('\\')
+			}
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, inWord = r, true
+		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errors.New("a quote or an escape isn't closed")
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// viewFlags takes out the flags about presentation that may stand anywhere.
+func (e *env) viewFlags(args []string) []string {
+	var rest []string
+	for i, arg := range args {
+		if arg == "--" || arg == "-" {
+			return append(rest, args[i:]...)
+		}
+		name, val, hasVal := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		on := !hasVal || val == "true" || val == "1"
+		target := map[string]*bool{
+			"no-color":             &e.view.NoColor,
+			"compact-warnings":     &e.view.CompactWarnings,
+			"consolidate-warnings": &e.view.ConsolidateWarnings,
+			"consolidate-errors":   &e.view.ConsolidateErrors,
+			"concise":              &e.view.Concise,
+		}[name]
+		if target == nil || !strings.HasPrefix(arg, "-") {
+			rest = append(rest, arg)
+			continue
+		}
+		*target = on
+	}
+	return rest
+}
+
+// env is what commands share: the outside world and how to print. It holds no
+// results.
+type env struct {
+	program string // the name in help texts
+	out     io.Writer
+	err     io.Writer
+	in      *os.File
+
+	inTerminal, outTerminal bool
+
+	vars        map[string]string
+	originalDir string // path.cwd
+	compat      compat
+	view        viewOptions
+	input       bool // prompts are allowed
+	json        bool // results are for programs
+
+	interrupts *interrupts
+	closers    []func()
+	// sources are files that diagnostics may be about, by name.
+	sources map[string][]byte
+
+	lines *lineReader
+	// stream is set where results are a stream of JSON objects.
+	stream jsonStream
+	// deprecations says which deprecation warnings are shown: all, local or none.
+	deprecations string
+}
+
+// viewOptions are the flags about presentation.
+type viewOptions struct {
+	NoColor             bool
+	CompactWarnings     bool
+	ConsolidateWarnings bool
+	ConsolidateErrors   bool
+	Concise             bool
+	ShowSensitive       bool
+}
+
+func newEnv(p Process) (*env, error) {
+	if len(p.Args) == 0 {
+		return nil, errors.New("the arguments lack the program's name")
+	}
+	e := &env{
+		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
+		out:        p.Out,
+		err:        p.Err,
+		in:         p.In,
+		vars:       map[string]string{},
+		input:      true,
+		interrupts: newInterrupts(),
+		sources:    map[string][]byte{},
+	}
+	e.view.ConsolidateWarnings = true
+	for _, pair := range p.Environ {
+		if name, val, ok := strings.Cut(pair, "="); ok {
+			e.vars[name] = val
+		}
+	}
+	e.inTerminal, e.outTerminal = isTerminal(p.In), isTerminal(p.Out)
+	e.lines = newLineReader(p.In)
+	var err error
+	if e.originalDir, err = p.Getwd(); err != nil {
+		return nil, fmt.Errorf("Error getting pwd: %s", err)
+	}
+	if e.compat, err = compatOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
+		return nil, err
+	}
+	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
+		e.input = false
+	}
+	return e, nil
+}
+
+// onClose adds something to do when the command has ended, on every path.
+func (e *env) onClose(f func()) { e.closers = append(e.closers, f) }
+
+func (e *env) close() {
+	for i := len(e.closers) - 1; i >= 0; i-- {
+		e.closers[i]()
+	}
+	e.closers = nil
+}
+
+// dataDir is the working directory's place for what init makes.
+func (e *env) dataDir() string {
+	if dir := e.vars["TF_DATA_DIR"]; dir != "" {
+		return filepath.Clean(dir)
+	}
+	return ".terraform"
+}
+
+// inAutomation reports whether hints for people at a terminal are unwanted.
+func (e *env) inAutomation() bool { return e.vars["TF_IN_AUTOMATION"] != "" }
+
+// A compat is the engine whose meaning is taken where the two differ.
+type compat string
+
+const (
+	compatTofu      compat = "opentofu"
+	compatTerraform compat = "terraform"
+)
+
+func compatOf(setting, program string) (compat, error) {
+	switch setting {
+	case "":
+		if program == "terraform" {
+			return compatTerraform, nil
+		}
+		return compatTofu, nil
+	case string(compatTofu), string(compatTerraform):
+		return compat(setting), nil
+	}
+	return "", fmt.Errorf("WEIR_COMPAT is %q; it has to be %q or %q", setting, compatTofu, compatTerraform)
+}
+
+// claims is the version of the other engine whose behaviour is promised.
+func (c compat) claims() string {
+	if c == compatTerraform {
+		return "1.13.5"
+	}
+	return "1.12.6"
+}
+
+// product is the name of the engine that is claimed.
+func (c compat) product() string {
+	if c == compatTerraform {
+		return "Terraform"
+	}
+	return "OpenTofu"
+}
+
+// oneError is a list with one error that has no place.
+func oneError(summary, format string, args ...any) diag.List {
+	var l diag.List
+	l.Errorf(summary, format, args...)
+	return l
+}

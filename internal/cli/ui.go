@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/view/diags"
+	"weir.dev/weir/internal/view/style"
+)
+
+func isTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
+
+// pen is how text is set: with colours on terminals, unless they are unwanted.
+func (e *env) pen() style.Pen {
+	return style.Pen{On: e.outTerminal && !e.view.NoColor && e.vars["NO_COLOR"] == "" && e.vars["TERM"] != "dumb"}
+}
+
+// width is that of the terminal, or 0 where text isn't wrapped.
+func (e *env) width() int {
+	if !e.outTerminal {
+		return 0
+	}
+	if f, ok := e.out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return style.DefaultWidth
+}
+
+// diags prints diagnostics: errors on standard error, warnings beside the
+// results, or all of them in the stream of -json. It returns 1 if there is an
+// error and 0 otherwise.
+func (e *env) diags(l diag.List) int {
+	code := 0
+	if l.HasErrors() {
+		code = 1
+	}
+	if len(l) == 0 {
+		return code
+	}
+	if e.json && e.stream != nil {
+		e.stream.Diagnostics(l, e.sources)
+		return code
+	}
+	pen := e.pen()
+	options := diags.Options{
+		Pen:                 pen,
+		Plain:               !pen.On,
+		Width:               e.width(),
+		CompactWarnings:     e.view.CompactWarnings,
+		ConsolidateWarnings: e.view.ConsolidateWarnings,
+		ConsolidateErrors:   e.view.ConsolidateErrors,
+	}
+	if l.HasErrors() {
+		options.CompactWarnings = false
+	}
+	for _, severity := range []diag.Severity{diag.Warning, diag.Error} {
+		w := e.out
+		if severity == diag.Error || e.json {
+			w = e.err
+		}
+		fmt.Fprint(w, diags.Text(only(l, severity), e.sources, options))
+	}
+	return code
+}
+
+func only(l diag.List, s diag.Severity) diag.List {
+	var out diag.List
+	for _, d := range l {
+		if d.Severity == s {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// fail prints one error and returns the exit code for it.
+func (e *env) fail(summary, format string, args ...any) int {
+	return e.diags(oneError(summary, format, args...))
+}
+
+// say prints for people.
+func (e *env) say(format string, args ...any) { fmt.Fprintf(e.out, format, args...) }
+
+// cause is an error without the path that *os.PathError repeats.
+func cause(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// A lineReader reads lines so that waiting for one can be given up.
+type lineReader struct {
+	from  io.Reader
+	lines chan line
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+func newLineReader(from io.Reader) *lineReader { return &lineReader{from: from} }
+
+// next waits for a line. The last one may lack its end.
+func (r *lineReader) next(ctx context.Context) (string, error) {
+	if r.lines == nil {
+		r.lines = make(chan line)
+		go func() {
+			in := bufio.NewReader(r.from)
+			for {
+				text, err := in.ReadString('\n')
+				if err != nil && text != "" {
+					err = nil
+				}
+				r.lines <- line{strings.TrimRight(text, "\r\n"), err}
+				if err != nil {
+					close(r.lines)
+					return
+				}
+			}
+		}()
+	}
+	select {
+	case l, ok := <-r.lines:
+		if !ok {
+			return "", io.EOF
+		}
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// A question is put to whoever runs the command.
+type question struct {
+	query       string
+	description string
+	secret      bool
+}
+
+// ask puts a question and waits for the answer. It fails with errNoInput where
+// nobody can be asked.
+func (e *env) ask(ctx context.Context, q question) (string, error) {
+	if !e.input || e.json {
+		return "", errNoInput
+	}
+	pen := e.pen()
+	fmt.Fprintf(e.out, "%s\n", pen.Paint(q.query, style.Bold))
+	if q.description != "" {
+		fmt.Fprint(e.out, indent(q.description, 2, 78))
+	}
+	fmt.Fprintf(e.out, "\n  %s ", pen.Paint("Enter a value:", style.Bold))
+	if q.secret && e.inTerminal {
+		text, err := term.ReadPassword(int(e.in.Fd()))
+		fmt.Fprintln(e.out)
+		return string(text), err
+	}
+	text, err := e.lines.next(ctx)
+	fmt.Fprintln(e.out)
+	if errors.Is(err, io.EOF) {
+		return "", errNoInput
+	}
+	return text, err
+}
+
+var errNoInput = errors.New("input is not available")
+
+// A jsonStream is the output of -json where it is one object a line.
+type jsonStream interface {
+	Diagnostics(l diag.List, sources map[string][]byte)
+	Log(text string)
+}
+
+// streamLog puts a message for people into the stream.
+func (e *env) streamLog(text string) {
+	if e.stream != nil {
+		e.stream.Log(strings.TrimSpace(text))
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"runtime"
+)
+
+// Version is this program's version; builds of releases set it.
+var Version = "0.1.0-dev"
+
+var versionCommand = &command{
+	name:     "version",
+	synopsis: "Show the current version",
+	long:     "Shows the version of weir, the version of the engine that it takes the place of, and the providers that the dependency lock file selects.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		asJSON := fs.Bool("json", false, "Print a JSON object.")
+		return func(context.Context, []string) int { return e.version(*asJSON) }
+	},
+}
+
+func (e *env) version(asJSON bool) int {
+	platform := runtime.GOOS + "_" + runtime.GOARCH
+	selections := e.lockedVersions()
+	if asJSON {
+		// Wrappers compare terraform_version with the versions of the other
+		// engine that they support.
+		return e.printJSON(struct {
+			TerraformVersion   string            `json:"terraform_version"`
+			Platform           string            `json:"platform"`
+			ProviderSelections map[string]string `json:"provider_selections"`
+			Outdated           bool              `json:"terraform_outdated"`
+			WeirVersion        string            `json:"weir_version"`
+		}{e.compat.claims(), platform, selections, false, Version})
+	}
+	e.say("weir v%s\non %s\n", Version, platform)
+	for _, name := range sortedKeys(selections) {
+		e.say("+ provider %s v%s\n", name, selections[name])
+	}
+	e.say("compatible with %s v%s\n", e.compat.product(), e.compat.claims())
+	return 0
+}
+
+// printJSON prints a value as an indented JSON document.
+func (e *env) printJSON(v any) int {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return e.fail("Failed to write JSON", "%s.", err)
+	}
+	e.say("%s\n", text)
+	return 0
+}
