@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/value"
 )
 
 // A Change is what the difference between two forms of an object asks for.
@@ -66,7 +67,7 @@ func RequiresReplace(b *schema.Block, prior, planned cty.Value, paths []cty.Path
 	p := &problems{}
 	seen := make(map[string]bool, len(paths))
 	for _, path := range paths {
-		text := FormatPath(path)
+		text := value.PathString(path)
 		if seen[text] {
 			continue
 		}

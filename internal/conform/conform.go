@@ -18,11 +18,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/value"
 )
 
 // A shape is what blocks and objects have in common.
@@ -65,29 +65,15 @@ func (p *problems) addf(at *place, format string, args ...any) {
 // sorted is the errors in the order of their paths; maps are walked in any
 // order.
 func (p *problems) sorted() []error {
-	slices.SortStableFunc(p.errs, func(a, b error) int { return strings.Compare(pathText(a), pathText(b)) })
+	slices.SortStableFunc(p.errs, func(a, b error) int { return value.ComparePaths(pathOf(a), pathOf(b)) })
 	return p.errs
 }
 
-func pathText(err error) string {
+func pathOf(err error) cty.Path {
 	if e, ok := err.(cty.PathError); ok {
-		return FormatPath(e.Path)
+		return e.Path
 	}
-	return ""
-}
-
-// FormatPath writes a path as users write it: .a[0].b["key"].
-func FormatPath(path cty.Path) string {
-	var text strings.Builder
-	for _, step := range path {
-		switch s := step.(type) {
-		case cty.GetAttrStep:
-			text.WriteString("." + s.Name)
-		case cty.IndexStep:
-			text.WriteString("[" + keyText(s.Key) + "]")
-		}
-	}
-	return text.String()
+	return nil
 }
 
 // keyText is an index as it is written; elements of sets have no name.
@@ -101,19 +87,6 @@ func keyText(key cty.Value) string {
 		return key.AsBigFloat().Text('f', -1)
 	}
 	return "..."
-}
-
-// FormatError is the error with its path in front, relative to the prefix
-// (an address, or empty).
-func FormatError(prefix string, err error) string {
-	path := prefix + pathText(err)
-	if prefix == "" {
-		path = strings.TrimPrefix(path, ".")
-	}
-	if path == "" {
-		return err.Error()
-	}
-	return path + ": " + err.Error()
 }
 
 // missing reports whether there is nothing to take from v.

@@ -11,6 +11,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/value"
 )
 
 type object = map[string]cty.Value
@@ -186,7 +187,7 @@ func compare(t *testing.T, errs []error, want string) {
 	t.Helper()
 	var lines []string
 	for _, err := range errs {
-		lines = append(lines, FormatError("", err))
+		lines = append(lines, value.ErrorString("", err))
 	}
 	if got := strings.Join(lines, "\n"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -351,7 +352,7 @@ func TestRequiresReplaceAndAction(t *testing.T) {
 	})
 	var texts []string
 	for _, p := range kept {
-		texts = append(texts, FormatPath(p))
+		texts = append(texts, value.PathString(p))
 	}
 	if got, want := strings.Join(texts, " "), `.name .id .secret .disk[0].gb .tags["a"]`; got != want || errs != nil {
 		t.Errorf("kept %s, errors %v", got, errs)
@@ -412,7 +413,7 @@ func TestCoerceValue(t *testing.T) {
 		`disk[0]: unexpected attribute "shape"`: obj(object{"name": str("n"), "disk": list(obj(object{"shape": str("x")}))}),
 	} {
 		out, err := CoerceValue(s, v)
-		if err == nil || !strings.HasPrefix(FormatError("", err), want) {
+		if err == nil || !strings.HasPrefix(value.ErrorString("", err), want) {
 			t.Errorf("%v instead of %s", err, want)
 		}
 		if !out.RawEquals(cty.UnknownVal(s.ImpliedType())) {

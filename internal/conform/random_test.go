@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/value"
 )
 
 // The generators below make random schemas and values of them.
@@ -195,7 +196,7 @@ func (m maker) finish(v cty.Value) cty.Value {
 func expectNone(t *rapid.T, what string, errs []error) {
 	t.Helper()
 	for _, err := range errs {
-		t.Errorf("%s: %s", what, FormatError("", err))
+		t.Errorf("%s: %s", what, value.ErrorString("", err))
 	}
 }
 
@@ -239,7 +240,7 @@ func TestDataIsKnownWhereConfigured(t *testing.T) {
 			return true, nil
 		})
 		if err != nil {
-			t.Error(FormatError("", err))
+			t.Error(value.ErrorString("", err))
 		}
 		expectNone(t, "read", Compatible(b, planned, maker{t, false, false}.finish(planned)))
 	})
@@ -278,10 +279,10 @@ func TestADishonestProviderIsCaught(t *testing.T) {
 			return v, nil
 		})
 		if errs := PlanValid(b, cty.NilVal, config, forged); len(errs) != 1 || !leadsTo(errs[0], at) {
-			t.Errorf("a plan with a change at %s gives %v", FormatPath(at), errs)
+			t.Errorf("a plan with a change at %s gives %v", value.PathString(at), errs)
 		}
 		if errs := Compatible(b, planned, maker{t, false, false}.finish(forged)); len(errs) != 1 || !leadsTo(errs[0], at) {
-			t.Errorf("a result with a change at %s gives %v", FormatPath(at), errs)
+			t.Errorf("a result with a change at %s gives %v", value.PathString(at), errs)
 		}
 	})
 }
@@ -341,7 +342,7 @@ func TestIgnoredPathsKeepThePriorValue(t *testing.T) {
 				continue
 			}
 			if !have.RawEquals(want) && reachable(p, config) {
-				t.Errorf("%s is %#v, not %#v", FormatPath(p), have, want)
+				t.Errorf("%s is %#v, not %#v", value.PathString(p), have, want)
 			}
 		}
 		if all := IgnoreAllChanges(b, prior, config); !all.IsNull() {

@@ -46,6 +46,9 @@ type Block struct {
 	once  sync.Once
 	typ   cty.Type
 	names []string
+
+	decodeOnce sync.Once
+	decoder    decoder
 }
 
 // An Attribute is one argument or result. Exactly one of Type and Nested is
