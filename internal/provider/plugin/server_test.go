@@ -50,7 +50,9 @@ func servePlugin(role string) {
 	})
 }
 
-type served struct{ goplugin.NetRPCUnsupportedPlugin }
+type served struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
 
 func (served) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
 	return nil, fmt.Errorf("not a client")
