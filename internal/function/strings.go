@@ -1,0 +1,59 @@
+package function
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+func addStrings(table map[string]function.Function) {
+	test := func(second string, answer func(s, part string) bool) function.Function {
+		return def{[]function.Parameter{str("str"), str(second)}, nil, cty.Bool, func(c *call) (cty.Value, error) {
+			return cty.BoolVal(answer(c.str(0), c.str(1))), nil
+		}}.function()
+	}
+	table["endswith"] = test("suffix", strings.HasSuffix)
+	table["strcontains"] = test("substr", strings.Contains)
+	table["startswith"] = startsWith(test("prefix", strings.HasPrefix))
+	table["replace"] = def{[]function.Parameter{str("str"), str("substr"), str("replace")}, nil, cty.String, replace}.function()
+}
+
+// startsWith can also answer for an unknown string whose beginning is known.
+func startsWith(known function.Function) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{open(str("str")), open(str("prefix"))},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			s, marks := args[0].Unmark()
+			prefix, prefixMarks := args[1].Unmark()
+			if s.IsKnown() || !prefix.IsKnown() || prefix.IsNull() || s.Type() != cty.String {
+				return known.Call(args)
+			}
+			begins, want := s.Range().StringPrefix(), prefix.AsString()
+			ret := cty.UnknownVal(cty.Bool).RefineNotNull()
+			switch {
+			case strings.HasPrefix(begins, want):
+				ret = cty.True
+			case !strings.HasPrefix(want, begins):
+				ret = cty.False
+			}
+			return ret.WithMarks(marks, prefixMarks), nil
+		},
+	})
+}
+
+// replace takes a search text between slashes as a regular expression, whose
+// groups the replacement can name.
+func replace(c *call) (cty.Value, error) {
+	s, old, with := c.str(0), c.str(1), c.str(2)
+	if len(old) > 1 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
+		re, err := regexp.Compile(old[1 : len(old)-1])
+		if err != nil {
+			return cty.NilVal, c.because(1, "not a regular expression", err)
+		}
+		return cty.StringVal(re.ReplaceAllString(s, with)), nil
+	}
+	return cty.StringVal(strings.ReplaceAll(s, old, with)), nil
+}
