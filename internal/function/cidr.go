@@ -99,8 +99,9 @@ func cidrSubnet(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
-	if newbits < 0 {
-		return cty.NilVal, c.fault(1, "a prefix can't be extended by %s bits", c.show(1))
+	// Configurations do shorten prefixes by a negative number of bits.
+	if length, _ := network.Mask.Size(); length+newbits < 0 {
+		return cty.NilVal, c.fault(1, "a prefix of %d bits can't be extended by %s", length, c.show(1))
 	}
 	n, err := c.bigInteger(2)
 	if err != nil {

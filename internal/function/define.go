@@ -136,13 +136,16 @@ func (c *call) because(i int, what string, err error) error {
 }
 
 // fromLibrary mends what a function of cty does with marks: it would forget
-// those of unknown arguments, and its messages may quote what must not be
+// those of unknown arguments, it may panic, and its messages may quote what must not be
 // shown if quotes is set.
 func fromLibrary(fn function.Function, quotes bool) function.Function {
 	params, variadic := openAll(fn.Params(), fn.VarParam())
 	return dynamicFunc(params, variadic, func(args []cty.Value) (cty.Value, error) {
 		v, err := fn.Call(args)
+		var panicked function.PanicError
 		switch {
+		case errors.As(err, &panicked):
+			return cty.NilVal, errors.New("the function has no result for these arguments")
 		case err != nil && quotes:
 			return cty.NilVal, hideError(args, err)
 		case err != nil:

@@ -21,7 +21,6 @@ func addLibrary(table map[string]function.Function) {
 		"concat":       stdlib.ConcatFunc,
 		"flatten":      stdlib.FlattenFunc,
 		"floor":        stdlib.FloorFunc,
-		"indent":       stdlib.IndentFunc,
 		"join":         stdlib.JoinFunc,
 		"jsonencode":   stdlib.JSONEncodeFunc,
 		"keys":         stdlib.KeysFunc,

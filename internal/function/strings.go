@@ -16,8 +16,21 @@ func addStrings(table map[string]function.Function) {
 	}
 	table["endswith"] = test("suffix", strings.HasSuffix)
 	table["strcontains"] = test("substr", strings.Contains)
+	table["indent"] = def{[]function.Parameter{num("spaces"), str("str")}, nil, cty.String, indent}.function()
 	table["startswith"] = startsWith(test("prefix", strings.HasPrefix))
 	table["replace"] = def{[]function.Parameter{str("str"), str("substr"), str("replace")}, nil, cty.String, replace}.function()
+}
+
+// indent leaves the first line alone: it follows what is already indented.
+func indent(c *call) (cty.Value, error) {
+	spaces, err := c.integer(0)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	if spaces < 0 {
+		return cty.NilVal, c.fault(0, "must not be negative")
+	}
+	return cty.StringVal(strings.ReplaceAll(c.str(1), "\n", "\n"+strings.Repeat(" ", spaces))), nil
 }
 
 // startsWith can also answer for an unknown string whose beginning is known.
