@@ -303,15 +303,18 @@ type Removed struct {
 }
 
 // An Import is an import block. To is relative to the module; ToKey is the
-// instance key's expression, nil without.
+// instance key's expression, nil without. Module keys that aren't constant are
+// AnyKey in To, and their expressions stand in ModuleKeys at the index of their
+// step; it is nil when all are constant.
 type Import struct {
-	To       addr.Resource
-	ToKey    *Expr
-	ForEach  *Expr // nil without
-	ID       *Expr // exactly one of ID and Identity is set
-	Identity *Expr
-	Provider ProviderUse // meaningful when Explicit
-	Range    hcl.Range
+	To         addr.Resource
+	ModuleKeys []*Expr
+	ToKey      *Expr
+	ForEach    *Expr // nil without
+	ID         *Expr // exactly one of ID and Identity is set
+	Identity   *Expr
+	Provider   ProviderUse // meaningful when Explicit
+	Range      hcl.Range
 }
 
 // A Backend is a backend block. Type "cloud" is a cloud block.

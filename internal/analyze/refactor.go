@@ -1,0 +1,379 @@
+package analyze
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/syntax"
+)
+
+var (
+	movedSchema            = schema([]string{"from!", "to!"})
+	removedSchema          = schema([]string{"from!"}, "lifecycle", "provisioner:type", "connection")
+	removedLifecycleSchema = schema([]string{"destroy"})
+	importSchema           = schema([]string{"to!", "id", "identity", "for_each", "provider"})
+)
+
+// endpoint reads an object that a moved or removed block names, with constant
+// keys.
+func (c *compiler) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
+	if attr == nil {
+		return e, false
+	}
+	e.Range = attr.Expr.Range()
+	t, diags := hcl.AbsTraversalForExpr(c.unquote(attr.Expr, "references"))
+	if diags.HasErrors() {
+		c.hcl(diags)
+		return e, false
+	}
+	steps := make([]step, 0, len(t))
+	for _, s := range t {
+		switch s := s.(type) {
+		case hcl.TraverseRoot:
+			steps = append(steps, step{name: s.Name})
+		case hcl.TraverseAttr:
+			steps = append(steps, step{name: s.Name})
+		case hcl.TraverseIndex:
+			steps = append(steps, step{key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
+		default:
+			steps = append(steps, step{})
+		}
+	}
+	a, problem := parseAddress(steps)
+	if problem == "" && a.rest > 0 {
+		problem = "An address ends with the name of a resource or its instance key; there can be no attributes behind it."
+	}
+	if problem != "" {
+		c.diags.ErrorAt(e.Range, "Invalid address", "%s", problem)
+		return e, false
+	}
+	var modules []addr.Step
+	for i, m := range a.modules {
+		key, bad := constantKey(a.moduleKeys[i])
+		if bad {
+			c.diags.ErrorAt(e.Range, "Invalid address", "An instance key must be a constant string or whole number.")
+			return e, false
+		}
+		modules = append(modules, addr.Step{Name: m, Key: key})
+	}
+	key, bad := constantKey(a.key)
+	if bad {
+		c.diags.ErrorAt(e.Range, "Invalid address", "An instance key must be a constant string or whole number.")
+		return e, false
+	}
+	e.Module, e.Name, e.Key = addr.FromSteps(modules), a.name, key
+	return e, true
+}
+
+// A step is one step of an address: a name or a key.
+type step struct {
+	name string
+	key  hcl.Expression
+}
+
+// An address is a module or resource with its keys as expressions.
+type address struct {
+	modules    []string
+	moduleKeys []hcl.Expression
+	name       addr.Name
+	key        hcl.Expression
+	rest       int // steps left over
+}
+
+// parseAddress reads the steps of an address, or says what is wrong.
+func parseAddress(steps []step) (a address, problem string) {
+	takeKey := func() hcl.Expression {
+		if len(steps) > 0 && steps[0].key != nil {
+			key := steps[0].key
+			steps = steps[1:]
+			return key
+		}
+		return nil
+	}
+	for len(steps) > 0 && steps[0].name == "module" {
+		if len(steps) < 2 || steps[1].name == "" {
+			return a, `Prefix "module." must be followed by a module name.`
+		}
+		a.modules = append(a.modules, steps[1].name)
+		steps = steps[2:]
+		a.moduleKeys = append(a.moduleKeys, takeKey())
+	}
+	if len(steps) == 0 {
+		return a, ""
+	}
+	switch steps[0].name {
+	case "data":
+		a.name.Mode = addr.Data
+		steps = steps[1:]
+	case "ephemeral":
+		a.name.Mode = addr.Ephemeral
+		steps = steps[1:]
+	case "resource":
+		steps = steps[1:]
+	}
+	if len(steps) < 2 || steps[0].name == "" || steps[1].name == "" {
+		return a, "Resource specification must include a resource type and name."
+	}
+	a.name.Type, a.name.Name = steps[0].name, steps[1].name
+	steps = steps[2:]
+	a.key = takeKey()
+	a.rest = len(steps)
+	return a, ""
+}
+
+// constantKey is the key of a literal; without an expression it is NoKey.
+func constantKey(e hcl.Expression) (key addr.Key, bad bool) {
+	literal, ok := e.(*hclsyntax.LiteralValueExpr)
+	switch {
+	case e == nil:
+		return addr.NoKey, false
+	case !ok || literal.Val.IsNull() || !literal.Val.IsKnown():
+		return addr.NoKey, true
+	case literal.Val.Type() == cty.String:
+		return addr.StringKey(literal.Val.AsString()), false
+	case literal.Val.Type() == cty.Number:
+		n, accuracy := literal.Val.AsBigFloat().Int64()
+		return addr.IntKey(int(n)), accuracy != big.Exact || n < 0 || n != int64(int(n))
+	}
+	return addr.NoKey, true
+}
+
+func (c *compiler) moved(b *hcl.Block) {
+	content := c.content(b.Body, movedSchema)
+	from, ok := c.endpoint(content.Attributes["from"])
+	to, ok2 := c.endpoint(content.Attributes["to"])
+	if !ok || !ok2 {
+		return
+	}
+	for _, end := range []struct {
+		name string
+		program.Endpoint
+	}{{"from", from}, {"to", to}} {
+		if end.Name.Mode != addr.Managed {
+			c.diags.ErrorAt(end.Range, `Invalid "moved" address`, "The resource referenced by the %q attribute is not allowed to be moved: only managed resources are in the state by their own right.", end.name)
+			return
+		}
+	}
+	if (from.Name == addr.Name{}) != (to.Name == addr.Name{}) {
+		c.diags.ErrorAt(b.DefRange, `Invalid "moved" addresses`, `The "from" and "to" addresses must either both refer to resources or both refer to modules.`)
+		return
+	}
+	c.prog.Moved = append(c.prog.Moved, &program.Moved{From: from, To: to, Range: b.DefRange})
+}
+
+func (c *compiler) removed(b *hcl.Block) {
+	content := c.content(b.Body, removedSchema)
+	from, ok := c.endpoint(content.Attributes["from"])
+	if !ok {
+		return
+	}
+	r := &program.Removed{From: from, Range: b.DefRange}
+	if from.Name.Mode != addr.Managed {
+		c.diags.ErrorAt(from.Range, "Invalid address", "Only managed resources and modules can be named in a removed block.")
+		return
+	}
+	if from.Key != addr.NoKey || hasKeys(from.Module) {
+		c.diags.ErrorAt(from.Range, "Removed block with instance key", "A removed block names a whole resource or module, without instance keys. Remove the key.")
+		return
+	}
+	var lifecycle *hcl.Block
+	in := &scope{count: true, each: true, self: true, destroy: true}
+	for _, inner := range content.Blocks {
+		switch inner.Type {
+		case "lifecycle":
+			if lifecycle != nil {
+				c.diags.ErrorAt(inner.DefRange, "Duplicate lifecycle block", "The removed block already has a lifecycle block at %s.", lifecycle.DefRange)
+				continue
+			}
+			lifecycle = inner
+			if v, ok := c.constant(c.content(inner.Body, removedLifecycleSchema).Attributes["destroy"], cty.Bool); ok {
+				destroy := v.True()
+				r.Destroy = &destroy
+			}
+		case "connection":
+			c.later = append(c.later, func() { r.Connection = c.body(inner.Body, inner.DefRange, in) })
+		case "provisioner":
+			if (from.Name == addr.Name{}) {
+				c.diags.ErrorAt(inner.DefRange, `Invalid "removed" block`, `"removed" blocks with provisioners can only target resources, and this one targets a module.`)
+				continue
+			}
+			c.later = append(c.later, func() { c.removedProvisioner(r, inner, in) })
+		}
+	}
+	if r.Destroy == nil {
+		c.diags.WarnAt(b.DefRange, "Missing lifecycle from the removed block", "Say in a lifecycle block whether the objects shall be destroyed, with destroy = true or destroy = false. Without it they stay, and are only forgotten.")
+	}
+	c.prog.Removed = append(c.prog.Removed, r)
+}
+
+func (c *compiler) removedProvisioner(r *program.Removed, b *hcl.Block, in *scope) {
+	p := c.provisioner(b, in)
+	if p == nil {
+		return
+	}
+	if !p.OnDestroy {
+		c.diags.ErrorAt(b.DefRange, `Invalid "removed.provisioner" block`, `"removed" blocks can only contain destroy provisioners: set when = destroy.`)
+		return
+	}
+	if r.Destroy == nil || !*r.Destroy {
+		c.diags.WarnAt(b.DefRange, "Removed block provisioners will not be executed", "The objects are forgotten and not destroyed, so the provisioners for their destruction have no effect.")
+	}
+	r.Provisioners = append(r.Provisioners, p)
+}
+
+func hasKeys(m addr.Module) bool { return m != m.Erase() }
+
+// importBlock decodes an import block, whose target may have computed keys.
+func (c *compiler) importBlock(b *hcl.Block) {
+	content := c.content(b.Body, importSchema)
+	attrs := content.Attributes
+	target := attrs["to"]
+	if target == nil {
+		return
+	}
+	im := &program.Import{Range: b.DefRange}
+	a, ok := c.importTarget(target.Expr)
+	if !ok {
+		return
+	}
+	switch id, identity := attrs["id"], attrs["identity"]; {
+	case id == nil && identity == nil:
+		c.diags.ErrorAt(b.DefRange, "Missing required import argument", "One of 'id' or 'identity' must be specified in an import block to identify the object to import.")
+		return
+	case id != nil && identity != nil:
+		c.diags.ErrorAt(identity.NameRange, "Conflicting import arguments", "Only one of 'id' or 'identity' can be specified in an import block.")
+		return
+	}
+	c.prog.Imports = append(c.prog.Imports, im)
+	if attr := attrs["provider"]; attr != nil {
+		c.providerUse(&im.Provider, attr, a.name.Type, attr.Range)
+	}
+	c.later = append(c.later, func() { c.resolveImport(im, a, attrs) })
+}
+
+func (c *compiler) resolveImport(im *program.Import, a address, attrs hcl.Attributes) {
+	in := &scope{each: attrs["for_each"] != nil}
+	im.ForEach = c.attribute(attrs["for_each"], noScope)
+	im.ID = c.attribute(attrs["id"], in)
+	im.Identity = c.attribute(attrs["identity"], in)
+	if attr := attrs["provider"]; attr != nil {
+		c.providerKey(&im.Provider, attr, in)
+	}
+	var modules []addr.Step
+	for i, m := range a.modules {
+		key, computed := constantKey(a.moduleKeys[i])
+		var expr *program.Expr
+		if computed {
+			key = addr.AnyKey
+			expr = c.expr(a.moduleKeys[i], in)
+			if im.ModuleKeys == nil {
+				im.ModuleKeys = make([]*program.Expr, len(a.modules))
+			}
+			im.ModuleKeys[i] = expr
+		}
+		modules = append(modules, addr.Step{Name: m, Key: key})
+	}
+	im.To = addr.Resource{Module: addr.FromSteps(modules), Name: a.name}
+	if a.key != nil {
+		im.ToKey = c.expr(a.key, in)
+	}
+}
+
+// importTarget reads the target of an import.
+func (c *compiler) importTarget(expr hcl.Expression) (address, bool) {
+	at := expr.Range()
+	if s, ok := expr.(*syntax.StringExpr); ok {
+		inner, problems := s.AsExpression()
+		c.diags.Append(problems)
+		if inner == nil {
+			return address{}, false
+		}
+		expr = inner
+	}
+	steps, ok := addressSteps(expr)
+	a, problem := parseAddress(steps)
+	switch {
+	case !ok || problem == "" && (a.rest > 0 || a.name == addr.Name{}):
+		problem = "Import address must be a reference to a resource's address, and only allows for indexing with dynamic keys, as in module.app[each.key].aws_s3_bucket.data or aws_s3_bucket.data[0]."
+	case problem == "" && a.name.Mode != addr.Managed:
+		problem = "Only managed resources can be imported."
+	}
+	if problem != "" {
+		c.diags.ErrorAt(at, "Invalid import address expression", "%s", problem)
+		return a, false
+	}
+	return a, true
+}
+
+// addressSteps flattens an expression of names and indices.
+func addressSteps(expr hcl.Expression) ([]step, bool) {
+	var t hcl.Traversal
+	var steps []step
+	switch e := expr.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		t = e.Traversal
+	case *hclsyntax.RelativeTraversalExpr:
+		inner, ok := addressSteps(e.Source)
+		if !ok {
+			return nil, false
+		}
+		steps, t = inner, e.Traversal
+	case *hclsyntax.IndexExpr:
+		inner, ok := addressSteps(e.Collection)
+		return append(inner, step{key: e.Key}), ok
+	default:
+		return nil, false
+	}
+	for _, s := range t {
+		switch s := s.(type) {
+		case hcl.TraverseRoot:
+			steps = append(steps, step{name: s.Name})
+		case hcl.TraverseAttr:
+			steps = append(steps, step{name: s.Name})
+		case hcl.TraverseIndex:
+			steps = append(steps, step{key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
+		default:
+			return nil, false
+		}
+	}
+	return steps, true
+}
+
+// checkRefactoring compares removed and import blocks with what the module
+// declares.
+func (c *compiler) checkRefactoring() {
+	for _, r := range c.prog.Removed {
+		steps := r.From.Module.Steps()
+		switch {
+		case len(steps) == 0:
+			if still := c.prog.ResourceByName[r.From.Name]; still != nil {
+				c.diags.ErrorAt(r.Range, "Removed resource block still exists", "This statement declares a removal of the resource %s, but this resource block still exists in the configuration at %s. Please remove the resource block.", r.From.Name, still.Range)
+			}
+		case len(steps) == 1 && r.From.Name == addr.Name{}:
+			if still := c.prog.CallByName[steps[0].Name]; still != nil {
+				c.diags.ErrorAt(r.Range, "Removed module block still exists", "This statement declares a removal of the module %s, but this module block still exists in the configuration at %s. Please remove the module block.", r.From.Module, still.Range)
+			}
+		}
+	}
+	seen := map[string]hcl.Range{}
+	for _, im := range c.prog.Imports {
+		key, computed := addr.NoKey, false
+		if im.ToKey != nil {
+			key, computed = constantKey(im.ToKey.Expression)
+		}
+		if computed || im.ModuleKeys != nil {
+			continue
+		}
+		target := im.To.Instance(key).String()
+		if first, twice := seen[target]; twice {
+			c.diags.ErrorAt(im.Range, fmt.Sprintf("Duplicate import configuration for %q", target), "An import block for the resource %q was already declared at %s. A resource can have only one import block.", target, first)
+		}
+		seen[target] = im.Range
+	}
+}

@@ -1,0 +1,129 @@
+// Package module reads a directory of configuration files into the blocks of
+// one module: it chooses the files, merges override files, finds where called
+// modules are installed, and reads files of variable values.
+//
+// It evaluates nothing and doesn't know what blocks mean beyond what merging
+// needs. Disks are behind Files and the network behind Fetcher.
+package module
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files is where directories and files are read from.
+type Files interface {
+	// List returns the names of the files in a directory, sorted.
+	List(dir string) ([]string, error)
+	ReadFile(path string) ([]byte, error)
+}
+
+// Disk is the file system of the machine.
+type Disk struct{}
+
+// List implements Files.
+func (Disk) List(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// ReadFile implements Files.
+func (Disk) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+
+// Memory has files by path, as a saved plan has them.
+type Memory map[string][]byte
+
+// List implements Files.
+func (m Memory) List(dir string) ([]string, error) {
+	dir = filepath.Clean(dir)
+	var names []string
+	for path := range m {
+		if filepath.Dir(filepath.Clean(path)) == dir {
+			names = append(names, filepath.Base(path))
+		}
+	}
+	if names == nil && dir != "." {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrNotExist}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ReadFile implements Files.
+func (m Memory) ReadFile(path string) ([]byte, error) {
+	if data, ok := m[path]; ok {
+		return data, nil
+	}
+	path = filepath.Clean(path)
+	for name, data := range m {
+		if filepath.Clean(name) == path {
+			return data, nil
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
+
+// ignored reports whether a file is an editor's and never configuration.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
+		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+}
+
+// The extensions of configuration files.
+var extensions = []string{".tofu.json", ".tf.json", ".tofu", ".tf"}
+
+// extension returns the configuration extension of a file name, or empty.
+func extension(name string) string {
+	for _, ext := range extensions {
+		if strings.HasSuffix(name, ext) {
+			return ext
+		}
+	}
+	return ""
+}
+
+// Select chooses the configuration files among the names of a directory: the
+// primary ones and the override files, each sorted. A .tofu file takes the
+// place of the .tf file with the same base name.
+func Select(names []string) (primary, override []string) {
+	present := make(map[string]bool, len(names))
+	for _, name := range names {
+		present[name] = true
+	}
+	for _, name := range names {
+		ext := extension(name)
+		if ext == "" || ignored(name) {
+			continue
+		}
+		base := strings.TrimSuffix(name, ext)
+		if (ext == ".tf" || ext == ".tf.json") && present[base+strings.Replace(ext, ".tf", ".tofu", 1)] {
+			continue
+		}
+		if base == "override" || strings.HasSuffix(base, "_override") {
+			override = append(override, name)
+		} else {
+			primary = append(primary, name)
+		}
+	}
+	slices.Sort(primary)
+	slices.Sort(override)
+	return primary, override
+}
+
+// IsEmpty reports whether the names of a directory have no configuration.
+func IsEmpty(names []string) bool {
+	primary, override := Select(names)
+	return len(primary) == 0 && len(override) == 0
+}
