@@ -109,7 +109,7 @@ func dispatch(ctx context.Context, e *env, args []string) int {
 	if cmd == nil {
 		return e.unknown(args)
 	}
-	if cmd.run == nil { // a group such as state
+	if cmd.setup == nil { // a group such as state
 		if len(rest) > 0 && isHelp(rest[0]) {
 			fmt.Fprint(e.out, cmd.usage(e))
 			return 0

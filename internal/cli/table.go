@@ -6,6 +6,9 @@ var commands []*command
 
 func init() {
 	commands = []*command{
+		taintCommand, untaintCommand, unlockCommand,
 		versionCommand,
 	}
+	commands = append(commands, stateCommands...)
+	commands = append(commands, workspaceCommands...)
 }

@@ -193,3 +193,8 @@ func (e *env) streamLog(text string) {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// warning is a list with one warning that has no place.
+func warning(summary, format string, args ...any) diag.List {
+	return diag.List{{Severity: diag.Warning, Summary: summary, Detail: fmt.Sprintf(format, args...)}}
+}

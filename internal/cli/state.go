@@ -1,0 +1,336 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/statefile"
+)
+
+var stateCommands = []*command{
+	{
+		name:     "state",
+		synopsis: "Advanced state management",
+		long:     "Commands that look at the state and change it without asking any provider.",
+	},
+	{
+		name: "state list", aliases: []string{"state ls"}, args: "[ADDRESS...]", max: -1,
+		synopsis: "List resources in the state",
+		setup:    setupStateList,
+	},
+	{
+		name: "state mv", aliases: []string{"state move"}, args: "SOURCE DESTINATION", min: 2, max: 2,
+		synopsis: "Move an item in the state",
+		long:     "Gives objects another address, without a change to the objects. SOURCE and DESTINATION are both resource instances, both resources or both modules. Where the configuration moves, a moved block does the same for everyone who uses it.",
+		setup:    setupStateMove,
+	},
+	{
+		name: "state rm", aliases: []string{"state remove"}, args: "ADDRESS...", min: 1, max: -1,
+		synopsis: "Remove instances from the state",
+		long:     "Forgets objects. They go on existing and are no longer managed.",
+		setup:    setupStateRemove,
+	},
+	{
+		name:     "state pull",
+		synopsis: "Pull current state and output to stdout",
+		setup: func(e *env, _ *flag.FlagSet) runner {
+			return func(ctx context.Context, _ []string) int { return e.statePull(ctx) }
+		},
+	},
+	{
+		name: "state push", args: "PATH", min: 1, max: 1,
+		synopsis: "Update remote state from a local state file",
+		long:     "Puts the state from a file (or from standard input, for \"-\") in the place of the present one. One of another lineage, or an older one, is refused unless forced.",
+		setup:    setupStatePush,
+	},
+	{
+		name: "state replace-provider", args: "FROM TO", min: 2, max: 2,
+		synopsis: "Replace provider in the state",
+		setup:    setupReplaceProvider,
+	},
+}
+
+// inState opens the state, locks it if the command changes it, and reads it.
+// A problem has been reported when the session is nil.
+func (e *env) inState(ctx context.Context, f stateFlags, operation string) *session {
+	b, diags := e.currentBackend(ctx)
+	if b == nil {
+		e.diags(diags)
+		return nil
+	}
+	s, more := e.openSession(b, f)
+	diags.Append(more)
+	if s != nil && operation != "" {
+		diags.Append(s.lock(ctx, operation, f))
+	}
+	if s != nil && !diags.HasErrors() {
+		diags.Append(s.read(ctx))
+	}
+	if e.diags(diags) != 0 {
+		return nil
+	}
+	return s
+}
+
+// noState reports that there is nothing to work on.
+func (e *env) noState() int {
+	return e.fail("No state file was found!", "State management commands need a state. Run this command in a directory where something was applied, or use the -state option to name a state file.")
+}
+
+// commit saves a changed state and reports problems.
+func (s *session) commit(ctx context.Context, next *state.Snapshot) int {
+	if err := s.save(ctx, next); err != nil {
+		return s.e.fail("Failed to save state", "Error saving the state: %s.\n\nThe state was not changed.", err)
+	}
+	return 0
+}
+
+func setupStateList(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
+	id := fs.String("id", "", "Only objects whose attribute id is `ID`.")
+	return func(ctx context.Context, args []string) int {
+		s := e.inState(ctx, f, "")
+		if s == nil {
+			return 1
+		}
+		if s.prior == nil {
+			return e.noState()
+		}
+		targets, diags := targetsOf(args)
+		if diags.HasErrors() {
+			return e.diags(diags)
+		}
+		for _, at := range s.prior.Addresses() {
+			if at.Deposed != "" || !anyMatches(targets, at.Instance) {
+				continue
+			}
+			if *id != "" && attributeText(s.prior.Objects[at], "id") != *id {
+				continue
+			}
+			e.say("%s\n", at)
+		}
+		return 0
+	}
+}
+
+func targetsOf(args []string) ([]addr.Target, diag.List) {
+	var targets []addr.Target
+	var diags diag.List
+	for _, arg := range args {
+		t, err := addr.ParseTarget(arg)
+		if err != nil {
+			diags.Errorf("Error parsing instance address: "+arg, "%s. To view the available instances, use \"state list\".", err)
+			continue
+		}
+		targets = append(targets, t)
+	}
+	return targets, diags
+}
+
+// anyMatches reports whether a target selects the instance; without targets
+// everything is selected.
+func anyMatches(targets []addr.Target, i addr.Instance) bool {
+	return len(targets) == 0 || slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Matches(i) })
+}
+
+func setupStateRemove(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	f.register(fs)
+	remoteVersion(fs)
+	dry := fs.Bool("dry-run", false, "Only say what would be removed.")
+	return func(ctx context.Context, args []string) int {
+		targets, diags := targetsOf(args)
+		if diags.HasErrors() {
+			return e.diags(diags)
+		}
+		s := e.inState(ctx, f, "state-rm")
+		if s == nil {
+			return 1
+		}
+		if s.prior == nil {
+			return e.noState()
+		}
+		next := s.prior.Clone()
+		removed := map[addr.Instance]bool{}
+		for _, t := range targets {
+			found := false
+			for _, at := range s.prior.Addresses() {
+				if !t.Matches(at.Instance) {
+					continue
+				}
+				found = true
+				delete(next.Objects, at)
+				if !removed[at.Instance] {
+					removed[at.Instance] = true
+					e.say("%s %s\n", verb(*dry, "Would remove", "Removed"), at.Instance)
+				}
+			}
+			if !found {
+				return e.fail("Invalid target address", "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t)
+			}
+		}
+		if *dry {
+			return 0
+		}
+		if code := s.commit(ctx, next); code != 0 {
+			return code
+		}
+		e.say("Successfully removed %d resource instance(s).\n", len(removed))
+		return 0
+	}
+}
+
+func verb(dry bool, would, did string) string {
+	if dry {
+		return would
+	}
+	return did
+}
+
+func (e *env) statePull(ctx context.Context) int {
+	s := e.inState(ctx, stateFlags{}, "")
+	if s == nil {
+		return 1
+	}
+	if s.base == nil {
+		return 0
+	}
+	var b bytes.Buffer
+	if err := statefile.Write(&b, s.base); err != nil {
+		return e.fail("Failed to write state", "%s.", err)
+	}
+	e.say("%s", b.String())
+	return 0
+}
+
+func setupStatePush(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	f.registerLock(fs)
+	remoteVersion(fs)
+	force := fs.Bool("force", false, "Write the state even if its lineage differs or its serial is lower.")
+	return func(ctx context.Context, args []string) int {
+		data, err := e.readInput(args[0])
+		if err != nil {
+			return e.fail("Failed to read the state to push", "%s: %s.", args[0], cause(err))
+		}
+		pushed, diags := statefile.Read(data, args[0])
+		if e.diags(diags) != 0 {
+			return 1
+		}
+		s := e.inState(ctx, f, "state-push")
+		if s == nil {
+			return 1
+		}
+		if s.base != nil && !*force {
+			switch {
+			case pushed.Lineage != s.base.Lineage && s.base.Lineage != "":
+				return e.fail("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q. Use -force to do it nevertheless: the present state is lost then.", pushed.Lineage, s.base.Lineage)
+			case pushed.Serial < s.base.Serial:
+				return e.fail("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Use -force to do it nevertheless: the newer state is lost then.", pushed.Serial, s.base.Serial)
+			case pushed.Serial == s.base.Serial && !statefile.Equal(pushed, s.base):
+				return e.fail("Failed to write state", "cannot overwrite existing state with serial %d with a different state that has the same serial. Use -force to do it nevertheless.", pushed.Serial)
+			}
+		}
+		next := *pushed
+		if *force && s.base != nil && pushed.Lineage == s.base.Lineage && !statefile.Equal(pushed, s.base) {
+			next.Serial = max(pushed.Serial, s.base.Serial+1)
+		}
+		if err := s.put(ctx, &next); err != nil {
+			return e.fail("Failed to write state", "%s.", err)
+		}
+		return 0
+	}
+}
+
+// readInput reads a file, or standard input for "-".
+func (e *env) readInput(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(e.in)
+	}
+	return os.ReadFile(name)
+}
+
+func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	f.register(fs)
+	remoteVersion(fs)
+	approve := fs.Bool("auto-approve", false, "Don't ask for approval.")
+	e.inputFlag(fs)
+	return func(ctx context.Context, args []string) int {
+		from, err := addr.ParseProvider(args[0])
+		if err != nil {
+			return e.fail(fmt.Sprintf("Invalid \"from\" provider %q", args[0]), "%s.", err)
+		}
+		to, err := addr.ParseProvider(args[1])
+		if err != nil {
+			return e.fail(fmt.Sprintf("Invalid \"to\" provider %q", args[1]), "%s.", err)
+		}
+		s := e.inState(ctx, f, "state-replace-provider")
+		if s == nil {
+			return 1
+		}
+		if s.base == nil {
+			return e.noState()
+		}
+		// The state as it is stored: the names in it are what this is about.
+		next := s.base.Clone()
+		var changed []string
+		for _, at := range s.base.Addresses() {
+			o := *s.base.Objects[at]
+			if o.Provider.Provider != from {
+				continue
+			}
+			o.Provider.Provider = to
+			next.Objects[at] = &o
+			if text := at.Resource.String(); len(changed) == 0 || changed[len(changed)-1] != text {
+				changed = append(changed, text)
+			}
+		}
+		if len(changed) == 0 {
+			e.say("No matching resources found.\n")
+			return 0
+		}
+		e.say("weir will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", from, to, len(changed))
+		for _, text := range changed {
+			e.say("  %s\n", text)
+		}
+		if !*approve {
+			answer, err := e.ask(ctx, question{query: "\nDo you want to make these changes?\nOnly 'yes' will be accepted to continue."})
+			if err != nil {
+				return e.fail("Approval required", "The answer can't be read: %s. Use -auto-approve to make the changes without asking.", err)
+			}
+			if answer != "yes" {
+				e.say("Cancelled replacing providers.\n")
+				return 0
+			}
+		}
+		if code := s.commit(ctx, next); code != 0 {
+			return code
+		}
+		e.say("\nSuccessfully replaced provider for %d resources.\n", len(changed))
+		return 0
+	}
+}
+
+// attributeText is an attribute of a stored object if it is a string.
+func attributeText(o *state.Object, name string) string {
+	if o.Flat != nil {
+		return o.Flat[name]
+	}
+	var attributes map[string]any
+	if json.Unmarshal(o.JSON, &attributes) != nil {
+		return ""
+	}
+	text, _ := attributes[name].(string)
+	return text
+}
