@@ -1,0 +1,18 @@
+// Package backends lists the types of backends that configurations can name.
+// It is apart from package storage, which they all import, and refuses to do
+// anything else.
+package backends
+
+import (
+	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/http"
+	"weir.dev/weir/internal/storage/local"
+)
+
+// All returns the registry of all types.
+func All() storage.Registry {
+	return storage.Registry{
+		"http":  http.Type,
+		"local": local.Type,
+	}
+}

@@ -1,0 +1,114 @@
+package storage
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// LockInfo tells who holds a lock. Its JSON is stored beside the lock by all
+// tools that use the same states.
+type LockInfo struct {
+	ID        string
+	Operation string
+	Info      string
+	Who       string // user@host
+	Version   string
+	Created   time.Time
+	Path      string // of the state, set by backends that have one
+}
+
+// NewLockInfo starts the information for a lock that is taken now.
+func NewLockInfo(operation, who, version string) LockInfo {
+	return LockInfo{ID: newID(), Operation: operation, Who: who, Version: version, Created: time.Now().UTC()}
+}
+
+// newID makes a random UUID.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// JSON is the stored form.
+func (i LockInfo) JSON() []byte {
+	text, err := json.Marshal(i)
+	if err != nil {
+		panic(err) // only a year beyond 9999 could fail
+	}
+	return text
+}
+
+// ParseLockInfo reads the stored form.
+func ParseLockInfo(text []byte) (*LockInfo, error) {
+	var i LockInfo
+	if err := json.Unmarshal(text, &i); err != nil {
+		return nil, fmt.Errorf("the information about the lock can't be read: %w", err)
+	}
+	return &i, nil
+}
+
+// String is a paragraph that users read the ID for force-unlock from.
+func (i LockInfo) String() string {
+	var b strings.Builder
+	b.WriteString("Lock Info:\n")
+	for _, line := range [][2]string{
+		{"ID:", i.ID}, {"Path:", i.Path}, {"Operation:", i.Operation}, {"Who:", i.Who},
+		{"Version:", i.Version}, {"Created:", i.Created.String()}, {"Info:", i.Info},
+	} {
+		fmt.Fprintf(&b, "  %-10s %s\n", line[0], line[1])
+	}
+	return b.String()
+}
+
+// A LockError says that the lock is held by someone else, so that waiting may
+// help. Holder is nil when nothing is known about them.
+type LockError struct {
+	Holder *LockInfo
+	Err    error
+}
+
+func (e *LockError) Error() string {
+	if e.Holder == nil {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + "\n" + e.Holder.String()
+}
+
+func (e *LockError) Unwrap() error { return e.Err }
+
+// How often LockWithTimeout tries: soon at first, as most runs are short.
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// LockWithTimeout takes the lock, waiting for at most that long while someone
+// else holds it. The error is then that of the last try.
+func LockWithTimeout(ctx context.Context, s Store, info LockInfo, timeout time.Duration) (id string, err error) {
+	deadline := time.Now().Add(timeout)
+	for wait := firstRetry; ; wait = min(wait*2, lastRetry) {
+		// A try that was begun is finished, so that no lock is left behind
+		// whose id nobody knows.
+		id, err = s.Lock(context.WithoutCancel(ctx), info)
+		var held *LockError
+		if err == nil || !errors.As(err, &held) {
+			return id, err
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return "", err
+		}
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(min(wait, left)):
+		}
+	}
+}

@@ -1,0 +1,56 @@
+// Package storage keeps the bytes of states: one blob and one lock for each
+// workspace of a backend.
+//
+// It owns the contract of backends, the lock's information, waiting for a
+// lock, and how a backend is found by the name that configurations use. It
+// refuses to know what the bytes mean (package statefile), when they are
+// written, and what is told to the user meanwhile.
+//
+// Backends are in packages below this one; package backends lists them. Each
+// passes the suite of package storagetest.
+package storage
+
+import (
+	"context"
+	"errors"
+)
+
+// DefaultWorkspace is the workspace that always exists.
+const DefaultWorkspace = "default"
+
+// ErrWorkspacesNotSupported is returned by backends with one state only.
+var ErrWorkspacesNotSupported = errors.New("workspaces not supported")
+
+// A Backend is a place with states. Its methods may be called at the same
+// time.
+type Backend interface {
+	// Workspaces lists the workspaces in order, the default one first whether
+	// or not it has a state. Backends with one state only return
+	// ErrWorkspacesNotSupported.
+	Workspaces(ctx context.Context) ([]string, error)
+	// CreateWorkspace makes sure that the workspace is listed, even before a
+	// state was written to it.
+	CreateWorkspace(ctx context.Context, name string) error
+	// DeleteWorkspace removes the workspace and its state. The default
+	// workspace can't be removed. That nothing is lost is up to the caller.
+	DeleteWorkspace(ctx context.Context, name string) error
+	// State opens the state of a workspace. It touches nothing; a state that
+	// doesn't exist reads as nil and comes to be with the first Write.
+	State(name string) (Store, error)
+}
+
+// A Store is the state of one workspace.
+type Store interface {
+	// Read returns what was written last, nil when there is no state.
+	Read(ctx context.Context) ([]byte, error)
+	// Write replaces the state. After an error, or a crash meanwhile, Read
+	// returns either the old or the new state, never a mixture.
+	Write(ctx context.Context, state []byte) error
+	// Lock takes the lock and returns the id to release it with, which is
+	// empty when the backend was configured without a lock. When someone else
+	// holds it the error is a *LockError; Lock doesn't wait.
+	Lock(ctx context.Context, info LockInfo) (id string, err error)
+	// Unlock releases the lock. With the id of a lock that another run left
+	// behind it releases that one. A *LockError tells of another id.
+	Unlock(ctx context.Context, id string) error
+}

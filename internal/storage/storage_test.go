@@ -1,0 +1,120 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+func TestRegistryWithoutType(t *testing.T) {
+	for name, want := range map[string]string{
+		"artifactory": `The "artifactory" backend is not supported in OpenTofu v1.3 or later.`,
+		"azure":       `please use "azurerm"`,
+		"etcd":        "v1.3",
+		"etcdv3":      "v1.3",
+		"manta":       "v1.3",
+		"swift":       "v1.3",
+		"nonsense":    `There is no backend type named "nonsense".`,
+	} {
+		b, diags := Registry{}.New(name, cty.EmptyObjectVal, Env{})
+		if b != nil || len(diags) != 1 || diags[0].Summary != "Unsupported backend type" || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%s: %v", name, diags)
+		}
+	}
+}
+
+func TestLockInfo(t *testing.T) {
+	i := NewLockInfo("apply", "me@here", "1.0")
+	if len(i.ID) != 36 || i.ID == NewLockInfo("apply", "me@here", "1.0").ID {
+		t.Errorf("id %q", i.ID)
+	}
+	i.ID, i.Path, i.Created = "the-id", "x.tfstate", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const want = `{"ID":"the-id","Operation":"apply","Info":"","Who":"me@here","Version":"1.0","Created":"2026-01-02T03:04:05Z","Path":"x.tfstate"}`
+	if got := string(i.JSON()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	back, err := ParseLockInfo([]byte(want))
+	if err != nil || *back != i {
+		t.Errorf("%v %v", back, err)
+	}
+	if _, err := ParseLockInfo([]byte("{")); err == nil {
+		t.Error("half a lock was accepted")
+	}
+	const text = `held
+Lock Info:
+  ID:        the-id
+  Path:      x.tfstate
+  Operation: apply
+  Who:       me@here
+  Version:   1.0
+  Created:   2026-01-02 03:04:05 +0000 UTC
+  Info:      
+`
+	if got := (&LockError{&i, errors.New("held")}).Error(); got != text {
+		t.Errorf("got %q", got)
+	}
+	if got := (&LockError{nil, errors.New("held")}).Error(); got != "held" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// slow is held by someone else until a moment.
+type slow struct {
+	Store
+	until time.Time
+	tries int
+	err   error
+}
+
+func (s *slow) Lock(context.Context, LockInfo) (string, error) {
+	s.tries++
+	if time.Now().Before(s.until) {
+		return "", s.err
+	}
+	return "id", nil
+}
+
+func TestLockWithTimeout(t *testing.T) {
+	held := &LockError{Err: errors.New("held")}
+	for _, tt := range []struct {
+		name          string
+		held, timeout time.Duration
+		err           error
+		ok            bool
+		after         time.Duration
+	}{
+		{"free", 0, 0, held, true, 0},
+		{"no patience", time.Minute, 0, held, false, 0},
+		{"released in time", time.Minute, time.Hour, held, true, time.Minute + lastRetry},
+		{"not released", time.Hour, time.Minute, held, false, time.Minute},
+		{"not a lock", time.Hour, time.Minute, errors.New("forbidden"), false, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				s := &slow{until: start.Add(tt.held), err: tt.err}
+				_, err := LockWithTimeout(t.Context(), s, LockInfo{}, tt.timeout)
+				if (err == nil) != tt.ok || err != nil && err != tt.err {
+					t.Errorf("error %v", err)
+				}
+				if took := time.Since(start); took > tt.after {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := LockWithTimeout(ctx, &slow{until: start.Add(time.Hour), err: held}, LockInfo{}, time.Hour)
+		if err != held || time.Since(start) > time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
