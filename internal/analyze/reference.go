@@ -20,6 +20,12 @@ func (r *rewriter) resolve(t hcl.Traversal, at hcl.Range) hclsyntax.Expression {
 		return placeholder(at)
 	}
 	r.refs = append(r.refs, ref)
+	if r.trying > 0 {
+		if r.tried == nil {
+			r.tried = map[*program.Ref]bool{}
+		}
+		r.tried[ref] = true
+	}
 	return program.NewRefExpr(ref)
 }
 

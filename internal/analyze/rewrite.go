@@ -66,6 +66,10 @@ type rewriter struct {
 	in    *scope
 	bound []string // names that for expressions and dynamic blocks bind
 	refs  []*program.Ref
+	// trying counts the enclosing calls of try and can; tried are the
+	// references within.
+	trying int
+	tried  map[*program.Ref]bool
 }
 
 func (r *rewriter) isBound(name string) bool {
@@ -238,7 +242,14 @@ func (r *rewriter) function(e *hclsyntax.FunctionCallExpr) {
 	if len(args) == 2 && (e.Name == "convert" || e.Name == "core::convert") {
 		args = args[:1] // the second argument is a type
 	}
-	r.each(args)
+	switch e.Name {
+	case "try", "can", "core::try", "core::can":
+		r.trying++
+		r.each(args)
+		r.trying--
+	default:
+		r.each(args)
+	}
 	if strings.HasPrefix(e.Name, "provider::") {
 		r.c.providerFunction(e)
 	}
@@ -267,6 +278,9 @@ func (c *compiler) providerFunction(e *hclsyntax.FunctionCallExpr) {
 func (r *rewriter) finish() {
 	for _, ref := range r.refs {
 		r.checkOwn(ref)
+		if ref.Kind == program.RefCall && ref.Attr != "" && !r.tried[ref] {
+			ref.Call.Reads = append(ref.Call.Reads, ref)
+		}
 		if r.in.destroy {
 			r.checkDestroy(ref)
 		}

@@ -196,7 +196,10 @@ type Call struct {
 	Providers []*PassedProvider
 	Passes    bool
 	DependsOn []*Ref
-	Range     hcl.Range
+	// Reads are the references to single outputs of the call, but those that
+	// may fail within try and can.
+	Reads []*Ref
+	Range hcl.Range
 }
 
 // Input returns the input with that name, or nil.

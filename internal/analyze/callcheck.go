@@ -1,0 +1,146 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/syntax"
+)
+
+// CheckCall compares a call with the program that it calls: inputs, outputs
+// that the caller reads, and provider configurations.
+func CheckCall(call *program.Call, child *program.Program) diag.List {
+	k := &callChecker{call: call, child: child}
+	k.inputs()
+	k.outputs()
+	k.providers()
+	return k.diags
+}
+
+type callChecker struct {
+	call  *program.Call
+	child *program.Program
+	diags diag.List
+}
+
+func (k *callChecker) inputs() {
+	given := make(map[string]bool, len(k.call.Inputs))
+	for _, in := range k.call.Inputs {
+		given[in.Name] = true
+		if k.child.VariableByName[in.Name] != nil {
+			continue
+		}
+		var names []string
+		for _, v := range k.child.Variables {
+			names = append(names, v.Name)
+		}
+		k.diags.ErrorAt(in.Range, "Unsupported argument", "An argument named %q is not expected here.%s The module in %s has no variable of that name.", in.Name, syntax.Suggest(in.Name, names), k.child.Dir)
+	}
+	for _, v := range k.child.Variables {
+		if v.Required() && !given[v.Name] {
+			k.diags.ErrorAt(k.call.Range, "Missing required argument", "The argument %q is required, but no definition was found.", v.Name)
+		}
+	}
+}
+
+// outputs checks the names of outputs that the caller reads.
+func (k *callChecker) outputs() {
+	for _, ref := range k.call.Reads {
+		if k.child.OutputByName[ref.Attr] != nil {
+			continue
+		}
+		var names []string
+		for _, o := range k.child.Outputs {
+			names = append(names, o.Name)
+		}
+		k.diags.ErrorAt(ref.Range, "Unsupported attribute", "This object does not have an attribute named %q: the module in %s has no output of that name.%s", ref.Attr, k.child.Dir, syntax.Suggest(ref.Attr, names))
+	}
+}
+
+func (k *callChecker) providers() {
+	own := map[providerName]*program.Provider{}
+	for _, p := range k.child.Providers {
+		own[providerName{p.LocalName, p.Alias}] = p
+	}
+	k.ownProviders()
+	passed := map[providerName]bool{}
+	for _, p := range k.call.Providers {
+		name := providerName{p.LocalName, p.Alias}
+		passed[name] = true
+		if config := own[name]; config != nil && !isEmpty(config) {
+			k.diags.ErrorAt(p.Range, "Cannot override provider configuration", "The module in %s has its own local configuration for %s, and so it cannot accept one from its caller. Remove the provider block there, or don't pass %s.", k.child.Dir, name, name)
+			continue
+		}
+		k.passed(p, own[name] != nil)
+	}
+	for _, local := range sortedNames(k.child.Requirements) {
+		r := k.child.Requirements[local]
+		for _, alias := range r.Aliases {
+			name := providerName{local, alias}
+			if passed[name] || own[name] != nil {
+				continue
+			}
+			k.diags.ErrorAt(k.call.Range, "Missing required provider configuration", "The child module requires an additional configuration for provider %s, with the local name %q. Add an entry for %s to the \"providers\" argument of the module block, to choose the configuration that it uses.", r.Provider.ForDisplay(), name, name)
+		}
+	}
+}
+
+// isEmpty reports whether a provider block is only a name for a configuration
+// that is passed, as early versions of the language asked for.
+func isEmpty(p *program.Provider) bool {
+	if p.ForEach != nil || p.Config == nil {
+		return p.ForEach == nil
+	}
+	attrs, diags := p.Config.JustAttributes()
+	return len(attrs) == 0 && !diags.HasErrors()
+}
+
+// ownProviders refuses to repeat or postpone a module with configurations,
+// which have to exist once and for as long as objects do.
+func (k *callChecker) ownProviders() {
+	if !slices.ContainsFunc(k.child.Providers, func(p *program.Provider) bool { return !isEmpty(p) }) {
+		return
+	}
+	at := k.call.Range
+	switch e := k.call.Repeat.Expr(); {
+	case e != nil:
+		at = e.Range()
+	case len(k.call.DependsOn) > 0:
+		at = hcl.RangeBetween(k.call.DependsOn[0].Range, k.call.DependsOn[len(k.call.DependsOn)-1].Range)
+	default:
+		return
+	}
+	k.diags.ErrorAt(at, "Module is incompatible with count, for_each, enabled and depends_on", "The module in %s contains its own local provider configurations, and so calls to it may not use the count, for_each, enabled or depends_on arguments. Let it expect provider configurations from its caller instead.", k.child.Dir)
+}
+
+// passed checks that the child knows the configuration it is given, and that
+// both mean the same provider.
+func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
+	name := providerName{p.LocalName, p.Alias}
+	r := k.child.Requirements[p.LocalName]
+	switch {
+	case p.Alias != "" && !hasAlias(r, p.Alias) && !proxied:
+		k.diags.ErrorAt(p.Range, "Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q. To accept this configuration, it needs configuration_aliases = [%s] in its required_providers entry for %q.", name, name, p.LocalName)
+		return
+	case r == nil || r.Implied:
+		k.diags.WarnAt(p.Range, "Reference to undefined provider", "There is no explicit declaration for local provider name %q in the module in %s, so its default source is assumed. Add a required_providers entry named %q there.", p.LocalName, k.child.Dir, p.LocalName)
+		if r == nil {
+			return
+		}
+	}
+	if r.Provider != p.Outer.Provider {
+		k.diags.ErrorAt(p.Range, "Provider type mismatch", "The configuration is one of provider %q, but %q in the module in %s is %q.", p.Outer.Provider.ForDisplay(), p.LocalName, k.child.Dir, r.Provider.ForDisplay())
+	}
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

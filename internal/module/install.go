@@ -1,0 +1,95 @@
+package module
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/diag"
+)
+
+// A Fetcher brings modules that aren't local directories. It is the seam to
+// registries, version control and the web.
+type Fetcher interface {
+	// Fetch puts the package behind a source address into a directory of the
+	// disk, replacing what is there. It returns the directory of the module
+	// within it, and the version for sources that have versions.
+	Fetch(ctx context.Context, source, constraint, dir string) (moduleDir, version string, err error)
+}
+
+// An Installer finds or fetches the modules behind calls and notes them in a
+// manifest. Whoever uses it asks call by call, parents first, because a
+// call's source may be an expression.
+type Installer struct {
+	Files    Files
+	DataDir  string
+	Fetcher  Fetcher  // nil for local modules only
+	Manifest Manifest // what is installed; Install adds to it
+	// Upgrade: fetch again what is installed already.
+	Upgrade bool
+}
+
+// A Request is one call whose module is needed.
+type Request struct {
+	Key        string // of the called module
+	ParentDir  string
+	Source     string
+	Constraint string    // version constraint, or empty
+	Ancestors  []string  // the directories from the root's to ParentDir
+	Range      hcl.Range // of the source argument
+}
+
+// Install returns the directory of the module that a call needs, after having
+// fetched it where that is necessary.
+func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List) {
+	if IsLocal(r.Source) {
+		return in.local(r)
+	}
+	var diags diag.List
+	if installed, found := in.Manifest[r.Key]; found && !in.Upgrade && installed.Source == Canonical(r.Source) && fits(installed.Version, r.Constraint) {
+		if names, err := in.Files.List(installed.Dir); err == nil && !IsEmpty(names) {
+			return installed.Dir, nil
+		}
+	}
+	if kindOf(r.Source) == kindUnknown {
+		diags.ErrorAt(r.Range, "Module not found", "The module address %q could not be resolved.\n\nIf you intended this as a path relative to the current module, use \"./%s\" instead. The \"./\" indicates that the address is a relative filesystem path.", r.Source, r.Source)
+		return "", diags
+	}
+	if in.Fetcher == nil {
+		diags.ErrorAt(r.Range, "Module source not supported", "The module %q isn't a local directory, and there is no way here to fetch it.", r.Source)
+		return "", diags
+	}
+	dir, version, err := in.Fetcher.Fetch(ctx, Canonical(r.Source), r.Constraint, filepath.Join(in.DataDir, "modules", r.Key))
+	if err != nil {
+		diags.ErrorAt(r.Range, "Failed to download module", "Could not download module %q: %s.", r.Source, err)
+		return "", diags
+	}
+	if names, err := in.Files.List(dir); err != nil || IsEmpty(names) {
+		diags.ErrorAt(r.Range, "Unreadable module directory", "The package of %q has no configuration files in %s.", r.Source, dir)
+		return "", diags
+	}
+	in.Manifest[r.Key] = Record{Key: r.Key, Source: Canonical(r.Source), Version: version, Dir: dir}
+	return dir, nil
+}
+
+func (in *Installer) local(r Request) (string, diag.List) {
+	var diags diag.List
+	dir := filepath.Join(r.ParentDir, filepath.FromSlash(r.Source))
+	if slices.ContainsFunc(r.Ancestors, func(a string) bool { return filepath.Clean(a) == dir }) {
+		diags.ErrorAt(r.Range, "Module includes itself", "The directory %s is that of this module or of one that calls it, so there would be no end of modules. Move what both need into a directory of its own.", dir)
+		return "", diags
+	}
+	names, err := in.Files.List(dir)
+	if err != nil {
+		diags.ErrorAt(r.Range, "Unreadable module directory", "Unable to read the module directory %s: it does not exist or cannot be opened.", dir)
+		return "", diags
+	}
+	if IsEmpty(names) {
+		diags.ErrorAt(r.Range, "Unreadable module directory", "The directory %s of this module has no configuration files.", dir)
+		return "", diags
+	}
+	in.Manifest[r.Key] = Record{Key: r.Key, Source: Canonical(r.Source), Dir: dir}
+	return dir, nil
+}
