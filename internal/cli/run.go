@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/workdir"
 )
 
 // Exit codes beyond 0 and 1.
@@ -315,13 +316,11 @@ func (e *env) close() {
 	e.closers = nil
 }
 
-// dataDir is the working directory's place for what init makes.
-func (e *env) dataDir() string {
-	if dir := e.vars["TF_DATA_DIR"]; dir != "" {
-		return filepath.Clean(dir)
-	}
-	return ".terraform"
-}
+// dir is the working directory with what it remembers between commands.
+func (e *env) dir() workdir.Dir { return workdir.Open(".", e.vars["TF_DATA_DIR"]) }
+
+// dataDir is where init puts things.
+func (e *env) dataDir() string { return filepath.Clean(e.dir().Data()) }
 
 // inAutomation reports whether hints for people at a terminal are unwanted.
 func (e *env) inAutomation() bool { return e.vars["TF_IN_AUTOMATION"] != "" }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
-	"path/filepath"
 	"time"
 
 	"weir.dev/weir/internal/diag"
@@ -208,17 +206,11 @@ func (e *env) workspace() (string, diag.List) {
 		}
 		return name, nil
 	}
-	data, err := os.ReadFile(filepath.Join(e.dataDir(), "environment"))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return storage.DefaultWorkspace, nil
-	case err != nil:
+	name, err := e.dir().Workspace()
+	if err != nil {
 		return "", oneError("Failed to read the selected workspace", "%s.", err)
 	}
-	if name := string(bytes.TrimSpace(data)); name != "" {
-		return name, nil
-	}
-	return storage.DefaultWorkspace, nil
+	return name, nil
 }
 
 const workspaceNames = "it must contain only URL safe characters, and no path separators."

@@ -6,9 +6,11 @@ var commands []*command
 
 func init() {
 	commands = []*command{
+		fmtCommand,
 		taintCommand, untaintCommand, unlockCommand,
 		versionCommand,
 	}
 	commands = append(commands, stateCommands...)
 	commands = append(commands, workspaceCommands...)
+	commands = append(commands, metadataCommands...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"weir.dev/weir/internal/statefile"
@@ -123,12 +122,7 @@ func (e *env) selectable(name string) int {
 }
 
 func (e *env) choose(name string) int {
-	path := filepath.Join(e.dataDir(), "environment")
-	err := os.MkdirAll(e.dataDir(), 0o755)
-	if err == nil {
-		err = os.WriteFile(path, []byte(name), 0o644)
-	}
-	if err != nil {
+	if err := e.dir().SetWorkspace(name); err != nil {
 		return e.fail("Failed to select workspace", "%s.", err)
 	}
 	return 0
