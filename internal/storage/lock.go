@@ -2,12 +2,13 @@ package storage
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // LockInfo tells who holds a lock. Its JSON is stored beside the lock by all
@@ -24,16 +25,7 @@ type LockInfo struct {
 
 // NewLockInfo starts the information for a lock that is taken now.
 func NewLockInfo(operation, who, version string) LockInfo {
-	return LockInfo{ID: newID(), Operation: operation, Who: who, Version: version, Created: time.Now().UTC()}
-}
-
-// newID makes a random UUID.
-func newID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	return LockInfo{ID: uuid.NewString(), Operation: operation, Who: who, Version: version, Created: time.Now().UTC()}
 }
 
 // JSON is the stored form.

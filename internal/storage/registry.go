@@ -21,8 +21,8 @@ type Env struct {
 type Type struct {
 	Schema func() *schema.Block
 	// New makes a backend from a configuration of the schema's implied type,
-	// wholly known and without marks. Diagnostics have no source range;
-	// Address names the attribute they are about.
+	// wholly known and without marks. Diagnostics have no source
+	// range but the path of the attribute they are about.
 	New func(config cty.Value, env Env) (Backend, diag.List)
 }
 

@@ -106,7 +106,7 @@ type configuration struct {
 const badConfig = "Invalid backend configuration"
 
 func (c *configuration) problem(attribute, summary, format string, args ...any) {
-	c.diags.Add(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Address: attribute})
+	c.diags.Add(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Path: cty.GetAttrPath(attribute)})
 }
 
 func (c *configuration) text(name, without string) string {

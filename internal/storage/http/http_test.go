@@ -290,7 +290,7 @@ func TestBadConfig(t *testing.T) {
 		{texts("address", "http://x", "client_ca_certificate_pem", "x"), "client_ca_certificate_pem", "PEM"},
 	} {
 		b, diags := Type.New(config(tt.set), storage.Env{})
-		if b != nil || len(diags) != 1 || diags[0].Address != tt.at || !strings.Contains(diags[0].Detail, tt.want) {
+		if b != nil || len(diags) != 1 || !diags[0].Path.Equals(cty.GetAttrPath(tt.at)) || !strings.Contains(diags[0].Detail, tt.want) {
 			t.Errorf("%v: %v", tt.set, diags)
 		}
 	}

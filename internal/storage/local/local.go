@@ -102,7 +102,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 			diags.Add(diag.Diagnostic{
 				Summary: summary,
 				Detail:  fmt.Sprintf("The %q attribute value must not be empty. Leave it out for the default.", name),
-				Address: name,
+				Path:    cty.GetAttrPath(name),
 			})
 		}
 	}
