@@ -1,0 +1,239 @@
+// Package order decides in what order objects are created, updated and
+// deleted: a pure function over numbered objects with a proof that it never
+// makes a cycle.
+//
+// An object has up to two legs, one that creates or updates it and one that
+// deletes what was there before. The caller says which legs there are and who
+// depends on whom, by configuration and by what is stored; the package says
+// which objects are replaced with create before destroy (CBD) and which leg
+// waits for which. It refuses addresses, states and providers.
+//
+// # Rules
+//
+//	R0  x is created after y, where x depends on y by configuration
+//	R1  x is created after its deletion; with CBD deleted after its creation
+//	R2  x is created after the deletion of y, where x has a stored dependency on y
+//	R3  y is deleted after the deletion of x, where x has a stored dependency on y
+//	R4  y is created after the deletion of x, where x has a stored dependency on y
+//	R5  in R2 and R4, a deletion with CBD comes after the creation instead
+//
+// Dependencies are transitive. Objects that weren't stored before depend by
+// configuration alone, in R2 too.
+//
+// # Why there is no cycle
+//
+// Deletions without CBD, dependents first; then creations, dependencies
+// first; then deletions with CBD, dependents first: this order keeps all
+// rules, if whatever an object with CBD had a stored dependency on is deleted
+// with CBD too. The flags are chosen so: CBD spreads from configured objects
+// that want it to everything they depend on, and a leftover (an object
+// without configuration) gets it only where that holds already.
+package order
+
+import "slices"
+
+// An Object is a node of the graph. One that has no leg, isn't configured and
+// wasn't stored is a gate: it only joins many objects for many others.
+type Object struct {
+	Create bool // there is a leg that creates or updates
+	Delete bool // there is a leg that deletes
+
+	Configured bool // the configuration has it
+	Stored     bool // the prior state has it
+	Deposed    bool // it was replaced before and is left over
+	WantsCBD   bool // by configuration, or as stored for a leftover
+
+	// Config and State are what it depends on directly: what its
+	// configuration refers to, and what is stored with the object. A gate
+	// stands for its own lists in lists of the same kind; one without State
+	// isn't meant to be in lists of stored dependencies.
+	Config []int
+	State  []int
+}
+
+func (o *Object) gate() bool { return !o.Create && !o.Delete && !o.Configured && !o.Stored }
+
+// Kind is what a step does.
+type Kind uint8
+
+const (
+	Create Kind = iota // create or update the object
+	Delete             // delete the object
+	Gate               // join other steps
+)
+
+// A Step is one leg of an object, or a gate.
+type Step struct {
+	Kind   Kind
+	Object int // meaningless for a gate
+	// After lists the steps that come before, by their index.
+	After []int
+}
+
+// A Result is an order.
+type Result struct {
+	// CBD has the flag of each object, also where nothing is replaced.
+	CBD []bool
+	// Steps are in an order that keeps all rules.
+	Steps []Step
+	// Dropped are stored dependencies that were ignored because they go in
+	// circles: pairs of an object and what it depends on.
+	Dropped [][2]int
+	// Cycle is a shortest circle of dependencies by configuration, each
+	// object depending on the next and the last on the first. With a cycle
+	// there are no steps.
+	Cycle []int
+}
+
+// Decide orders the legs of the objects. Its cost is linear in objects and
+// dependencies.
+func Decide(objects []Object) Result {
+	g := &graph{objects: objects}
+	config := make([][]int, len(objects))
+	for i := range objects {
+		config[i] = objects[i].Config
+	}
+	var circles [][]int
+	g.config = config
+	g.configOrder, circles = components(config)
+	if circles != nil {
+		return Result{Cycle: shortest(config, circles)}
+	}
+	g.stored()
+	g.flags()
+	steps := g.steps()
+	return Result{CBD: g.cbd, Steps: steps, Dropped: g.dropped}
+}
+
+type graph struct {
+	objects []Object
+
+	config      [][]int
+	configOrder []int // dependencies first
+
+	// was is what the objects depended on when they were stored, and users
+	// its inverse.
+	was      [][]int
+	users    [][]int
+	wasOrder []int // dependencies first
+	dropped  [][2]int
+
+	cbd []bool
+}
+
+// stored gathers the former dependencies, without those that go in circles
+// and those on objects that didn't exist.
+func (g *graph) stored() {
+	n := len(g.objects)
+	g.was = make([][]int, n)
+	for i := range g.objects {
+		o := &g.objects[i]
+		if !o.Stored && (!o.gate() || o.State == nil) {
+			g.was[i] = o.Config
+			continue
+		}
+		for _, to := range o.State {
+			if t := &g.objects[to]; t.Stored || t.gate() {
+				g.was[i] = append(g.was[i], to)
+			}
+		}
+	}
+	g.dropped = g.breakCircles()
+	g.users = make([][]int, n)
+	for i, deps := range g.was {
+		for _, to := range deps {
+			g.users[to] = append(g.users[to], i)
+		}
+	}
+}
+
+// breakCircles drops the dependencies within each circle and orders the rest.
+func (g *graph) breakCircles() [][2]int {
+	var circles [][]int
+	g.wasOrder, circles = components(g.was)
+	if circles == nil {
+		return nil
+	}
+	in := make([]int, len(g.objects))
+	for i, circle := range circles {
+		for _, o := range circle {
+			in[o] = i + 1
+		}
+	}
+	var dropped [][2]int
+	for i, deps := range g.was {
+		if in[i] == 0 {
+			continue
+		}
+		var kept []int
+		for _, to := range deps {
+			if in[to] == in[i] {
+				dropped = append(dropped, [2]int{i, to})
+			} else {
+				kept = append(kept, to)
+			}
+		}
+		g.was[i] = kept
+	}
+	return dropped
+}
+
+// flags decides who is replaced with create before destroy.
+func (g *graph) flags() {
+	n := len(g.objects)
+	g.cbd = make([]bool, n)
+	var spread []int
+	for i := range g.objects {
+		if o := &g.objects[i]; o.Configured && o.WantsCBD {
+			g.cbd[i] = true
+			spread = append(spread, i)
+		}
+	}
+	for len(spread) > 0 {
+		i := spread[len(spread)-1]
+		spread = spread[:len(spread)-1]
+		for _, list := range [][]int{g.config[i], g.was[i]} {
+			for _, to := range list {
+				if !g.cbd[to] {
+					g.cbd[to] = true
+					spread = append(spread, to)
+				}
+			}
+		}
+	}
+	inUse := g.inUse()
+	// allowed: whatever is deleted of its former dependencies is CBD.
+	allowed := make([]bool, n)
+	for _, i := range g.wasOrder {
+		allowed[i] = true
+		for _, to := range g.was[i] {
+			if !allowed[to] || g.objects[to].Delete && !g.cbd[to] {
+				allowed[i] = false
+			}
+		}
+		o := &g.objects[i]
+		if o.Delete && !o.Configured && allowed[i] && (o.WantsCBD || o.Deposed || inUse[i]) {
+			g.cbd[i] = true
+		}
+	}
+	for i := range g.objects {
+		if g.objects[i].gate() {
+			g.cbd[i] = false
+		}
+	}
+}
+
+// inUse finds the objects whose former user is updated in place: these can
+// be deleted only when the update has let them go.
+func (g *graph) inUse() []bool {
+	used := make([]bool, len(g.objects))
+	for _, i := range slices.Backward(g.wasOrder) {
+		o := &g.objects[i]
+		if used[i] || o.Create && !o.Delete && o.Stored {
+			for _, to := range g.was[i] {
+				used[to] = true
+			}
+		}
+	}
+	return used
+}

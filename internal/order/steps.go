@@ -1,0 +1,305 @@
+package order
+
+import "slices"
+
+// steps makes the edges. Each rule follows a relation through objects that
+// don't have the leg in question, for which it makes a gate; gates that join
+// nothing or serve nobody are never seen outside.
+func (g *graph) steps() []Step {
+	b := &builder{n: len(g.objects)}
+	b.after = make([][]int, 2*b.n)
+	g.creations(b)
+	early, late := g.deletions()
+	if early {
+		g.earlyDeletions(b)
+		g.goneFirst(b)
+	}
+	if late {
+		g.lateDeletions(b)
+		g.replacedFirst(b)
+	}
+	return b.finish(g.objects)
+}
+
+// deletions reports whether there are any without and with CBD.
+func (g *graph) deletions() (early, late bool) {
+	for i := range g.objects {
+		if g.objects[i].Delete {
+			early = early || !g.cbd[i]
+			late = late || g.cbd[i]
+		}
+	}
+	return early, late
+}
+
+// creations follows R0.
+func (g *graph) creations(b *builder) {
+	done := make([]int, b.n)
+	for _, i := range g.configOrder {
+		before := collect(done, g.config[i])
+		if g.objects[i].Create {
+			b.wait(b.create(i), before)
+			done[i] = b.create(i)
+		} else {
+			done[i] = b.gate(before)
+		}
+	}
+}
+
+// earlyDeletions follows R3 among deletions without CBD, R4 and R1.
+func (g *graph) earlyDeletions(b *builder) {
+	gone := make([]int, b.n) // the deletions of the object and of all its users
+	for _, i := range slices.Backward(g.wasOrder) {
+		o := &g.objects[i]
+		before := collect(gone, g.users[i])
+		if o.Delete && !g.cbd[i] {
+			b.wait(b.delete(i), before)
+			gone[i] = b.delete(i)
+		} else {
+			gone[i] = b.gate(before)
+		}
+		if o.Create && gone[i] != none {
+			b.wait(b.create(i), []int{gone[i]})
+		}
+	}
+}
+
+// goneFirst follows R2 for deletions without CBD: the last one of a chain of
+// dependencies waits for the others by R3.
+func (g *graph) goneFirst(b *builder) {
+	gone := make([]int, b.n) // the deletions of the object and of all it depended on
+	for _, i := range g.wasOrder {
+		o := &g.objects[i]
+		before := collect(gone, g.was[i])
+		all := b.gate(before)
+		if o.Create && all != none {
+			b.wait(b.create(i), []int{all})
+		}
+		if all == none && o.Delete && !g.cbd[i] {
+			all = b.delete(i)
+		}
+		gone[i] = all
+	}
+}
+
+// lateDeletions follows R1, R2 and R3 for deletions with CBD: they wait for
+// all that happens to the object and its users.
+func (g *graph) lateDeletions(b *builder) {
+	done := make([]int, b.n)
+	for _, i := range slices.Backward(g.wasOrder) {
+		o := &g.objects[i]
+		before := collect(done, g.users[i])
+		if o.Create {
+			before = append(before, b.create(i))
+		} else if o.Delete && !g.cbd[i] {
+			before = append(before, b.delete(i))
+		}
+		if o.Delete && g.cbd[i] {
+			b.wait(b.delete(i), before)
+			done[i] = b.delete(i)
+		} else {
+			done[i] = b.gate(before)
+		}
+	}
+}
+
+// replacedFirst follows R4 for deletions with CBD: they wait for the
+// creations of what the object depended on.
+func (g *graph) replacedFirst(b *builder) {
+	done := make([]int, b.n)
+	for _, i := range g.wasOrder {
+		o := &g.objects[i]
+		before := collect(done, g.was[i])
+		all := b.gate(before)
+		if o.Delete && g.cbd[i] && all != none {
+			b.wait(b.delete(i), []int{all})
+		}
+		if o.Create {
+			all = b.gate([]int{all, b.create(i)})
+		}
+		done[i] = all
+	}
+}
+
+// none stands where there is nothing to wait for. Steps are numbered from 1
+// while the graph is built, so that fresh slices have none everywhere.
+const none = 0
+
+func collect(of []int, of2 []int) []int {
+	out := make([]int, 0, len(of2))
+	for _, i := range of2 {
+		if of[i] != none {
+			out = append(out, of[i])
+		}
+	}
+	return out
+}
+
+// A builder numbers the steps: both legs of each object, then gates.
+type builder struct {
+	n     int
+	after [][]int // by number-1
+}
+
+func (b *builder) create(i int) int { return 2*i + 1 }
+func (b *builder) delete(i int) int { return 2*i + 2 }
+
+func (b *builder) wait(step int, before []int) {
+	b.after[step-1] = append(b.after[step-1], before...)
+}
+
+// gate joins steps; one step needs no gate.
+func (b *builder) gate(before []int) int {
+	before = slices.DeleteFunc(before, func(s int) bool { return s == none })
+	slices.Sort(before)
+	before = slices.Compact(before)
+	switch len(before) {
+	case 0:
+		return none
+	case 1:
+		return before[0]
+	}
+	b.after = append(b.after, before)
+	return len(b.after)
+}
+
+// finish leaves out what nobody needs and puts the rest in order.
+func (b *builder) finish(objects []Object) []Step {
+	b.inline(b.consumers(objects))
+	b.thin()
+	uses := b.consumers(objects)
+	number := make([]int, len(b.after))
+	var steps []Step
+	for _, s := range b.sorted(uses) {
+		step := Step{Kind: Gate, Object: -1}
+		if s < 2*b.n {
+			step = Step{Kind: Kind(s % 2), Object: s / 2}
+		}
+		for _, before := range b.after[s] {
+			step.After = append(step.After, number[before-1])
+		}
+		slices.Sort(step.After)
+		number[s] = len(steps)
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// consumers counts who waits for each step; -1 is for steps that are left out:
+// missing legs, and gates that no leg waits for.
+func (b *builder) consumers(objects []Object) []int {
+	uses := make([]int, len(b.after))
+	for s := range uses {
+		uses[s] = -1
+	}
+	var todo []int
+	for i := range objects {
+		if objects[i].Create {
+			todo = append(todo, 2*i)
+		}
+		if objects[i].Delete {
+			todo = append(todo, 2*i+1)
+		}
+	}
+	for _, s := range todo {
+		uses[s] = 0
+	}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		slices.Sort(b.after[s])
+		b.after[s] = slices.Compact(b.after[s])
+		for _, before := range b.after[s] {
+			if uses[before-1] < 0 {
+				uses[before-1] = 0
+				todo = append(todo, before-1)
+			}
+			uses[before-1]++
+		}
+	}
+	return uses
+}
+
+// inline replaces gates that cost more than the edges they save: those that
+// one step waits for, and those that join two for two.
+func (b *builder) inline(uses []int) {
+	for s := 2 * b.n; s < len(b.after); s++ { // a gate waits for earlier gates only
+		if uses[s] >= 0 {
+			b.after[s] = b.inlined(b.after[s], uses)
+		}
+	}
+	for s := range 2 * b.n {
+		if uses[s] >= 0 {
+			b.after[s] = b.inlined(b.after[s], uses)
+		}
+	}
+}
+
+func (b *builder) inlined(after, uses []int) []int {
+	var out []int
+	for _, before := range after {
+		s := before - 1
+		if s >= 2*b.n && (uses[s] == 1 || uses[s] == 2 && len(b.after[s]) == 2) {
+			out = append(out, b.after[s]...)
+		} else {
+			out = append(out, before)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// thin drops edges that another edge of the same step makes superfluous, as
+// far as that is seen in two steps.
+func (b *builder) thin() {
+	const few = 16
+	covered := make([]int, len(b.after))
+	thinned := make([][]int, len(b.after))
+	for s, after := range b.after {
+		for _, before := range after {
+			if next := b.after[before-1]; len(next) <= few {
+				for _, far := range next {
+					covered[far-1] = s + 1
+				}
+			}
+		}
+		for _, before := range after {
+			if covered[before-1] != s+1 {
+				thinned[s] = append(thinned[s], before)
+			}
+		}
+	}
+	b.after = thinned
+}
+
+// sorted is the steps in use in an order that keeps all edges, lowest numbers
+// first within what is ready together.
+func (b *builder) sorted(uses []int) []int {
+	waiting := make([]int, len(b.after))
+	next := make([][]int, len(b.after))
+	var ready []int
+	total := 0
+	for s := range b.after {
+		if uses[s] < 0 {
+			continue
+		}
+		total++
+		for _, before := range b.after[s] {
+			next[before-1] = append(next[before-1], s)
+		}
+		if waiting[s] = len(b.after[s]); waiting[s] == 0 {
+			ready = append(ready, s)
+		}
+	}
+	for at := 0; at < len(ready); at++ {
+		for _, s := range next[ready[at]] {
+			if waiting[s]--; waiting[s] == 0 {
+				ready = append(ready, s)
+			}
+		}
+	}
+	if len(ready) != total {
+		panic("order: the rules made a cycle")
+	}
+	return ready
+}
