@@ -6,7 +6,7 @@ var commands []*command
 
 func init() {
 	commands = []*command{
-		fmtCommand,
+		outputCommand, fmtCommand,
 		taintCommand, untaintCommand, unlockCommand,
 		versionCommand,
 	}
