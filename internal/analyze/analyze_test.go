@@ -3,6 +3,7 @@ package analyze
 import (
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,8 +11,6 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
-
-	"os"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/module"
@@ -34,7 +33,7 @@ func compileText(files map[string]string) (*program.Program, diag.List) {
 
 // TestCompile compares programs with what testdata says. A comment that has
 // "error:" or "warning:" is a regular expression that a diagnostic of its line
-// matches; in JSON it is in a "//" property.
+// matches; for JSON, a file "diagnostics" has them with their places.
 func TestCompile(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -56,6 +55,13 @@ func runCase(t *testing.T, path string) {
 	for i, f := range archive.Files {
 		if f.Name == "want" {
 			want = i
+			continue
+		}
+		if f.Name == "diagnostics" {
+			for line := range strings.Lines(string(f.Data)) {
+				place, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+				expected = append(expected, expectation{place, regexp.MustCompile("(?s)" + text)})
+			}
 			continue
 		}
 		files[f.Name] = string(f.Data)
@@ -93,9 +99,6 @@ func expectations(name, text string) []expectation {
 	var list []expectation
 	for i, line := range strings.Split(text, "\n") {
 		_, comment, found := strings.Cut(line, "#")
-		if !found {
-			_, comment, found = strings.Cut(line, "//")
-		}
 		if !found {
 			continue
 		}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -27,6 +28,8 @@ type scope struct {
 	condition string
 	// destroy is set where only self, count.index and each.key are left.
 	destroy bool
+	// names are left alone: they mean something to whoever decodes the body.
+	names []string
 }
 
 var noScope = &scope{}
@@ -78,7 +81,7 @@ func (r *rewriter) isBound(name string) bool {
 			return true
 		}
 	}
-	return false
+	return slices.Contains(r.in.names, name)
 }
 
 // within runs f while names are bound.

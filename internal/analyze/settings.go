@@ -151,8 +151,11 @@ func (c *compiler) encryption(b *hcl.Block, override bool) {
 	}
 	e := &program.Body{Body: b.Body, Range: b.DefRange}
 	c.prog.Encryption = e
-	c.later = append(c.later, func() { *e = *c.body(e.Body, e.Range, noScope) })
+	c.later = append(c.later, func() { *e = *c.body(e.Body, e.Range, &scope{names: encryptionNames}) })
 }
+
+// encryptionNames are objects that an encryption block declares itself.
+var encryptionNames = []string{"key_provider", "method"}
 
 // requiredProviders declares the providers of a required_providers block.
 func (c *compiler) requiredProviders(b *hcl.Block, override bool) {
