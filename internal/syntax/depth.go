@@ -46,7 +46,7 @@ func checkDepth(name string, src []byte, lex lexer) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	tokens, _ := lex(src, name, hcl.InitialPos)
-	d := depthMeter{levels: []level{{}}}
+	d := depthMeter{levels: []level{{template: startsInTemplate(tokens)}}}
 	for i, t := range tokens {
 		if d.token(t, tokens[i+1:]) > maxDepth {
 			return diag.Diagnostic{
@@ -59,11 +59,24 @@ func checkDepth(name string, src []byte, lex lexer) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, false
 }
 
+// startsInTemplate reports whether the text is a bare template.
+func startsInTemplate(tokens hclsyntax.Tokens) bool {
+	if len(tokens) == 0 {
+		return false
+	}
+	switch tokens[0].Type {
+	case hclsyntax.TokenStringLit, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+		return true
+	}
+	return false
+}
+
 // A level is an open bracket: the weight of everything that encloses it, and
 // what operators since its last separator add.
 type level struct {
 	base, chain int
 	braces      bool // newlines separate
+	template    bool // parts stand side by side
 	directives  int  // open template directives
 }
 
@@ -77,10 +90,13 @@ func (d *depthMeter) token(t hclsyntax.Token, rest hclsyntax.Tokens) int {
 		if t.Type == hclsyntax.TokenTemplateControl {
 			top.directive(rest)
 		}
-		top.chain++ // an index or call is a link of a chain as well
+		if !top.template {
+			top.chain++ // an index or call is a link of a chain as well
+		}
 		d.levels = append(d.levels, level{
-			base:   top.base + top.chain + top.directives*bracketWeight + bracketWeight,
-			braces: t.Type == hclsyntax.TokenOBrace,
+			base:     top.base + top.chain + top.directives*bracketWeight + bracketWeight,
+			braces:   t.Type == hclsyntax.TokenOBrace,
+			template: t.Type == hclsyntax.TokenOQuote || t.Type == hclsyntax.TokenOHeredoc,
 		})
 		top = &d.levels[len(d.levels)-1]
 	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,

@@ -335,6 +335,9 @@ func (r *jsonReader) separator(closer byte, what string) bool {
 	case closer:
 		return true
 	}
+	if r.pos >= len(r.src) {
+		return false // closing reports it
+	}
 	r.fail(r.at(), "Missing separator in "+what, "The items of a JSON %s must be separated by commas.", what)
 	return false
 }
