@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Severity says whether a problem stops the operation.
@@ -45,6 +46,9 @@ type Diagnostic struct {
 	Values []Value
 	// Function is the function whose call failed, or empty.
 	Function string
+	// Path is the attribute path that a provider reported, for whoever knows
+	// the configuration to turn it into a range; nil without.
+	Path cty.Path
 }
 
 // A Value tells what one reference in a failing expression was: Traversal is

@@ -18,7 +18,18 @@ import (
 type Version = versions.Version
 
 // Parse reads a version as it is written in file names and lock files.
-func Parse(text string) (Version, error) { return versions.ParseVersion(text) }
+func Parse(text string) (v Version, err error) {
+	defer tooLarge(&err)
+	return versions.ParseVersion(text)
+}
+
+// tooLarge turns a panic of the library into an error: it has numbers of 64
+// bits and gives up on larger ones.
+func tooLarge(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("a number in it is too large")
+	}
+}
 
 // Newest gives the newest of the versions that are allowed.
 func Newest(available []Version, allowed versions.Set) (Version, bool) {
@@ -35,10 +46,11 @@ func Newest(available []Version, allowed versions.Set) (Version, bool) {
 type Constraints struct{ spec constraints.IntersectionSpec }
 
 // ParseConstraints reads comma-separated constraints.
-func ParseConstraints(text string) (Constraints, error) {
+func ParseConstraints(text string) (c Constraints, err error) {
 	if strings.TrimSpace(text) == "" {
-		return Constraints{}, nil
+		return c, nil
 	}
+	defer tooLarge(&err)
 	spec, err := constraints.ParseRubyStyleMulti(text)
 	if err != nil {
 		return Constraints{}, fmt.Errorf("%q isn't a version constraint: %w", text, err)
