@@ -4,13 +4,9 @@ import (
 	"context"
 	"flag"
 
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
-
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/jsonstate"
-	"weir.dev/weir/internal/view/literal"
 )
 
 var outputCommand = &command{
@@ -69,7 +65,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 		e.say("%s", text)
 		return 0
 	}
-	e.say("%s\n", literal.Revealed(out.Value, 0))
+	e.say("%s\n", view.Value(out.Value, 0))
 	return 0
 }
 
@@ -85,26 +81,14 @@ func (e *env) allOutputs(all map[string]state.Output, o outputOptions) int {
 	if len(all) == 0 {
 		return e.diags(warning("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run apply for it to become available."))
 	}
-	for _, name := range sortedKeys(all) {
-		v := all[name].Value
-		if all[name].Sensitive && !e.view.ShowSensitive {
-			v = v.Mark(value.Sensitive)
-		}
-		e.say("%s = %s\n", name, literal.Value(v, 0))
-	}
-	return 0
+	return e.written(view.Outputs(e.out, all, e.viewing()))
 }
 
 func (e *env) rawOutput(name string, o state.Output) int {
-	text, err := convert.Convert(o.Value, cty.String)
-	switch {
-	case err != nil:
-		return e.fail("Unsupported value for raw output", "The -raw option only supports strings, numbers, and boolean values, but output value %q is %s. Use the -json option for machine-readable representations of output values that have complex types.", name, o.Value.Type().FriendlyName())
-	case text.IsNull():
-		return e.fail("Unsupported value for raw output", "The value for output value %q is null, so -raw mode cannot print it.", name)
-	case !text.IsKnown():
-		return e.fail("Unsupported value for raw output", "The value for output value %q won't be known until after a successful apply, so -raw mode cannot print it.", name)
+	text, diags := view.RawOutput(name, o.Value)
+	if diags.HasErrors() {
+		return e.diags(diags)
 	}
-	e.say("%s", text.AsString())
+	e.say("%s", text)
 	return 0
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/diags"
 	"weir.dev/weir/internal/view/style"
 )
@@ -197,4 +198,17 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // warning is a list with one warning that has no place.
 func warning(summary, format string, args ...any) diag.List {
 	return diag.List{{Severity: diag.Warning, Summary: summary, Detail: fmt.Sprintf(format, args...)}}
+}
+
+// viewing is how nouns are set for people.
+func (e *env) viewing() view.Options {
+	return view.Options{Pen: e.pen(), Width: e.width(), ShowSensitive: e.view.ShowSensitive, Automation: e.inAutomation()}
+}
+
+// written turns a failure to print into an exit code.
+func (e *env) written(err error) int {
+	if err != nil {
+		return e.fail("Failed to write output", "%s.", err)
+	}
+	return 0
 }

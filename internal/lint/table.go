@@ -68,7 +68,6 @@ var table = []row{
 	// where it is wired and shown
 	{"engine", "*", "view cli"},
 	{"view", "words program provider state execgraph plan event format statefile", "planner apply engine storage journal cli"},
-	{"view/literal", "words", ""},
 	{"cli", "*", ""},
 	{"cmd/weir", "cli", ""},
 
