@@ -516,7 +516,7 @@ func TestLinear(t *testing.T) {
 	for _, src := range []string{
 		`distinct(t)`, `tolist(t)`, `toset(t)`, `tomap(o)`, `chunklist(t, 7)`, `matchkeys(t, t, t)`, `join(",", t)`,
 		`sort(t)`, `compact(t)`, `zipmap(t, t)`, `concat(t, t)`, `flatten([t, t])`, `merge(o, m)`, `setunion(t, t)`,
-		`setsubtract(t, t)`, `setintersection(t, t)`, `setproduct(t, ["x"])`, `transpose(lists)`, `reverse(t)`,
+		`setproduct(t, ["x"])`, `transpose(lists)`, `reverse(t)`,
 		`slice(t, 1, i)`, `keys(o)`, `values(o)`, `formatlist("%s", t)`, `jsonencode(o)`, `jsondecode(jsonencode(t))`,
 		`yamldecode(yamlencode(l))`, `contains(t, "x")`, `range(1000)`, `coalescelist(t)`, `convert(t, list(string))`,
 		`sum([for e in t : 1])`, `max([for e in t : 1]...)`, `coalesce(t...)`,
