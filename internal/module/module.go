@@ -3,7 +3,10 @@ package module
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -62,35 +65,63 @@ func Load(files Files, dir string) (*Source, diag.List) {
 		return src, diags
 	}
 	primary, override := Select(names)
-	for _, name := range primary {
-		src.load(files, name, false, &diags)
+	parsed := parseAll(files, dir, append(primary, override...))
+	for _, p := range parsed[:len(primary)] {
+		src.Blocks = append(src.Blocks, src.take(p, false, &diags)...)
 	}
 	base := newOverrides(src)
-	for _, name := range override {
-		n := len(src.Blocks)
-		src.load(files, name, true, &diags)
-		added := src.Blocks[n:]
-		src.Blocks = src.Blocks[:n]
-		base.apply(added, &diags)
+	for _, p := range parsed[len(primary):] {
+		base.apply(src.take(p, true, &diags), &diags)
 	}
 	return src, diags
 }
 
-func (s *Source) load(files Files, name string, override bool, diags *diag.List) {
-	path := filepath.Join(s.Dir, name)
+type parsed struct {
+	file  *syntax.File // nil when it couldn't be read
+	diags diag.List
+}
+
+// parseAll reads files, several at once.
+func parseAll(files Files, dir string, names []string) []parsed {
+	list := make([]parsed, len(names))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(names)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				list[i] = parse(files, filepath.Join(dir, names[i]))
+			}
+		})
+	}
+	wait.Wait()
+	return list
+}
+
+func parse(files Files, path string) parsed {
+	var p parsed
 	data, err := files.ReadFile(path)
 	if err != nil {
-		diags.Errorf("Failed to read file", "The file %q could not be read.", path)
-		return
+		p.diags.Errorf("Failed to read file", "The file %q could not be read.", path)
+		return p
 	}
-	file, problems := syntax.Parse(path, data)
-	diags.Append(problems)
-	s.Files = append(s.Files, file)
-	content, problems2 := file.Body.Content(FileSchema)
-	diags.Append(diag.FromHCL(syntax.SortDiagnostics(problems2)))
-	for _, b := range content.Blocks {
-		s.Blocks = append(s.Blocks, &Block{Block: b, File: file, Override: override})
+	p.file, p.diags = syntax.Parse(path, data)
+	return p
+}
+
+// take adds a file to the source and returns its blocks.
+func (s *Source) take(p parsed, override bool, diags *diag.List) []*Block {
+	diags.Append(p.diags)
+	if p.file == nil {
+		return nil
 	}
+	s.Files = append(s.Files, p.file)
+	content, problems := p.file.Body.Content(FileSchema)
+	diags.Append(diag.FromHCL(syntax.SortDiagnostics(problems)))
+	blocks := make([]*Block, len(content.Blocks))
+	for i, b := range content.Blocks {
+		blocks[i] = &Block{Block: b, File: p.file, Override: override}
+	}
+	return blocks
 }
 
 // IsTofu reports whether the file is of the kind that only this engine and

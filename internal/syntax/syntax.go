@@ -57,6 +57,10 @@ func Parse(name string, src []byte) (*File, diag.List) {
 		f.Body, diags = parseJSON(name, src)
 		return f, diags
 	}
+	if body, ok := parseChunks(name, src); ok {
+		f.Body = body
+		return f, nil
+	}
 	if d, bad := checkDepth(name, src, lexFile); bad {
 		diags.Add(d)
 		f.Body = emptyBody(name, false)

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -69,6 +70,54 @@ func TestOrdinaryDepthIsAllowed(t *testing.T) {
 			t.Errorf("%.40s…: %v", text, diags.Err())
 		}
 	}
+}
+
+// TestChunks compares big files, divided, with what one parse makes of them.
+func TestChunks(t *testing.T) {
+	block := "# é\nresource \"a\" \"b\" {\n  x = 1\n}\n"
+	n := minToDivide/len(block) + 100
+	tests := map[string]struct {
+		text    string
+		divided bool
+	}{
+		"blocks":  {strings.Repeat(block, n), true},
+		"heredoc": {strings.Repeat(block, n/2) + "a {\n  x = <<E\n" + strings.Repeat("${1}\n}\n", n) + "E\n}\n" + strings.Repeat(block, n/2), false},
+		"comment": {strings.Repeat(block, n/2) + "/*\n" + strings.Repeat("\n}\n", 3*n) + "*/\n" + strings.Repeat(block, n/2), false},
+		"error":   {strings.Repeat(block, n) + "x = = 1\n" + strings.Repeat(block, n), false},
+		"twice":   {"x = 1\n" + strings.Repeat(block, n) + "x = 1\n", false},
+		"values":  {"x = 1\n" + strings.Repeat(block, n) + "y = 1\n", true},
+		"no end":  {strings.Repeat(block, n) + "a {\n  x = 1", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			body, divided := parseChunks("m.tf", []byte(tt.text))
+			if divided != tt.divided {
+				t.Fatalf("divided is %v", divided)
+			}
+			whole, diags := hclsyntax.ParseConfig([]byte(tt.text), "m.tf", hcl.InitialPos)
+			f, got := Parse("m.tf", []byte(tt.text))
+			if len(got) != len(diags) {
+				t.Errorf("%d diagnostics, want %d", len(got), len(diags))
+			}
+			if divided {
+				f.Body = body
+			}
+			if got, want := outline(f.Body.(*hclsyntax.Body)), outline(whole.Body.(*hclsyntax.Body)); got != want {
+				t.Errorf("trees differ: %d and %d bytes", len(got), len(want))
+			}
+		})
+	}
+}
+
+func outline(b *hclsyntax.Body) string {
+	text := b.SrcRange.String() + b.EndRange.String()
+	for _, block := range b.Blocks {
+		text += fmt.Sprintln(block.Type, block.DefRange(), block.Body.SrcRange, block.Body.SrcRange.End.Byte)
+		for _, attr := range block.Body.Attributes {
+			text += fmt.Sprintln(attr.Name, attr.Expr.Range(), attr.Expr.Range().Start.Byte)
+		}
+	}
+	return text
 }
 
 func TestEncoding(t *testing.T) {

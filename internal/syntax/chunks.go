@@ -1,0 +1,104 @@
+package syntax
+
+import (
+	"bytes"
+	"maps"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// A big file is parsed in chunks that end behind a line with a closing brace
+// at its very beginning. That is nearly always the end of a top-level block.
+// Where it isn't, as in a heredoc or a comment, the text before it is no valid
+// file, so a chunk that parses without a problem was cut at the right place.
+// Chunks keep token lists small, and are parsed on all processors.
+const (
+	chunkBytes   = 12 << 10
+	minToDivide  = 4 * chunkBytes
+	blockEndLine = "\n}\n"
+)
+
+type chunk struct {
+	src   []byte
+	start hcl.Pos
+	body  *hclsyntax.Body
+}
+
+// parseChunks parses a file without any problem, or reports that it isn't one.
+func parseChunks(name string, src []byte) (*hclsyntax.Body, bool) {
+	if len(src) < minToDivide {
+		return nil, false
+	}
+	chunks := divide(src)
+	var next, failed atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(chunks)) {
+		wait.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(chunks) || failed.Load() > 0 {
+					return
+				}
+				if !chunks[i].parse(name) {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if failed.Load() > 0 {
+		return nil, false
+	}
+	return join(chunks)
+}
+
+// divide cuts the text behind ends of blocks.
+func divide(src []byte) []chunk {
+	var chunks []chunk
+	pos := hcl.InitialPos
+	for len(src) > 0 {
+		end := len(src)
+		if len(src) > chunkBytes {
+			if at := bytes.Index(src[chunkBytes:], []byte(blockEndLine)); at >= 0 {
+				end = chunkBytes + at + len(blockEndLine)
+			}
+		}
+		chunks = append(chunks, chunk{src: src[:end], start: pos})
+		pos.Line += bytes.Count(src[:end], []byte{'\n'})
+		pos.Byte += end
+		src = src[end:]
+	}
+	return chunks
+}
+
+func (c *chunk) parse(name string) bool {
+	if _, bad := checkDepth(name, c.src, lexFile); bad {
+		return false
+	}
+	file, diags := hclsyntax.ParseConfig(c.src, name, c.start)
+	if len(diags) > 0 {
+		return false
+	}
+	c.body = file.Body.(*hclsyntax.Body)
+	return true
+}
+
+// join makes one body of the chunks; an argument can't be in two of them.
+func join(chunks []chunk) (*hclsyntax.Body, bool) {
+	all := &hclsyntax.Body{
+		Attributes: hclsyntax.Attributes{},
+		SrcRange:   hcl.RangeBetween(chunks[0].body.SrcRange, chunks[len(chunks)-1].body.SrcRange),
+		EndRange:   chunks[len(chunks)-1].body.EndRange,
+	}
+	attributes := 0
+	for _, c := range chunks {
+		attributes += len(c.body.Attributes)
+		maps.Copy(all.Attributes, c.body.Attributes)
+		all.Blocks = append(all.Blocks, c.body.Blocks...)
+	}
+	return all, len(all.Attributes) == attributes
+}
