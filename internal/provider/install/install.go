@@ -1,0 +1,370 @@
+// Package install puts provider packages where commands find them: it chooses
+// versions, fetches packages from mirrors and registries, checks them against
+// the lock file, and tells later commands what is installed.
+//
+// It refuses to run providers, to read configurations and to write the lock
+// file, which the caller does with the locks that it gets back. It prints
+// nothing: progress is told as events, in the order of the providers.
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/apparentlymart/go-versions/versions"
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/provider/version"
+)
+
+// Platform is OS_ARCH of the running program.
+const Platform = runtime.GOOS + "_" + runtime.GOARCH
+
+// Requirements has the providers that a configuration and its state need,
+// with all constraints on each; a provider may have none.
+type Requirements map[addr.Provider][]Requirement
+
+// A Requirement is one version constraint as it is written. Range is nil
+// when it isn't from a file.
+type Requirement struct {
+	Constraint string
+	Range      *hcl.Range
+}
+
+// Tokens gives the bearer token for a host, or an empty one.
+type Tokens interface {
+	Token(ctx context.Context, host string) (string, error)
+}
+
+// Options say what to install, from where, and where to.
+type Options struct {
+	// Dir is the directory with the packages in use: .terraform/providers.
+	Dir          string
+	Locks        *lockfile.Locks
+	Requirements Requirements
+
+	Config *cliconfig.Config
+	Tokens Tokens // nil for none
+	// PluginDirs, when set, are the only places to look at.
+	PluginDirs []string
+	// Implied are mirrors that count where the configuration names no
+	// installation methods.
+	Implied []string
+	// RequireSignatures holds the default registry to signed packages too.
+	RequireSignatures bool
+
+	Upgrade bool
+	// Builtin providers are part of the engine; External ones are run by
+	// somebody else or are under development, and aren't installed.
+	Builtin  map[addr.Provider]bool
+	External map[addr.Provider]bool
+
+	// HTTP is nil for the default client. Platform is empty for the own one.
+	HTTP     *http.Client
+	Platform string
+	// Events gets the progress, one at a time; nil for nobody.
+	Events func(Event)
+}
+
+// An installer is one run of Install.
+type installer struct {
+	Options
+	places      []place
+	constraints map[addr.Provider]version.Constraints
+	locks       *lockfile.Locks
+}
+
+// A result is what became of one provider.
+type result struct {
+	version    version.Version
+	lock       lockfile.Lock
+	incomplete bool // the lock has hashes for this platform only
+	diags      diag.List
+}
+
+// Install makes all required packages available and returns the locks that
+// describe them: those for Options.Requirements, and no others. Locks of
+// external providers are kept. With errors, the locks aren't to be saved.
+func Install(ctx context.Context, o Options) (*lockfile.Locks, diag.List) {
+	in := &installer{Options: o, locks: o.Locks.Clone(), constraints: make(map[addr.Provider]version.Constraints)}
+	if in.Platform == "" {
+		in.Platform = Platform
+	}
+	if in.HTTP == nil {
+		in.HTTP = http.DefaultClient
+	}
+	if in.Config == nil {
+		in.Config = &cliconfig.Config{}
+	}
+	diags := in.readRequirements()
+	places, err := in.findPlaces()
+	if err != nil {
+		diags.Errorf("Invalid provider installation configuration", "%s.", err)
+	}
+	in.places = places
+	if diags.HasErrors() {
+		return o.Locks, diags
+	}
+	in.send(Event{Kind: Initializing})
+	providers := in.toInstall(&diags)
+
+	results := make([]result, len(providers))
+	in.inOrder(providers, func(i int, p addr.Provider, emit func(Event)) {
+		results[i].version, results[i].diags = in.choose(ctx, p, emit)
+	})
+	in.inOrder(providers, func(i int, p addr.Provider, emit func(Event)) {
+		if !results[i].diags.HasErrors() {
+			in.provide(ctx, p, &results[i], emit)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		var cancelled diag.List
+		cancelled.Errorf("Provider installation was interrupted", "The installation of providers was cancelled before it was complete: %s.", err)
+		return o.Locks, cancelled
+	}
+	in.finish(providers, results, &diags)
+	return in.locks, diags
+}
+
+func (in *installer) send(e Event) {
+	if in.Events != nil {
+		in.Events(e)
+	}
+}
+
+func (in *installer) readRequirements() diag.List {
+	var diags diag.List
+	for p, reqs := range in.Requirements {
+		all, problems := parseAll(p, reqs)
+		in.constraints[p] = all
+		diags.Append(problems)
+	}
+	slices.SortStableFunc(diags, func(a, b diag.Diagnostic) int { return strings.Compare(a.String(), b.String()) })
+	return diags
+}
+
+func parseAll(p addr.Provider, reqs []Requirement) (version.Constraints, diag.List) {
+	var all version.Constraints
+	var diags diag.List
+	for _, r := range reqs {
+		c, err := version.ParseConstraints(r.Constraint)
+		if err != nil {
+			diags.Add(diag.Diagnostic{Summary: "Invalid provider version constraint",
+				Detail: fmt.Sprintf("The constraint on %s is invalid: %s.", p.ForDisplay(), err), Subject: r.Range})
+			continue
+		}
+		all = all.And(c)
+	}
+	return all, diags
+}
+
+// toInstall checks built-in providers and lists the rest that is to be
+// installed, in order.
+func (in *installer) toInstall(diags *diag.List) []addr.Provider {
+	var out []addr.Provider
+	for _, p := range slices.SortedFunc(maps.Keys(in.Requirements), addr.Provider.Compare) {
+		switch {
+		case p.IsBuiltin():
+			const summary = "Invalid dependency on built-in provider"
+			if !in.Builtin[p] {
+				diags.Errorf(summary, "Cannot use %s: there is no built-in provider named %q.", p, p.Type)
+			} else if !in.constraints[p].Empty() {
+				diags.Errorf(summary, "Cannot use %s: built-in providers do not support explicit version constraints.", p)
+			} else {
+				in.send(Event{Kind: BuiltinAvailable, Provider: p})
+			}
+		case !in.External[p]:
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// choose finds the version to install.
+func (in *installer) choose(ctx context.Context, p addr.Provider, emit func(Event)) (version.Version, diag.List) {
+	var diags diag.List
+	constraints := in.constraints[p]
+	allowed := constraints.Allowed()
+	lock, locked := in.locks.Get(p)
+	if in.Upgrade {
+		locked = false
+	}
+	switch {
+	case locked:
+		emit(Event{Kind: Reusing, Provider: p, Version: lock.Version.String(), Constraints: constraints.String()})
+		if !allowed.Has(lock.Version) {
+			diags.Errorf("Failed to resolve provider packages",
+				"Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use tofu init -upgrade to allow selection of new versions",
+				p.ForDisplay(), p, lock.Version, constraints)
+			return lock.Version, diags
+		}
+		// What is there and fits the lock needs nobody to be asked.
+		if in.fits(in.target(p, lock.Version), lock) {
+			return lock.Version, nil
+		}
+		allowed = versions.Only(lock.Version)
+	case constraints.Empty():
+		emit(Event{Kind: FindingLatest, Provider: p})
+	default:
+		emit(Event{Kind: FindingMatching, Provider: p, Constraints: constraints.String()})
+	}
+	if in.cached(p, lock, locked) {
+		return lock.Version, nil
+	}
+	available, warnings, err := in.versions(ctx, p)
+	if len(warnings) > 0 {
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Additional provider information from registry",
+			Detail: fmt.Sprintf("The remote registry returned warnings for %s:\n- %s", p, strings.Join(warnings, "\n- "))})
+	}
+	if err != nil {
+		diags.Append(in.queryFailed(p, err))
+		return lock.Version, diags
+	}
+	v, ok := version.Newest(available, allowed)
+	switch {
+	case ok:
+		return v, diags
+	case locked:
+		diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run tofu init -upgrade to select another.", p.ForDisplay(), lock.Version)
+	default:
+		diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: no available releases match the given constraints %s", p.ForDisplay(), constraints)
+	}
+	return v, diags
+}
+
+// notFound: none of the places knows the provider.
+type notFound struct {
+	provider addr.Provider
+	places   []string
+}
+
+func (e notFound) Error() string {
+	if len(e.places) == 0 {
+		return fmt.Sprintf("provider %s can't come from any of the configured installation methods: see their include and exclude arguments", e.provider)
+	}
+	return fmt.Sprintf("provider %s was not found in any of the search locations\n\n  - %s", e.provider, strings.Join(e.places, "\n  - "))
+}
+
+// noRegistry: the host of a provider has no registry of providers.
+type noRegistry struct{ host string }
+
+func (e noRegistry) Error() string { return "host " + e.host + " offers no provider registry" }
+
+func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
+	var diags diag.List
+	var unknown notFound
+	var host noRegistry
+	switch {
+	case errors.As(err, &unknown):
+		detail := fmt.Sprintf("Could not retrieve the list of available versions for provider %s: %s", p.ForDisplay(), err)
+		if alternative := in.alternative(p); alternative != p {
+			detail += fmt.Sprintf("\n\nDid you intend to use %s? If so, name it as the source in required_providers of each module that needs it.", alternative.ForDisplay())
+		} else {
+			detail += "\n\nCheck the source in required_providers. To see which modules need the provider, run:\n    tofu providers"
+		}
+		diags.Add(diag.Diagnostic{Summary: "Failed to query available provider packages", Detail: detail})
+	case errors.As(err, &host):
+		diags.Errorf("Invalid provider registry host", "The host %q given in provider source address %q does not offer a provider registry.", host.host, p)
+	default:
+		diags.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s", p.ForDisplay(), err)
+	}
+	return diags
+}
+
+// alternative is a required provider of the same type in another namespace,
+// when the given one may just be what its local name stood for.
+func (in *installer) alternative(p addr.Provider) addr.Provider {
+	if p != addr.DefaultProvider(p.Type) {
+		return p
+	}
+	for _, other := range slices.SortedFunc(maps.Keys(in.Requirements), addr.Provider.Compare) {
+		if other.Type == p.Type && other != p && !other.IsBuiltin() {
+			return other
+		}
+	}
+	return p
+}
+
+// target is where a package in use is.
+func (in *installer) target(p addr.Provider, v version.Version) string {
+	return packageDir(in.Dir, p, v, in.Platform)
+}
+
+func packageDir(base string, p addr.Provider, v version.Version, platform string) string {
+	return filepath.Join(base, p.Host, p.Namespace, p.Type, v.String(), platform)
+}
+
+// fits reports whether a package is there and has a hash of the lock.
+func (in *installer) fits(dir string, lock lockfile.Lock) bool {
+	if len(lock.Hashes) == 0 {
+		return false
+	}
+	if _, err := Executable(dir, lock.Provider); err != nil {
+		return false
+	}
+	hash, err := HashDir(dir)
+	return err == nil && slices.Contains(lock.Hashes, hash)
+}
+
+// cached reports whether the shared cache has the locked package.
+func (in *installer) cached(p addr.Provider, lock lockfile.Lock, locked bool) bool {
+	if !locked || in.Config.PluginCacheDir == "" {
+		return false
+	}
+	dir := packageDir(in.Config.PluginCacheDir, p, lock.Version, in.Platform)
+	return in.fits(dir, lock)
+}
+
+// finish makes the locks and tells what changed.
+func (in *installer) finish(providers []addr.Provider, results []result, diags *diag.List) {
+	var incomplete []string
+	for i, p := range providers {
+		diags.Append(results[i].diags)
+		if results[i].lock.Provider == p {
+			in.locks.Set(results[i].lock)
+		}
+		if results[i].incomplete {
+			incomplete = append(incomplete, p.ForDisplay())
+		}
+	}
+	for _, lock := range in.locks.All() {
+		if _, needed := in.Requirements[lock.Provider]; !needed {
+			in.locks.Remove(lock.Provider)
+		}
+	}
+	if diags.HasErrors() || in.locks.Equal(in.Options.Locks) {
+		return
+	}
+	if len(incomplete) > 0 {
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Incomplete lock file information for providers",
+			Detail: fmt.Sprintf("The configured installation methods tell no checksums for other platforms, so those of the following providers were calculated for %s alone:\n  - %s\n\n"+
+				"On another platform these providers will fail to install. To add its checksums to %s, run:\n  tofu providers lock -platform=linux_amd64\n(where linux_amd64 is the platform to add)",
+				in.Platform, strings.Join(incomplete, "\n  - "), lockfile.Name)})
+	}
+}
+
+// ReadOnly is what -lockfile=readonly has to say about new locks, which the
+// caller then doesn't write: it is an error when the providers differ.
+func ReadOnly(old, new *lockfile.Locks) diag.List {
+	var diags diag.List
+	switch {
+	case !old.SameProviders(new):
+		diags.Errorf("Provider dependency changes detected",
+			"Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"tofu init\" without the \"-lockfile=readonly\" flag.")
+	case !old.Equal(new):
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Provider lock file not updated",
+			Detail: "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To record these selections, run \"tofu init\" without the \"-lockfile=readonly\" flag."})
+	}
+	return diags
+}

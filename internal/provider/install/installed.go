@@ -1,0 +1,102 @@
+package install
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider/lockfile"
+)
+
+// Locate finds the packages that Install left in dir and checks them
+// against the locks. Providers that aren't from there (skip) are left out, as
+// are built-in ones. It returns the executables.
+//
+// verified remembers across runs what was checked; nil checks all anew.
+func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.Provider]bool, verified *Verified) (map[addr.Provider]string, diag.List) {
+	var diags diag.List
+	var inconsistent, missing []string
+	out := make(map[addr.Provider]string)
+	for _, p := range slices.SortedFunc(maps.Keys(reqs), addr.Provider.Compare) {
+		if p.IsBuiltin() || skip[p] {
+			continue
+		}
+		constraints, problems := parseAll(p, reqs[p])
+		diags.Append(problems)
+		lock, ok := locks.Get(p)
+		switch {
+		case !ok:
+			inconsistent = append(inconsistent, fmt.Sprintf("provider %s: required by this configuration but no version is selected", p))
+			continue
+		case constraints.Allowed().Has(lock.Version):
+		case constraints.String() != lock.Constraints.String():
+			inconsistent = append(inconsistent, fmt.Sprintf("provider %s: locked version selection %s doesn't match the updated version constraints %q", p, lock.Version, constraints))
+			continue
+		default:
+			inconsistent = append(inconsistent, fmt.Sprintf("provider %s: version constraints %q don't match the locked version selection %s", p, constraints, lock.Version))
+			continue
+		}
+		path, err := installed(dir, lock, verified)
+		if err != nil {
+			missing = append(missing, fmt.Sprintf("%s: %s", p, err))
+			continue
+		}
+		out[p] = path
+	}
+	if len(inconsistent) > 0 {
+		advice := "To update the locked dependency selections to match a changed configuration, run:\n  tofu init -upgrade"
+		if locks.Empty() {
+			advice = "To make the initial dependency selections that will initialize the dependency lock file, run:\n  tofu init"
+		}
+		diags.Errorf("Inconsistent dependency lock file",
+			"The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s",
+			strings.Join(inconsistent, "\n  - "), advice)
+	}
+	if len(missing) > 0 {
+		diags.Errorf("Required plugins are not installed",
+			"The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
+				"To download the plugins required for this configuration, run:\n  tofu init",
+			strings.Join(missing, "\n  - "))
+	}
+	return out, diags
+}
+
+func installed(dir string, lock lockfile.Lock, verified *Verified) (string, error) {
+	target := packageDir(dir, lock.Provider, lock.Version, Platform)
+	if !isDir(target) {
+		return "", fmt.Errorf("there is no package for %s %s cached in %s", lock.Provider, lock.Version, dir)
+	}
+	path, err := Executable(target, lock.Provider)
+	if err != nil {
+		return "", err
+	}
+	if len(lock.Hashes) == 0 {
+		return path, nil
+	}
+	hash, err := verified.hash(target)
+	if err != nil {
+		return "", fmt.Errorf("failed to verify checksum of %s %s package cached in %s: %w", lock.Provider, lock.Version, dir, err)
+	}
+	if !slices.Contains(lock.Hashes, hash) {
+		return "", fmt.Errorf("the cached package for %s %s (in %s) does not match any of the checksums recorded in the dependency lock file", lock.Provider, lock.Version, dir)
+	}
+	return path, nil
+}
+
+// Overrides finds the executables of providers under development.
+func Overrides(dirs map[addr.Provider]string) (map[addr.Provider]string, diag.List) {
+	var diags diag.List
+	out := make(map[addr.Provider]string, len(dirs))
+	for _, p := range slices.SortedFunc(maps.Keys(dirs), addr.Provider.Compare) {
+		path, err := Executable(dirs[p], p)
+		if err != nil {
+			diags.Errorf("Invalid development override", "The dev_overrides directory for provider %s, %s, has no provider: %s.", p.ForDisplay(), dirs[p], err)
+			continue
+		}
+		out[p] = path
+	}
+	return out, diags
+}

@@ -1,0 +1,197 @@
+package install
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/sumdb/dirhash"
+
+	"weir.dev/weir/internal/addr"
+)
+
+// HashDir is the h1 hash of an unpacked package.
+func HashDir(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	return dirhash.HashDir(real, "", dirhash.Hash1)
+}
+
+// HashArchive gives the zh hash of an archive and the h1 hash of its content.
+func HashArchive(path string) (zh, h1 string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", "", err
+	}
+	h1, err = dirhash.HashZip(path, dirhash.Hash1)
+	return "zh:" + hex.EncodeToString(sum.Sum(nil)), h1, err
+}
+
+// Executable finds the provider's program in an unpacked package.
+func Executable(dir string, p addr.Provider) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("the package directory can't be read: %w", err)
+	}
+	prefix := "terraform-provider-" + p.Type
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), prefix)
+		if ok && (rest == "" || rest[0] == '_' || rest[0] == '.') && !isDir(filepath.Join(dir, e.Name())) {
+			return filepath.Join(dir, e.Name()), nil
+		}
+	}
+	return "", fmt.Errorf("could not find executable file starting with %s in %s", prefix, dir)
+}
+
+// moveInto renames a new directory or link to where something older may be.
+// Of two that do so at once, one wins as a whole.
+func moveInto(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	old, err := os.MkdirTemp(filepath.Dir(to), ".old")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(old)
+	for range 10 {
+		if _, err = os.Lstat(to); err == nil {
+			os.Rename(to, filepath.Join(old, "x"))
+			os.RemoveAll(filepath.Join(old, "x"))
+		}
+		if err = os.Rename(from, to); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// unpack extracts an archive to a directory, which appears as a whole.
+func unpack(archive, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(to), ".new")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	if err := extract(archive, tmp); err != nil {
+		return fmt.Errorf("the archive %s can't be unpacked: %w", filepath.Base(archive), err)
+	}
+	return moveInto(tmp, to)
+}
+
+func extract(archive, dir string) error {
+	r, err := zip.OpenReader(archive)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range r.File {
+		if err := extractFile(root, f); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+func extractFile(root *os.Root, f *zip.File) error {
+	name := filepath.FromSlash(f.Name)
+	if !filepath.IsLocal(name) {
+		return errors.New("the name leads out of the package")
+	}
+	if strings.HasSuffix(f.Name, "/") {
+		return root.MkdirAll(name, 0o755)
+	}
+	if !f.Mode().IsRegular() {
+		return errors.New("it is neither a file nor a directory")
+	}
+	if dir := filepath.Dir(name); dir != "." {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.Mode().Perm()|0o200)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// link makes an unpacked package available at another place: by a symbolic
+// link where the file system can, otherwise by a copy. A relative directory
+// gives a relative link, so that the whole can be moved.
+func link(from, to string) error {
+	real, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return err
+	}
+	if at, err := filepath.EvalSymlinks(to); err == nil && at == real {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	target, err := linkTarget(from, to)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(to), ".new")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	fresh := filepath.Join(tmp, "x")
+	if err := os.Symlink(target, fresh); err != nil {
+		if err := os.CopyFS(fresh, os.DirFS(real)); err != nil {
+			return err
+		}
+	}
+	return moveInto(fresh, to)
+}
+
+func linkTarget(from, to string) (string, error) {
+	absolute, err := filepath.Abs(from)
+	if err != nil || filepath.IsAbs(from) {
+		return absolute, err
+	}
+	parent, err := filepath.Abs(filepath.Dir(to))
+	if err != nil {
+		return "", err
+	}
+	if parent, err = filepath.EvalSymlinks(parent); err != nil {
+		return "", err
+	}
+	if absolute, err = filepath.EvalSymlinks(absolute); err != nil {
+		return "", err
+	}
+	return filepath.Rel(parent, absolute)
+}

@@ -1,0 +1,161 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/provider/version"
+)
+
+// A source is one place with provider packages. Both methods return
+// errUnknown for what isn't there.
+type source interface {
+	// versions lists the versions for the platform, in any order, as far as
+	// the source knows platforms.
+	versions(ctx context.Context, p addr.Provider) (available []version.Version, warnings []string, err error)
+	find(ctx context.Context, p addr.Provider, v version.Version) (*found, error)
+	// String is what users call the place.
+	String() string
+}
+
+// A found package is an unpacked directory, a local archive or an address to
+// download one from.
+type found struct {
+	dir, archive, url string
+	token             string // for the download
+	retries           int
+
+	// authorized are hashes of the archive (zh) or content (h1), of which the
+	// package must have one; empty when the source tells none.
+	authorized []string
+	// lockable are hashes of packages for all platforms that may be trusted
+	// on the word of the source.
+	lockable       []string
+	authentication Authentication
+	keyID          string
+}
+
+// A place is a source with the rule which providers may come from it.
+type place struct {
+	source
+	allows func(addr.Provider) bool
+}
+
+var errUnknown = fmt.Errorf("it is unknown there")
+
+func everything(addr.Provider) bool { return true }
+
+// findPlaces lists the sources in the order in which they count.
+func (in *installer) findPlaces() ([]place, error) {
+	mirror := func(dir string) source { return &mirror{dir: dir, platform: in.Platform} }
+	var places []place
+	if len(in.PluginDirs) > 0 {
+		for _, dir := range in.PluginDirs {
+			places = append(places, place{mirror(dir), everything})
+		}
+		return places, nil
+	}
+	plain := &web{client: in.HTTP, tokens: in.Tokens, limits: in.Config.Registry}
+	direct := func(w *web) source {
+		return &registry{web: w, platform: in.Platform, services: in.Config.Hosts, sign: in.RequireSignatures, bases: make(map[string]*discovery)}
+	}
+	if in.Config.Installation == nil {
+		local := make([]source, 0, len(in.Implied))
+		for _, dir := range in.Implied {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				local = append(local, mirror(dir))
+				places = append(places, place{mirror(dir), everything})
+			}
+		}
+		// What is in a local directory isn't looked up elsewhere.
+		return append(places, place{direct(plain), func(p addr.Provider) bool {
+			return !slices.ContainsFunc(local, func(s source) bool {
+				available, _, err := s.versions(context.Background(), p)
+				return err == nil && len(available) > 0
+			})
+		}}), nil
+	}
+	for i := range in.Config.Installation.Methods {
+		m := &in.Config.Installation.Methods[i]
+		limited := *plain
+		if m.DownloadRetries >= 0 {
+			limited.limits.DownloadRetries = m.DownloadRetries
+		}
+		var s source
+		switch m.Kind {
+		case cliconfig.FilesystemMirror:
+			s = mirror(m.Location)
+		case cliconfig.NetworkMirror:
+			base, err := url.Parse(m.Location)
+			if err != nil || base.Scheme != "https" || base.Host == "" {
+				return nil, fmt.Errorf("%q can't be a network mirror: its address must be an https: URL", m.Location)
+			}
+			s = &network{web: &limited, base: base, platform: in.Platform, trusted: m.TrustAllHashes}
+		case cliconfig.Direct:
+			s = direct(&limited)
+		default:
+			s = unsupported{m.Kind}
+		}
+		places = append(places, place{s, m.Allows})
+	}
+	return places, nil
+}
+
+// unsupported is a method of the configuration that can't be used yet.
+type unsupported struct{ kind cliconfig.Kind }
+
+func (u unsupported) String() string { return string(u.kind) }
+
+func (u unsupported) versions(context.Context, addr.Provider) ([]version.Version, []string, error) {
+	return nil, nil, fmt.Errorf("the installation method %s isn't supported: use a filesystem_mirror or network_mirror for this provider", u.kind)
+}
+
+func (u unsupported) find(context.Context, addr.Provider, version.Version) (*found, error) {
+	return nil, errUnknown
+}
+
+// versions asks all places that may have the provider.
+func (in *installer) versions(ctx context.Context, p addr.Provider) ([]version.Version, []string, error) {
+	var all []version.Version
+	var warnings, asked []string
+	known := false
+	for _, place := range in.places {
+		if !place.allows(p) {
+			continue
+		}
+		available, w, err := place.versions(ctx, p)
+		warnings = append(warnings, w...)
+		if err == errUnknown {
+			asked = append(asked, place.String())
+			continue
+		}
+		if err != nil {
+			return nil, warnings, err
+		}
+		known = true
+		all = append(all, available...)
+	}
+	if !known {
+		return nil, warnings, notFound{p, asked}
+	}
+	return all, warnings, nil
+}
+
+// find asks the places for one version; the first that has it counts.
+func (in *installer) find(ctx context.Context, p addr.Provider, v version.Version) (*found, error) {
+	for _, place := range in.places {
+		if !place.allows(p) {
+			continue
+		}
+		f, err := place.find(ctx, p, v)
+		if err != errUnknown {
+			return f, err
+		}
+	}
+	return nil, fmt.Errorf("there is no package of this version for %s, or not any more", in.Platform)
+}

@@ -1,0 +1,158 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"weir.dev/weir/internal/cliconfig"
+)
+
+// web makes requests to registries and mirrors.
+type web struct {
+	client *http.Client
+	tokens Tokens
+	limits cliconfig.Registry
+}
+
+// maxDocument is the largest answer that isn't a package, in bytes.
+const maxDocument = 64 << 20
+
+// statusError is an answer with a status that means no.
+type statusError struct {
+	code int
+	url  string
+}
+
+func (e statusError) Error() string {
+	switch e.code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Sprintf("%s asks for credentials, or doesn't accept those it got (%d %s): see the credentials setting of the CLI configuration", e.url, e.code, http.StatusText(e.code))
+	}
+	return fmt.Sprintf("%s answered %d %s", e.url, e.code, http.StatusText(e.code))
+}
+
+func isStatus(err error, codes ...int) bool {
+	var e statusError
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, code := range codes {
+		if e.code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// get fetches a document, with the credentials for its host.
+func (w *web) get(ctx context.Context, u *url.URL) ([]byte, *url.URL, error) {
+	token := ""
+	if w.tokens != nil {
+		var err error
+		if token, err = w.tokens.Token(ctx, u.Host); err != nil {
+			return nil, nil, err
+		}
+	}
+	return w.getWith(ctx, u, token)
+}
+
+func (w *web) getWith(ctx context.Context, u *url.URL, token string) ([]byte, *url.URL, error) {
+	if w.limits.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.limits.Timeout*time.Duration(1+w.limits.Retries))
+		defer cancel()
+	}
+	var body []byte
+	var at *url.URL
+	err := retry(ctx, w.limits.Retries, func() error {
+		resp, err := w.request(ctx, u.String(), token)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		at = resp.Request.URL
+		body, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+		return err
+	})
+	return body, at, err
+}
+
+// getJSON fetches and decodes a document. It returns the address after
+// redirects, to which addresses in the document are relative.
+func (w *web) getJSON(ctx context.Context, u *url.URL, into any) (*url.URL, error) {
+	body, at, err := w.get(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return nil, fmt.Errorf("%s didn't answer with the expected JSON: %w", u, err)
+	}
+	return at, nil
+}
+
+func (w *web) request(ctx context.Context, address, token string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
+		return nil, statusError{resp.StatusCode, address}
+	}
+	return resp, nil
+}
+
+// retry repeats what failed in a way that may pass.
+func retry(ctx context.Context, times int, do func() error) error {
+	wait := 200 * time.Millisecond
+	for n := 0; ; n++ {
+		err := do()
+		var status statusError
+		if err == nil || n >= times || ctx.Err() != nil ||
+			errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+			wait *= 2
+		}
+	}
+}
+
+// download gets the archive of a package.
+func (in *installer) download(ctx context.Context, f *found, to string) error {
+	w := &web{client: in.HTTP}
+	err := retry(ctx, f.retries, func() error {
+		resp, err := w.request(ctx, f.url, f.token)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		out, err := os.Create(to)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, resp.Body)
+		return errors.Join(err, out.Close())
+	})
+	if err != nil {
+		return fmt.Errorf("the package can't be downloaded: %w", err)
+	}
+	return nil
+}
