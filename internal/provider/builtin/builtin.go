@@ -1,0 +1,153 @@
+// Package builtin is the provider that is part of the engine,
+// terraform.io/builtin/terraform: the resource terraform_data, the data source
+// terraform_remote_state and functions for variable files.
+//
+// It owns what these do. It refuses processes and wire formats: it runs where
+// it is called.
+package builtin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/storage"
+)
+
+// Address is the provider's address.
+var Address = addr.Builtin("terraform")
+
+// Options are what the provider needs from outside.
+type Options struct {
+	// Backends are the types that terraform_remote_state can read from, in
+	// the given environment.
+	Backends storage.Registry
+	Env      storage.Env
+	// Decrypt decrypts a state that terraform_remote_state has read; nil where
+	// states aren't encrypted.
+	Decrypt func(state []byte) ([]byte, error)
+	// NewID makes the ids of terraform_data; nil for random UUIDs.
+	NewID func() string
+}
+
+// New makes the provider. It is ready without Configure.
+func New(o Options) provider.Provider {
+	if o.NewID == nil {
+		o.NewID = uuid.NewString
+	}
+	return &builtin{o}
+}
+
+// Schemas is what the provider declares.
+func Schemas() *provider.Schemas {
+	return &provider.Schemas{
+		Provider:    &schema.Schema{Block: &schema.Block{}},
+		Resources:   map[string]*schema.Schema{dataType: {Block: dataBlock()}},
+		DataSources: map[string]*schema.Schema{remoteType: {Block: remoteBlock()}},
+		Ephemerals:  map[string]*schema.Schema{},
+		Functions:   functions(),
+		MoveState:   true,
+	}
+}
+
+type builtin struct {
+	options Options
+}
+
+// unsupported is for calls that the declared schemas don't allow.
+func unsupported(what, name string) diag.List {
+	var diags diag.List
+	diags.Errorf("Unsupported "+what, "The built-in provider has no %s %q.", what, name)
+	return diags
+}
+
+func (*builtin) ValidateConfig(context.Context, cty.Value) diag.List { return nil }
+func (*builtin) Configure(context.Context, cty.Value) diag.List      { return nil }
+
+func (b *builtin) ValidateResource(_ context.Context, mode addr.Mode, typ string, config cty.Value) diag.List {
+	switch {
+	case mode == addr.Managed && typ == dataType:
+		return validateData(config)
+	case mode == addr.Data && typ == remoteType:
+		return b.validateRemote(config)
+	}
+	return unsupported("resource type", typ)
+}
+
+func (*builtin) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.Value, diag.List) {
+	if r.Type != dataType {
+		return cty.NilVal, unsupported("resource type", r.Type)
+	}
+	return upgradeData(r)
+}
+
+func (*builtin) UpgradeIdentity(_ context.Context, typ string, _ int64, _ []byte) (cty.Value, diag.List) {
+	return cty.NilVal, unsupported("identity of resource type", typ)
+}
+
+func (*builtin) Read(_ context.Context, r provider.ReadRequest) provider.ReadResponse {
+	return provider.ReadResponse{New: r.Current, Private: r.Private}
+}
+
+func (*builtin) Plan(_ context.Context, r provider.PlanRequest) provider.PlanResponse {
+	if r.Type != dataType {
+		return provider.PlanResponse{Diags: unsupported("resource type", r.Type)}
+	}
+	return planData(r)
+}
+
+func (b *builtin) Apply(_ context.Context, r provider.ApplyRequest) provider.ApplyResponse {
+	if r.Type != dataType {
+		return provider.ApplyResponse{Diags: unsupported("resource type", r.Type)}
+	}
+	return b.applyData(r)
+}
+
+func (*builtin) Import(_ context.Context, r provider.ImportRequest) provider.ImportResponse {
+	if r.Type != dataType {
+		return provider.ImportResponse{Diags: unsupported("resource type", r.Type)}
+	}
+	return importData(r)
+}
+
+func (*builtin) Move(_ context.Context, r provider.MoveRequest) provider.MoveResponse {
+	return moveToData(r)
+}
+
+func (b *builtin) ReadData(ctx context.Context, r provider.ReadDataRequest) provider.ReadDataResponse {
+	if r.Type != remoteType {
+		return provider.ReadDataResponse{Diags: unsupported("data source", r.Type)}
+	}
+	v, diags := b.readRemote(ctx, r.Config)
+	return provider.ReadDataResponse{New: v, Diags: diags}
+}
+
+func (*builtin) OpenEphemeral(_ context.Context, typ string, _ cty.Value) provider.OpenResponse {
+	return provider.OpenResponse{Diags: unsupported("ephemeral resource type", typ)}
+}
+
+func (*builtin) RenewEphemeral(_ context.Context, typ string, _ []byte) provider.OpenResponse {
+	return provider.OpenResponse{Diags: unsupported("ephemeral resource type", typ)}
+}
+
+func (*builtin) CloseEphemeral(_ context.Context, typ string, _ []byte) diag.List {
+	return unsupported("ephemeral resource type", typ)
+}
+
+func (*builtin) CallFunction(_ context.Context, name string, args []cty.Value) (cty.Value, int, error) {
+	f, ok := implementations[name]
+	if !ok {
+		return cty.DynamicVal, -1, fmt.Errorf("the built-in provider has no function %q", name)
+	}
+	v, err := f(args[0])
+	return v, -1, err
+}
+
+func (*builtin) Stop(context.Context) error { return nil }
+func (*builtin) Close() error               { return nil }

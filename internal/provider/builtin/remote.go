@@ -1,0 +1,176 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/conform"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/value"
+)
+
+const remoteType = "terraform_remote_state"
+
+const badBackend = "Invalid backend configuration"
+
+func remoteBlock() *schema.Block {
+	return &schema.Block{Attributes: map[string]*schema.Attribute{
+		"backend": {
+			Type: cty.String, Required: true, Markdown: true,
+			Description: "The type of the backend, for example `local` or `http`.",
+		},
+		"config": {
+			Type: cty.DynamicPseudoType, Optional: true, Markdown: true,
+			Description: "The configuration of the backend: an object with the arguments of a `backend` block of that type.",
+		},
+		"defaults": {
+			Type: cty.DynamicPseudoType, Optional: true, Markdown: true,
+			Description: "Values for outputs that the state doesn't have.",
+		},
+		"outputs": {
+			Type: cty.DynamicPseudoType, Computed: true, Markdown: true,
+			Description: "An object with all outputs of the root module in the state.",
+		},
+		"workspace": {
+			Type: cty.String, Optional: true, Markdown: true,
+			Description: "The workspace to read, `default` if not set.",
+		},
+	}}
+}
+
+func (b *builtin) validateRemote(config cty.Value) diag.List {
+	var diags diag.List
+	if config.IsNull() || !config.IsKnown() {
+		return nil
+	}
+	at := func(attribute, summary, format string, args ...any) {
+		diags.Add(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Path: cty.GetAttrPath(attribute)})
+	}
+	if c := config.GetAttr("config"); !mapping(c) {
+		at("config", badBackend, "The configuration must be an object value.")
+	} else if typ := config.GetAttr("backend"); c.IsWhollyKnown() && typ.IsKnown() && !typ.IsNull() {
+		_, diags = b.backend(config)
+	}
+	if !mapping(config.GetAttr("defaults")) {
+		at("defaults", "Invalid default values", "Defaults must be given in an object value.")
+	}
+	return diags
+}
+
+// mapping reports whether a value is, or can turn out to be, an object.
+func mapping(v cty.Value) bool {
+	ty := v.Type()
+	return ty == cty.DynamicPseudoType || ty.IsObjectType() || ty.IsMapType()
+}
+
+// backend makes the backend that a configuration names, without contact to
+// anything outside.
+func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
+	var diags diag.List
+	typ := config.GetAttr("backend").AsString()
+	if typ == "_local" { // its name long ago
+		typ = "local"
+	}
+	found, err := b.options.Backends.Find(typ)
+	if err != nil {
+		diags.Add(diag.Diagnostic{Summary: badBackend, Detail: err.Error(), Path: cty.GetAttrPath("backend")})
+		return nil, diags
+	}
+	arguments := config.GetAttr("config")
+	switch {
+	case arguments.IsNull():
+		arguments = cty.EmptyObjectVal
+	case arguments.Type().IsMapType():
+		arguments = cty.ObjectVal(arguments.AsValueMap())
+	}
+	arguments, err = conform.CoerceValue(found.Schema(), arguments)
+	if err != nil {
+		diags.Add(diag.Diagnostic{
+			Summary: badBackend,
+			Detail:  fmt.Sprintf("The given configuration is not valid for backend %q: %s.", typ, value.ErrorString("", err)),
+			Path:    cty.GetAttrPath("config"),
+		})
+		return nil, diags
+	}
+	opened, diags := found.New(arguments, b.options.Env)
+	for i := range diags {
+		diags[i].Path = append(cty.GetAttrPath("config"), diags[i].Path...)
+	}
+	return opened, diags
+}
+
+// readRemote reads the outputs of a state.
+func (b *builtin) readRemote(ctx context.Context, config cty.Value) (cty.Value, diag.List) {
+	opened, diags := b.backend(config)
+	if diags.HasErrors() {
+		return cty.NilVal, diags
+	}
+	result := config.AsValueMap()
+	workspace := storage.DefaultWorkspace
+	if v := config.GetAttr("workspace"); !v.IsNull() {
+		workspace = v.AsString()
+	}
+	state, found, more := b.outputs(ctx, opened, workspace)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return cty.NilVal, diags
+	}
+	if !found {
+		diags.Add(diag.Diagnostic{
+			Summary: "Unable to find remote state",
+			Detail:  "No stored state was found for the given workspace in the given backend. Apply the configuration that writes it first, or correct the arguments.",
+			Path:    cty.GetAttrPath("workspace"),
+		})
+		return cty.NilVal, diags
+	}
+	outputs := map[string]cty.Value{}
+	if defaults := config.GetAttr("defaults"); !defaults.IsNull() {
+		outputs = defaults.AsValueMap()
+		if outputs == nil {
+			outputs = map[string]cty.Value{}
+		}
+	}
+	for name, v := range state {
+		outputs[name] = v
+	}
+	result["outputs"] = cty.ObjectVal(outputs)
+	return cty.ObjectVal(result), diags
+}
+
+// outputs reads a state and returns its outputs, and whether there is one.
+func (b *builtin) outputs(ctx context.Context, from storage.Backend, workspace string) (map[string]cty.Value, bool, diag.List) {
+	var diags diag.List
+	fail := func(err error) (map[string]cty.Value, bool, diag.List) {
+		diags.Add(diag.Diagnostic{
+			Summary: "Error loading state error",
+			Detail:  fmt.Sprintf("error loading the remote state: %s", err),
+			Path:    cty.GetAttrPath("backend"),
+		})
+		return nil, false, diags
+	}
+	store, err := from.State(workspace)
+	if err != nil {
+		return fail(err)
+	}
+	src, err := store.Read(ctx)
+	if err == nil && b.options.Decrypt != nil && src != nil {
+		src, err = b.options.Decrypt(src)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	s, diags := statefile.Read(src, "The remote state")
+	if s == nil {
+		return nil, false, diags
+	}
+	outputs := make(map[string]cty.Value, len(s.Outputs))
+	for name, o := range s.Outputs {
+		outputs[name] = o.Value
+	}
+	return outputs, true, diags
+}
