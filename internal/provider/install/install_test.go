@@ -428,7 +428,8 @@ func TestVerifiedNoticesChanges(t *testing.T) {
 	if _, _, ok := fingerprint(pkg); !ok {
 		t.Skip("no identity of files on this system")
 	}
-	time.Sleep(settled + 50*time.Millisecond)
+	v.settled = 50 * time.Millisecond
+	time.Sleep(2 * v.settled)
 	v.hash(pkg)
 	v.Save()
 	v = ReadVerified(note)

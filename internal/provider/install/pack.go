@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,24 +58,40 @@ func Executable(dir string, p addr.Provider) (string, error) {
 }
 
 // moveInto renames a new directory or link to where something older may be.
-// Of two that do so at once, one wins as a whole.
+// What has the same content stays, so that others can use it all the time.
 func moveInto(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
+	err := os.Rename(from, to)
+	for range 10 {
+		if err == nil || sameContent(from, to) {
+			return nil
+		}
+		if err := moveAway(to); err != nil {
+			return err
+		}
+		err = os.Rename(from, to)
 	}
-	old, err := os.MkdirTemp(filepath.Dir(to), ".old")
+	return err
+}
+
+func sameContent(a, b string) bool {
+	x, err := HashDir(a)
+	if err != nil {
+		return false
+	}
+	y, err := HashDir(b)
+	return err == nil && x == y
+}
+
+// moveAway removes a package at once, for those who look at it.
+func moveAway(path string) error {
+	old, err := os.MkdirTemp(filepath.Dir(path), ".old")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(old)
-	for range 10 {
-		if _, err = os.Lstat(to); err == nil {
-			os.Rename(to, filepath.Join(old, "x"))
-			os.RemoveAll(filepath.Join(old, "x"))
-		}
-		if err = os.Rename(from, to); err == nil {
-			return nil
-		}
+	err = os.Rename(path, filepath.Join(old, "x"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody else did
 	}
 	return err
 }

@@ -21,6 +21,7 @@ type Verified struct {
 	// packages is by real directory.
 	packages map[string]verifiedPackage
 	changed  bool
+	settled  time.Duration
 }
 
 type verifiedPackage struct {
@@ -34,7 +35,7 @@ const settled = 2 * time.Second
 // ReadVerified reads what earlier runs noted in a file; without one, nothing
 // is known.
 func ReadVerified(path string) *Verified {
-	v := &Verified{path: path, packages: make(map[string]verifiedPackage)}
+	v := &Verified{path: path, packages: make(map[string]verifiedPackage), settled: settled}
 	if src, err := os.ReadFile(path); err == nil {
 		if json.Unmarshal(src, &v.packages) != nil || v.packages == nil {
 			v.packages = make(map[string]verifiedPackage)
@@ -85,7 +86,7 @@ func (v *Verified) hash(dir string) (string, error) {
 		return known.Hash, nil
 	}
 	hash, err := HashDir(real)
-	if err == nil && ok && time.Since(newest) > settled {
+	if err == nil && ok && time.Since(newest) > v.settled {
 		v.mu.Lock()
 		v.packages[real] = verifiedPackage{files, hash}
 		v.changed = true
