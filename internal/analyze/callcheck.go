@@ -17,6 +17,9 @@ func CheckCall(call *program.Call, child *program.Program) diag.List {
 	k.inputs()
 	k.outputs()
 	k.providers()
+	if b := child.Backend; b != nil {
+		k.diags.WarnAt(b.Range, "Backend configuration ignored", "Only the root module can say where states are. This block belongs to a module that is called, and has no effect: remove it.")
+	}
 	return k.diags
 }
 

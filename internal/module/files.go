@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// Files is where directories and files are read from.
+// Files is where directories and files are read from, by several goroutines at
+// once.
 type Files interface {
 	// List returns the names of the files in a directory, sorted.
 	List(dir string) ([]string, error)
