@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/view/diff"
 	"weir.dev/weir/internal/view/jsonplan"
 	"weir.dev/weir/internal/view/jsonstate"
+	"weir.dev/weir/internal/view/stream"
 	"weir.dev/weir/internal/view/style"
 )
 
@@ -185,15 +186,14 @@ func (p *planPrinter) actions() {
 
 // Summary is the line of totals.
 func Summary(n plan.Counts, pen style.Pen) string {
-	text := pen.Paint("Plan:", style.Bold)
-	if n.Import > 0 {
-		text += fmt.Sprintf(" %d to import,", n.Import)
-	}
-	text += fmt.Sprintf(" %d to add, %d to change, %d to destroy", n.Add, n.Change, n.Destroy)
-	if n.Forget > 0 {
-		text += fmt.Sprintf(", %d to forget", n.Forget)
-	}
-	return text + "."
+	head, rest, _ := strings.Cut(stream.PlanText(n), " ")
+	return pen.Paint(head, style.Bold) + " " + rest
+}
+
+// Applied writes the totals after an apply.
+func Applied(w io.Writer, n plan.Counts, destroy bool, o Options) error {
+	_, err := io.WriteString(w, o.Pen.Paint("\n"+stream.AppliedText(n, destroy), style.Bold, style.Green)+"\n")
+	return err
 }
 
 // change sets one change with its heading.
