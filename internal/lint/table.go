@@ -67,7 +67,18 @@ var table = []row{
 
 	// where it is wired and shown
 	{"engine", "*", "view cli"},
-	{"view", "words program provider state execgraph plan event format statefile", "planner apply engine storage journal cli"},
+	{"view", "words program provider state execgraph plan event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
+		"planner apply engine storage journal cli"},
+	{"view/style", "", ""},
+	{"view/clean", "view/style", ""},
+	{"view/diags", "diag view/style view/clean", "program provider state plan"},
+	{"view/diff", "words plan view/style view/clean", "eval planner apply"},
+	{"view/dot", "words program execgraph", "provider state plan"},
+	{"view/jsonconfig", "words program provider", "state plan"},
+	{"view/jsonschema", "words provider", "state plan"},
+	{"view/jsonstate", "words provider state", "plan statefile"},
+	{"view/jsonplan", "words program provider state plan view/jsonconfig view/jsonstate", "eval planner apply"},
+	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
 	{"cli", "*", ""},
 	{"cmd/weir", "cli", ""},
 
