@@ -54,7 +54,7 @@ var table = []row{
 	{"provider/plugin", "words provider provider/plugin/tfplugin5 provider/plugin/tfplugin6", "program eval plan planner apply state"},
 	{"provider/plugin/tfplugin5", "", ""}, // generated
 	{"provider/plugin/tfplugin6", "", ""}, // generated
-	{"provider/builtin", "words provider", "program eval plan planner apply"},
+	{"provider/builtin", "words provider conform storage state statefile", "program eval plan planner apply storage/backends"},
 	{"provider/install", "words provider", "program eval plan planner apply state"},
 	{"provider/fake", "words provider", "program eval plan planner apply"},
 	{"provisioner", "words", "program eval plan planner apply state"},
@@ -64,6 +64,12 @@ var table = []row{
 	{"planfile", "words program provider state execgraph plan statefile", "planner apply view cli"},
 	{"journal", "words state execgraph statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
+	{"storage/backends", "words storage storage/http storage/local", "state plan planner apply view cli"},
+	{"storage/http", "words storage", "state plan planner apply view cli"},
+	{"storage/inmem", "words storage", "state plan planner apply view cli"},
+	{"storage/local", "words storage", "state plan planner apply view cli"},
+	{"storage/storagetest", "words storage", "state plan planner apply view cli"},
+	{"workdir", "words", "state plan planner apply view cli"},
 
 	// where it is wired and shown
 	{"engine", "*", "view cli"},
@@ -89,7 +95,7 @@ var table = []row{
 
 // onlyTests are the packages that no other package may import, "*" or not,
 // except from test files and from one another.
-const onlyTests = "provider/fake testkit lint"
+const onlyTests = "provider/fake storage/inmem storage/storagetest testkit lint"
 
 // A guard keeps a package or function of the outside world to the few places
 // that have a use for it.
@@ -100,14 +106,14 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "provider/install module storage cli", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "provider/install module storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "provider/plugin provisioner module storage cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
-	{"testing", "testkit", "move it to a _test.go file or to testkit"},
+	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "module function provider/plugin provider/install provisioner statefile planfile journal storage format engine cli cmd/weir testkit lint",
+	{"os", "module function provider/plugin provider/install provisioner statefile planfile journal storage storage/local workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

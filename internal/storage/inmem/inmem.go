@@ -1,5 +1,5 @@
-// Package inmem keeps states in memory, for tests and for previews that must
-// not touch the real ones. It refuses to outlive the process.
+// Package inmem keeps states in memory, for tests. It refuses to outlive the
+// process.
 package inmem
 
 import (

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"weir.dev/weir/internal/storage"
 )
@@ -233,6 +234,7 @@ func addOne(ctx context.Context, a storage.Store) error {
 		if !errors.As(err, new(*storage.LockError)) {
 			return err
 		}
+		time.Sleep(time.Millisecond)
 	}
 	content, err := a.Read(ctx)
 	if err != nil {
