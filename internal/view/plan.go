@@ -67,13 +67,20 @@ func (p *planPrinter) drift() bool {
 	if !refreshOnly && len(p.shown) == 0 && p.outputs == "" {
 		return false
 	}
+	// Only what other changes depend on is shown, unless refreshing is all.
+	relevant := map[addr.Instance][]cty.Path{}
+	for _, r := range p.plan.Relevant {
+		relevant[r.Resource] = append(relevant[r.Resource], r.Path)
+	}
 	var text strings.Builder
 	for _, c := range jsonplan.Shown(jsonplan.Drift(p.plan)) {
-		relevant, ok := p.relevant(c)
-		if !ok {
+		paths, ok := relevant[c.Addr.Instance]
+		if refreshOnly {
+			paths = nil
+		} else if !ok {
 			continue
 		}
-		n := p.compare(c, relevant)
+		n := p.compare(c, paths)
 		if n.Action == plan.NoOp && !(refreshOnly && c.Moved()) {
 			continue
 		}
@@ -92,20 +99,6 @@ func (p *planPrinter) drift() bool {
 		p.prose("\nUnless the configuration asks for the same, or ignores these attributes with ignore_changes, the plan below may undo or respond to these changes.")
 	}
 	return true
-}
-
-// relevant are the attributes of an object that other changes depend on. Nil
-// means all of them.
-func (p *planPrinter) relevant(c *plan.Change) (paths []cty.Path, ok bool) {
-	if p.plan.Mode == plan.RefreshOnly {
-		return nil, true
-	}
-	for _, r := range p.plan.Relevant {
-		if r.Resource == c.Addr.Instance {
-			paths = append(paths, r.Path)
-		}
-	}
-	return paths, len(paths) > 0
 }
 
 // nothing tells that there is nothing to do, and why that may be.
