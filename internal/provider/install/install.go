@@ -53,6 +53,8 @@ type Options struct {
 	Dir          string
 	Locks        *lockfile.Locks
 	Requirements Requirements
+	// Verified saves hashing packages that didn't change; nil hashes all.
+	Verified *Verified
 
 	Config *cliconfig.Config
 	Tokens Tokens // nil for none
@@ -89,6 +91,7 @@ type installer struct {
 type result struct {
 	version    version.Version
 	lock       lockfile.Lock
+	inPlace    bool // the package is installed and fits the lock
 	incomplete bool // the lock has hashes for this platform only
 	diags      diag.List
 }
@@ -121,7 +124,7 @@ func Install(ctx context.Context, o Options) (*lockfile.Locks, diag.List) {
 
 	results := make([]result, len(providers))
 	in.inOrder(providers, func(i int, p addr.Provider, emit func(Event)) {
-		results[i].version, results[i].diags = in.choose(ctx, p, emit)
+		in.choose(ctx, p, &results[i], emit)
 	})
 	in.inOrder(providers, func(i int, p addr.Provider, emit func(Event)) {
 		if !results[i].diags.HasErrors() {
@@ -192,26 +195,25 @@ func (in *installer) toInstall(diags *diag.List) []addr.Provider {
 }
 
 // choose finds the version to install.
-func (in *installer) choose(ctx context.Context, p addr.Provider, emit func(Event)) (version.Version, diag.List) {
-	var diags diag.List
+func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emit func(Event)) {
 	constraints := in.constraints[p]
 	allowed := constraints.Allowed()
 	lock, locked := in.locks.Get(p)
-	if in.Upgrade {
-		locked = false
-	}
+	locked = locked && !in.Upgrade
 	switch {
 	case locked:
+		r.version = lock.Version
 		emit(Event{Kind: Reusing, Provider: p, Version: lock.Version.String(), Constraints: constraints.String()})
 		if !allowed.Has(lock.Version) {
-			diags.Errorf("Failed to resolve provider packages",
+			r.diags.Errorf("Failed to resolve provider packages",
 				"Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use tofu init -upgrade to allow selection of new versions",
 				p.ForDisplay(), p, lock.Version, constraints)
-			return lock.Version, diags
+			return
 		}
 		// What is there and fits the lock needs nobody to be asked.
-		if in.fits(in.target(p, lock.Version), lock) {
-			return lock.Version, nil
+		r.inPlace = in.fits(in.target(p, lock.Version), lock)
+		if r.inPlace || in.cached(p, lock) {
+			return
 		}
 		allowed = versions.Only(lock.Version)
 	case constraints.Empty():
@@ -219,28 +221,24 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, emit func(Even
 	default:
 		emit(Event{Kind: FindingMatching, Provider: p, Constraints: constraints.String()})
 	}
-	if in.cached(p, lock, locked) {
-		return lock.Version, nil
-	}
 	available, warnings, err := in.versions(ctx, p)
 	if len(warnings) > 0 {
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Additional provider information from registry",
+		r.diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Additional provider information from registry",
 			Detail: fmt.Sprintf("The remote registry returned warnings for %s:\n- %s", p, strings.Join(warnings, "\n- "))})
 	}
 	if err != nil {
-		diags.Append(in.queryFailed(p, err))
-		return lock.Version, diags
+		r.diags.Append(in.queryFailed(p, err))
+		return
 	}
-	v, ok := version.Newest(available, allowed)
+	newest, ok := version.Newest(available, allowed)
 	switch {
 	case ok:
-		return v, diags
+		r.version = newest
 	case locked:
-		diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run tofu init -upgrade to select another.", p.ForDisplay(), lock.Version)
+		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run tofu init -upgrade to select another.", p.ForDisplay(), lock.Version)
 	default:
-		diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: no available releases match the given constraints %s", p.ForDisplay(), constraints)
+		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: no available releases match the given constraints %s", p.ForDisplay(), constraints)
 	}
-	return v, diags
 }
 
 // notFound: none of the places knows the provider.
@@ -313,17 +311,14 @@ func (in *installer) fits(dir string, lock lockfile.Lock) bool {
 	if _, err := Executable(dir, lock.Provider); err != nil {
 		return false
 	}
-	hash, err := HashDir(dir)
+	hash, err := in.Verified.hash(dir)
 	return err == nil && slices.Contains(lock.Hashes, hash)
 }
 
 // cached reports whether the shared cache has the locked package.
-func (in *installer) cached(p addr.Provider, lock lockfile.Lock, locked bool) bool {
-	if !locked || in.Config.PluginCacheDir == "" {
-		return false
-	}
-	dir := packageDir(in.Config.PluginCacheDir, p, lock.Version, in.Platform)
-	return in.fits(dir, lock)
+func (in *installer) cached(p addr.Provider, lock lockfile.Lock) bool {
+	cache := in.Config.PluginCacheDir
+	return cache != "" && in.fits(packageDir(cache, p, lock.Version, in.Platform), lock)
 }
 
 // finish makes the locks and tells what changed.

@@ -27,7 +27,7 @@ func (in *installer) provide(ctx context.Context, p addr.Provider, r *result, em
 	r.lock.Constraints = in.constraints[p]
 
 	target := in.target(p, v)
-	if in.fits(target, known) {
+	if r.inPlace || in.fits(target, known) {
 		emit(Event{Kind: AlreadyInstalled, Provider: p, Version: v.String()})
 		return
 	}
@@ -41,7 +41,7 @@ func (in *installer) provide(ctx context.Context, p addr.Provider, r *result, em
 	case in.fits(shared, known):
 		emit(Event{Kind: AlreadyInstalled, Provider: p, Version: v.String(), Shared: true})
 	case in.Config.CacheMayBreakLocks && len(known.Hashes) == 0 && hasExecutable(shared, p):
-		hash, err := HashDir(shared)
+		hash, err := in.Verified.hash(shared)
 		if err != nil {
 			in.installFailed(p, v, r, err)
 			return
@@ -114,7 +114,7 @@ func onlyLocal(known, local []string) bool {
 // that it has.
 func (in *installer) unpackFound(ctx context.Context, p addr.Provider, f *found, to string, known lockfile.Lock) ([]string, error) {
 	if f.dir != "" {
-		hash, err := HashDir(f.dir)
+		hash, err := in.Verified.hash(f.dir)
 		if err != nil {
 			return nil, err
 		}
