@@ -97,7 +97,7 @@ func with(base cty.Value, set values) cty.Value {
 	return cty.ObjectVal(vs)
 }
 
-func change(t *testing.T, address string, action plan.Action, before, after cty.Value, more ...func(*plan.Change)) *plan.Change {
+func change(t testing.TB, address string, action plan.Action, before, after cty.Value, more ...func(*plan.Change)) *plan.Change {
 	t.Helper()
 	i, err := addr.ParseInstance(address)
 	if err != nil {
