@@ -149,15 +149,6 @@ type Environment struct {
 	Home   string
 }
 
-// FromOS is the environment of this process.
-func FromOS() Environment {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
-	}
-	return Environment{Getenv: os.Getenv, All: os.Environ(), Home: home}
-}
-
 // Load reads all settings. What is wrong in one file is left out.
 func Load(env Environment) (*Config, diag.List) {
 	var diags diag.List
@@ -173,7 +164,7 @@ func Load(env Environment) (*Config, diag.List) {
 			continue
 		}
 		config.Files = append(config.Files, path)
-		diags.Append(config.Read(path, src))
+		diags.Append(config.Read(path, src, env.Getenv))
 	}
 	config.environment(env)
 	if dir := config.PluginCacheDir; dir != "" {

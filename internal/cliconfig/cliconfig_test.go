@@ -51,7 +51,7 @@ func read(t *testing.T, name, text string) (*Config, string) {
 	t.Helper()
 	c := &Config{Hosts: map[string]map[string]any{}, Tokens: map[string]string{}}
 	var lines []string
-	for _, d := range c.Read(name, []byte(text)) {
+	for _, d := range c.Read(name, []byte(text), os.Getenv) {
 		lines = append(lines, d.String())
 	}
 	return c, strings.Join(lines, "\n")

@@ -21,6 +21,7 @@ import (
 type reader struct {
 	config *Config
 	file   string
+	getenv func(string) string
 	diags  diag.List
 }
 
@@ -36,9 +37,10 @@ type item struct {
 }
 
 // Read adds the settings of one file. Settings of files that were read before
-// give way, but for blocks that may only be there once.
-func (c *Config) Read(file string, src []byte) diag.List {
-	r := &reader{config: c, file: file}
+// give way, but for blocks that may only be there once. Paths may refer to
+// environment variables.
+func (c *Config) Read(file string, src []byte, getenv func(string) string) diag.List {
+	r := &reader{config: c, file: file, getenv: getenv}
 	root, err := parse(src)
 	if err != nil {
 		at := token.Pos{Line: 1, Column: 1}
@@ -156,7 +158,7 @@ func (r *reader) setting(it item) {
 	switch it.name {
 	case "plugin_cache_dir":
 		if r.value(it, &c.PluginCacheDir) {
-			c.PluginCacheDir = os.ExpandEnv(c.PluginCacheDir)
+			c.PluginCacheDir = os.Expand(c.PluginCacheDir, r.getenv)
 		}
 	case "plugin_cache_may_break_dependency_lock_file":
 		on := false

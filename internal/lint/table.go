@@ -55,7 +55,9 @@ var table = []row{
 	{"provider/plugin/tfplugin5", "", ""}, // generated
 	{"provider/plugin/tfplugin6", "", ""}, // generated
 	{"provider/builtin", "words provider conform storage state statefile", "program eval plan planner apply storage/backends"},
-	{"provider/install", "words provider", "program eval plan planner apply state"},
+	{"provider/install", "words provider provider/lockfile provider/version cliconfig", "program eval plan planner apply state"},
+	{"provider/lockfile", "words provider/version", "provider program eval state"},
+	{"provider/version", "", ""},
 	{"provider/fake", "words provider", "program eval plan planner apply"},
 	{"provisioner", "words", "program eval plan planner apply state"},
 
@@ -86,6 +88,7 @@ var table = []row{
 	{"view/jsonplan", "words program provider state plan view/jsonconfig view/jsonstate", "eval planner apply"},
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
 	{"cli", "*", ""},
+	{"cliconfig", "diag addr", ""},
 	{"cmd/weir", "cli", ""},
 
 	// for tests; nothing but tests imports these
@@ -107,13 +110,13 @@ type guard struct {
 
 var guards = []guard{
 	{"net/http", "provider/install module storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "provider/plugin provisioner module storage cli", "let the caller hand over what the process would tell"},
+	{"os/exec", "provider/plugin cliconfig provisioner module storage cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "module function provider/plugin provider/install provisioner statefile planfile journal storage storage/local workdir format engine cli cmd/weir testkit lint",
+	{"os", "module function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal storage storage/local workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},
