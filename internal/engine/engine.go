@@ -48,6 +48,8 @@ type Config struct {
 	World  World
 	// Sources are the files read, by the name that ranges have.
 	Sources map[string][]byte
+
+	trees map[addr.Module]*program.Tree
 }
 
 // PlanOptions choose what a plan is for.
@@ -61,4 +63,6 @@ type PlanOptions struct {
 	GenerateConfig bool
 	// AllowDeferral: plan what can be planned beside unknown repetitions.
 	AllowDeferral bool
+	// RemovedDestroys: removed blocks that don't say otherwise destroy.
+	RemovedDestroys bool
 }

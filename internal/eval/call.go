@@ -63,7 +63,7 @@ func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames 
 	return get(f, &f.calls[c.Index].expansion, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) frames {
 		e, diags := f.expand(t, Block{Frame: f, Call: c}, c.Repeat)
 		fs := frames{Expansion: e, diags: diags}
-		for _, each := range e.each() {
+		for _, each := range e.Each() {
 			p, more := f.ev.Host.Program(t, f, c, each.Key)
 			fs.diags.Append(more)
 			var child *Frame
@@ -136,4 +136,10 @@ func (f *Frame) all(t *promise.Task, via *hcl.Range) {
 		}
 		return struct{}{}
 	})
+}
+
+// Child returns the instance of a call with that key, or nil.
+func (f *Frame) Child(t *promise.Task, c *program.Call, k addr.Key) *Frame {
+	fs := f.frames(t, c, nil)
+	return fs.find(k)
 }

@@ -36,7 +36,7 @@ type Outcome struct {
 
 // CheckCondition evaluates a condition. A condition that doesn't hold is no
 // problem by itself: what follows from it is the caller's to decide.
-func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext, summary string) Outcome {
+func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext) Outcome {
 	v, diags := Evaluate(t, c.Condition, ctx)
 	o := Outcome{Status: Failed, Diags: diags}
 	if diags.HasErrors() || t.Current().Failed() {
@@ -107,3 +107,35 @@ func (o Outcome) Problem(summary string, c *program.Condition) diag.Diagnostic {
 		Subject: c.Condition.Range().Ptr(), Values: o.values,
 	}
 }
+
+// EvaluateCheck evaluates the assertions of a check block. Assertions that
+// don't hold are warnings: a check never stops anything.
+func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Outcome)) diag.List {
+	var diags diag.List
+	get(f, &f.checks[c.Index], t, subject{f, "check." + c.Name}, nil, func(t *promise.Task) Result {
+		var outcomes []Outcome
+		ctx := f.Context(t, nil, cty.NilVal)
+		for _, a := range c.Asserts {
+			o := CheckCondition(t, a, ctx)
+			outcomes = append(outcomes, o)
+			for _, d := range o.Diags {
+				d.Severity = diag.Warning
+				diags.Add(d)
+			}
+			switch o.Status {
+			case Fail:
+				problem := o.Problem("Check block assertion failed", a)
+				problem.Severity = diag.Warning
+				diags.Add(problem)
+			case Unknown:
+				diags.WarnAt(a.Condition.Range(), "Check block assertion known after apply", "The condition could not be evaluated at this time, a result will be known when this plan is applied.")
+			}
+		}
+		done(outcomes)
+		return Result{}
+	})
+	return diags
+}
+
+// CheckNode is the place of a check block among the cells.
+func (f *Frame) CheckNode(c *program.Check) *promise.Node { return &f.checks[c.Index].Node }

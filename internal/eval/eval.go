@@ -77,14 +77,15 @@ func (b Block) String() string {
 	case b.Call != nil:
 		return b.Frame.Addr.Child(b.Call.Name, addr.NoKey).String()
 	}
-	return b.Frame.label("provider." + b.Provider.LocalName)
+	return b.Frame.Label("provider." + b.Provider.LocalName)
 }
 
-// A Result is the value of a cell with the problems that computing it found.
-// After a problem the value is unknown.
+// A Result is the value of a cell with the problems that computing it found
+// and the outcomes of its conditions. After a problem the value is unknown.
 type Result struct {
-	Value cty.Value
-	Diags diag.List
+	Value    cty.Value
+	Diags    diag.List
+	Outcomes []Outcome
 }
 
 // A subject names a cell in messages.
@@ -93,7 +94,7 @@ type subject struct {
 	text  string
 }
 
-func (s subject) String() string { return s.frame.label(s.text) }
+func (s subject) String() string { return s.frame.Label(s.text) }
 
 // Context makes the context for expressions of the frame. each is nil where
 // each and count have no meaning, self NilVal where self has none.
@@ -113,6 +114,9 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 	if diags.HasErrors() {
 		t.Fail()
 		return cty.DynamicVal, diags
+	}
+	if len(expr.Refs) > 0 && !v.IsWhollyKnown() {
+		Complete(t, expr.Refs, ctx)
 	}
 	return v, diags
 }
@@ -139,9 +143,34 @@ func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 func get[T any](f *Frame, c *promise.Cell[T], t *promise.Task, s fmt.Stringer, via *hcl.Range, compute func(*promise.Task) T) T {
 	v, cycle := c.Get(t, s, via, compute)
 	if cycle != nil {
-		f.ev.mu.Lock()
-		f.ev.cycles = append(f.ev.cycles, cycle)
-		f.ev.mu.Unlock()
+		f.ev.Report(cycle)
 	}
 	return v
+}
+
+// Report notes a circle that a host found among its own cells.
+func (ev *Evaluator) Report(c promise.Cycle) {
+	ev.mu.Lock()
+	ev.cycles = append(ev.cycles, c)
+	ev.mu.Unlock()
+}
+
+// Range is the repetition argument of the block, or its header.
+func (b Block) Range() hcl.Range {
+	switch {
+	case b.Resource != nil:
+		if e := b.Resource.Repeat.Expr(); e != nil {
+			return e.Range()
+		}
+		return b.Resource.Range
+	case b.Call != nil:
+		if e := b.Call.Repeat.Expr(); e != nil {
+			return e.Range()
+		}
+		return b.Call.Range
+	}
+	if b.Provider.ForEach != nil {
+		return b.Provider.ForEach.Range()
+	}
+	return b.Provider.Range
 }

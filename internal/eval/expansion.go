@@ -1,7 +1,9 @@
 package eval
 
 import (
+	"maps"
 	"math/big"
+	"slices"
 	"sort"
 
 	"github.com/hashicorp/hcl/v2"
@@ -71,8 +73,8 @@ type Expansion struct {
 	Values map[string]cty.Value
 }
 
-// each lists what each and count mean, instance by instance.
-func (e Expansion) each() []*Each {
+// Each lists what each and count mean, instance by instance.
+func (e Expansion) Each() []*Each {
 	if e.Unknown {
 		return []*Each{{Key: addr.AnyKey, Value: cty.DynamicVal}}
 	}
@@ -270,4 +272,41 @@ func enabled(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 		return Expansion{Count: 1}, diags
 	}
 	return Expansion{}, diags
+}
+
+// WithKeys is an expansion that also has the given keys, as far as they are
+// of the kind that the configuration makes.
+func (e Expansion) WithKeys(keys []addr.Key) Expansion {
+	out := Expansion{Kind: e.Kind}
+	switch e.Kind {
+	case Single:
+		out.Count = 1
+		if !e.Unknown {
+			out.Count = e.Count
+		}
+		for _, k := range keys {
+			if k == addr.NoKey {
+				out.Count = 1
+			}
+		}
+	case Counted:
+		if !e.Unknown {
+			out.Count = e.Count
+		}
+		for _, k := range keys {
+			if n, ok := k.Int(); ok {
+				out.Count = max(out.Count, n+1)
+			}
+		}
+	case Keyed:
+		out.Values = map[string]cty.Value{}
+		maps.Copy(out.Values, e.Values)
+		for _, k := range keys {
+			if s, ok := k.Str(); ok && out.Values[s] == cty.NilVal {
+				out.Values[s] = cty.DynamicVal
+			}
+		}
+		out.Keys = slices.Sorted(maps.Keys(out.Values))
+	}
+	return out
 }

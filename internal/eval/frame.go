@@ -30,6 +30,7 @@ type Frame struct {
 	resources []resourceCells
 	calls     []callCells
 	providers []providerCells
+	checks    []promise.Cell[Result]
 	object    promise.Cell[cty.Value] // all outputs
 	content   promise.Cell[struct{}]  // everything in the module
 	awaited   promise.Cell[struct{}]  // what the module as a whole depends on
@@ -53,11 +54,12 @@ func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, 
 		resources: make([]resourceCells, len(p.Resources)),
 		calls:     make([]callCells, len(p.Calls)),
 		providers: make([]providerCells, len(p.Providers)),
+		checks:    make([]promise.Cell[Result], len(p.Checks)),
 	}
 }
 
-// label puts the module's address before a name.
-func (f *Frame) label(text string) string {
+// Label puts the module's address before a name.
+func (f *Frame) Label(text string) string {
 	if f.Addr.IsRoot() {
 		return text
 	}
@@ -103,12 +105,14 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 		raw := f.rawVariable(t, v, &v.Range)
 		var diags diag.List
 		if t.Current().Failed() || len(v.Validations) == 0 {
-			return Result{raw, diags}
+			return Result{Value: raw, Diags: diags}
 		}
+		var outcomes []Outcome
 		ctx := f.newContext(&scope{frame: f, task: t, raw: v})
 		for _, c := range v.Validations {
-			outcome := CheckCondition(t, c, ctx, "Invalid value for variable")
+			outcome := CheckCondition(t, c, ctx)
 			diags.Append(outcome.Diags)
+			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
 				problem := outcome.Problem("Invalid value for variable", c)
 				problem.Subject, problem.Context = f.valueRange(v).Ptr(), nil
@@ -117,7 +121,7 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 				t.Fail()
 			}
 		}
-		return Result{raw, diags}
+		return Result{raw, diags, outcomes}
 	})
 	return orUnknown(r.Value)
 }
@@ -137,14 +141,14 @@ func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range
 		given, diags := f.givenVariable(t, v)
 		if diags.HasErrors() || t.Current().Failed() {
 			t.Fail()
-			return Result{cty.DynamicVal, diags}
+			return Result{Value: cty.DynamicVal, Diags: diags}
 		}
 		result, more := PrepareVariable(v, given, f.valueRange(v))
 		diags.Append(more)
 		if more.HasErrors() {
 			t.Fail()
 		}
-		return Result{result, diags}
+		return Result{Value: result, Diags: diags}
 	})
 	return orUnknown(r.Value)
 }
@@ -198,7 +202,7 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 func (f *Frame) Local(t *promise.Task, l *program.Local, via *hcl.Range) cty.Value {
 	r := get(f, &f.locals[l.Index], t, subject{f, "local." + l.Name}, via, func(t *promise.Task) Result {
 		v, diags := Evaluate(t, l.Expr, f.Context(t, nil, cty.NilVal))
-		return Result{v, diags}
+		return Result{Value: v, Diags: diags}
 	})
 	return orUnknown(r.Value)
 }
@@ -208,17 +212,19 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 	r := get(f, &f.outputs[o.Index], t, subject{f, "output." + o.Name}, via, func(t *promise.Task) Result {
 		f.Depend(t, o.DependsOn)
 		var diags diag.List
+		var outcomes []Outcome
 		ctx := f.Context(t, nil, cty.NilVal)
 		for _, c := range o.Preconditions {
-			outcome := CheckCondition(t, c, ctx, "Module output value precondition failed")
+			outcome := CheckCondition(t, c, ctx)
 			diags.Append(outcome.Diags)
+			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
 				diags.Add(outcome.Problem("Module output value precondition failed", c))
 				t.Fail()
 			}
 		}
 		if t.Current().Failed() {
-			return Result{cty.DynamicVal, diags}
+			return Result{cty.DynamicVal, diags, outcomes}
 		}
 		v, more := Evaluate(t, o.Expr, ctx)
 		diags.Append(more)
@@ -226,7 +232,7 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 			v, more = f.checkOutput(t, o, v)
 			diags.Append(more)
 		}
-		return Result{v, diags}
+		return Result{v, diags, outcomes}
 	})
 	return orUnknown(r.Value)
 }

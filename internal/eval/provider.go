@@ -45,7 +45,7 @@ func (p *ProviderInstance) Context(t *promise.Task) *hcl.EvalContext {
 func (f *Frame) ProviderInstances(t *promise.Task, p *program.Provider, via *hcl.Range) []*ProviderInstance {
 	ps := f.providerInstances(t, p, via)
 	var list []*ProviderInstance
-	for _, each := range ps.each() {
+	for _, each := range ps.Each() {
 		list = append(list, ps.byKey[each.Key])
 	}
 	return list
@@ -55,7 +55,7 @@ func (f *Frame) providerInstances(t *promise.Task, p *program.Provider, via *hcl
 	return get(f, &f.providers[p.Index].expansion, t, subject{f, "provider." + p.LocalName}, via, func(t *promise.Task) providers {
 		e, diags := f.expand(t, Block{Frame: f, Provider: p}, program.Repeat{ForEach: p.ForEach})
 		ps := providers{Expansion: e, byKey: map[addr.Key]*ProviderInstance{}, diags: diags}
-		for _, each := range e.each() {
+		for _, each := range e.Each() {
 			ps.byKey[each.Key] = &ProviderInstance{
 				Addr:  addr.ProviderConfig{Module: f.Addr, Provider: p.Provider, Alias: p.Alias, Key: each.Key},
 				Frame: f, Decl: p, Each: each,

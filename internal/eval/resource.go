@@ -73,7 +73,7 @@ func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
 		if diags.HasErrors() {
 			t.Fail()
 		}
-		return Result{orUnknown(v), diags.InAddress(i.Addr.String())}
+		return Result{Value: orUnknown(v), Diags: diags.InAddress(i.Addr.String())}
 	})
 	return orUnknown(r.Value)
 }
@@ -118,7 +118,7 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 		e, diags := f.expand(t, Block{Frame: f, Resource: r}, r.Repeat)
 		in := instances{Expansion: e, diags: diags}
 		resource := addr.Resource{Module: f.Addr, Name: r.Name}
-		each := e.each()
+		each := e.Each()
 		block := make([]Instance, len(each))
 		in.list = make([]*Instance, len(each))
 		for i, each := range each {
@@ -137,7 +137,7 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 
 // whole is the value of all instances of a resource together.
 func (f *Frame) whole(t *promise.Task, r *program.Resource, via *hcl.Range) cty.Value {
-	v := get(f, &f.resources[r.Index].whole, t, subject{f, r.Name.String()}, via, func(t *promise.Task) cty.Value {
+	v := get(f, &f.resources[r.Index].whole, t, Block{Frame: f, Resource: r}, via, func(t *promise.Task) cty.Value {
 		in := f.instances(t, r, via)
 		values := make([]cty.Value, len(in.list))
 		for i, instance := range in.list {
@@ -166,4 +166,10 @@ func (e Expansion) collect(values []cty.Value) cty.Value {
 		return cty.NullVal(cty.DynamicPseudoType)
 	}
 	return values[0]
+}
+
+// Instance returns the instance of a resource with that key, or nil.
+func (f *Frame) Instance(t *promise.Task, r *program.Resource, k addr.Key) *Instance {
+	in := f.instances(t, r, nil)
+	return in.find(k)
 }

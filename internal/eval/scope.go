@@ -23,10 +23,33 @@ type scope struct {
 	self  cty.Value
 	// raw is the variable whose validation is evaluated: it is read as it is.
 	raw *program.Variable
+	// resolved are the references that were evaluated.
+	resolved []*program.Ref
+}
+
+// Complete makes what the task computes depend on those of the references
+// that the context's evaluations never came to, such as the ones in the body
+// of a for expression over something unknown: once it is known they will be
+// needed.
+func Complete(t *promise.Task, refs []*program.Ref, ctx *hcl.EvalContext) {
+	s, ok := program.ScopeOf(ctx).(*scope)
+	if !ok || len(s.resolved) >= len(refs) && len(refs) < 2 {
+		return
+	}
+	resolved := make(map[*program.Ref]bool, len(s.resolved))
+	for _, ref := range s.resolved {
+		resolved[ref] = true
+	}
+	for _, ref := range refs {
+		if !resolved[ref] {
+			s.frame.Depend(t, []*program.Ref{ref})
+		}
+	}
 }
 
 // Resolve implements program.Scope.
 func (s *scope) Resolve(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	s.resolved = append(s.resolved, ref)
 	v, diags := s.subject(ref, ctx)
 	if diags.HasErrors() {
 		s.task.Fail()
@@ -270,4 +293,31 @@ func cycleDiags(c promise.Cycle) diag.Diagnostic {
 	chain = append(chain, chain[0])
 	d.Detail = "Cycle: " + strings.Join(chain, " -> ") + ".\n\nEach needs the next one's value:\n" + strings.Join(lines, "\n") + "\n\nRemove one of these references, or split what both sides need into an object of its own."
 	return d
+}
+
+// Referents returns the instances that a reference to a resource names, with
+// their values computed.
+func (f *Frame) Referents(t *promise.Task, ref *program.Ref, ctx *hcl.EvalContext) ([]*Instance, diag.List) {
+	if ref.Kind != program.RefResource {
+		return nil, nil
+	}
+	in := f.instances(t, ref.Resource, &ref.Range)
+	list := in.list
+	if ref.Key != nil && !in.Unknown {
+		key, hd := ref.Key.Value(ctx)
+		if hd.HasErrors() {
+			return nil, Diagnostics(hd)
+		}
+		k, err := KeyOf(key)
+		instance := in.find(k)
+		if err != nil || instance == nil {
+			_, hd := refError(ref, "Reference to undeclared resource instance", ref.Text+" does not exist in this configuration.")
+			return nil, Diagnostics(hd)
+		}
+		list = []*Instance{instance}
+	}
+	for _, i := range list {
+		i.Value(t, &ref.Range)
+	}
+	return list, nil
 }

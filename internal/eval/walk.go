@@ -3,21 +3,15 @@ package eval
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 )
 
-// A Visitor is told of frames as they come into being during a walk, to
-// start work of its own in them.
-type Visitor func(f *Frame)
-
 // Walk starts a task for everything in the frame and in the modules that it
 // calls. It returns at once: rt.Wait tells the end.
-func (f *Frame) Walk(rt *promise.Runtime, visit Visitor) {
-	if visit != nil {
-		visit(f)
-	}
+func (f *Frame) Walk(rt *promise.Runtime) {
 	p := f.Program
 	rt.Go(func(t *promise.Task) {
 		for _, v := range p.Variables {
@@ -37,7 +31,7 @@ func (f *Frame) Walk(rt *promise.Runtime, visit Visitor) {
 	for _, c := range p.Calls {
 		rt.Go(func(t *promise.Task) {
 			for _, child := range f.Calls(t, c, nil) {
-				child.Walk(rt, visit)
+				child.Walk(rt)
 			}
 		})
 	}
@@ -126,4 +120,49 @@ func (f *Frame) OutputValue(o *program.Output) (v cty.Value, node *promise.Node,
 	c := &f.outputs[o.Index]
 	r, ok := c.Peek()
 	return orUnknown(r.Value), &c.Node, ok && !c.Failed()
+}
+
+// ChildFrame returns the instance of a call with that key. known is false
+// when the call's instances weren't computed or aren't known.
+func (f *Frame) ChildFrame(c *program.Call, k addr.Key) (child *Frame, known bool) {
+	fs, ok := f.calls[c.Index].expansion.Peek()
+	if !ok || fs.Unknown {
+		return nil, false
+	}
+	return fs.find(k), true
+}
+
+// Children lists the instances of a call that were made.
+func (f *Frame) Children(c *program.Call) []*Frame {
+	fs, _ := f.calls[c.Index].expansion.Peek()
+	var list []*Frame
+	for _, child := range fs.list {
+		if child != nil {
+			list = append(list, child)
+		}
+	}
+	return list
+}
+
+// Lookup returns the instance of a resource with that key, and how the
+// resource is expanded. known is false when its instances weren't computed or
+// aren't known.
+func (f *Frame) Lookup(r *program.Resource, k addr.Key) (i *Instance, e Expansion, known bool) {
+	in, ok := f.resources[r.Index].expansion.Peek()
+	if !ok || in.Unknown {
+		return nil, in.Expansion, false
+	}
+	return in.find(k), in.Expansion, true
+}
+
+// OutputOutcomes returns the outcomes of an output's preconditions.
+func (f *Frame) OutputOutcomes(o *program.Output) []Outcome {
+	r, _ := f.outputs[o.Index].Peek()
+	return r.Outcomes
+}
+
+// VariableOutcomes returns the outcomes of a variable's validations.
+func (f *Frame) VariableOutcomes(v *program.Variable) []Outcome {
+	r, _ := f.variables[v.Index].checked.Peek()
+	return r.Outcomes
 }

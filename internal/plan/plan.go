@@ -85,6 +85,13 @@ type Change struct {
 	// object.
 	DeposedKey string
 
+	// Dependencies are the resources that have to outlive the new object, as
+	// indices of Plan.Resources, ascending.
+	Dependencies []int32
+	// CreateBeforeDestroy and SkipDestroy are kept with the new object.
+	CreateBeforeDestroy bool
+	SkipDestroy         bool
+
 	Importing *Importing // nil unless the object is imported
 	// GeneratedConfig is configuration made for an import without one.
 	GeneratedConfig string
@@ -145,6 +152,8 @@ type Plan struct {
 	Outputs  []*OutputChange // ordered by name
 	Deferred []*Deferred
 	Checks   []state.CheckResult
+	// Resources are those that changes depend on, in order.
+	Resources []addr.Resource
 
 	// Previous is the state as it was read, Refreshed as the providers see
 	// it now, with moves done.

@@ -1,0 +1,306 @@
+// Package apply runs an execution graph: each step when the steps before it
+// have ended, evaluating afresh with the results so far.
+//
+// It decides nothing: what is done to which object and in which order was
+// decided when the graph was made. It owns the scheduling, the results and
+// the working state. It refuses to plan anything new.
+package apply
+
+import (
+	"context"
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/checks"
+	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+)
+
+// Input is what an apply is a function of, beside the world.
+type Input struct {
+	Tree      *program.Tree
+	Load      func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+	Facts     eval.Facts
+	Variables map[string]cty.Value
+	Catalog   provider.Catalog
+	Plan      *plan.Plan
+
+	Parallelism int
+	Sink        event.Sink
+	// Stop is closed when no new step is to be started.
+	Stop <-chan struct{}
+	// Journal is told of every object before it is created or deleted and of
+	// every result; nil for nobody.
+	Journal Journal
+}
+
+// A Journal keeps what would be lost with the process.
+type Journal interface {
+	// Intent says that an object is about to be created, changed or deleted.
+	Intent(o addr.Object, action plan.Action) error
+	// Result says what there is of the object now, nil for nothing.
+	Result(o addr.Object, stored *state.Object) error
+}
+
+// A run is one apply. It is the evaluator's host.
+type run struct {
+	Input
+	ctx  context.Context
+	rt   *promise.Runtime
+	root *eval.Frame
+	pool *connect.Pool
+
+	keys    *state.Keys // of the state before
+	changes map[addr.Object]*plan.Change
+	steps   []stepState
+
+	mu      sync.Mutex
+	state   *state.Snapshot // the working state
+	results map[addr.Instance]result
+	leases  map[addr.Object]*connect.Lease
+	deposed map[addr.Instance]*state.Object
+	checks  *checks.Set
+	diags   diag.List
+	stopped bool
+}
+
+// A result is the value that references to an instance get once its step has
+// ended.
+type result struct {
+	value  cty.Value
+	failed bool
+}
+
+// Run applies a plan and returns the state afterwards, beside errors too.
+func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
+	if in.Parallelism <= 0 {
+		in.Parallelism = 10
+	}
+	r := &run{
+		Input: in, ctx: ctx,
+		rt:      promise.NewRuntime(in.Parallelism),
+		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
+		changes: map[addr.Object]*plan.Change{},
+		state:   in.Plan.Refreshed.Clone(),
+		keys:    in.Plan.Refreshed.Keys(),
+		results: map[addr.Instance]result{},
+		leases:  map[addr.Object]*connect.Lease{},
+		deposed: map[addr.Instance]*state.Object{},
+		checks:  checks.New(in.Plan.Checks),
+	}
+	defer r.pool.Close()
+	for _, c := range in.Plan.Changes {
+		r.changes[c.Addr] = c
+	}
+	ev := &eval.Evaluator{Host: r, Facts: in.Facts}
+	r.root = ev.NewRoot(in.Tree.Program)
+	r.dropOutputs()
+	r.schedule()
+	r.runChecks()
+	r.state.Checks = r.checks.Results()
+
+	diags := r.diags
+	diags.Append(r.pool.Diagnostics())
+	diags.Append(r.root.Diagnostics())
+	if r.stopped {
+		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")
+	}
+	return r.state, diags
+}
+
+// dropOutputs removes the outputs that the plan ends.
+func (r *run) dropOutputs() {
+	for _, o := range r.Plan.Outputs {
+		if o.Action == plan.Delete {
+			delete(r.state.Outputs, o.Name)
+		}
+	}
+}
+
+// stepState is how far a step is.
+type stepState struct {
+	waiting int
+	next    []execgraph.ID
+	failed  bool // or skipped because of a failure
+	ended   bool
+}
+
+// schedule runs the graph.
+func (r *run) schedule() {
+	steps := r.Plan.Graph.Steps
+	r.steps = make([]stepState, len(steps))
+	for id, s := range steps {
+		r.steps[id].waiting = len(s.After)
+		for _, a := range s.After {
+			r.steps[a].next = append(r.steps[a].next, execgraph.ID(id))
+		}
+	}
+	stopWatch := make(chan struct{})
+	var watching sync.WaitGroup
+	if r.Stop != nil {
+		watching.Add(1)
+		go func() {
+			defer watching.Done()
+			select {
+			case <-r.Stop:
+				r.stop()
+			case <-stopWatch:
+			}
+		}()
+	}
+	for id := range steps {
+		if len(steps[id].After) == 0 {
+			r.start(execgraph.ID(id))
+		}
+	}
+	r.rt.Wait()
+	close(stopWatch)
+	watching.Wait()
+}
+
+// stop keeps new steps from starting and asks the providers to hurry.
+func (r *run) stop() {
+	r.mu.Lock()
+	r.stopped = true
+	r.mu.Unlock()
+	if r.Sink != nil {
+		r.Sink(event.Event{Kind: event.Stopping})
+	}
+	r.pool.Stop(r.ctx)
+}
+
+// start runs a step whose predecessors have ended, or skips it.
+func (r *run) start(id execgraph.ID) {
+	r.rt.Go(func(t *promise.Task) {
+		s := &r.Plan.Graph.Steps[id]
+		failed := false
+		if r.skips(s) {
+			failed = true
+			r.skip(s)
+		} else {
+			var diags diag.List
+			diags, failed = r.step(t, s)
+			r.mu.Lock()
+			r.diags.Append(diags)
+			r.mu.Unlock()
+		}
+		r.end(id, failed)
+	})
+}
+
+// skips reports whether a step must not run.
+func (r *run) skips(s *execgraph.Step) bool {
+	if s.When == execgraph.Always {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped && s.Kind != execgraph.Gate && s.Kind != execgraph.Output {
+		return true
+	}
+	for _, a := range s.After {
+		if r.steps[a].failed {
+			return true
+		}
+	}
+	return false
+}
+
+// skip notes that the value of an instance won't come.
+func (r *run) skip(s *execgraph.Step) {
+	switch s.Kind {
+	case execgraph.Apply, execgraph.ReadData, execgraph.OpenEphemeral:
+		r.setResult(s.Object.Instance, result{cty.DynamicVal, true})
+	}
+}
+
+// end starts what waited for the step.
+func (r *run) end(id execgraph.ID, failed bool) {
+	r.mu.Lock()
+	st := &r.steps[id]
+	st.failed, st.ended = failed, true
+	var ready []execgraph.ID
+	for _, n := range st.next {
+		if r.steps[n].waiting--; r.steps[n].waiting == 0 {
+			ready = append(ready, n)
+		}
+	}
+	r.mu.Unlock()
+	for _, n := range ready {
+		r.start(n)
+	}
+}
+
+// step does one step. It fails by errors of its own, or because it read a
+// cell that failed and whose problem is reported there.
+func (r *run) step(t *promise.Task, s *execgraph.Step) (_ diag.List, failed bool) {
+	var cell promise.Cell[diag.List]
+	diags, _ := cell.Get(t, s.Object, nil, func(t *promise.Task) diag.List {
+		switch s.Kind {
+		case execgraph.OpenProvider:
+			return r.openProvider(t, s)
+		case execgraph.CloseProvider:
+			r.pool.CloseOne(s.Provider)
+		case execgraph.OpenEphemeral:
+			return r.openEphemeral(t, s)
+		case execgraph.CloseEphemeral:
+			return r.closeEphemeral(s)
+		case execgraph.ReadData:
+			return r.readData(t, s)
+		case execgraph.Depose:
+			return r.depose(s)
+		case execgraph.Apply:
+			return r.apply(t, s)
+		case execgraph.Destroy:
+			return r.destroy(t, s)
+		case execgraph.Forget:
+			r.setObject(s.Object, nil)
+		case execgraph.Condition:
+			return r.condition(t, s)
+		case execgraph.Output:
+			r.output(t, s)
+		}
+		return nil
+	})
+	return diags, cell.Failed() || diags.HasErrors()
+}
+
+// tell sends an event.
+func (r *run) tell(e event.Event) {
+	if r.Sink != nil {
+		r.Sink(e)
+	}
+}
+
+func (r *run) setResult(i addr.Instance, res result) {
+	r.mu.Lock()
+	r.results[i] = res
+	r.mu.Unlock()
+}
+
+// setObject changes the working state; nil removes the object.
+func (r *run) setObject(o addr.Object, stored *state.Object) {
+	r.mu.Lock()
+	if stored == nil {
+		delete(r.state.Objects, o)
+	} else {
+		r.state.Objects[o] = stored
+	}
+	r.mu.Unlock()
+}
+
+func (r *run) object(o addr.Object) *state.Object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state.Objects[o]
+}

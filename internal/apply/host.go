@@ -1,0 +1,147 @@
+package apply
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+)
+
+// Variable implements eval.Host.
+func (r *run) Variable(v *program.Variable) (cty.Value, diag.List) {
+	if given, ok := r.Variables[v.Name]; ok {
+		return given, nil
+	}
+	return cty.NilVal, nil
+}
+
+// Program implements eval.Host.
+func (r *run) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+	return r.Load(f, c, k)
+}
+
+// Call implements eval.Host.
+func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
+	return r.pool.Function(t, f, fn, args)
+}
+
+// Expand implements eval.Host: what was planned is expanded as it was then.
+func (r *run) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
+	if r.Plan.Mode == plan.Destroy && b.Provider == nil {
+		if b.Resource != nil {
+			return e.WithKeys(r.keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), nil
+		}
+		return e.WithKeys(r.keys.Call(b.Frame.Addr, b.Call.Name)), nil
+	}
+	var diags diag.List
+	if e.Unknown {
+		diags.ErrorAt(b.Range(), "Unknown repetition during apply", "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b)
+	}
+	return e, diags
+}
+
+// Resource implements eval.Host: the result of the instance's step, or what
+// the state has where there is nothing to do.
+func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	r.mu.Lock()
+	res, ok := r.results[i.Addr]
+	r.mu.Unlock()
+	if ok {
+		if res.failed {
+			t.Fail()
+		}
+		return res.value, nil
+	}
+	c := r.changes[addr.Object{Instance: i.Addr}]
+	if c != nil {
+		switch c.Action {
+		case plan.NoOp:
+			return c.After, nil
+		case plan.Delete, plan.Forget:
+			return c.Before, nil
+		}
+		// The graph orders every reader after this instance's step.
+		panic("apply: " + i.Addr.String() + " is read before its step has ended")
+	}
+	return r.stored(t, i)
+}
+
+// stored is the value of an instance that isn't part of the plan.
+func (r *run) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	o := r.object(addr.Object{Instance: i.Addr})
+	if o == nil {
+		return cty.DynamicVal, nil
+	}
+	schemas, diags := r.pool.Schemas(o.Provider.Provider)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
+	if sch == nil {
+		return cty.DynamicVal, nil
+	}
+	s := lifecycle.Subject{Addr: i.Addr, Schema: sch}
+	v, err := s.Decode(o)
+	if err != nil {
+		diags.Errorf("Invalid object in the state", "%s can't be read: %s. Refresh the state first.", i.Addr, err)
+		return cty.DynamicVal, diags
+	}
+	return instance.Marked(sch, v, o), nil
+}
+
+// find returns the evaluator's instance for an address, or nil.
+func (r *run) find(t *promise.Task, a addr.Instance) *eval.Instance {
+	f := r.frame(t, a.Module)
+	if f == nil {
+		return nil
+	}
+	res := f.Program.ResourceByName[a.Name]
+	if res == nil {
+		return nil
+	}
+	return f.Instance(t, res, a.Key)
+}
+
+// frame returns the module instance for an address, or nil.
+func (r *run) frame(t *promise.Task, m addr.Module) *eval.Frame {
+	f := r.root
+	for _, s := range m.Steps() {
+		c := f.Program.CallByName[s.Name]
+		if c == nil {
+			return nil
+		}
+		if f = f.Child(t, c, s.Key); f == nil {
+			return nil
+		}
+	}
+	return f
+}
+
+// providerInstance finds the configuration of a provider by its address.
+func (r *run) providerInstance(t *promise.Task, p addr.ProviderConfig) *eval.ProviderInstance {
+	f := r.frame(t, p.Module)
+	if f == nil {
+		return nil
+	}
+	for _, decl := range f.Program.Providers {
+		if decl.Provider != p.Provider || decl.Alias != p.Alias {
+			continue
+		}
+		for _, pi := range f.ProviderInstances(t, decl, nil) {
+			if pi.Addr == p {
+				return pi
+			}
+		}
+		return nil
+	}
+	if p.Alias == "" && f.Parent == nil {
+		return &eval.ProviderInstance{Addr: p, Frame: f}
+	}
+	return nil
+}

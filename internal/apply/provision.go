@@ -1,0 +1,106 @@
+package apply
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provisioner"
+	"weir.dev/weir/internal/value"
+)
+
+// provision runs the creation-time provisioners of an instance, one after
+// the other.
+func (r *run) provision(t *promise.Task, op operation, self cty.Value) diag.List {
+	return r.runProvisioners(t, op.change.Addr, op.instance, op.instance.Resource.Provisioners, false, self)
+}
+
+// provisionDestroy runs the destruction-time provisioners of an object: those
+// of its resource, or of the removed block that ended it.
+func (r *run) provisionDestroy(t *promise.Task, o addr.Object, i *eval.Instance, self cty.Value) diag.List {
+	if i != nil {
+		return r.runProvisioners(t, o, i, i.Resource.Provisioners, true, self)
+	}
+	block, f := r.removedBlock(o.Instance)
+	if block == nil {
+		return nil
+	}
+	standIn := &eval.Instance{Addr: o.Instance, Frame: f, Each: &eval.Each{Key: o.Key, Value: cty.DynamicVal}}
+	return r.runProvisioners(t, o, standIn, block.Provisioners, true, self)
+}
+
+// removedBlock finds the removed block that names an instance's resource.
+func (r *run) removedBlock(i addr.Instance) (*program.Removed, *eval.Frame) {
+	erased := i.Resource.Erase()
+	for _, f := range r.root.Frames() {
+		for _, block := range f.Program.Removed {
+			module := addr.FromSteps(append(f.Addr.Erase().Steps(), block.From.Module.Steps()...))
+			if (addr.Resource{Module: module, Name: block.From.Name}) == erased {
+				return block, f
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (r *run) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {
+	var diags diag.List
+	for _, p := range list {
+		if p.OnDestroy != onDestroy {
+			continue
+		}
+		more := r.runProvisioner(t, o, i, p, self)
+		if p.Continue {
+			for n := range more {
+				more[n].Severity = diag.Warning
+			}
+		}
+		diags.Append(more)
+		if more.HasErrors() {
+			break
+		}
+	}
+	return diags.InAddress(o.Instance.String())
+}
+
+func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p *program.Provisioner, self cty.Value) diag.List {
+	kind := provisioner.Find(p.Type)
+	if kind == nil {
+		var diags diag.List
+		diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.", p.Type)
+		return diags
+	}
+	v, hd := kind.Schema().Decode(p.Config.Body, i.Context(t, self))
+	diags := eval.Diagnostics(hd)
+	if diags.HasErrors() {
+		return diags
+	}
+	unmarked, marks := v.UnmarkDeep()
+	e := event.Event{Kind: event.ProvisionStart, Addr: o, Provisioner: p.Type}
+	r.tell(e)
+	hidden := value.HiddenMarks(marks)
+	told := false
+	err := kind.Run(r.ctx, unmarked, func(line string) {
+		out := e
+		out.Kind, out.Text = event.ProvisionOutput, line
+		if hidden {
+			if told {
+				return
+			}
+			told = true
+			out.Text = "(output suppressed due to sensitive value in config)"
+		}
+		r.tell(out)
+	})
+	e.Kind = event.ProvisionComplete
+	if err != nil {
+		e.Kind = event.ProvisionErrored
+		diags.ErrorAt(p.Range, p.Type+" provisioner error", "Error in the provisioner of %s: %s.", o, err)
+	}
+	r.tell(e)
+	return diags
+}

@@ -1,0 +1,534 @@
+package apply
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/conform"
+	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/value"
+)
+
+func (r *run) openProvider(t *promise.Task, s *execgraph.Step) diag.List {
+	r.conn(t, s.Provider)
+	return nil
+}
+
+// conn opens a provider instance; nil after a problem, which the pool has.
+func (r *run) conn(t *promise.Task, p addr.ProviderConfig) *connect.Conn {
+	pi := r.providerInstance(t, p)
+	if pi == nil {
+		t.Fail()
+		return nil
+	}
+	conn := r.pool.Open(t, pi)
+	if conn == nil {
+		t.Fail()
+	}
+	return conn
+}
+
+// An operation is a step on a configured instance, opened.
+type operation struct {
+	instance *eval.Instance
+	conn     *connect.Conn
+	subject  lifecycle.Subject
+	change   *plan.Change
+}
+
+// open finds what a step on an instance needs. ok is false after a problem.
+func (r *run) open(t *promise.Task, s *execgraph.Step) (op operation, diags diag.List, ok bool) {
+	op.instance = r.find(t, s.Object.Instance)
+	op.change = r.changes[s.Object]
+	if op.instance == nil {
+		t.Fail()
+		return op, nil, false
+	}
+	if op.conn = r.conn(t, s.Provider); op.conn == nil {
+		return op, nil, false
+	}
+	sch := op.conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
+	if sch == nil {
+		diags.Errorf("Invalid resource type", "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type)
+		return op, diags, false
+	}
+	op.subject, diags = instance.Subject(t, s.Object.Instance, op.conn, sch, op.instance.Frame)
+	return op, diags, !diags.HasErrors()
+}
+
+func (r *run) locate(i *eval.Instance, o addr.Object, diags diag.List) diag.List {
+	if i == nil {
+		return diags.InAddress(o.String())
+	}
+	return connect.Locate(diags, i.Resource.Config, o.Instance.String())
+}
+
+// conditions evaluates conditions with final values.
+func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.Value) diag.List {
+	res := i.Resource
+	if pre {
+		if len(res.Preconditions)+len(res.Postconditions) > 0 {
+			r.checks.Reset("resource", i.Addr.Resource.Erase().String(), i.Addr.String())
+		}
+		return instance.Conditions(t, i, res.Preconditions, cty.NilVal, "Resource precondition failed", diag.Error, r.checks)
+	}
+	return instance.Conditions(t, i, res.Postconditions, self, "Resource postcondition failed", diag.Error, r.checks)
+}
+
+// apply creates or updates an object.
+func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
+	i := s.Object.Instance
+	done := false
+	defer func() {
+		if !done {
+			r.setResult(i, result{cty.DynamicVal, true})
+		}
+	}()
+	op, diags, ok := r.open(t, s)
+	if !ok {
+		return diags
+	}
+	config, more := instance.Configure(t, op.instance, op.subject.Schema)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return diags.InAddress(i.String())
+	}
+	diags.Append(r.conditions(t, op.instance, true, cty.NilVal))
+	if diags.HasErrors() {
+		return diags.InAddress(i.String())
+	}
+	prior := r.priorOf(op)
+	planned, more := r.finalPlan(op, prior, config)
+	diags.Append(r.locate(op.instance, s.Object, more))
+	if more.HasErrors() {
+		return diags
+	}
+	after, more := r.callApply(op, prior, planned, config)
+	diags.Append(more)
+	failed := more.HasErrors()
+	create := !prior.Exists()
+	if failed && create && after.Exists() {
+		after.Tainted = true
+	}
+	if failed && !create {
+		after.Tainted = prior.Tainted
+	}
+	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, config.Sensitive))
+	diags.Append(r.save(op, after, marked))
+	if failed {
+		r.restore(op, after)
+		return diags
+	}
+	if create {
+		more = r.provision(t, op, marked)
+		diags.Append(more)
+		if more.HasErrors() {
+			after.Tainted = true
+			diags.Append(r.save(op, after, marked))
+			return diags
+		}
+	}
+	r.setResult(i, result{marked, false})
+	done = true
+	diags.Append(r.conditions(t, op.instance, false, marked).InAddress(i.String()))
+	return diags
+}
+
+// priorOf is the object that an apply starts from: none where the old one is
+// replaced.
+func (r *run) priorOf(op operation) lifecycle.Object {
+	stored := r.object(op.change.Addr)
+	if stored == nil || op.change.Action != plan.Update {
+		return op.subject.None()
+	}
+	v, _ := op.change.Before.UnmarkDeep()
+	return lifecycle.Object{Value: v, Private: stored.Private, Identity: op.change.BeforeIdentity, Tainted: stored.Tainted}
+}
+
+// finalPlan plans again with the final configuration and holds the result to
+// what was shown.
+func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Config) (lifecycle.Planned, diag.List) {
+	res := op.instance.Resource
+	var p lifecycle.Planned
+	var diags diag.List
+	if !config.Value.IsWhollyKnown() {
+		diags.Errorf("Configuration contains unknown value", "The configuration of %s still has values that aren't known, although everything it depends on is done. This is a bug in weir.", op.change.Addr)
+		return p, diags
+	}
+	r.pool.Call(func() {
+		p, diags = op.subject.Plan(r.ctx, lifecycle.PlanInput{
+			Prior: prior, Config: config.Value, Ignore: instance.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
+		})
+	})
+	if diags.HasErrors() {
+		return p, diags
+	}
+	switch {
+	case p.Change == conform.Replace:
+		diags.Errorf("Provider produced inconsistent final plan", "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.subject.Source, op.change.Action)
+	default:
+		shown, _ := op.change.After.UnmarkDeep()
+		diags.Append(op.subject.Same(shown, p))
+	}
+	return p, diags
+}
+
+// callApply asks the provider to make the change, unless there is none.
+func (r *run) callApply(op operation, prior lifecycle.Object, p lifecycle.Planned, config instance.Config) (lifecycle.Object, diag.List) {
+	if p.Change == conform.None && prior.Exists() {
+		return lifecycle.Object{Value: p.Value, Private: prior.Private, Identity: prior.Identity, Tainted: prior.Tainted}, nil
+	}
+	var diags diag.List
+	action := plan.Update
+	if !prior.Exists() {
+		action = plan.Create
+	}
+	if err := r.intent(op.change.Addr, action); err != nil {
+		diags.Errorf("Failed to write the journal", "Nothing was done to %s, because the journal that would remember it can't be written: %s.", op.change.Addr, err)
+		return prior, diags
+	}
+	key, id := instance.Identify(prior.Value)
+	e := event.Event{Kind: event.ApplyStart, Addr: op.change.Addr, Action: action, IDKey: key, IDValue: id}
+	r.tell(e)
+	var after lifecycle.Object
+	r.pool.Call(func() {
+		after, diags = op.subject.Apply(r.ctx, lifecycle.ApplyInput{
+			Prior: prior, Planned: p.Value, Config: config.Value, Private: p.Private, Identity: p.Identity,
+		})
+	})
+	e.Kind = event.ApplyComplete
+	if diags.HasErrors() {
+		e.Kind = event.ApplyErrored
+	}
+	e.IDKey, e.IDValue = instance.Identify(after.Value)
+	r.tell(e)
+	return after, r.locate(op.instance, op.change.Addr, diags)
+}
+
+// save puts an object into the working state with what is kept beside it.
+func (r *run) save(op operation, after lifecycle.Object, marked cty.Value) diag.List {
+	var diags diag.List
+	var stored *state.Object
+	if after.Exists() {
+		var err error
+		stored, err = op.subject.Store(after, op.conn.Addr, instance.SensitivePaths(marked))
+		if err != nil {
+			diags.Errorf("Failed to encode an object", "%s", err)
+			return diags
+		}
+		stored.CreateBeforeDestroy, stored.SkipDestroy = op.change.CreateBeforeDestroy, op.change.SkipDestroy
+		for _, n := range op.change.Dependencies {
+			stored.Dependencies = append(stored.Dependencies, r.Plan.Resources[n])
+		}
+	}
+	r.setObject(op.change.Addr, stored)
+	if err := r.result(op.change.Addr, stored); err != nil {
+		diags.Errorf("Failed to write the journal", "The result for %s was not journalled: %s.", op.change.Addr, err)
+	}
+	return diags
+}
+
+func (r *run) intent(o addr.Object, a plan.Action) error {
+	if r.Journal == nil {
+		return nil
+	}
+	return r.Journal.Intent(o, a)
+}
+
+func (r *run) result(o addr.Object, stored *state.Object) error {
+	if r.Journal == nil {
+		return nil
+	}
+	return r.Journal.Result(o, stored)
+}
+
+// depose puts the current object aside for a replacement.
+func (r *run) depose(s *execgraph.Step) diag.List {
+	c := r.changes[s.Object]
+	stored := r.object(s.Object)
+	if stored == nil {
+		return nil
+	}
+	deposed := addr.Object{Instance: s.Object.Instance, Deposed: c.DeposedKey}
+	r.setObject(deposed, stored)
+	r.setObject(s.Object, nil)
+	var diags diag.List
+	if err := r.result(deposed, stored); err != nil {
+		diags.Errorf("Failed to write the journal", "%s was not journalled: %s.", deposed, err)
+	}
+	return diags
+}
+
+// restore takes a deposed object back when its replacement came to nothing.
+func (r *run) restore(op operation, after lifecycle.Object) {
+	if op.change.DeposedKey == "" || after.Exists() {
+		return
+	}
+	deposed := addr.Object{Instance: op.change.Addr.Instance, Deposed: op.change.DeposedKey}
+	if stored := r.object(deposed); stored != nil {
+		r.setObject(op.change.Addr, stored)
+		r.setObject(deposed, nil)
+		_ = r.result(op.change.Addr, stored) // the journal still has it as deposed
+	}
+}
+
+// destroy deletes an object: a current one, or a deposed one.
+func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
+	c := r.changes[s.Object]
+	if c == nil { // the old object of a replacement
+		c = r.changes[addr.Object{Instance: s.Object.Instance}]
+	}
+	stored := r.object(s.Object)
+	if stored == nil {
+		return nil
+	}
+	conn := r.conn(t, s.Provider)
+	if conn == nil {
+		return nil
+	}
+	sch := conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
+	i := r.find(t, s.Object.Instance)
+	var f *eval.Frame
+	if i != nil {
+		f = i.Frame
+	}
+	subject, diags := instance.Subject(t, s.Object.Instance, conn, sch, f)
+	before, _ := c.Before.UnmarkDeep()
+	prior := lifecycle.Object{Value: before, Private: stored.Private, Identity: c.BeforeIdentity, Tainted: stored.Tainted}
+	if !stored.Tainted {
+		more := r.provisionDestroy(t, s.Object, i, c.Before)
+		diags.Append(more)
+		if more.HasErrors() {
+			return diags
+		}
+	}
+	private := stored.Private
+	if c.Action == plan.Delete && c.Private != nil {
+		private = c.Private
+	}
+	if err := r.intent(s.Object, plan.Delete); err != nil {
+		diags.Errorf("Failed to write the journal", "%s was not deleted, because the journal can't be written: %s.", s.Object, err)
+		return diags
+	}
+	key, id := instance.Identify(before)
+	e := event.Event{Kind: event.ApplyStart, Addr: s.Object, Action: plan.Delete, IDKey: key, IDValue: id}
+	r.tell(e)
+	null := subject.None()
+	var after lifecycle.Object
+	var more diag.List
+	r.pool.Call(func() {
+		after, more = subject.Apply(r.ctx, lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal})
+	})
+	e.Kind = event.ApplyComplete
+	if more.HasErrors() {
+		e.Kind = event.ApplyErrored
+	}
+	r.tell(e)
+	diags.Append(r.locate(i, s.Object, more))
+	if !after.Exists() {
+		r.setObject(s.Object, nil)
+		stored = nil
+	} else if !after.Value.RawEquals(before) {
+		fresh, err := subject.Store(after, stored.Provider, stored.Sensitive)
+		if err == nil {
+			fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Tainted = stored.Dependencies, stored.CreateBeforeDestroy, stored.SkipDestroy, stored.Tainted
+			r.setObject(s.Object, fresh)
+			stored = fresh
+		}
+	}
+	if err := r.result(s.Object, stored); err != nil {
+		diags.Errorf("Failed to write the journal", "The deletion of %s was not journalled: %s.", s.Object, err)
+	}
+	return diags
+}
+
+// readData reads a data source that was postponed.
+func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
+	i := s.Object.Instance
+	done := false
+	defer func() {
+		if !done {
+			r.setResult(i, result{cty.DynamicVal, true})
+		}
+	}()
+	op, diags, ok := r.open(t, s)
+	if !ok {
+		return r.mildly(op, diags)
+	}
+	config, more := instance.Configure(t, op.instance, op.subject.Schema)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return r.mildly(op, diags.InAddress(i.String()))
+	}
+	diags.Append(r.conditions(t, op.instance, true, cty.NilVal))
+	if diags.HasErrors() {
+		return diags.InAddress(i.String())
+	}
+	r.tell(event.Event{Kind: event.ApplyStart, Addr: s.Object, Action: plan.Read})
+	var v cty.Value
+	r.pool.Call(func() { v, _, more = op.subject.ReadData(r.ctx, config.Value) })
+	e := event.Event{Kind: event.ApplyComplete, Addr: s.Object, Action: plan.Read}
+	if more.HasErrors() {
+		e.Kind = event.ApplyErrored
+	}
+	e.IDKey, e.IDValue = instance.Identify(v)
+	r.tell(e)
+	diags.Append(r.locate(op.instance, s.Object, more))
+	if more.HasErrors() {
+		return r.mildly(op, diags)
+	}
+	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
+	stored, err := op.subject.Store(lifecycle.Object{Value: v}, op.conn.Addr, instance.SensitivePaths(marked))
+	if err != nil {
+		diags.Errorf("Failed to encode the result of a data source", "%s", err)
+		return diags
+	}
+	for _, n := range op.change.Dependencies {
+		stored.Dependencies = append(stored.Dependencies, r.Plan.Resources[n])
+	}
+	r.setObject(s.Object, stored)
+	r.setResult(i, result{marked, false})
+	done = true
+	diags.Append(r.conditions(t, op.instance, false, marked).InAddress(i.String()))
+	return diags
+}
+
+// mildly turns the errors of a data source in a check block into warnings.
+func (r *run) mildly(op operation, diags diag.List) diag.List {
+	if op.instance == nil || op.instance.Resource.Check == nil {
+		return diags
+	}
+	for n := range diags {
+		diags[n].Severity = diag.Warning
+	}
+	return diags
+}
+
+func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step) (diags diag.List) {
+	i := s.Object.Instance
+	done := false
+	defer func() {
+		if !done {
+			r.setResult(i, result{cty.DynamicVal, true})
+		}
+	}()
+	op, diags, ok := r.open(t, s)
+	if !ok {
+		return diags
+	}
+	config, more := instance.Configure(t, op.instance, op.subject.Schema)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return diags.InAddress(i.String())
+	}
+	diags.Append(r.conditions(t, op.instance, true, cty.NilVal))
+	if diags.HasErrors() {
+		return diags.InAddress(i.String())
+	}
+	r.tell(event.Event{Kind: event.EphemeralStart, Addr: s.Object, Text: "opening"})
+	var v cty.Value
+	var lease *connect.Lease
+	r.pool.Call(func() { v, lease, more = r.pool.OpenEphemeral(i, op.conn, op.subject.Schema, config.Value) })
+	diags.Append(r.locate(op.instance, s.Object, more))
+	if more.HasErrors() {
+		return diags
+	}
+	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: s.Object, Text: "opening"})
+	r.mu.Lock()
+	r.leases[s.Object] = lease
+	r.mu.Unlock()
+	v = op.subject.Schema.Block.MarkSensitive(v).Mark(value.Ephemeral)
+	r.setResult(i, result{v, false})
+	done = true
+	diags.Append(r.conditions(t, op.instance, false, v).InAddress(i.String()))
+	return diags
+}
+
+func (r *run) closeEphemeral(s *execgraph.Step) diag.List {
+	r.mu.Lock()
+	lease := r.leases[s.Object]
+	delete(r.leases, s.Object)
+	r.mu.Unlock()
+	if lease == nil {
+		return nil
+	}
+	r.tell(event.Event{Kind: event.EphemeralStart, Addr: s.Object, Text: "closing"})
+	diags := lease.Close()
+	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: s.Object, Text: "closing"})
+	return diags
+}
+
+// condition evaluates the conditions of an instance without changes.
+func (r *run) condition(t *promise.Task, s *execgraph.Step) diag.List {
+	i := r.find(t, s.Object.Instance)
+	if i == nil {
+		return nil
+	}
+	diags := r.conditions(t, i, true, cty.NilVal)
+	c := r.changes[s.Object]
+	if diags.HasErrors() || c == nil {
+		return diags.InAddress(i.Addr.String())
+	}
+	diags.Append(r.conditions(t, i, false, c.After))
+	return diags.InAddress(i.Addr.String())
+}
+
+// output evaluates a root output and keeps it.
+func (r *run) output(t *promise.Task, s *execgraph.Step) {
+	o := r.Tree.Program.OutputByName[s.Name]
+	v := r.root.Output(t, o, nil)
+	if t.Current().Failed() {
+		return
+	}
+	v, _ = v.UnmarkDeep()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v.IsNull() {
+		delete(r.state.Outputs, s.Name)
+		return
+	}
+	if v.IsWhollyKnown() {
+		r.state.Outputs[s.Name] = state.Output{Value: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated}
+	}
+}
+
+// runChecks evaluates check blocks, and gathers the outcomes of conditions
+// that evaluation has computed.
+func (r *run) runChecks() {
+	if r.Plan.Mode == plan.Destroy || r.stopped {
+		return
+	}
+	for _, f := range r.root.Frames() {
+		p := f.Program
+		for _, o := range p.Outputs {
+			if outcomes := f.OutputOutcomes(o); len(outcomes) > 0 {
+				r.recheck("output_value", f, "output."+o.Name, outcomes)
+			}
+		}
+		for _, c := range p.Checks {
+			r.rt.Do(func(t *promise.Task) {
+				diags := f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) { r.recheck("check", f, "check."+c.Name, outcomes) })
+				r.diags.Append(diags)
+			})
+		}
+	}
+}
+
+func (r *run) recheck(kind string, f *eval.Frame, name string, outcomes []eval.Outcome) {
+	erased := addr.Module(f.Addr).Erase()
+	address := name
+	if !erased.IsRoot() {
+		address = erased.String() + "." + name
+	}
+	r.checks.Reset(kind, address, f.Label(name))
+	r.checks.Add(kind, address, f.Label(name), outcomes)
+}

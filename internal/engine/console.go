@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	functions "weir.dev/weir/internal/function"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/value"
+)
+
+// A Console evaluates expressions in the root module against a state.
+type Console struct {
+	config *Config
+	prior  *state.Snapshot
+	values map[string]cty.Value
+	pool   *connect.Pool
+	root   *eval.Frame
+	rt     *promise.Runtime
+}
+
+// NewConsole makes a console. Close it after use.
+func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console, diag.List) {
+	values, diags := c.values(false)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if prior == nil {
+		prior = state.Empty()
+	}
+	k := &Console{config: c, prior: prior, values: values, pool: connect.NewPool(ctx, c.World.Catalog, 1), rt: promise.NewRuntime(1)}
+	ev := &eval.Evaluator{Host: k, Facts: c.facts(cty.UnknownVal(cty.Bool), functions.ConsoleTable(functions.Env{Now: c.World.Now}))}
+	k.root = ev.NewRoot(c.Tree.Program)
+	return k, diags
+}
+
+// Eval evaluates one expression.
+func (k *Console) Eval(source string) (cty.Value, diag.List) {
+	expr, diags := analyze.Expression(k.config.Tree.Program, []byte(source), "<console-input>")
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	v := cty.DynamicVal
+	k.rt.Do(func(t *promise.Task) {
+		var cell promise.Cell[struct{}]
+		cell.Get(t, addr.Root, nil, func(t *promise.Task) struct{} {
+			var more diag.List
+			v, more = eval.Evaluate(t, expr, k.root.Context(t, nil, cty.NilVal))
+			diags.Append(more)
+			return struct{}{}
+		})
+	})
+	if !diags.HasErrors() {
+		for _, d := range k.root.Diagnostics() {
+			if d.Severity == diag.Error {
+				diags.Add(d)
+			}
+		}
+	}
+	return v, diags
+}
+
+// Close ends the providers that were needed.
+func (k *Console) Close() { k.pool.Close() }
+
+// Variable implements eval.Host.
+func (k *Console) Variable(v *program.Variable) (cty.Value, diag.List) {
+	if given, ok := k.values[v.Name]; ok {
+		return given, nil
+	}
+	if v.Required() {
+		return cty.UnknownVal(v.Type), nil
+	}
+	return cty.NilVal, nil
+}
+
+// Expand implements eval.Host.
+func (k *Console) Expand(_ *promise.Task, _ eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
+	return e, nil
+}
+
+// Program implements eval.Host.
+func (k *Console) Program(_ *promise.Task, f *eval.Frame, c *program.Call, key addr.Key) (*program.Program, diag.List) {
+	return k.config.program(f, c, key)
+}
+
+// Call implements eval.Host.
+func (k *Console) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
+	return k.pool.Function(t, f, fn, args)
+}
+
+// Resource implements eval.Host: what the state has, or something unknown.
+func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	schemas, diags := k.pool.Schemas(i.Resource.Provider.Provider)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
+	if sch == nil {
+		diags.ErrorAt(i.Resource.Range, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.", i.Resource.Provider.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type)
+		return cty.DynamicVal, diags
+	}
+	stored := k.prior.Objects[addr.Object{Instance: i.Addr}]
+	if stored == nil {
+		unknown := cty.UnknownVal(sch.Block.ImpliedType())
+		if i.Addr.Name.Mode == addr.Ephemeral {
+			unknown = unknown.Mark(value.Ephemeral)
+		}
+		return unknown, nil
+	}
+	s := lifecycle.Subject{Addr: i.Addr, Schema: sch}
+	v, err := s.Decode(stored)
+	if err != nil {
+		diags.Errorf("Invalid object in the state", "%s can't be read: %s. Refresh the state first.", i.Addr, err)
+		return cty.DynamicVal, diags
+	}
+	return instance.Marked(sch, v, stored), nil
+}

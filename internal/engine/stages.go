@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"weir.dev/weir/internal/apply"
+	"weir.dev/weir/internal/diag"
+	functions "weir.dev/weir/internal/function"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planner"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/validate"
+)
+
+type functionTable = map[string]function.Function
+
+// Validate checks a loaded configuration against its providers' schemas.
+func Validate(ctx context.Context, c *Config) diag.List {
+	return validate.Run(ctx, validate.Input{
+		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog,
+		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Table(functions.Env{Pure: true, PlanTimestamp: c.noTimestamp})),
+	})
+}
+
+func (c *Config) noTimestamp() (time.Time, bool) { return time.Time{}, false }
+
+// Plan decides what has to be done to get from the prior state, which may be
+// nil, to the configuration. Beside errors it returns what was planned so
+// far; nil if nothing could be.
+func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
+	values, diags := c.values(false)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	now := c.World.Now()
+	p, more := planner.Create(ctx, planner.Input{
+		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog, Variables: values, Prior: prior,
+		Facts: c.facts(cty.False, functions.Table(functions.Env{
+			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
+		})),
+		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
+		GenerateConfig: o.GenerateConfig, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys,
+		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
+	})
+	diags.Append(more)
+	return p, diags
+}
+
+// newKey makes the key of a deposed object.
+func newKey() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// ApplyOptions say how to apply a plan.
+type ApplyOptions struct {
+	// Stop is closed when no new step is to be started.
+	Stop <-chan struct{}
+	// Journal keeps intents and results; nil for nobody.
+	Journal apply.Journal
+}
+
+// Apply does what the plan says and returns the state afterwards, beside
+// errors too.
+func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state.Snapshot, diag.List) {
+	values, diags := c.values(false)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	for name, v := range p.Variables {
+		if !v.Ephemeral && v.Given {
+			values[name] = v.Value
+		}
+	}
+	s, more := apply.Run(ctx, apply.Input{
+		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog, Variables: values, Plan: p,
+		Facts: c.facts(cty.True, functions.Table(functions.Env{
+			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
+		})),
+		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Journal: o.Journal,
+	})
+	return s, append(diags, more...)
+}

@@ -1,0 +1,215 @@
+// Package instance reads the configuration of resource instances for whoever
+// plans or applies them, and puts marks on their values.
+//
+// It owns what is the same in both phases. It refuses to call providers.
+package instance
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/checks"
+	"weir.dev/weir/internal/conform"
+	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/value"
+)
+
+// A Config is the configuration of an instance, taken apart: the value
+// without marks, and the paths of its sensitive parts.
+type Config struct {
+	Value     cty.Value
+	Sensitive []cty.Path
+}
+
+// Configure evaluates the configuration of an instance against its
+// schema and takes the marks off.
+func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, diag.List) {
+	ctx := i.Context(t, cty.NilVal)
+	v, hd := sch.Block.Decode(i.Resource.Config.Body, ctx)
+	diags := eval.Diagnostics(hd)
+	if diags.HasErrors() {
+		t.Fail()
+		return Config{Value: cty.DynamicVal}, diags
+	}
+	unmarked, pvms := value.UnmarkDeepPaths(v)
+	if len(i.Resource.Config.Refs) > 0 && !unmarked.IsWhollyKnown() {
+		eval.Complete(t, i.Resource.Config.Refs, ctx)
+	}
+	for _, pvm := range pvms {
+		if _, ok := pvm.Marks[value.Ephemeral]; !ok || i.Addr.Name.Mode == addr.Ephemeral {
+			continue
+		}
+		if a := conform.AttributeAt(sch.Block, pvm.Path); a == nil || !a.WriteOnly {
+			diags.ErrorAt(schema.FindRange(i.Resource.Config.Body, pvm.Path), "Invalid use of ephemeral value", "Ephemeral values are not valid for %q, because it is not a write-only attribute and must be persisted to state.", value.PathName(pvm.Path))
+			t.Fail()
+		}
+	}
+	return Config{unmarked, value.PathsMarked(pvms, value.Sensitive)}, diags
+}
+
+// SensitivePaths are the paths of the sensitive parts of a value.
+func SensitivePaths(v cty.Value) []cty.Path {
+	if !v.ContainsMarked() {
+		return nil
+	}
+	_, pvms := value.UnmarkDeepPaths(v)
+	paths := value.PathsMarked(pvms, value.Sensitive)
+	value.SortPaths(paths)
+	return paths
+}
+
+// SamePaths compares two sorted lists.
+func SamePaths(a, b []cty.Path) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !a[i].Equals(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Paths turns relative traversals, such as those of ignore_changes, into
+// paths.
+func Paths(ts []hcl.Traversal) []cty.Path {
+	var paths []cty.Path
+	for _, t := range ts {
+		var p cty.Path
+		for _, step := range t {
+			switch s := step.(type) {
+			case hcl.TraverseRoot:
+				p = p.GetAttr(s.Name)
+			case hcl.TraverseAttr:
+				p = p.GetAttr(s.Name)
+			case hcl.TraverseIndex:
+				p = p.Index(s.Key)
+			}
+		}
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// Marked is a value with the marks that its schema and its stored form, nil
+// for none, give.
+func Marked(sch *schema.Schema, v cty.Value, stored *state.Object) cty.Value {
+	if stored != nil && len(stored.Sensitive) > 0 {
+		v = MarkPaths(v, stored.Sensitive)
+	}
+	return sch.Block.MarkSensitive(v)
+}
+
+// MarkPaths makes the parts at the paths sensitive.
+func MarkPaths(v cty.Value, sensitive []cty.Path) cty.Value {
+	pvms := make([]cty.PathValueMarks, len(sensitive))
+	for i, p := range sensitive {
+		pvms[i] = cty.PathValueMarks{Path: p, Marks: cty.NewValueMarks(value.Sensitive)}
+	}
+	return value.MarkPaths(v, pvms)
+}
+
+// Identify returns the attribute that names the object for people.
+func Identify(v cty.Value) (key, text string) {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
+		return "", ""
+	}
+	for _, name := range []string{"id", "name"} {
+		if !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
+			continue
+		}
+		a, marks := v.GetAttr(name).Unmark()
+		if len(marks) == 0 && a.Type() == cty.String && a.IsKnown() && !a.IsNull() {
+			return name, a.AsString()
+		}
+	}
+	return "", ""
+}
+
+// Conditions evaluates the pre- or postconditions of an instance and adds
+// their outcomes to the set. One that doesn't hold is an error, or a warning
+// where the caller goes on regardless.
+func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string, severity diag.Severity, set *checks.Set) diag.List {
+	if len(list) == 0 {
+		return nil
+	}
+	var diags diag.List
+	var outcomes []eval.Outcome
+	ctx := i.Context(t, self)
+	for _, c := range list {
+		o := eval.CheckCondition(t, c, ctx)
+		outcomes = append(outcomes, o)
+		diags.Append(o.Diags)
+		if o.Status == eval.Fail {
+			problem := o.Problem(summary, c)
+			problem.Severity = severity
+			diags.Add(problem)
+		}
+	}
+	set.Add("resource", i.Addr.Resource.Erase().String(), i.Addr.String(), outcomes)
+	if diags.HasErrors() {
+		t.Fail()
+	}
+	return diags
+}
+
+// Subject puts together what the lifecycle needs, provider_meta of the
+// instance's module included; f is nil for an object without configuration.
+func Subject(t *promise.Task, a addr.Instance, conn *connect.Conn, sch *schema.Schema, f *eval.Frame) (lifecycle.Subject, diag.List) {
+	s := lifecycle.Subject{Addr: a, Provider: conn.Provider, Source: conn.Addr.Provider, Schema: sch}
+	var diags diag.List
+	if conn.Schemas.Meta == nil || f == nil {
+		return s, diags
+	}
+	for local, body := range f.Program.ProviderMeta {
+		if req := f.Program.Requirements[local]; req != nil && req.Provider == s.Source {
+			v, hd := conn.Schemas.Meta.Block.Decode(body.Body, f.Context(t, nil, cty.NilVal))
+			diags.Append(eval.Diagnostics(hd))
+			s.Meta, _ = v.UnmarkDeep()
+		}
+	}
+	return s, diags
+}
+
+// UnsupportedSummary is the summary of the problem that a provider doesn't
+// have a type.
+func UnsupportedSummary(m addr.Mode) string {
+	switch m {
+	case addr.Data:
+		return "Invalid data source"
+	case addr.Ephemeral:
+		return "Invalid ephemeral resource"
+	}
+	return "Invalid resource type"
+}
+
+// KindText is a mode in words.
+func KindText(m addr.Mode) string {
+	switch m {
+	case addr.Data:
+		return "data source"
+	case addr.Ephemeral:
+		return "ephemeral resource"
+	}
+	return "resource"
+}
+
+// CheckPaths reports arguments of ignore_changes that name nothing.
+func CheckPaths(sch *schema.Schema, r *program.Resource) diag.List {
+	var diags diag.List
+	for _, traversal := range r.IgnoreChanges {
+		if _, hd := traversal.TraverseRel(cty.UnknownVal(sch.Block.ImpliedType())); hd.HasErrors() {
+			diags.Append(diag.FromHCL(hd))
+		}
+	}
+	return diags
+}

@@ -1,0 +1,458 @@
+// Package lifecycle takes one resource instance through the calls of its
+// provider: upgrade, refresh, plan, apply, read, import. Every answer is held
+// to the contract of package conform before anybody else sees it.
+//
+// It owns the order of calls for one object and what a broken answer is
+// called. It refuses to know where configurations come from, which objects
+// there are and in which order they are dealt with.
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/conform"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/value"
+)
+
+// A Subject is a resource instance with the provider that serves it.
+type Subject struct {
+	Addr     addr.Instance
+	Provider provider.Provider
+	Source   addr.Provider
+	Schema   *schema.Schema
+	Meta     cty.Value // provider_meta, NilVal without
+}
+
+// An Object is a decoded object of a resource instance. Value has the
+// schema's implied type and no marks; it is null when there is no object.
+type Object struct {
+	Value    cty.Value
+	Private  []byte
+	Identity cty.Value // NilVal without
+	Tainted  bool
+}
+
+// None is the absence of an object.
+func (s Subject) None() Object {
+	return Object{Value: cty.NullVal(s.Schema.Block.ImpliedType())}
+}
+
+// Exists reports whether there is an object.
+func (o Object) Exists() bool { return o.Value != cty.NilVal && !o.Value.IsNull() }
+
+// bug reports an answer that breaks the contract.
+func (s Subject) bug(summary, what string, errs ...error) diag.List {
+	var lines []string
+	for _, err := range errs {
+		lines = append(lines, value.ErrorString("", err))
+	}
+	detail := fmt.Sprintf("Provider %q %s for %s", s.Source.String(), what, s.Addr)
+	if len(lines) == 1 {
+		detail += ": " + lines[0] + "."
+	} else if len(lines) > 1 {
+		detail += ":\n  - " + strings.Join(lines, "\n  - ")
+	} else {
+		detail += "."
+	}
+	var diags diag.List
+	diags.Errorf(summary, "%s\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", detail)
+	return diags
+}
+
+// Upgrade decodes a stored object, brought to the present schema by the
+// provider.
+func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, diag.List) {
+	ty := s.Schema.Block.ImpliedType()
+	var diags diag.List
+	if stored.SchemaVersion > s.Schema.Version {
+		diags.Errorf("Resource instance managed by newer provider version",
+			"The current state of %s was created by a newer provider version than is currently selected. Upgrade the %s provider to work with this state.", s.Addr, s.Source.Type)
+		return s.None(), diags
+	}
+	raw := stored.JSON
+	if stored.SchemaVersion == s.Schema.Version && stored.Flat == nil {
+		raw = conform.StripUnknownAttributes(raw, ty)
+	}
+	v, diags := s.Provider.UpgradeState(ctx, provider.UpgradeRequest{
+		Type: s.Addr.Name.Type, Version: stored.SchemaVersion, JSON: raw, Flat: stored.Flat,
+	})
+	if diags.HasErrors() {
+		return s.None(), diags
+	}
+	if errs := conform.Conforms(v, ty); len(errs) > 0 {
+		return s.None(), append(diags, s.bug("Invalid resource state upgrade", "returned an object of another type when upgrading the state", errs...)...)
+	}
+	if v.IsNull() {
+		return s.None(), append(diags, s.bug("Invalid resource state upgrade", "returned nothing when upgrading the state")...)
+	}
+	o := Object{Value: v, Private: stored.Private, Tainted: stored.Tainted}
+	if s.Schema.Identity != nil && len(stored.IdentityJSON) > 0 {
+		var more diag.List
+		o.Identity, more = s.identity(ctx, stored)
+		diags.Append(more)
+	}
+	return o, diags
+}
+
+func (s Subject) identity(ctx context.Context, stored *state.Object) (cty.Value, diag.List) {
+	ty := s.Schema.Identity.ElementType()
+	if stored.IdentityVersion == s.Schema.IdentityVersion {
+		if v, err := ctyjson.Unmarshal(stored.IdentityJSON, ty); err == nil {
+			return v, nil
+		}
+	}
+	return s.Provider.UpgradeIdentity(ctx, s.Addr.Name.Type, stored.IdentityVersion, stored.IdentityJSON)
+}
+
+// Refresh asks for the object's present form. The result doesn't exist when
+// the object is gone.
+func (s Subject) Refresh(ctx context.Context, o Object) (Object, provider.DeferredReason, diag.List) {
+	resp := s.Provider.Read(ctx, provider.ReadRequest{
+		Type: s.Addr.Name.Type, Current: o.Value, Private: o.Private, Identity: o.Identity, Meta: s.Meta,
+	})
+	diags := resp.Diags
+	if diags.HasErrors() || resp.Deferred != "" {
+		return o, resp.Deferred, diags
+	}
+	if resp.New == cty.NilVal {
+		return o, "", append(diags, s.bug("Provider produced invalid object", "returned nothing when refreshing")...)
+	}
+	if errs := conform.Conforms(resp.New, s.Schema.Block.ImpliedType()); len(errs) > 0 {
+		return o, "", append(diags, s.bug("Provider produced invalid object", "planned an invalid value during refresh", errs...)...)
+	}
+	if !resp.New.IsWhollyKnown() {
+		return o, "", append(diags, s.bug("Provider produced invalid object", "returned a value with unknown parts during refresh")...)
+	}
+	if errs := conform.WriteOnlyNull(s.Schema.Block, resp.New); len(errs) > 0 {
+		return o, "", append(diags, s.bug("Provider produced invalid object", "returned a value for a write-only attribute during refresh", errs...)...)
+	}
+	refreshed := Object{Value: conform.NormalizeLegacy(s.Schema.Block, resp.New), Private: resp.Private, Identity: resp.Identity, Tainted: o.Tainted}
+	if s.Schema.Identity != nil && resp.Identity != cty.NilVal && !resp.Identity.IsNull() {
+		if errs := conform.Identity(s.Schema.Identity, resp.Identity, false); len(errs) > 0 {
+			diags.Append(s.bug("Provider produced invalid identity", "returned an invalid identity during refresh", errs...))
+		}
+	}
+	return refreshed, "", diags
+}
+
+// A PlanInput is what a plan of one object is made from. Config has no marks
+// and may have unknown parts.
+type PlanInput struct {
+	Prior     Object
+	Config    cty.Value
+	Ignore    []cty.Path
+	IgnoreAll bool
+	// Force asks for a replacement of whatever exists.
+	Force bool
+}
+
+// A Planned is the provider's plan for one object. Value is what the object
+// will be, with unknown parts.
+type Planned struct {
+	Change       conform.Change
+	Value        cty.Value
+	Private      []byte
+	Identity     cty.Value
+	ReplacePaths []cty.Path
+	Deferred     provider.DeferredReason
+}
+
+// Plan asks the provider what it would do to get from the prior object to
+// the configuration; for a replacement it asks again for the new object.
+func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
+	prior := in.Prior
+	if prior.Tainted {
+		// A tainted object is as good as none: it can only be replaced.
+		prior = s.None()
+	}
+	config := in.Config
+	if prior.Exists() {
+		if in.IgnoreAll {
+			config = conform.IgnoreAllChanges(s.Schema.Block, prior.Value, config)
+		} else if len(in.Ignore) > 0 {
+			config = conform.IgnoreChanges(prior.Value, config, in.Ignore)
+		}
+	}
+	p, legacy, diags := s.planOnce(ctx, prior, config)
+	if diags.HasErrors() || p.Deferred != "" {
+		return p, diags
+	}
+	if legacy && prior.Exists() && (in.IgnoreAll || len(in.Ignore) > 0) {
+		// Old providers plan changes to what the configuration was said to
+		// leave alone.
+		if in.IgnoreAll {
+			p.Value = conform.IgnoreAllChanges(s.Schema.Block, prior.Value, p.Value)
+		} else {
+			p.Value = conform.IgnoreChanges(prior.Value, p.Value, in.Ignore)
+		}
+	}
+	paths, errs := conform.RequiresReplace(s.Schema.Block, prior.Value, p.Value, p.ReplacePaths)
+	if len(errs) > 0 {
+		return p, append(diags, s.bug("Provider produced invalid plan", "has indicated an attribute that doesn't exist as requiring replacement", errs...)...)
+	}
+	p.ReplacePaths = paths
+	p.Change = conform.Action(prior.Value, p.Value, paths, in.Force && prior.Exists())
+	if in.Prior.Tainted && in.Prior.Exists() {
+		p.Change = conform.Replace
+		return p, diags
+	}
+	if p.Change == conform.None {
+		// Whatever forms the planned value takes, it is the prior one.
+		p.Value = prior.Value
+	}
+	if p.Change != conform.Replace {
+		return p, diags
+	}
+	fresh, _, more := s.planOnce(ctx, s.None(), in.Config)
+	for _, d := range more {
+		if d.Severity == diag.Error {
+			diags.Add(d)
+		}
+	}
+	fresh.Change, fresh.ReplacePaths = conform.Replace, paths
+	return fresh, diags
+}
+
+// planOnce is one PlanResourceChange with its checks.
+func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (Planned, bool, diag.List) {
+	block := s.Schema.Block
+	proposed := conform.ProposedNew(block, prior.Value, config)
+	resp := s.Provider.Plan(ctx, provider.PlanRequest{
+		Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: proposed, Config: config,
+		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
+	})
+	p := Planned{Value: resp.Planned, Private: resp.Private, Identity: resp.Identity, ReplacePaths: resp.RequiresReplace, Deferred: resp.Deferred}
+	diags := resp.Diags
+	if diags.HasErrors() {
+		return p, resp.Legacy, diags
+	}
+	if p.Value == cty.NilVal {
+		return p, resp.Legacy, append(diags, s.bug("Provider produced invalid plan", "planned nothing")...)
+	}
+	if errs := conform.Conforms(p.Value, block.ImpliedType()); len(errs) > 0 {
+		return p, resp.Legacy, append(diags, s.bug("Provider produced invalid plan", "planned an invalid value", errs...)...)
+	}
+	if errs := conform.WriteOnlyNull(block, p.Value); len(errs) > 0 {
+		return p, resp.Legacy, append(diags, s.bug("Provider produced invalid plan", "planned a value for a write-only attribute", errs...)...)
+	}
+	if p.Deferred != "" {
+		return p, resp.Legacy, diags
+	}
+	if resp.Legacy {
+		p.Value = conform.NormalizeLegacy(block, p.Value)
+		return p, true, diags
+	}
+	if errs := conform.PlanValid(block, prior.Value, config, p.Value); len(errs) > 0 {
+		return p, false, append(diags, s.bug("Provider produced invalid plan", "planned an invalid value", errs...)...)
+	}
+	return p, false, diags
+}
+
+// PlanDestroy asks a provider that wants to know about a deletion. The
+// result is the private data for the deletion.
+func (s Subject) PlanDestroy(ctx context.Context, prior Object) ([]byte, diag.List) {
+	null := s.None().Value
+	resp := s.Provider.Plan(ctx, provider.PlanRequest{
+		Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: null, Config: null,
+		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
+	})
+	if !resp.Diags.HasErrors() && resp.Planned != cty.NilVal && !resp.Planned.IsNull() {
+		return nil, append(resp.Diags, s.bug("Provider produced invalid plan", "planned a non-null destroy value")...)
+	}
+	return resp.Private, resp.Diags
+}
+
+// Same checks that a plan with final values keeps what an earlier plan of the
+// same object showed.
+func (s Subject) Same(earlier cty.Value, now Planned) diag.List {
+	errs := conform.Compatible(s.Schema.Block, earlier, now.Value)
+	if len(errs) == 0 {
+		return nil
+	}
+	return s.bug("Provider produced inconsistent final plan", "changed its plan when expanding it during apply to include new values learned so far", errs...)
+}
+
+// An ApplyInput is a planned change of one object. Planned is null for a
+// deletion.
+type ApplyInput struct {
+	Prior    Object
+	Planned  cty.Value
+	Config   cty.Value
+	Private  []byte
+	Identity cty.Value
+}
+
+// Apply makes the change. The object returned is what there is afterwards,
+// beside errors as well.
+func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
+	resp := s.Provider.Apply(ctx, provider.ApplyRequest{
+		Type: s.Addr.Name.Type, Prior: in.Prior.Value, Planned: in.Planned, Config: in.Config,
+		PlannedPrivate: in.Private, PlannedIdentity: in.Identity, Meta: s.Meta,
+	})
+	diags := resp.Diags
+	block := s.Schema.Block
+	after := Object{Value: resp.New, Private: resp.Private, Identity: resp.Identity}
+	destroying := in.Planned.IsNull()
+	if resp.New == cty.NilVal {
+		if !diags.HasErrors() {
+			diags.Append(s.bug("Provider produced invalid object", "returned nothing after apply"))
+		}
+		if destroying || in.Prior.Exists() {
+			return in.Prior, diags
+		}
+		return s.None(), diags
+	}
+	if errs := conform.Conforms(resp.New, block.ImpliedType()); len(errs) > 0 {
+		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value after apply", errs...))
+		return in.Prior, diags
+	}
+	if !resp.New.IsWhollyKnown() {
+		if !diags.HasErrors() {
+			diags.Append(s.bug("Provider returned invalid result object after apply", "returned unknown values after apply; they were stored as null, so the object may need repair"))
+		}
+		after.Value = conform.UnknownAsNull(resp.New)
+	}
+	if errs := conform.WriteOnlyNull(block, after.Value); len(errs) > 0 {
+		diags.Append(s.bug("Provider produced invalid object", "returned a value for a write-only attribute after apply", errs...))
+		after.Value = conform.StripWriteOnly(block, after.Value)
+	}
+	switch {
+	case diags.HasErrors():
+		if after.Value.IsNull() && !destroying && in.Prior.Exists() {
+			return in.Prior, diags
+		}
+	case destroying && !after.Value.IsNull():
+		diags.Append(s.bug("Provider returned invalid result object after apply", "indicated a value other than null after deletion"))
+	case !destroying && after.Value.IsNull():
+		diags.Append(s.bug("Provider produced inconsistent result after apply", "returned no object after the change"))
+		if in.Prior.Exists() {
+			return in.Prior, diags
+		}
+	case !destroying && !resp.Legacy:
+		if errs := conform.Compatible(block, in.Planned, after.Value); len(errs) > 0 {
+			diags.Append(s.bug("Provider produced inconsistent result after apply", "produced an unexpected new value after apply", errs...))
+		}
+	}
+	if resp.Legacy {
+		after.Value = conform.NormalizeLegacy(block, after.Value)
+	}
+	return after, diags
+}
+
+// ReadData reads a data source. Config has to be wholly known.
+func (s Subject) ReadData(ctx context.Context, config cty.Value) (cty.Value, provider.DeferredReason, diag.List) {
+	resp := s.Provider.ReadData(ctx, provider.ReadDataRequest{Type: s.Addr.Name.Type, Config: config, Meta: s.Meta})
+	diags := resp.Diags
+	if diags.HasErrors() || resp.Deferred != "" {
+		return cty.DynamicVal, resp.Deferred, diags
+	}
+	ty := s.Schema.Block.ImpliedType()
+	switch {
+	case resp.New == cty.NilVal || resp.New.IsNull():
+		diags.Append(s.bug("Provider produced null object", "produced a null object"))
+	case len(conform.Conforms(resp.New, ty)) > 0:
+		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value", conform.Conforms(resp.New, ty)...))
+	case !resp.New.IsWhollyKnown():
+		diags.Append(s.bug("Provider produced invalid object", "produced a value with unknown parts"))
+	}
+	return resp.New, "", diags
+}
+
+// Import finds an existing object and reads it.
+func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Object, provider.DeferredReason, diag.List) {
+	resp := s.Provider.Import(ctx, provider.ImportRequest{Type: s.Addr.Name.Type, ID: id, Identity: identity})
+	diags := resp.Diags
+	if diags.HasErrors() || resp.Deferred != "" {
+		return s.None(), resp.Deferred, diags
+	}
+	var found []provider.ImportedObject
+	for _, o := range resp.Objects {
+		if o.Type == s.Addr.Name.Type {
+			found = append(found, o)
+		}
+	}
+	if len(resp.Objects) != 1 || len(found) != 1 {
+		diags.Errorf("Unexpected import result", "Importing to %s must give exactly one object of type %s, but the provider returned %d objects.", s.Addr, s.Addr.Name.Type, len(resp.Objects))
+		return s.None(), "", diags
+	}
+	o := found[0]
+	name := id
+	if name == "" {
+		name = "with the given identity"
+	}
+	if o.State == cty.NilVal || o.State.IsNull() {
+		diags.Append(gone(s, name))
+		return s.None(), "", diags
+	}
+	if errs := conform.Conforms(o.State, s.Schema.Block.ImpliedType()); len(errs) > 0 {
+		return s.None(), "", append(diags, s.bug("Provider produced invalid object", "returned an invalid object for an import", errs...)...)
+	}
+	refreshed, deferred, more := s.Refresh(ctx, Object{Value: o.State, Private: o.Private, Identity: o.Identity})
+	diags.Append(more)
+	if !more.HasErrors() && deferred == "" && !refreshed.Exists() {
+		diags.Append(gone(s, name))
+	}
+	return refreshed, deferred, diags
+}
+
+func gone(s Subject, name string) diag.List {
+	var diags diag.List
+	diags.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id (%s). Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint.", s.Addr, name)
+	return diags
+}
+
+// Store encodes an object for a state. Sensitive are the paths that are
+// hidden from people.
+func (s Subject) Store(o Object, p addr.ProviderConfig, sensitive []cty.Path) (*state.Object, error) {
+	raw, err := ctyjson.Marshal(o.Value, s.Schema.Block.ImpliedType())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Addr, err)
+	}
+	stored := &state.Object{
+		Provider: p, SchemaVersion: s.Schema.Version, JSON: raw, Sensitive: sensitive,
+		Private: o.Private, Tainted: o.Tainted,
+	}
+	if s.Schema.Identity != nil && o.Identity != cty.NilVal && !o.Identity.IsNull() {
+		if stored.IdentityJSON, err = ctyjson.Marshal(o.Identity, s.Schema.Identity.ElementType()); err != nil {
+			return nil, fmt.Errorf("identity of %s: %w", s.Addr, err)
+		}
+		stored.IdentityVersion = s.Schema.IdentityVersion
+	}
+	return stored, nil
+}
+
+// Move takes over a stored object of another type or provider.
+func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Object) (Object, diag.List) {
+	resp := s.Provider.Move(ctx, provider.MoveRequest{
+		SourceProvider: stored.Provider.Provider, SourceType: from.Name.Type, SourceVersion: stored.SchemaVersion,
+		SourceJSON: stored.JSON, SourcePrivate: stored.Private,
+		SourceIdentityJSON: stored.IdentityJSON, SourceIdentityVersion: stored.IdentityVersion,
+		TargetType: s.Addr.Name.Type,
+	})
+	diags := resp.Diags
+	if diags.HasErrors() {
+		return s.None(), diags
+	}
+	if resp.Target == cty.NilVal || resp.Target.IsNull() {
+		return s.None(), append(diags, s.bug("Provider produced invalid object", "returned nothing when moving an object")...)
+	}
+	if errs := conform.Conforms(resp.Target, s.Schema.Block.ImpliedType()); len(errs) > 0 {
+		return s.None(), append(diags, s.bug("Provider produced invalid object", "returned an invalid object for a move", errs...)...)
+	}
+	return Object{Value: resp.Target, Private: resp.Private, Identity: resp.Identity, Tainted: stored.Tainted}, diags
+}
+
+// Decode reads a stored object as it is, without its provider.
+func (s Subject) Decode(stored *state.Object) (cty.Value, error) {
+	return ctyjson.Unmarshal(conform.StripUnknownAttributes(stored.JSON, s.Schema.Block.ImpliedType()), s.Schema.Block.ImpliedType())
+}

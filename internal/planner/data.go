@@ -1,0 +1,236 @@
+package planner
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/conform"
+	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
+)
+
+// data reads an instance of a data source, or postpones that to apply when
+// its configuration isn't known or when something that it depends on is
+// about to change.
+func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	i.DependsOn(t)
+	explicit := len(t.Current().Deps())
+	o, diags := r.open(t, i)
+	if o == nil || t.Current().Failed() {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	opened := len(t.Current().Deps())
+	config, more := r.config(t, o)
+	diags.Append(more)
+	diags = r.mildly(i, diags)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	deps := t.Current().Deps()
+	reason := plan.NoReason
+	switch {
+	case !config.Value.IsWhollyKnown():
+		reason = plan.ReadConfigUnknown
+	case r.anyPending(deps[:explicit]), r.directlyPending(deps[opened:]),
+		len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0 && r.anyPending(deps):
+		reason = plan.ReadDependencyPending
+	}
+	if reason != plan.NoReason {
+		return r.postpone(o, config, reason), diags
+	}
+	v, more := r.readData(o, config)
+	diags.Append(r.mildly(i, more))
+	if more.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+	return v, diags
+}
+
+// mildly turns the errors of a data source in a check block into warnings:
+// there they are an outcome of the check.
+func (r *run) mildly(i *eval.Instance, diags diag.List) diag.List {
+	if i.Resource.Check == nil || !diags.HasErrors() {
+		return diags
+	}
+	var messages []eval.Outcome
+	for n := range diags {
+		if diags[n].Severity == diag.Error {
+			diags[n].Severity = diag.Warning
+			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
+		}
+	}
+	address := i.Frame.Label("check." + i.Resource.Check.Name)
+	r.checks.Add("check", erased(i.Frame, "check."+i.Resource.Check.Name), address, messages)
+	return diags
+}
+
+// erased is an address in a module without instance keys.
+func erased(f *eval.Frame, name string) string {
+	if m := f.Addr.Erase(); !m.IsRoot() {
+		return m.String() + "." + name
+	}
+	return name
+}
+
+// postpone records that a data source is read during apply.
+func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) cty.Value {
+	if o.instance.Resource.Check != nil {
+		reason = plan.ReadCheckNested
+	}
+	b := o.subject.Schema.Block
+	after := b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+	o.change = &plan.Change{
+		Addr: o.addr, Previous: o.addr.Instance, Provider: o.conn.Addr, Action: plan.Read, Reason: reason,
+		Before: cty.NullVal(b.ImpliedType()), After: after,
+	}
+	o.conditions = true
+	r.record(o)
+	return after
+}
+
+// readData reads a data source now and keeps the result for the state.
+func (r *run) readData(o *object, config instance.Config) (cty.Value, diag.List) {
+	r.tell(event.Event{Kind: event.ReadStart, Addr: o.addr})
+	var v cty.Value
+	var diags diag.List
+	r.pool.Call(func() { v, _, diags = o.subject.ReadData(r.ctx, config.Value) })
+	if diags.HasErrors() {
+		return cty.DynamicVal, r.locate(o, diags)
+	}
+	key, id := instance.Identify(v)
+	r.tell(event.Event{Kind: event.ReadComplete, Addr: o.addr, IDKey: key, IDValue: id})
+	marked := o.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
+	stored, err := o.subject.Store(lifecycle.Object{Value: v}, o.conn.Addr, instance.SensitivePaths(marked))
+	if err != nil {
+		diags.Errorf("Failed to encode the result of a data source", "%s", err)
+		return cty.DynamicVal, diags
+	}
+	o.stored = stored
+	r.record(o)
+	return marked, r.locate(o, diags)
+}
+
+// ephemeral opens an instance of an ephemeral resource for the time of
+// planning, or leaves its value unknown.
+func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	i.DependsOn(t)
+	explicit := len(t.Current().Deps())
+	o, diags := r.open(t, i)
+	if o == nil || t.Current().Failed() {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	opened := len(t.Current().Deps())
+	config, more := r.config(t, o)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	r.record(o)
+	deps := t.Current().Deps()
+	if !config.Value.IsWhollyKnown() || r.anyPending(deps[:explicit]) || r.directlyPending(deps[opened:]) {
+		return cty.UnknownVal(o.subject.Schema.Block.ImpliedType()).Mark(value.Ephemeral), diags
+	}
+	r.tell(event.Event{Kind: event.EphemeralStart, Addr: o.addr, Text: "opening"})
+	var v cty.Value
+	var lease *connect.Lease
+	r.pool.Call(func() { v, lease, more = r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value) })
+	diags.Append(r.locate(o, more))
+	if more.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: o.addr, Text: "opening"})
+	r.mu.Lock()
+	r.leases = append(r.leases, leased{o.addr, lease})
+	r.mu.Unlock()
+	v = o.subject.Schema.Block.MarkSensitive(v).Mark(value.Ephemeral)
+	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+	return v, diags
+}
+
+// A leased is an ephemeral resource instance that planning has opened.
+type leased struct {
+	addr  addr.Object
+	lease *connect.Lease
+}
+
+// closeLeases closes what planning has opened, the last first.
+func (r *run) closeLeases() {
+	for n := len(r.leases) - 1; n >= 0; n-- {
+		l := r.leases[n]
+		r.tell(event.Event{Kind: event.EphemeralStart, Addr: l.addr, Text: "closing"})
+		r.note(l.lease.Close())
+		r.tell(event.Event{Kind: event.EphemeralComplete, Addr: l.addr, Text: "closing"})
+	}
+}
+
+// anyPending reports whether a cell, directly or through others, depends on
+// a managed resource instance that is about to change.
+func (r *run) anyPending(nodes []*promise.Node) bool {
+	for _, n := range nodes {
+		if r.pending(n) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) pending(n *promise.Node) bool {
+	r.mu.Lock()
+	known, ok := r.pendingOf[n]
+	r.mu.Unlock()
+	if ok {
+		return known
+	}
+	result := false
+	if i, ok := n.Subject.(*eval.Instance); ok && i.Addr.Name.Mode == addr.Managed {
+		result = r.changes(i)
+	} else {
+		result = r.anyPending(n.Deps())
+	}
+	r.mu.Lock()
+	r.pendingOf[n] = result
+	r.mu.Unlock()
+	return result
+}
+
+// changes reports whether a change of the instance is planned.
+func (r *run) changes(i *eval.Instance) bool {
+	o := r.find(addr.Object{Instance: i.Addr})
+	return o != nil && o.change != nil && o.change.Action != plan.NoOp
+}
+
+// directlyPending reports whether one of the cells is that of a managed
+// resource, or of an instance of one, with a change.
+func (r *run) directlyPending(nodes []*promise.Node) bool {
+	for _, n := range nodes {
+		switch s := n.Subject.(type) {
+		case *eval.Instance:
+			if s.Addr.Name.Mode == addr.Managed && r.changes(s) {
+				return true
+			}
+		case eval.Block:
+			if s.Resource != nil && s.Resource.Name.Mode == addr.Managed && r.pending(n) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,171 @@
+package planner
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/state"
+)
+
+// A destroyer is the host of a plan to destroy: blocks have the instances
+// that the state has, and references answer with what exists. Only what the
+// providers' configurations need is evaluated.
+type destroyer struct{ *run }
+
+// Expand implements eval.Host.
+func (d *destroyer) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
+	if b.Provider != nil {
+		return d.run.Expand(nil, b, e)
+	}
+	return e.WithKeys(blockKeys(d.prior.keys, b)), nil
+}
+
+// blockKeys are the keys that a state has of a block.
+func blockKeys(keys *state.Keys, b eval.Block) []addr.Key {
+	if b.Resource != nil {
+		return keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})
+	}
+	return keys.Call(b.Frame.Addr, b.Call.Name)
+}
+
+// Resource implements eval.Host.
+func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	switch i.Addr.Name.Mode {
+	case addr.Data:
+		return d.storedData(t, i)
+	case addr.Ephemeral:
+		return d.ephemeral(t, i)
+	}
+	stored := d.prior.current(i.Addr)
+	if stored == nil {
+		return cty.DynamicVal, nil
+	}
+	d.prior.claim(i.Addr, i.Addr)
+	o, diags := d.open(t, i)
+	if o == nil || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	if o.conn.Addr != stored.Provider {
+		// The object belongs to the provider that made it.
+		o, diags = d.leftover(t, o.addr, o.addr)
+		if o == nil {
+			return cty.DynamicVal, diags
+		}
+		o.instance = i
+	}
+	o.stored = stored
+	diags.Append(d.readPrior(t, o))
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	v := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
+	if !o.before.Exists() {
+		d.record(o)
+		return cty.DynamicVal, diags
+	}
+	if !d.dooms(i.Addr) {
+		d.recordNoOp(o)
+		return v, diags
+	}
+	d.deletion(o)
+	switch {
+	case i.Resource.SkipDestroy:
+		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalse
+	case stored.SkipDestroy:
+		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalseState
+	default:
+		diags.Append(d.guard(t, o))
+		if !diags.HasErrors() {
+			diags.Append(d.planDeletion(o))
+		}
+	}
+	d.record(o)
+	return v, diags
+}
+
+// storedData answers with a data source's stored result, or reads it.
+func (d *destroyer) storedData(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	stored := d.prior.current(i.Addr)
+	if stored == nil {
+		return d.data(t, i)
+	}
+	o, diags := d.open(t, i)
+	if o == nil {
+		return cty.DynamicVal, diags
+	}
+	v, err := o.subject.Decode(stored)
+	if err != nil {
+		return d.data(t, i)
+	}
+	return instance.Marked(o.subject.Schema, v, stored), diags
+}
+
+// dooms reports whether a plan to destroy includes the object: without
+// targets everything; with targets they and whatever depends on them; with
+// exclusions all but them and what they depend on.
+func (r *run) dooms(i addr.Instance) bool {
+	r.doomOnce.Do(r.doom)
+	return r.doomed == nil || r.doomed[i]
+}
+
+func (r *run) doom() {
+	if len(r.Targets)+len(r.Excludes) == 0 {
+		return
+	}
+	users := map[addr.Resource][]addr.Instance{}
+	needs := map[addr.Resource][]addr.Resource{}
+	for a, o := range r.prior.snapshot.Objects {
+		for _, dep := range o.Dependencies {
+			users[dep] = append(users[dep], a.Instance)
+			needs[a.Resource.Erase()] = append(needs[a.Resource.Erase()], dep)
+		}
+	}
+	r.doomed = map[addr.Instance]bool{}
+	spared := map[addr.Resource]bool{}
+	for a := range r.prior.snapshot.Objects {
+		for _, t := range r.Excludes {
+			if t.Matches(a.Instance) {
+				for _, dep := range needs[a.Resource.Erase()] {
+					spared[dep] = true
+				}
+			}
+		}
+	}
+	for a := range r.prior.snapshot.Objects {
+		if len(r.Excludes) > 0 {
+			r.doomed[a.Instance] = r.wanted(a.Instance) && !spared[a.Resource.Erase()]
+			continue
+		}
+		if r.targeted(a.Instance) {
+			r.doomed[a.Instance] = true
+			for _, user := range users[a.Resource.Erase()] {
+				r.doomed[user] = true
+			}
+		}
+	}
+}
+
+// walkStored evaluates the instances that the state has in the modules that
+// the configuration still has; the sweep deals with the others.
+func (d *destroyer) walkStored(t *promise.Task, f *eval.Frame) {
+	for _, res := range f.Program.Resources {
+		if res.Name.Mode != addr.Managed {
+			continue
+		}
+		for _, i := range f.Instances(t, res, nil) {
+			if d.prior.current(i.Addr) != nil {
+				d.rt.Go(func(t *promise.Task) { i.Value(t, nil) })
+			}
+		}
+	}
+	for _, c := range f.Program.Calls {
+		for _, child := range f.Calls(t, c, nil) {
+			d.rt.Go(func(t *promise.Task) { d.walkStored(t, child) })
+		}
+	}
+}

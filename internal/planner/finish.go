@@ -1,0 +1,280 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+)
+
+// finish makes the plan of what the tasks have recorded.
+func (r *run) finish(diags *diag.List) *plan.Plan {
+	p := &plan.Plan{
+		Mode: r.Mode, Previous: r.prior.snapshot, Targets: r.Targets, Excludes: r.Excludes,
+		Timestamp: r.Now, Variables: r.planVariables(), Drift: r.drift, Schemas: map[addr.Provider]*provider.Schemas{},
+	}
+	slices.SortFunc(p.Drift, func(a, b *plan.Change) int { return a.Addr.Compare(b.Addr) })
+	objects := r.sorted()
+	for _, o := range objects {
+		p.Schemas[o.conn.Addr.Provider] = o.conn.Schemas
+		if o.change != nil {
+			p.Changes = append(p.Changes, o.change)
+		}
+	}
+	p.Outputs = r.outputs()
+	r.gatherChecks()
+	p.Checks = r.checks.Results()
+	if !diags.HasErrors() {
+		b := newBuilder(r, objects)
+		diags.Append(b.build(p))
+	}
+	p.Refreshed = r.refreshedState(objects, p)
+	p.Relevant = r.relevant(objects)
+	if len(r.Targets)+len(r.Excludes) > 0 {
+		diags.Add(targetingWarning(len(r.Targets) > 0))
+	}
+	return p
+}
+
+func targetingWarning(targets bool) diag.Diagnostic {
+	if targets {
+		return diag.Diagnostic{Severity: diag.Warning, Summary: "Resource targeting is in effect",
+			Detail: "You are creating a plan with the -target option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -target option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use."}
+	}
+	return diag.Diagnostic{Severity: diag.Warning, Summary: "Resource exclusion is in effect",
+		Detail: "You are creating a plan with the -exclude option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -exclude option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use."}
+}
+
+// sorted lists the recorded objects by address.
+func (r *run) sorted() []*object {
+	list := make([]*object, 0, len(r.objects))
+	for _, o := range r.objects {
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b *object) int { return a.addr.Compare(b.addr) })
+	return list
+}
+
+func (r *run) planVariables() map[string]*plan.Variable {
+	vars := map[string]*plan.Variable{}
+	for _, v := range r.Tree.Program.Variables {
+		given, ok := r.Variables[v.Name]
+		if !ok {
+			given = v.Default
+		}
+		if given == cty.NilVal {
+			continue
+		}
+		entry := &plan.Variable{Value: given, Ephemeral: v.Ephemeral, Given: ok}
+		if v.Ephemeral {
+			entry.Value = cty.NullVal(v.Type)
+		} else {
+			entry.Value, _ = given.UnmarkDeep()
+		}
+		vars[v.Name] = entry
+	}
+	return vars
+}
+
+// refreshedState is the prior state as providers see it now, at the new
+// addresses.
+func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
+	s := r.prior.snapshot.Clone()
+	for a := range s.Objects {
+		if a.Name.Mode == addr.Data && r.dropsData(a) {
+			delete(s.Objects, a)
+		}
+	}
+	for _, o := range objects {
+		delete(s.Objects, addr.Object{Instance: o.previous, Deposed: o.addr.Deposed})
+	}
+	for _, o := range objects {
+		if o.stored == nil || o.change != nil && o.change.Action == plan.Read || o.addr.Name.Mode == addr.Ephemeral {
+			continue
+		}
+		stored := o.stored
+		if c := o.change; c != nil && c.Action == plan.NoOp && o.instance != nil && r.Mode == plan.Normal && p.Graph != nil {
+			stored = settled(stored, c, p)
+		}
+		s.Objects[o.addr] = stored
+	}
+	s.Checks = p.Checks
+	return s
+}
+
+// dropsData reports whether a data source's old result is left out of the
+// state: read anew, or gone from the configuration.
+func (r *run) dropsData(a addr.Object) bool {
+	if r.Mode == plan.Destroy {
+		return len(r.Targets)+len(r.Excludes) == 0
+	}
+	desired, _, unsure := r.standing(a.Instance)
+	return !desired && !unsure && len(r.Targets) == 0
+}
+
+// settled is a stored object with what the configuration says about it now,
+// where nothing else changes.
+func settled(stored *state.Object, c *plan.Change, p *plan.Plan) *state.Object {
+	deps := make([]addr.Resource, len(c.Dependencies))
+	for i, n := range c.Dependencies {
+		deps[i] = p.Resources[n]
+	}
+	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == c.Provider {
+		return stored
+	}
+	fresh := *stored
+	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, c.Provider
+	return &fresh
+}
+
+// outputs compares the root outputs with the stored ones.
+func (r *run) outputs() []*plan.OutputChange {
+	var list []*plan.OutputChange
+	null := cty.NullVal(cty.DynamicPseudoType)
+	declared := map[string]bool{}
+	for _, o := range r.Tree.Program.Outputs {
+		declared[o.Name] = true
+		c := &plan.OutputChange{Name: o.Name, Before: null, After: null, Sensitive: o.Sensitive}
+		stored, had := r.prior.snapshot.Outputs[o.Name]
+		if had {
+			c.Before, c.BeforeSensitive = stored.Value, stored.Sensitive
+		}
+		v, _, ok := r.root.OutputValue(o)
+		switch {
+		case r.Mode == plan.Destroy:
+			if !had || len(r.Targets)+len(r.Excludes) > 0 {
+				continue
+			}
+			c.Action = plan.Delete
+		case !ok:
+			continue
+		default:
+			c.After = v
+			c.Action = outputAction(c, had)
+			if c.Action == plan.NoOp && !had {
+				continue // a null output that never was
+			}
+		}
+		c.Before = sensitiveIf(c.Before, c.BeforeSensitive)
+		list = append(list, c)
+	}
+	if len(r.Targets)+len(r.Excludes) == 0 {
+		for name, stored := range r.prior.snapshot.Outputs {
+			if !declared[name] {
+				list = append(list, &plan.OutputChange{Name: name, Action: plan.Delete, Before: sensitiveIf(stored.Value, stored.Sensitive), After: null, BeforeSensitive: stored.Sensitive})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *plan.OutputChange) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+func sensitiveIf(v cty.Value, sensitive bool) cty.Value {
+	if sensitive {
+		return v.Mark(sensitiveMark)
+	}
+	return v
+}
+
+func outputAction(c *plan.OutputChange, had bool) plan.Action {
+	after, _ := c.After.UnmarkDeep()
+	switch {
+	case !had && after.IsKnown() && after.IsNull():
+		return plan.NoOp
+	case !had:
+		return plan.Create
+	case after.IsKnown() && after.IsNull():
+		return plan.Delete
+	case c.BeforeSensitive != c.Sensitive:
+		return plan.Update
+	}
+	if same := c.Before.Equals(after); same.IsKnown() && same.True() && c.Before.Type().Equals(after.Type()) {
+		return plan.NoOp
+	}
+	if c.Before.RawEquals(after) {
+		return plan.NoOp
+	}
+	return plan.Update
+}
+
+// gatherChecks collects the outcomes of conditions that evaluation has
+// computed, and declares the objects whose conditions had no instance.
+func (r *run) gatherChecks() {
+	if r.Mode == plan.Destroy {
+		return
+	}
+	for _, f := range r.root.Frames() {
+		p := f.Program
+		for _, v := range p.Variables {
+			if len(v.Validations) > 0 {
+				name := "var." + v.Name
+				r.checks.Add("input_variable", erased(f, name), f.Label(name), f.VariableOutcomes(v))
+			}
+		}
+		for _, o := range p.Outputs {
+			if len(o.Preconditions) > 0 {
+				name := "output." + o.Name
+				r.checks.Add("output_value", erased(f, name), f.Label(name), f.OutputOutcomes(o))
+			}
+		}
+		for _, res := range p.Resources {
+			if len(res.Preconditions)+len(res.Postconditions) > 0 {
+				r.checks.Declare("resource", erased(f, res.Name.String()))
+			}
+		}
+	}
+}
+
+// relevant lists the attributes of other resources that changes refer to.
+func (r *run) relevant(objects []*object) []plan.Attribute {
+	var list []plan.Attribute
+	seen := map[string]bool{}
+	done := map[*program.Resource]bool{}
+	for _, o := range objects {
+		if o.instance == nil || o.change == nil || o.change.Action == plan.NoOp || done[o.instance.Resource] {
+			continue
+		}
+		done[o.instance.Resource] = true
+		list = appendRelevant(list, o.instance.Frame, o.instance.Resource.Config.Refs, seen, map[*program.Local]bool{})
+	}
+	slices.SortFunc(list, func(a, b plan.Attribute) int {
+		if c := a.Resource.Compare(b.Resource); c != 0 {
+			return c
+		}
+		return comparePaths(a.Path, b.Path)
+	})
+	return list
+}
+
+func appendRelevant(list []plan.Attribute, f *eval.Frame, refs []*program.Ref, seen map[string]bool, locals map[*program.Local]bool) []plan.Attribute {
+	for _, ref := range refs {
+		switch ref.Kind {
+		case program.RefResource:
+			paths := instance.Paths([]traversal{ref.Rest})
+			a := plan.Attribute{Resource: addr.Resource{Module: f.Addr, Name: ref.Resource.Name}.Instance(constantKey(ref)), Path: paths[0]}
+			if text := a.Resource.String() + pathText(a.Path); !seen[text] {
+				seen[text] = true
+				list = append(list, a)
+			}
+		case program.RefLocal:
+			if !locals[ref.Local] && ref.Local.Expr != nil {
+				locals[ref.Local] = true
+				list = appendRelevant(list, f, ref.Local.Expr.Refs, seen, locals)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,591 @@
+package planner
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/order"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
+)
+
+type traversal = hcl.Traversal
+
+const sensitiveMark = value.Sensitive
+
+func comparePaths(a, b cty.Path) int { return value.ComparePaths(a, b) }
+func pathText(p cty.Path) string     { return value.PathString(p) }
+
+// constantKey is the instance key of a reference where it is written out.
+func constantKey(ref *program.Ref) addr.Key {
+	if ref.Key == nil {
+		return addr.NoKey
+	}
+	if len(program.References(ref.Key)) > 0 {
+		return addr.NoKey
+	}
+	v, hd := ref.Key.Value(nil)
+	if hd.HasErrors() {
+		return addr.NoKey
+	}
+	k, err := eval.KeyOf(v)
+	if err != nil {
+		return addr.NoKey
+	}
+	return k
+}
+
+// A builder turns recorded objects and the reads of their cells into the
+// execution graph.
+type builder struct {
+	r       *run
+	objects []*object
+
+	// vertices are what package order arranges: the objects, then gates for
+	// cells that join them.
+	vertices []order.Object
+	of       []vertex
+	byNode   map[*promise.Node]int
+	byAddr   map[addr.Object]int
+	groups   map[string]int // gates of stored dependencies
+
+	resources map[addr.Resource]int32
+	table     []addr.Resource
+	sets      map[*promise.Node][]int32
+}
+
+// A vertex tells what an order.Object stands for.
+type vertex struct {
+	object   *object                // a resource instance object
+	provider *eval.ProviderInstance // a provider instance
+	output   *program.Output        // a root output
+	name     string                 // of a gate
+}
+
+func newBuilder(r *run, objects []*object) *builder {
+	return &builder{
+		r: r, objects: objects,
+		byNode: map[*promise.Node]int{}, byAddr: map[addr.Object]int{}, groups: map[string]int{},
+		resources: map[addr.Resource]int32{}, sets: map[*promise.Node][]int32{},
+	}
+}
+
+// build fills in the graph and what depends on the order: which replacements
+// create first, and the dependencies to be stored.
+func (b *builder) build(p *plan.Plan) diag.List {
+	b.addObjects()
+	b.addConfigEdges()
+	b.addOutputs()
+	b.addStateEdges()
+	b.addDependencies(p)
+	result := order.Decide(b.vertices)
+	var diags diag.List
+	if result.Cycle != nil {
+		var names []string
+		for _, v := range result.Cycle {
+			names = append(names, b.name(v))
+		}
+		diags.Errorf("Cycle", "Cycle: %s.", strings.Join(append(names, names[0]), " -> "))
+		return diags
+	}
+	for i, o := range b.objects {
+		c := o.change
+		if c == nil || o.instance == nil {
+			continue
+		}
+		c.CreateBeforeDestroy = result.CBD[i]
+		c.SkipDestroy = o.instance.Resource.SkipDestroy
+		if c.Action == plan.DeleteThenCreate && result.CBD[i] {
+			c.Action, c.DeposedKey = plan.CreateThenDelete, b.r.NewKey()
+		}
+	}
+	var more diag.List
+	p.Graph, more = b.steps(result)
+	diags.Append(more)
+	if p.Graph != nil {
+		if err := p.Graph.Verify(); err != nil {
+			panic("planner: " + err.Error())
+		}
+	}
+	return diags
+}
+
+func (b *builder) name(v int) string {
+	switch of := b.of[v]; {
+	case of.object != nil:
+		return of.object.addr.String()
+	case of.provider != nil:
+		return of.provider.String()
+	case of.output != nil:
+		return "output." + of.output.Name
+	default:
+		return of.name
+	}
+}
+
+func (b *builder) add(o order.Object, v vertex) int {
+	b.vertices = append(b.vertices, o)
+	b.of = append(b.of, v)
+	return len(b.vertices) - 1
+}
+
+// addObjects makes a vertex for each recorded object, in their order.
+func (b *builder) addObjects() {
+	for _, o := range b.objects {
+		v := order.Object{Configured: o.instance != nil, Stored: o.stored != nil, Deposed: o.addr.Deposed != ""}
+		if o.change != nil {
+			switch o.change.Action {
+			case plan.Create, plan.Update, plan.Read:
+				v.Create = true
+			case plan.Delete, plan.Forget:
+				v.Delete = true
+			case plan.DeleteThenCreate, plan.ForgetThenCreate:
+				v.Create, v.Delete = true, true
+			}
+		}
+		if o.conditions || o.addr.Name.Mode == addr.Ephemeral {
+			v.Create = true
+		}
+		if o.instance != nil {
+			v.WantsCBD = o.instance.Resource.CreateBeforeDestroy
+		} else if o.stored != nil {
+			v.WantsCBD = o.stored.CreateBeforeDestroy
+		}
+		if o.addr.Name.Mode != addr.Managed {
+			v.Stored = false
+		}
+		n := b.add(v, vertex{object: o})
+		b.byAddr[o.addr] = n
+		if o.instance != nil && o.addr.Deposed == "" {
+			b.byNode[o.instance.Node()] = n
+		}
+	}
+}
+
+// addConfigEdges follows what the instances' cells have read.
+func (b *builder) addConfigEdges() {
+	for i, o := range b.objects {
+		if o.instance != nil {
+			b.vertices[i].Config = b.edges(o.instance.Node())
+		}
+		b.need(i, o)
+	}
+}
+
+// need makes the object depend on the provider that serves it, where reading
+// its cell hasn't.
+func (b *builder) need(i int, o *object) {
+	node := b.r.pool.Node(o.conn.Addr)
+	if node == nil {
+		return
+	}
+	if v, ok := b.vertexOf(node); ok && !slices.Contains(b.vertices[i].Config, v) {
+		b.vertices[i].Config = append(b.vertices[i].Config, v)
+	}
+}
+
+// edges are the vertices of what a cell has read, each once.
+func (b *builder) edges(n *promise.Node) []int {
+	var list []int
+	for _, dep := range n.Deps() {
+		if v, ok := b.vertexOf(dep); ok {
+			list = append(list, v)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// vertexOf is the vertex that stands for a cell; none when nothing below the
+// cell has a vertex. A cell that leads to a single vertex is that vertex.
+func (b *builder) vertexOf(n *promise.Node) (int, bool) {
+	if v, ok := b.byNode[n]; ok {
+		return v, v >= 0
+	}
+	if _, ok := n.Subject.(*eval.Instance); ok {
+		// An instance that wasn't recorded has nothing to do.
+		b.byNode[n] = -1
+		return -1, false
+	}
+	edges := b.edges(n)
+	pi, isProvider := n.Subject.(*eval.ProviderInstance)
+	switch {
+	case isProvider:
+		b.byNode[n] = b.add(order.Object{Create: true, Config: edges}, vertex{provider: pi})
+	case len(edges) == 0:
+		b.byNode[n] = -1
+	case len(edges) == 1:
+		b.byNode[n] = edges[0]
+	default:
+		b.byNode[n] = b.add(order.Object{Config: edges, State: edges}, vertex{name: n.Subject.String()})
+	}
+	v := b.byNode[n]
+	return v, v >= 0
+}
+
+// addOutputs makes a vertex for each root output that changes.
+func (b *builder) addOutputs() {
+	if b.r.Mode == plan.Destroy {
+		return
+	}
+	for _, o := range b.r.Tree.Program.Outputs {
+		if _, node, ok := b.r.root.OutputValue(o); ok {
+			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
+		}
+	}
+}
+
+// addStateEdges adds what is stored with the objects. A stored dependency
+// names a resource without keys: it means its instances, as far as they are
+// in the same instance of the modules that both sides share.
+func (b *builder) addStateEdges() {
+	members := map[string][]int{}
+	for i, o := range b.objects {
+		if o.stored == nil || o.addr.Name.Mode == addr.Ephemeral {
+			continue
+		}
+		steps := o.previous.Module.Steps()
+		for k := range len(steps) + 1 {
+			key := groupKey(steps, k, o.previous.Resource)
+			members[key] = append(members[key], i)
+			if k == len(steps) {
+				break
+			}
+		}
+	}
+	for i, o := range b.objects {
+		if o.stored == nil {
+			continue
+		}
+		for _, dep := range o.stored.Dependencies {
+			if v, ok := b.group(o.previous, dep, members); ok && v != i {
+				b.vertices[i].State = append(b.vertices[i].State, v)
+			}
+		}
+	}
+}
+
+// groupKey names the instances of a resource that share the first k module
+// steps, keys included.
+func groupKey(steps []addr.Step, k int, r addr.Resource) string {
+	return addr.FromSteps(steps[:k]).String() + "|" + r.Erase().String()
+}
+
+func (b *builder) group(user addr.Instance, dep addr.Resource, members map[string][]int) (int, bool) {
+	us, ds := user.Module.Steps(), dep.Module.Steps()
+	k := 0
+	for k < len(us) && k < len(ds) && us[k].Name == ds[k].Name {
+		k++
+	}
+	key := groupKey(us, k, dep)
+	if v, ok := b.groups[key]; ok {
+		return v, v >= 0
+	}
+	list := members[key]
+	switch len(list) {
+	case 0:
+		b.groups[key] = -1
+	case 1:
+		b.groups[key] = list[0]
+	default:
+		b.groups[key] = b.add(order.Object{State: list, Config: list}, vertex{name: dep.String()})
+	}
+	return b.groups[key], b.groups[key] >= 0
+}
+
+// addDependencies computes the resources that each object transitively
+// depends on.
+func (b *builder) addDependencies(p *plan.Plan) {
+	for _, o := range b.objects {
+		if o.instance == nil || o.addr.Deposed != "" {
+			continue
+		}
+		r := o.addr.Resource.Erase()
+		if _, ok := b.resources[r]; !ok {
+			b.resources[r] = 0
+			b.table = append(b.table, r)
+		}
+	}
+	slices.SortFunc(b.table, compareText)
+	for i, r := range b.table {
+		b.resources[r] = int32(i)
+	}
+	p.Resources = b.table
+	for _, o := range b.objects {
+		if o.instance == nil || o.change == nil || o.addr.Name.Mode == addr.Ephemeral {
+			continue
+		}
+		own := b.resources[o.addr.Resource.Erase()]
+		set := b.set(o.instance.Node())
+		if n, found := slices.BinarySearch(set, own); found {
+			set = slices.Delete(slices.Clone(set), n, n+1)
+		}
+		o.change.Dependencies = set
+	}
+}
+
+func compareText(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) }
+
+// set is the resources below a cell, ascending.
+func (b *builder) set(n *promise.Node) []int32 {
+	if s, ok := b.sets[n]; ok {
+		return s
+	}
+	var union []int32
+	for _, dep := range n.Deps() {
+		below := b.set(dep)
+		if i, ok := dep.Subject.(*eval.Instance); ok && i.Addr.Name.Mode != addr.Ephemeral {
+			if id, ok := b.resources[i.Addr.Resource.Erase()]; ok {
+				below = merge(below, []int32{id})
+			}
+		}
+		union = merge(union, below)
+	}
+	b.sets[n] = union
+	return union
+}
+
+// merge is the union of two ascending lists; it shares one of them where
+// that is all.
+func merge(a, c []int32) []int32 {
+	switch {
+	case len(a) == 0:
+		return c
+	case len(c) == 0:
+		return a
+	}
+	if len(a) < len(c) {
+		a, c = c, a
+	}
+	if contains(a, c) {
+		return a
+	}
+	out := make([]int32, 0, len(a)+len(c))
+	for len(a) > 0 && len(c) > 0 {
+		switch {
+		case a[0] < c[0]:
+			out, a = append(out, a[0]), a[1:]
+		case a[0] > c[0]:
+			out, c = append(out, c[0]), c[1:]
+		default:
+			out, a, c = append(out, a[0]), a[1:], c[1:]
+		}
+	}
+	return append(append(out, a...), c...)
+}
+
+func contains(a, c []int32) bool {
+	for _, x := range c {
+		if _, ok := slices.BinarySearch(a, x); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// steps turns the ordered legs into the steps of the execution graph.
+func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
+	d := &draft{b: b, opened: map[addr.ProviderConfig]int{}}
+	last := make([]int, len(result.Steps)) // the draft's step that ends an ordered one
+	for n, s := range result.Steps {
+		var after []int
+		for _, a := range s.After {
+			after = append(after, last[a])
+		}
+		last[n] = d.emit(s, after)
+	}
+	d.connect()
+	d.prune()
+	d.close()
+	return d.sorted()
+}
+
+// A draft is a graph whose steps aren't sorted yet.
+type draft struct {
+	b      *builder
+	steps  []execgraph.Step
+	after  [][]int
+	opened map[addr.ProviderConfig]int
+}
+
+func (d *draft) add(s execgraph.Step, after []int) int {
+	d.steps = append(d.steps, s)
+	d.after = append(d.after, after)
+	return len(d.steps) - 1
+}
+
+// emit adds what one ordered step comes to and returns the last step of it.
+func (d *draft) emit(s order.Step, after []int) int {
+	if s.Kind == order.Gate {
+		return d.add(execgraph.Step{Kind: execgraph.Gate}, after)
+	}
+	v := d.b.of[s.Object]
+	switch {
+	case v.provider != nil:
+		id := d.add(execgraph.Step{Kind: execgraph.OpenProvider, Provider: v.provider.Addr}, after)
+		d.opened[v.provider.Addr] = id
+		return id
+	case v.output != nil:
+		return d.add(execgraph.Step{Kind: execgraph.Output, Name: v.output.Name}, after)
+	}
+	o := v.object
+	step := execgraph.Step{Kind: execgraph.Apply, Object: o.addr, Provider: o.conn.Addr}
+	switch {
+	case o.addr.Name.Mode == addr.Ephemeral:
+		step.Kind = execgraph.OpenEphemeral
+	case o.change.Action == plan.Read:
+		step.Kind = execgraph.ReadData
+	case o.change.Action == plan.NoOp:
+		step.Kind = execgraph.Condition
+	case s.Kind == order.Delete && (o.change.Action == plan.Forget || o.change.Action == plan.ForgetThenCreate):
+		step.Kind = execgraph.Forget
+	case s.Kind == order.Delete:
+		step.Kind = execgraph.Destroy
+		if o.change.Action == plan.CreateThenDelete {
+			step.Object.Deposed = o.change.DeposedKey
+		}
+	case o.change.Action == plan.CreateThenDelete:
+		after = []int{d.add(execgraph.Step{Kind: execgraph.Depose, Object: o.addr, Provider: o.conn.Addr}, after)}
+	}
+	return d.add(step, after)
+}
+
+// connect makes every step that calls a provider wait for its opening.
+func (d *draft) connect() {
+	for n := range d.steps {
+		s := &d.steps[n]
+		switch s.Kind {
+		case execgraph.Apply, execgraph.Destroy, execgraph.ReadData, execgraph.OpenEphemeral:
+			open, ok := d.opened[s.Provider]
+			if !ok {
+				open = d.add(execgraph.Step{Kind: execgraph.OpenProvider, Provider: s.Provider}, nil)
+				d.opened[s.Provider] = open
+			}
+			d.after[n] = append(d.after[n], open)
+		}
+	}
+}
+
+// prune turns openings that nobody waits for into gates.
+func (d *draft) prune() {
+	for changed := true; changed; {
+		changed = false
+		used := make([]bool, len(d.steps))
+		for n := range d.steps {
+			if d.steps[n].Kind == execgraph.Gate && d.steps[n].Name == "unused" {
+				continue
+			}
+			for _, a := range d.after[n] {
+				used[a] = true
+			}
+		}
+		for n := range d.steps {
+			k := d.steps[n].Kind
+			if (k == execgraph.OpenProvider || k == execgraph.OpenEphemeral) && !used[n] {
+				d.steps[n], changed = execgraph.Step{Kind: execgraph.Gate, Name: "unused"}, true
+			}
+		}
+	}
+}
+
+// close adds the steps that close what was opened: a provider after its last
+// user, ephemeral resources when everything else is done.
+func (d *draft) close() {
+	users := map[addr.ProviderConfig][]int{}
+	var ephemerals []int
+	var ends []int
+	for n, s := range d.steps {
+		switch s.Kind {
+		case execgraph.OpenEphemeral:
+			ephemerals = append(ephemerals, n)
+			fallthrough
+		case execgraph.Apply, execgraph.Destroy, execgraph.ReadData, execgraph.OpenProvider:
+			users[s.Provider] = append(users[s.Provider], n)
+		}
+	}
+	held := map[addr.ProviderConfig]bool{}
+	for _, n := range ephemerals {
+		held[d.steps[n].Provider] = true
+	}
+	providers := slices.SortedFunc(maps.Keys(users), addr.ProviderConfig.Compare)
+	for _, p := range providers {
+		if !held[p] {
+			ends = append(ends, d.add(execgraph.Step{Kind: execgraph.CloseProvider, Provider: p, When: execgraph.Always}, users[p]))
+		}
+	}
+	if len(ephemerals) > 0 {
+		for n, s := range d.steps {
+			if s.Kind == execgraph.Condition || s.Kind == execgraph.Output || held[s.Provider] && s.Kind != execgraph.Gate {
+				ends = append(ends, n)
+			}
+		}
+	}
+	closing := map[addr.ProviderConfig][]int{}
+	for i := len(ephemerals) - 1; i >= 0; i-- {
+		s := d.steps[ephemerals[i]]
+		n := d.add(execgraph.Step{Kind: execgraph.CloseEphemeral, Object: s.Object, Provider: s.Provider, When: execgraph.Always}, ends)
+		closing[s.Provider] = append(closing[s.Provider], n)
+	}
+	for _, p := range providers {
+		if held[p] {
+			d.add(execgraph.Step{Kind: execgraph.CloseProvider, Provider: p, When: execgraph.Always}, closing[p])
+		}
+	}
+}
+
+// sorted numbers the steps so that each waits for earlier ones only.
+func (d *draft) sorted() (*execgraph.Graph, diag.List) {
+	waiting := make([]int, len(d.steps))
+	next := make([][]int, len(d.steps))
+	var ready []int
+	for n := range d.steps {
+		slices.Sort(d.after[n])
+		d.after[n] = slices.Compact(d.after[n])
+		if waiting[n] = len(d.after[n]); waiting[n] == 0 {
+			ready = append(ready, n)
+		}
+		for _, a := range d.after[n] {
+			next[a] = append(next[a], n)
+		}
+	}
+	g := &execgraph.Graph{}
+	number := make([]execgraph.ID, len(d.steps))
+	for at := 0; at < len(ready); at++ {
+		n := ready[at]
+		s := d.steps[n]
+		for _, a := range d.after[n] {
+			s.After = append(s.After, number[a])
+		}
+		slices.Sort(s.After)
+		number[n] = execgraph.ID(len(g.Steps))
+		g.Steps = append(g.Steps, s)
+		for _, m := range next[n] {
+			if waiting[m]--; waiting[m] == 0 {
+				ready = append(ready, m)
+			}
+		}
+	}
+	var diags diag.List
+	if len(ready) != len(d.steps) {
+		var names []string
+		for n := range d.steps {
+			if waiting[n] > 0 && d.steps[n].Kind != execgraph.Gate {
+				names = append(names, d.steps[n].Label())
+			}
+		}
+		slices.Sort(names)
+		diags.Errorf("Cycle", "These steps would wait for each other:\n  %s\n\nA provider is configured with values of an object that has to be destroyed before the provider's own objects are. Apply the two changes one after the other, with -target.", strings.Join(names, "\n  "))
+		return nil, diags
+	}
+	return g, diags
+}

@@ -1,0 +1,249 @@
+// Package planner decides what has to be done: it answers the evaluator's
+// questions by asking providers, compares with the prior state, and orders
+// the steps.
+//
+// It owns the decisions of a plan. It changes nothing: it reads through
+// providers, writes no files, and never runs what it planned.
+package planner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/checks"
+	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+)
+
+// Input is everything that a plan is a function of.
+type Input struct {
+	// Tree is the root program with those of its calls.
+	Tree *program.Tree
+	// Load returns the program of an instance of a module call.
+	Load      func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+	Facts     eval.Facts
+	Variables map[string]cty.Value // given values of root variables
+	Prior     *state.Snapshot
+	Catalog   provider.Catalog
+
+	Mode           plan.Mode
+	SkipRefresh    bool
+	Targets        []addr.Target
+	Excludes       []addr.Target
+	Replace        []addr.Instance
+	GenerateConfig bool
+	AllowDeferral  bool
+	// RemovedDestroys: removed blocks that don't say otherwise destroy.
+	RemovedDestroys bool
+
+	Parallelism int
+	Sink        event.Sink
+	Now         time.Time
+	// NewKey makes the key of a deposed object: 8 hexadecimal digits.
+	NewKey func() string
+}
+
+// A run is one planning. It is the evaluator's host.
+type run struct {
+	Input
+	ctx  context.Context
+	rt   *promise.Runtime
+	root *eval.Frame
+	pool *connect.Pool
+
+	prior *prior
+	moves *moveTable
+
+	mu       sync.Mutex
+	objects  map[addr.Object]*object
+	drift    []*plan.Change
+	checks   *checks.Set
+	imports  map[addr.Instance]*importTarget
+	excluded map[addr.Instance]bool
+	diags    diag.List // problems of no cell
+
+	pendingOf map[*promise.Node]bool
+	leases    []leased
+
+	doomOnce sync.Once
+	doomed   map[addr.Instance]bool // nil for everything
+}
+
+// An object is what planning knows of one object of a resource instance.
+type object struct {
+	addr     addr.Object
+	previous addr.Instance
+	instance *eval.Instance // nil without configuration
+	stored   *state.Object  // nil without a prior object
+	before   lifecycle.Object
+	subject  lifecycle.Subject
+	conn     *connect.Conn
+	change   *plan.Change
+	// conditions: the instance has conditions to evaluate in apply.
+	conditions bool
+}
+
+// Create makes a plan. Beside errors it returns what was planned so far,
+// marked as errored.
+func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
+	if in.Parallelism <= 0 {
+		in.Parallelism = 10
+	}
+	r := &run{
+		Input: in, ctx: ctx,
+		rt:      promise.NewRuntime(in.Parallelism),
+		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
+		prior:   newPrior(in.Prior),
+		objects: map[addr.Object]*object{},
+		moves:   &moveTable{},
+		checks:  checks.New(nil),
+		imports: map[addr.Instance]*importTarget{}, excluded: map[addr.Instance]bool{},
+		pendingOf: map[*promise.Node]bool{},
+	}
+	defer r.pool.Close()
+	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts}
+	r.root = ev.NewRoot(in.Tree.Program)
+	if diags := r.compileMoves(); diags.HasErrors() {
+		return &plan.Plan{Mode: in.Mode, Previous: r.prior.snapshot, Refreshed: r.prior.snapshot, Errored: true}, diags
+	}
+	r.evaluate()
+	r.closeLeases()
+
+	var diags diag.List
+	diags.Append(r.root.Diagnostics())
+	diags.Append(r.pool.Diagnostics())
+	diags.Append(r.diags)
+	if ctx.Err() != nil {
+		diags = diag.List{{Severity: diag.Error, Summary: "Interrupted", Detail: "Planning was interrupted before it was done."}}
+	}
+	p := r.finish(&diags)
+	p.Errored = diags.HasErrors()
+	return p, diags
+}
+
+// host is the evaluator's host for the mode of the plan.
+func (r *run) host() eval.Host {
+	if r.Mode == plan.Destroy {
+		return &destroyer{r}
+	}
+	return r
+}
+
+// evaluate runs all tasks: the walk, and the objects that the walk leaves.
+func (r *run) evaluate() {
+	switch {
+	case r.Mode == plan.Destroy:
+		r.rt.Go(func(t *promise.Task) { (&destroyer{r}).walkStored(t, r.root) })
+	case len(r.Targets) > 0:
+		r.rt.Go(func(t *promise.Task) { r.walkTargets(t, r.root) })
+	default:
+		r.rt.Go(func(t *promise.Task) {
+			r.expandImports(t)
+			r.root.Walk(r.rt)
+		})
+	}
+	r.rt.Wait()
+	if len(r.Targets) > 0 && r.Mode == plan.Normal {
+		r.targetedOutputs()
+		r.rt.Wait()
+	}
+	if len(r.imports) > 0 && len(r.Targets) == 0 {
+		r.checkImports()
+	}
+	r.warnRemoved()
+	r.sweep()
+	r.rt.Wait()
+	if r.Mode == plan.Normal {
+		r.runChecks()
+		r.rt.Wait()
+	}
+}
+
+// tell sends an event.
+func (r *run) tell(e event.Event) {
+	if r.Sink != nil {
+		r.Sink(e)
+	}
+}
+
+// note adds a problem that belongs to no cell.
+func (r *run) note(diags diag.List) {
+	r.mu.Lock()
+	r.diags.Append(diags)
+	r.mu.Unlock()
+}
+
+// record keeps an object. Each address is recorded once.
+func (r *run) record(o *object) {
+	r.mu.Lock()
+	r.objects[o.addr] = o
+	r.mu.Unlock()
+}
+
+// find returns the object that was recorded for an address, or nil.
+func (r *run) find(a addr.Object) *object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects[a]
+}
+
+// Variable implements eval.Host.
+func (r *run) Variable(v *program.Variable) (cty.Value, diag.List) {
+	if given, ok := r.Variables[v.Name]; ok {
+		return given, nil
+	}
+	return cty.NilVal, nil
+}
+
+// Program implements eval.Host.
+func (r *run) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+	return r.Load(f, c, k)
+}
+
+// Call implements eval.Host.
+func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
+	return r.pool.Function(t, f, fn, args)
+}
+
+// Expand implements eval.Host: a plan needs to know its instances.
+func (r *run) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
+	if !e.Unknown {
+		return e, nil
+	}
+	var diags diag.List
+	where := b.Range()
+	switch {
+	case b.Provider != nil:
+		diags.ErrorAt(where, "Invalid provider for_each argument", "The for_each of a provider configuration must be known when planning, because the objects in the state refer to its instances.")
+	case e.Kind == eval.Counted:
+		diags.ErrorAt(where, "Invalid count argument", "The \"count\" value depends on resource attributes that cannot be determined until apply, so weir cannot predict how many instances will be created. To work around this, use -target to first apply only the resources that the count depends on, or -exclude to leave %s out of this run.", b)
+	case e.Kind == eval.Keyed:
+		diags.ErrorAt(where, "Invalid for_each argument", "The \"for_each\" map includes keys derived from resource attributes that cannot be determined until apply, and so weir cannot determine the full set of keys that will identify the instances of %s.\n\nWhen working with unknown values in for_each, it's better to define the map keys statically in your configuration and place apply-time results only in the map values. Alternatively, use -target to first apply only the resources that the for_each value depends on, or -exclude to leave this block out.", b)
+	default:
+		diags.ErrorAt(where, "Invalid enabled argument", "The \"enabled\" value depends on resource attributes that cannot be determined until apply, so weir cannot tell whether %s exists.", b)
+	}
+	return e, diags
+}
+
+// Resource implements eval.Host.
+func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	switch i.Addr.Name.Mode {
+	case addr.Data:
+		return r.data(t, i)
+	case addr.Ephemeral:
+		return r.ephemeral(t, i)
+	}
+	return r.managed(t, i)
+}

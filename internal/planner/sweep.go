@@ -1,0 +1,279 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+)
+
+// sweep plans what becomes of the prior objects that no instance has
+// claimed: orphans and deposed objects.
+func (r *run) sweep() {
+	removed := r.removedBlocks()
+	failed := r.root.Diagnostics().HasErrors()
+	for _, a := range r.prior.snapshot.Addresses() {
+		if a.Name.Mode != addr.Managed {
+			continue
+		}
+		owner, claimed := r.prior.owner(a.Instance)
+		if a.Deposed == "" && claimed {
+			continue
+		}
+		now := a
+		if claimed {
+			now.Instance = owner
+		}
+		desired, reason, unsure := r.standing(a.Instance)
+		if a.Deposed == "" && (desired || unsure || failed) || !r.wanted(now.Instance) {
+			continue
+		}
+		r.rt.Go(func(t *promise.Task) { r.sweepObject(t, a, now, reason, removed) })
+	}
+}
+
+// sweepObject plans the end of one object.
+func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed *removals) {
+	o, diags := r.leftover(t, a, now)
+	if o == nil {
+		r.note(diags.InAddress(now.String()))
+		return
+	}
+	diags.Append(r.readPrior(t, o))
+	if diags.HasErrors() {
+		r.note(diags.InAddress(now.String()))
+		return
+	}
+	if !o.before.Exists() || r.Mode == plan.RefreshOnly {
+		if o.before.Exists() {
+			r.recordNoOp(o)
+		} else {
+			r.record(o)
+		}
+		r.note(diags)
+		return
+	}
+	c := r.deletion(o)
+	if now.Deposed == "" {
+		c.Reason = reason
+	}
+	rule := removed.find(now.Instance)
+	switch {
+	case rule != nil && r.forgets(rule):
+		c.Action, c.Reason = plan.Forget, plan.NoReason
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resources will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
+	case rule == nil && o.stored.SkipDestroy:
+		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalseState
+	}
+	if c.Action == plan.Delete {
+		diags.Append(r.planDeletion(o))
+	}
+	r.record(o)
+	r.note(diags.InAddress(now.String()))
+}
+
+// leftover finds the provider of an object that has no configuration: the
+// configuration of it that the state names has to be there still.
+func (r *run) leftover(t *promise.Task, a, now addr.Object) (*object, diag.List) {
+	stored := r.prior.snapshot.Objects[a]
+	pi, diags := r.storedProvider(t, now, stored.Provider)
+	if pi == nil {
+		return nil, diags
+	}
+	conn := r.pool.Open(t, pi)
+	if conn == nil {
+		return nil, diags
+	}
+	sch := conn.Schemas.Resource(now.Name.Mode, now.Name.Type)
+	if sch == nil {
+		diags.Errorf("Invalid resource type", "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance)
+		return nil, diags
+	}
+	s, more := instance.Subject(t, now.Instance, conn, sch, nil)
+	diags.Append(more)
+	return &object{addr: now, previous: a.Instance, stored: stored, conn: conn, subject: s, before: s.None()}, diags
+}
+
+// storedProvider finds the provider instance that a state names.
+func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
+	var diags diag.List
+	f := r.frame(p.Module)
+	if f != nil {
+		for _, decl := range f.Program.Providers {
+			if decl.Provider != p.Provider || decl.Alias != p.Alias {
+				continue
+			}
+			for _, pi := range f.ProviderInstances(t, decl, nil) {
+				if pi.Addr.Key == p.Key {
+					return pi, nil
+				}
+			}
+			diags.Errorf("Provider instance not present", "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a)
+			return nil, diags
+		}
+		if p.Alias == "" && f.Parent == nil {
+			return &eval.ProviderInstance{Addr: p, Frame: f}, nil
+		}
+	}
+	diags.Errorf("Provider configuration not present", "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a)
+	return nil, diags
+}
+
+// frame finds a module instance, or nil.
+func (r *run) frame(m addr.Module) *eval.Frame {
+	f := r.root
+	for _, s := range m.Steps() {
+		call := f.Program.CallByName[s.Name]
+		if call == nil {
+			return nil
+		}
+		if f, _ = f.ChildFrame(call, s.Key); f == nil {
+			return nil
+		}
+	}
+	return f
+}
+
+// deletion makes the change that ends an object.
+func (r *run) deletion(o *object) *plan.Change {
+	o.change = &plan.Change{
+		Addr: o.addr, Previous: o.previous, Provider: o.stored.Provider, Action: plan.Delete,
+		Before: instance.Marked(o.subject.Schema, o.before.Value, o.stored), After: cty.NullVal(o.subject.Schema.Block.ImpliedType()),
+		BeforeIdentity: o.before.Identity, Private: o.before.Private,
+	}
+	return o.change
+}
+
+// planDeletion asks the providers that want to be asked.
+func (r *run) planDeletion(o *object) diag.List {
+	if !o.conn.Schemas.PlanDestroy {
+		return nil
+	}
+	var diags diag.List
+	r.pool.Call(func() { o.change.Private, diags = o.subject.PlanDestroy(r.ctx, o.before) })
+	return r.locate(o, diags)
+}
+
+// standing says whether the configuration has an instance, and if not why.
+// It is unsure where instances weren't or couldn't be computed.
+func (r *run) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
+	f := r.root
+	for _, s := range i.Module.Steps() {
+		call := f.Program.CallByName[s.Name]
+		if call == nil {
+			return false, plan.DeleteNoModule, false
+		}
+		child, known := f.ChildFrame(call, s.Key)
+		if !known {
+			return false, plan.NoReason, true
+		}
+		if child == nil {
+			return false, plan.DeleteNoModule, false
+		}
+		f = child
+	}
+	res := f.Program.ResourceByName[i.Name]
+	if res == nil {
+		if r.moves.from(i) {
+			return false, plan.DeleteNoMoveTarget, false
+		}
+		return false, plan.DeleteNoResourceConfig, false
+	}
+	found, e, known := f.Lookup(res, i.Key)
+	switch {
+	case !known:
+		return false, plan.NoReason, true
+	case found != nil:
+		return true, plan.NoReason, false
+	}
+	return false, missingKey(res, e, i.Key), false
+}
+
+func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason {
+	_, isInt := k.Int()
+	_, isString := k.Str()
+	switch {
+	case res.Repeat.Enabled != nil && k == addr.NoKey:
+		return plan.DeleteEnabledFalse
+	case e.Kind == eval.Counted && isInt:
+		return plan.DeleteCountIndex
+	case e.Kind == eval.Keyed && isString:
+		return plan.DeleteEachKey
+	}
+	return plan.DeleteWrongRepetition
+}
+
+// removals are the removed blocks of all modules, by the key-less address
+// that they name.
+type removals struct {
+	byResource map[string]*program.Removed
+	byModule   map[string]*program.Removed
+}
+
+func (r *run) removedBlocks() *removals {
+	all := &removals{map[string]*program.Removed{}, map[string]*program.Removed{}}
+	for _, f := range r.root.Frames() {
+		for _, block := range f.Program.Removed {
+			module := addr.FromSteps(append(f.Addr.Erase().Steps(), block.From.Module.Steps()...))
+			if block.From.Name == (addr.Name{}) {
+				all.byModule[module.String()] = block
+			} else {
+				all.byResource[addr.Resource{Module: module, Name: block.From.Name}.String()] = block
+			}
+		}
+	}
+	return all
+}
+
+// find is the block that covers an instance, or nil.
+func (m *removals) find(i addr.Instance) *program.Removed {
+	if len(m.byResource)+len(m.byModule) == 0 {
+		return nil
+	}
+	if block := m.byResource[i.Resource.Erase().String()]; block != nil {
+		return block
+	}
+	path := i.Module.Erase().String()
+	for path != "" {
+		if block := m.byModule[path]; block != nil {
+			return block
+		}
+		n := strings.LastIndex(path, "module.")
+		path = strings.TrimSuffix(path[:n], ".")
+	}
+	return nil
+}
+
+// forgets reports whether a removed block keeps the real object. Blocks that
+// don't say are read the way of the dialect.
+func (r *run) forgets(block *program.Removed) bool {
+	if block.Destroy != nil {
+		return !*block.Destroy
+	}
+	return !r.RemovedDestroys
+}
+
+// warnRemoved warns of removed blocks that don't say what becomes of the
+// object.
+func (r *run) warnRemoved() {
+	if r.RemovedDestroys || r.Mode != plan.Normal {
+		return
+	}
+	for _, f := range r.root.Frames() {
+		if f.Each != nil && f.Each.Key != addr.NoKey {
+			continue
+		}
+		for _, block := range f.Program.Removed {
+			if block.Destroy == nil {
+				r.note(diag.List{{Severity: diag.Warning, Summary: "Missing lifecycle from the removed block", Detail: "It is recommended for each removed block to have a lifecycle block with the destroy argument, which says whether the real object is destroyed. Without it the object is only removed from the state.", Subject: block.Range.Ptr()}})
+			}
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package state
+
+import (
+	"slices"
+
+	"weir.dev/weir/internal/addr"
+)
+
+// Keys are the instance keys that a state has objects under: of resources,
+// and of module calls as far as there is anything in them.
+type Keys struct {
+	resources map[addr.Resource][]addr.Key
+	calls     map[addr.Module][]addr.Key // by the call's address without key
+}
+
+// Keys indexes the snapshot's current objects.
+func (s *Snapshot) Keys() *Keys {
+	k := &Keys{map[addr.Resource][]addr.Key{}, map[addr.Module][]addr.Key{}}
+	seen := map[addr.Module]bool{}
+	for a := range s.Objects {
+		if a.Deposed == "" {
+			k.resources[a.Resource] = append(k.resources[a.Resource], a.Key)
+		}
+		for m := a.Module; !m.IsRoot() && !seen[m]; {
+			seen[m] = true
+			parent, step, _ := m.Parent()
+			call := parent.Child(step.Name, addr.NoKey)
+			k.calls[call] = append(k.calls[call], step.Key)
+			m = parent
+		}
+	}
+	for _, list := range k.resources {
+		slices.SortFunc(list, addr.Key.Compare)
+	}
+	for _, list := range k.calls {
+		slices.SortFunc(list, addr.Key.Compare)
+	}
+	return k
+}
+
+// Resource lists the keys of a resource's instances.
+func (k *Keys) Resource(r addr.Resource) []addr.Key { return k.resources[r] }
+
+// Call lists the keys of a module call's instances.
+func (k *Keys) Call(caller addr.Module, name string) []addr.Key {
+	return k.calls[caller.Child(name, addr.NoKey)]
+}

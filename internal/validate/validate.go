@@ -1,0 +1,214 @@
+// Package validate checks a program against the schemas of its providers: it
+// evaluates everything once with the values of resources unknown.
+//
+// It owns what is reported without a plan. It knows no state and configures
+// no providers.
+package validate
+
+import (
+	"context"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provisioner"
+	"weir.dev/weir/internal/value"
+)
+
+// Input is what a validation is a function of.
+type Input struct {
+	Tree    *program.Tree
+	Load    func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+	Facts   eval.Facts
+	Catalog provider.Catalog
+}
+
+type host struct {
+	Input
+	ctx  context.Context
+	pool *connect.Pool
+}
+
+// Run checks the program.
+func Run(ctx context.Context, in Input) diag.List {
+	const calls = 10
+	h := &host{Input: in, ctx: ctx, pool: connect.NewPool(ctx, in.Catalog, calls)}
+	defer h.pool.Close()
+	rt := promise.NewRuntime(calls)
+	ev := &eval.Evaluator{Host: h, Facts: in.Facts}
+	root := ev.NewRoot(in.Tree.Program)
+	root.Walk(rt)
+	rt.Wait()
+	var extra diag.List
+	for _, f := range root.Frames() {
+		rt.Do(func(t *promise.Task) {
+			var cell promise.Cell[struct{}]
+			cell.Get(t, f.Addr, nil, func(t *promise.Task) struct{} {
+				extra.Append(h.frame(t, f))
+				return struct{}{}
+			})
+		})
+	}
+	diags := root.Diagnostics()
+	diags.Append(extra)
+	return diags
+}
+
+// frame checks what isn't a value: providers, checks and imports.
+func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
+	var diags diag.List
+	for _, p := range f.Program.Providers {
+		for _, pi := range f.ProviderInstances(t, p, nil) {
+			diags.Append(h.provider(t, pi))
+		}
+	}
+	for _, c := range f.Program.Checks {
+		for _, d := range f.EvaluateCheck(t, c, func([]eval.Outcome) {}) {
+			if d.Summary != "Check block assertion known after apply" {
+				diags.Add(d)
+			}
+		}
+	}
+	return diags
+}
+
+// provider validates the configuration of a provider.
+func (h *host) provider(t *promise.Task, pi *eval.ProviderInstance) diag.List {
+	schemas, diags := h.pool.Schemas(pi.Addr.Provider)
+	if diags.HasErrors() {
+		return connect.Locate(diags, pi.Decl.Config, "")
+	}
+	config, diags := connect.Config(t, pi, schemas)
+	if diags.HasErrors() || t.Current().Failed() {
+		return diags
+	}
+	running, more := h.pool.Bare(pi.Addr.Provider)
+	diags.Append(more)
+	if more.HasErrors() {
+		return diags
+	}
+	return append(diags, connect.Locate(running.ValidateConfig(h.ctx, config), pi.Decl.Config, "")...)
+}
+
+// Variable implements eval.Host: a program has to be right for any value.
+func (h *host) Variable(v *program.Variable) (cty.Value, diag.List) {
+	return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), nil
+}
+
+// Expand implements eval.Host: one instance stands for all.
+func (h *host) Expand(_ *promise.Task, _ eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
+	if e.Kind == eval.Single {
+		return eval.Expansion{Count: 1}, nil
+	}
+	e.Unknown = true
+	return e, nil
+}
+
+// Program implements eval.Host.
+func (h *host) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+	return h.Load(f, c, k)
+}
+
+// Call implements eval.Host.
+func (h *host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
+	if fn.Alias != "" {
+		return cty.DynamicVal, nil
+	}
+	return h.pool.Function(t, f, fn, args)
+}
+
+// Resource implements eval.Host.
+func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	i.DependsOn(t)
+	use := i.Resource.Provider
+	schemas, diags := h.pool.Schemas(use.Provider)
+	if diags.HasErrors() {
+		for n := range diags {
+			if diags[n].Subject == nil {
+				diags[n].Subject = i.Resource.Range.Ptr()
+			}
+		}
+		return cty.DynamicVal, diags
+	}
+	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
+	if sch == nil {
+		diags.ErrorAt(i.Resource.Range, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.%s", use.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type, eval.Suggestion(i.Addr.Name.Type, typeNames(schemas, i.Addr.Name.Mode)))
+		return cty.DynamicVal, diags
+	}
+	config, more := instance.Configure(t, i, sch)
+	diags.Append(more)
+	result := cty.UnknownVal(sch.Block.ImpliedType())
+	if i.Addr.Name.Mode == addr.Ephemeral {
+		result = result.Mark(value.Ephemeral)
+	}
+	if !diags.HasErrors() && !t.Current().Failed() {
+		running, more := h.pool.Bare(use.Provider)
+		diags.Append(more)
+		if !more.HasErrors() {
+			h.pool.Call(func() { more = running.ValidateResource(h.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, config.Value) })
+			diags.Append(connect.Locate(more, i.Resource.Config, ""))
+		}
+		diags.Append(instance.CheckPaths(sch, i.Resource))
+	}
+	diags.Append(h.rest(t, i, result))
+	// Whatever is wrong with this configuration, what refers to it is checked
+	// for itself.
+	return result, diags
+}
+
+// rest checks what the schema has nothing to do with.
+func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
+	var diags diag.List
+	res := i.Resource
+	conditions := func(list []*program.Condition, self cty.Value) {
+		for _, c := range list {
+			diags.Append(eval.CheckCondition(t, c, i.Context(t, self)).Diags)
+		}
+	}
+	conditions(res.Preconditions, cty.NilVal)
+	conditions(res.Postconditions, self)
+	if res.PreventDestroy != nil {
+		_, more := eval.Evaluate(t, res.PreventDestroy, i.Frame.Context(t, nil, cty.NilVal))
+		diags.Append(more)
+	}
+	for _, p := range res.Provisioners {
+		kind := provisioner.Find(p.Type)
+		if kind == nil {
+			if !laterProvisioner(p.Type) {
+				diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
+			}
+			continue
+		}
+		var hd hcl.Diagnostics
+		_, hd = kind.Schema().Decode(p.Config.Body, i.Context(t, self))
+		diags.Append(eval.Diagnostics(hd))
+	}
+	return diags
+}
+
+// laterProvisioner names those that a program may have and that fail only
+// when they run.
+func laterProvisioner(typ string) bool { return typ == "remote-exec" || typ == "file" }
+
+func typeNames(s *provider.Schemas, m addr.Mode) []string {
+	var names []string
+	all := s.Resources
+	switch m {
+	case addr.Data:
+		all = s.DataSources
+	case addr.Ephemeral:
+		all = s.Ephemerals
+	}
+	for name := range all {
+		names = append(names, name)
+	}
+	return names
+}
