@@ -132,11 +132,6 @@ func (e *env) declaredBackend(prog *program.Program, inputs map[string]engine.Va
 		}
 		attrs[name] = converted
 	}
-	for _, name := range d.schema.Names() {
-		if a := d.schema.Attributes[name]; a != nil && a.Required && attrs[name].IsNull() {
-			diags.ErrorAt(block.Range, "Missing required argument", "The backend argument %q is required, but no definition was found. Set it in the block or with -backend-config.", name)
-		}
-	}
 	d.config = cty.ObjectVal(attrs)
 	return d, diags
 }

@@ -183,6 +183,7 @@ func (v *varFlags) register(fs *flag.FlagSet) {
 // outputFlags choose between text and the stream for programs.
 func (e *env) streamFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&e.json, "json", false, "Print one JSON object a line, for programs. Implies -input=false.")
+	fs.StringVar(&e.jsonInto, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
 	e.inputFlag(fs)
 	fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
 	fs.Func("deprecation", "Which deprecation warnings to show: module:all, module:local or module:none, the `CHOICE`.", func(s string) error {

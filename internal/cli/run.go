@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/view/stream"
 	"weir.dev/weir/internal/workdir"
 )
 
@@ -256,7 +257,10 @@ type env struct {
 
 	lines *lineReader
 	// stream is set where results are a stream of JSON objects.
-	stream jsonStream
+	stream   *stream.JSON
+	jsonInto string
+	progress stream.Progress
+	counter  *stream.Counter
 	// deprecations says which deprecation warnings are shown: all, local or none.
 	deprecations string
 }

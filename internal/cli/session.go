@@ -140,6 +140,15 @@ func (s *session) save(ctx context.Context, next *state.Snapshot) error {
 	if same && !s.wrote && !s.elsewhere {
 		return nil
 	}
+	out := s.stamped(next)
+	if same && !s.wrote && s.base != nil { // only -state-out needs it
+		out.Serial = s.base.Serial
+	}
+	return s.put(ctx, out)
+}
+
+// stamped is a state as it follows on the one that was read.
+func (s *session) stamped(next *state.Snapshot) *state.Snapshot {
 	out := *next
 	if s.base != nil {
 		out.Serial, out.Lineage = s.base.Serial+1, s.base.Lineage
@@ -149,11 +158,8 @@ func (s *session) save(ctx context.Context, next *state.Snapshot) error {
 		}
 		out.Serial, out.Lineage = 1, s.lineage
 	}
-	if same && !s.wrote && s.base != nil { // only -state-out needs it
-		out.Serial = s.base.Serial
-	}
 	out.Version = s.e.compat.claims()
-	return s.put(ctx, &out)
+	return &out
 }
 
 // put writes a state as it is, unless those very bytes are stored.

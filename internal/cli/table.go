@@ -6,11 +6,12 @@ var commands []*command
 
 func init() {
 	commands = []*command{
-		outputCommand, fmtCommand,
-		taintCommand, untaintCommand, unlockCommand,
-		versionCommand,
+		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
+		consoleCommand, fmtCommand, unlockCommand, getCommand,
+		modulesCommand, outputCommand, refreshCommand, showCommand,
+		taintCommand, untaintCommand, versionCommand,
 	}
-	commands = append(commands, stateCommands...)
-	commands = append(commands, workspaceCommands...)
-	commands = append(commands, metadataCommands...)
+	for _, group := range [][]*command{metadataCommands, providersCommands, stateCommands, workspaceCommands} {
+		commands = append(commands, group...)
+	}
 }

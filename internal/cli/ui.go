@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/diags"
+	"weir.dev/weir/internal/view/stream"
 	"weir.dev/weir/internal/view/style"
 )
 
@@ -50,9 +51,11 @@ func (e *env) diags(l diag.List) int {
 	if len(l) == 0 {
 		return code
 	}
-	if e.json && e.stream != nil {
+	if e.stream != nil {
 		e.stream.Diagnostics(l, e.sources)
-		return code
+		if e.json {
+			return code
+		}
 	}
 	pen := e.pen()
 	options := diags.Options{
@@ -151,12 +154,13 @@ type question struct {
 	query       string
 	description string
 	secret      bool
+	always      bool // also where -input=false keeps from asking for values
 }
 
 // ask puts a question and waits for the answer. It fails with errNoInput where
 // nobody can be asked.
 func (e *env) ask(ctx context.Context, q question) (string, error) {
-	if !e.input || e.json {
+	if !e.input && !q.always || e.json {
 		return "", errNoInput
 	}
 	pen := e.pen()
@@ -180,17 +184,48 @@ func (e *env) ask(ctx context.Context, q question) (string, error) {
 
 var errNoInput = errors.New("input is not available")
 
-// A jsonStream is the output of -json where it is one object a line.
-type jsonStream interface {
-	Diagnostics(l diag.List, sources map[string][]byte)
-	Log(text string)
-}
-
 // streamLog puts a message for people into the stream.
 func (e *env) streamLog(text string) {
 	if e.stream != nil {
 		e.stream.Log(strings.TrimSpace(text))
 	}
+}
+
+// startStream begins the output of -json, or of -json-into beside the text.
+func (e *env) startStream() int {
+	if e.jsonInto != "" {
+		if e.json {
+			return e.fail("Invalid output format", "The -json and -json-into arguments are mutually exclusive")
+		}
+		file, err := os.OpenFile(e.jsonInto, os.O_TRUNC|os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return e.fail("Invalid argument", "Unable to open the file %q specified by -json-into for writing: %s", e.jsonInto, cause(err))
+		}
+		e.onClose(func() { file.Close() })
+		e.stream = stream.NewJSON(file, e.streamEngine(), e.compat.claims(), nil)
+	}
+	if e.json {
+		e.stream = stream.NewJSON(e.out, e.streamEngine(), e.compat.claims(), nil)
+	}
+	e.counter = &stream.Counter{}
+	all := []stream.Progress{e.counter}
+	if e.stream != nil {
+		all = append(all, e.stream)
+	}
+	if !e.json {
+		all = append(all, stream.Human(e.out, stream.Options{Pen: e.pen(), Concise: e.view.Concise}))
+	}
+	e.progress = stream.Multi(all...)
+	e.onClose(e.progress.Close)
+	return 0
+}
+
+// streamEngine is the key of the version in the first message.
+func (e *env) streamEngine() string {
+	if e.compat == compatTerraform {
+		return "terraform"
+	}
+	return "tofu"
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -211,4 +246,10 @@ func (e *env) written(err error) int {
 		return e.fail("Failed to write output", "%s.", err)
 	}
 	return 0
+}
+
+// trimmed is formatted text without the space around it that sets it apart for
+// people.
+func trimmed(format string, args ...any) string {
+	return strings.TrimSpace(fmt.Sprintf(format, args...))
 }

@@ -31,6 +31,7 @@ type planRecord struct {
 	HasGraph  bool                `msgpack:"has_graph"`
 	Variables []variableRecord    `msgpack:"variables"`
 	Relevant  []relevantRecord    `msgpack:"relevant"`
+	Resources []string            `msgpack:"resources"`
 	Targets   []string            `msgpack:"targets"`
 	Excludes  []string            `msgpack:"excludes"`
 	Timestamp string              `msgpack:"timestamp"`
@@ -55,6 +56,9 @@ type changeRecord struct {
 	Private         []byte           `msgpack:"priv,omitempty"`
 	ReplacePaths    []byte           `msgpack:"rp,omitempty"`
 	DeposedKey      string           `msgpack:"dk,omitempty"`
+	Dependencies    []int32          `msgpack:"deps,omitempty"`
+	CreateBefore    bool             `msgpack:"cbd,omitempty"`
+	SkipDestroy     bool             `msgpack:"skip,omitempty"`
 	Importing       *importingRecord `msgpack:"imp,omitempty"`
 	GeneratedConfig string           `msgpack:"gen,omitempty"`
 }
@@ -147,6 +151,9 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 		}
 		r.Relevant = append(r.Relevant, relevantRecord{a.Resource.String(), path})
 	}
+	for _, resource := range p.Resources {
+		r.Resources = append(r.Resources, resource.String())
+	}
 	for _, t := range p.Targets {
 		r.Targets = append(r.Targets, t.String())
 	}
@@ -198,6 +205,9 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 		Reason:          string(c.Reason),
 		Private:         c.Private,
 		DeposedKey:      c.DeposedKey,
+		Dependencies:    c.Dependencies,
+		CreateBefore:    c.CreateBeforeDestroy,
+		SkipDestroy:     c.SkipDestroy,
 		GeneratedConfig: c.GeneratedConfig,
 	}
 	if c.Moved() {
@@ -272,6 +282,16 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 		p.Deferred = append(p.Deferred, &plan.Deferred{Change: c, Reason: d.Reason})
 	}
 	if err := toValues(p, types, &r); err != nil {
+		return nil, err
+	}
+	for _, text := range r.Resources {
+		t, err := addr.ParseTarget(text)
+		if err != nil {
+			return nil, err
+		}
+		p.Resources = append(p.Resources, addr.Resource{Module: t.Module, Name: t.Name})
+	}
+	if err := checkDependencies(p); err != nil {
 		return nil, err
 	}
 	if p.Targets, err = toTargets(r.Targets); err != nil {
@@ -381,12 +401,15 @@ func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
 		return nil, err
 	}
 	c := &plan.Change{
-		Addr:            object,
-		Previous:        object.Instance,
-		Reason:          plan.Reason(r.Reason),
-		Private:         r.Private,
-		DeposedKey:      r.DeposedKey,
-		GeneratedConfig: r.GeneratedConfig,
+		Addr:                object,
+		Previous:            object.Instance,
+		Reason:              plan.Reason(r.Reason),
+		Private:             r.Private,
+		DeposedKey:          r.DeposedKey,
+		Dependencies:        r.Dependencies,
+		CreateBeforeDestroy: r.CreateBefore,
+		SkipDestroy:         r.SkipDestroy,
+		GeneratedConfig:     r.GeneratedConfig,
 	}
 	if r.Previous != "" {
 		if c.Previous, err = addr.ParseInstance(r.Previous); err != nil {
@@ -459,4 +482,16 @@ func decodeState(data []byte) (*state.Snapshot, error) {
 	}
 	s, diags := statefile.Read(data, "plan file")
 	return s, diags.Err()
+}
+
+// checkDependencies makes sure that indices lead to a resource.
+func checkDependencies(p *plan.Plan) error {
+	for _, c := range p.Changes {
+		for _, i := range c.Dependencies {
+			if i < 0 || int(i) >= len(p.Resources) {
+				return fmt.Errorf("%s depends on a resource that the plan doesn't have", c.Addr)
+			}
+		}
+	}
+	return nil
 }

@@ -56,11 +56,14 @@ type Content struct {
 	Tree *program.Tree
 }
 
-// A Backend is where the state that the plan was made for is kept.
+// A Backend is where the state that the plan was made for is kept, and which
+// state that was: a plan is stale once lineage or serial differ.
 type Backend struct {
 	Type      string          `json:"type"`
 	Config    json.RawMessage `json:"config,omitempty"`
 	Workspace string          `json:"workspace"`
+	Lineage   string          `json:"lineage,omitempty"`
+	Serial    uint64          `json:"serial,omitempty"`
 }
 
 type header struct {

@@ -118,6 +118,8 @@ func changes(t *rapid.T) *plan.Change {
 		After:         values(t, 3),
 		Private:       []byte(text.Draw(t, "private")),
 		DeposedKey:    text.Draw(t, "deposed key"),
+		Dependencies:  []int32{0},
+		SkipDestroy:   rapid.Bool().Draw(t, "skip"),
 		AfterIdentity: cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(text.Draw(t, "id"))}),
 	}
 	c.Previous = c.Addr.Instance
@@ -140,6 +142,7 @@ func plans(t *rapid.T) *plan.Plan {
 		Drift:     rapid.SliceOfN(rapid.Custom(changes), 0, 1).Draw(t, "drift"),
 		Timestamp: time.Unix(rapid.Int64Range(0, 1<<32).Draw(t, "time"), 0).UTC(),
 		Errored:   rapid.Bool().Draw(t, "errored"),
+		Resources: []addr.Resource{instances(t).Resource.Erase()},
 		Variables: map[string]*plan.Variable{"v": {Value: values(t, 2), Given: true}, "e": {Ephemeral: true}},
 		Relevant:  []plan.Attribute{{Resource: instances(t), Path: cty.GetAttrPath("a")}},
 		Graph:     &execgraph.Graph{},

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"weir.dev/weir/internal/addr"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"weir":      func() { os.Exit(runProcess()) },
+		"terraform": func() { os.Exit(runProcess()) },
+	})
+}
+
+func runProcess() int {
+	return Run(Process{
+		Args: os.Args, Environ: os.Environ(),
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Getwd: os.Getwd, Chdir: os.Chdir,
+	})
+}
+
+// TestScripts runs the scripts below testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       slices.Contains(os.Args, "-update"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, ".home")
+			env.Setenv("HOME", home)
+			env.Setenv("TF_IN_AUTOMATION", "1")
+			return os.Mkdir(home, 0o755)
+		},
+	})
+}
+
+func TestSplitWords(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want string // joined by |, or ! for an error
+	}{
+		{"", ""},
+		{"  -a  b ", "-a|b"},
+		{`-var="a b"`, "-var=a b"},
+		{`-var='a "b"'`, `-var=a "b"`},
+		{`'' x`, "|x"},
+		{`a\ b`, "a b"},
+		{`"a\"b\n"`, `a"b\n`},
+		{`'a\b'`, `a\b`},
+		{`"open`, "!"},
+		{`open\`, "!"},
+	} {
+		words, err := splitWords(c.text)
+		got := strings.Join(words, "|")
+		if err != nil {
+			got = "!"
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+func TestValidWorkspace(t *testing.T) {
+	for name, want := range map[string]bool{"a-b_c.d~1": true, "": false, "..": false, "a/b": false, "a b": false, "é": false} {
+		if validWorkspace(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
+	}
+}
+
+func TestCompat(t *testing.T) {
+	for _, c := range []struct {
+		setting, program string
+		want             compat
+		bad              bool
+	}{
+		{"", "weir", compatTofu, false},
+		{"", "terraform", compatTerraform, false},
+		{"opentofu", "terraform", compatTofu, false},
+		{"terraform", "weir", compatTerraform, false},
+		{"tofu", "weir", "", true},
+	} {
+		got, err := compatOf(c.setting, c.program)
+		if got != c.want || (err != nil) != c.bad {
+			t.Errorf("%+v: got %q, %v", c, got, err)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	base := operation{refresh: true, parallelism: 10}
+	for _, c := range []struct {
+		name   string
+		change func(*operation)
+		want   string // a summary, or empty
+	}{
+		{"plain", func(*operation) {}, ""},
+		{"two modes", func(o *operation) { o.destroy, o.refreshOnly = true, true }, "Incompatible plan mode options"},
+		{"no refresh", func(o *operation) { o.refreshOnly, o.refresh = true, false }, "Incompatible refresh options"},
+		{"target and exclude", func(o *operation) { o.target, o.exclude = texts{"a.b"}, texts{"c.d"} }, "Invalid combination of arguments"},
+		{"bad target", func(o *operation) { o.target = texts{"a"} }, `Invalid target "a"`},
+		{"replace a module", func(o *operation) { o.replace = texts{"module.a"} }, `Invalid force-replace address "module.a"`},
+		{"replace data", func(o *operation) { o.replace = texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
+		{"no parallelism", func(o *operation) { o.parallelism = 0 }, "Invalid parallelism"},
+	} {
+		o := base
+		c.change(&o)
+		_, diags := o.choose()
+		got := ""
+		if len(diags) > 0 {
+			got = diags[0].Summary
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTable holds the table of commands to what help and parsing rely on.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range commands {
+		if seen[c.name] {
+			t.Errorf("%s is there twice", c.name)
+		}
+		seen[c.name] = true
+		if c.synopsis == "" || strings.HasSuffix(c.synopsis, ".") {
+			t.Errorf("%s: synopsis %q", c.name, c.synopsis)
+		}
+		if group, _, ok := strings.Cut(c.name, " "); ok && !seen[group] {
+			t.Errorf("%s stands before its group", c.name)
+		}
+	}
+}
+
+func TestRebase(t *testing.T) {
+	for _, c := range []struct{ m, from, to, want string }{
+		{"module.a", "module.a", "module.b", "module.b"},
+		{"module.a.module.c[0]", "module.a", `module.b["x"]`, `module.b["x"].module.c[0]`},
+	} {
+		if got := rebase(addr.Module(c.m), addr.Module(c.from), addr.Module(c.to)); string(got) != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"os"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider/builtin"
+	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/view/style"
+)
+
+var initCommand = &command{
+	name: "init", main: true,
+	synopsis: "Prepare your working directory for other commands",
+	long:     "Initializes the backend, fetches modules and installs providers. It is safe to run it again: what is there already stays.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		i := &initializing{env: e}
+		i.register(fs)
+		return func(ctx context.Context, _ []string) int { return i.run(ctx) }
+	},
+}
+
+// initializing has the flags of init.
+type initializing struct {
+	*env
+	state stateFlags
+	vars  varFlags
+
+	backend, cloud, get, upgrade         bool
+	reconfigure, migrateState, forceCopy bool
+	backendConfig, pluginDirs            texts
+	lockMode, fromModule                 string
+
+	prog   *program.Program
+	inputs map[string]engine.VariableInput
+}
+
+func (i *initializing) register(fs *flag.FlagSet) {
+	i.state.registerLock(fs)
+	i.vars.register(fs)
+	fs.BoolVar(&i.env.json, "json", false, "Print one JSON object a line, for programs.")
+	fs.StringVar(&i.jsonInto, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
+	i.inputFlag(fs)
+	remoteVersion(fs)
+	fs.BoolVar(&i.backend, "backend", true, "Don't initialize the backend; use what was initialized before.")
+	fs.BoolVar(&i.cloud, "cloud", true, "")
+	fs.Var(&i.backendConfig, "backend-config", "Complete the backend block: a `NAME=VALUE`, or a file with such lines. May be repeated.")
+	fs.BoolVar(&i.reconfigure, "reconfigure", false, "Use the backend as it is configured now, whatever was initialized before. No state is copied.")
+	fs.BoolVar(&i.migrateState, "migrate-state", false, "Copy states from the backend that was initialized before to the one that is configured now.")
+	fs.BoolVar(&i.forceCopy, "force-copy", false, "Answer yes to all questions about copying states. Implies -migrate-state.")
+	fs.BoolVar(&i.get, "get", true, "Don't fetch modules.")
+	fs.BoolVar(&i.upgrade, "upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
+	fs.Var(&i.pluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`. May be repeated.")
+	fs.StringVar(&i.lockMode, "lockfile", "", "What may be done to the dependency lock file: the only `MODE` is readonly.")
+	fs.StringVar(&i.fromModule, "from-module", "", "Begin with a copy of the module at `SOURCE` in an empty directory.")
+	fs.String("test-directory", "tests", "")
+}
+
+func (i *initializing) run(ctx context.Context) int {
+	if code := i.startStream(); code != 0 {
+		return code
+	}
+	if i.forceCopy {
+		i.migrateState = true
+	}
+	switch {
+	case i.migrateState && i.reconfigure:
+		return i.fail("Wrong combination of options", "The -migrate-state and -reconfigure options are mutually-exclusive")
+	case i.migrateState && i.env.json && !i.forceCopy:
+		return i.fail("Wrong combination of options", "The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
+	case i.lockMode != "" && i.lockMode != "readonly":
+		return i.fail("Failed to parse command-line flags", "-lockfile has to be readonly, not %q.", i.lockMode)
+	case i.lockMode == "readonly" && i.upgrade:
+		return i.fail("Invalid init options", "The -upgrade flag conflicts with -lockfile=readonly.")
+	case i.fromModule != "":
+		return i.fail("Unsupported option", "-from-module isn't supported yet. Copy the module into the directory and run init without it.")
+	}
+	i.backend = i.backend && i.cloud
+
+	names, err := module.Disk{}.List(".")
+	if err != nil {
+		return i.fail("Failed to read directory", "%s.", err)
+	}
+	if module.IsEmpty(names) {
+		i.tell("weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
+		return 0
+	}
+	if code := i.prepare(ctx); code != 0 {
+		return code
+	}
+	i.success()
+	return 0
+}
+
+// tell says something about the progress, to people or in the stream.
+func (i *initializing) tell(format string, args ...any) {
+	if i.env.stream != nil {
+		i.env.stream.Info(trimmed(format, args...), "init_output", nil)
+	}
+	if !i.env.json {
+		i.say(format, args...)
+	}
+}
+
+func (i *initializing) heading(text string) {
+	if i.env.json {
+		i.tell("%s", text)
+		return
+	}
+	i.say("\n%s\n", i.pen().Paint(text, style.Bold))
+}
+
+// prepare does the three parts of init.
+func (i *initializing) prepare(ctx context.Context) int {
+	var diags diag.List
+	if i.inputs, diags = i.env.inputs(i.vars); diags.HasErrors() {
+		return i.diags(diags)
+	}
+	prog, more := i.root()
+	if versions := i.checkVersions(&program.Tree{Program: prog}); versions.HasErrors() {
+		return i.diags(versions)
+	}
+	diags.Append(only(more, diag.Error))
+	if diags.HasErrors() {
+		return i.diags(diags)
+	}
+	i.prog = prog
+	var current *backend
+	if i.backend {
+		i.heading("Initializing the backend...")
+		current, more = i.initBackend(ctx)
+		diags.Append(more)
+	} else {
+		current, _ = i.initializedBackend(prog, i.inputs)
+	}
+	if diags.HasErrors() {
+		return i.diags(diags)
+	}
+	tree, more := i.initModules(ctx)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return i.diags(diags)
+	}
+	if current != nil {
+		diags.Append(i.selectWorkspace(ctx, current))
+	}
+	diags.Append(i.initProviders(ctx, tree, current))
+	return i.diags(diags)
+}
+
+// initModules loads the whole configuration and installs what it calls.
+func (i *initializing) initModules(ctx context.Context) (*program.Tree, diag.List) {
+	if len(i.prog.Calls) > 0 && i.get {
+		if i.upgrade {
+			i.heading("Upgrading modules...")
+		} else {
+			i.heading("Initializing modules...")
+		}
+	}
+	tree, diags := i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(key, source, version, dir string) {
+		if version != "" {
+			i.tell("Downloading %s %s for %s...\n", source, version, key)
+		}
+		i.tell("- %s in %s\n", key, dir)
+	})
+	return tree, diags
+}
+
+// initProviders installs what the configuration and the state need.
+func (i *initializing) initProviders(ctx context.Context, tree *program.Tree, b *backend) diag.List {
+	reqs := requirements(tree, nil)
+	if b != nil {
+		if s, diags := i.openSession(b, stateFlags{}); !diags.HasErrors() {
+			if !s.read(ctx).HasErrors() && s.prior != nil {
+				reqs = requirements(tree, s.prior)
+			}
+		}
+	}
+	config, environment, diags := i.settings()
+	sources, more := i.providerSources(config)
+	diags.Append(more)
+	diags.Append(overrideWarning(sources))
+	locks, more := lockfile.Read(lockfile.Name)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return diags
+	}
+	i.heading("Initializing provider plugins...")
+	before := locks.Clone()
+	if i.compat == compatTofu {
+		locks.AdoptPredecessor()
+	}
+	next, more := install.Install(ctx, install.Options{
+		Dir:          i.dir().Providers(),
+		Locks:        locks,
+		Requirements: reqs,
+		Config:       config,
+		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(i.originalDir)),
+		PluginDirs:   i.pluginDirs,
+		Implied:      environment.PluginDirs("."),
+		Upgrade:      i.upgrade,
+		Builtin:      map[addr.Provider]bool{builtin.Address: true},
+		External:     sources.external,
+		Events:       i.event,
+	})
+	diags.Append(more)
+	if diags.HasErrors() {
+		return diags
+	}
+	if i.lockMode == "readonly" {
+		diags.Append(install.ReadOnly(before, next))
+		return diags
+	}
+	if before.Equal(next) {
+		return diags
+	}
+	if err := next.Write(lockfile.Name); err != nil {
+		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
+		return diags
+	}
+	if before.Empty() {
+		i.tell("\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s init\" in the future.\n", lockfile.Name, i.program)
+	} else {
+		i.tell("\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)
+	}
+	return diags
+}
+
+// event tells of one step of the installation of providers.
+func (i *initializing) event(ev install.Event) {
+	name := ev.Provider.ForDisplay()
+	switch ev.Kind {
+	case install.BuiltinAvailable:
+		i.tell("- %s is built in to weir\n", name)
+	case install.Reusing:
+		i.tell("- Reusing previous version of %s from the dependency lock file\n", name)
+	case install.FindingLatest:
+		i.tell("- Finding latest version of %s...\n", name)
+	case install.FindingMatching:
+		i.tell("- Finding %s versions matching %q...\n", name, ev.Constraints)
+	case install.AlreadyInstalled:
+		if ev.Shared {
+			i.tell("- Detected previously-installed %s v%s in the shared cache directory\n", name, ev.Version)
+		} else {
+			i.tell("- Using previously-installed %s v%s\n", name, ev.Version)
+		}
+	case install.Installing:
+		if ev.Shared {
+			i.tell("- Installing %s v%s to the shared cache directory...\n", name, ev.Version)
+		} else {
+			i.tell("- Installing %s v%s...\n", name, ev.Version)
+		}
+	case install.Installed:
+		if ev.Authentication == install.SignatureSkipped {
+			i.tell("- Installed %s v%s. Signature validation was skipped due to the registry not containing GPG keys for this provider\n", name, ev.Version)
+			return
+		}
+		key := ""
+		if ev.KeyID != "" {
+			key = ", key ID " + ev.KeyID
+		}
+		i.tell("- Installed %s v%s (%s%s)\n", name, ev.Version, ev.Authentication, key)
+	case install.Linked:
+		i.tell("- Using %s v%s from the shared cache directory\n", name, ev.Version)
+	}
+}
+
+func (i *initializing) success() {
+	i.tell("\n%s\n", i.pen().Paint("weir has been successfully initialized!", style.Bold, style.Green))
+	if i.inAutomation() {
+		return
+	}
+	i.tell("\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.program)
+}
+
+var _ = os.Args

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
+)
+
+var getCommand = &command{
+	name:     "get",
+	synopsis: "Install or upgrade remote modules",
+	long:     "The part of init that is about modules.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		var vars varFlags
+		vars.register(fs)
+		update := fs.Bool("update", false, "Fetch modules again that are there already.")
+		fs.BoolVar(&e.json, "json", false, "Print one JSON object a line, for programs.")
+		fs.String("test-directory", "tests", "")
+		return func(ctx context.Context, _ []string) int {
+			if code := e.startStream(); code != 0 {
+				return code
+			}
+			inputs, diags := e.inputs(vars)
+			if diags.HasErrors() {
+				return e.diags(diags)
+			}
+			_, more := e.loadModules(ctx, inputs, true, *update, func(key, source, version, dir string) {
+				if e.json {
+					e.stream.Log("- " + key + " in " + dir)
+					return
+				}
+				e.say("- %s in %s\n", key, dir)
+			})
+			diags.Append(more)
+			return e.diags(diags)
+		}
+	},
+}
+
+var modulesCommand = &command{
+	name:     "modules",
+	synopsis: "Show all declared modules in a working directory",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		asJSON := fs.Bool("json", false, "Print a JSON object.")
+		return func(ctx context.Context, _ []string) int { return e.modules(ctx, *asJSON) }
+	},
+}
+
+// A moduleInstaller installs modules and tells of each.
+type moduleInstaller struct {
+	*module.Installer
+	tell func(key, source, version, dir string)
+	seen map[string]bool
+}
+
+// resolve installs the module behind a call.
+func (m *moduleInstaller) resolve(ctx context.Context, r module.Request) (string, diag.List) {
+	dir, diags := m.Installer.Install(ctx, r)
+	if !m.seen[r.Key] && !diags.HasErrors() {
+		m.seen[r.Key] = true
+		m.tell(r.Key, r.Source, m.Manifest[r.Key].Version, dir)
+	}
+	return dir, diags
+}
+
+// loadModules loads the configuration; with get it installs modules on the way
+// and notes them.
+func (e *env) loadModules(ctx context.Context, inputs map[string]engine.VariableInput, get, upgrade bool, tell func(key, source, version, dir string)) (*program.Tree, diag.List) {
+	world, diags := e.world(loading{})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs}
+	var installer *moduleInstaller
+	if get {
+		manifest, err := module.ReadManifest(module.Disk{}, e.dataDir())
+		if err != nil {
+			manifest = module.Manifest{} // all modules are found again
+		}
+		installer = &moduleInstaller{
+			Installer: &module.Installer{Files: module.Disk{}, DataDir: e.dataDir(), Manifest: manifest, Upgrade: upgrade, Fetcher: e.fetcher()},
+			tell:      tell, seen: map[string]bool{},
+		}
+		options.Resolve = installer.resolve
+	}
+	config, diags := engine.Load(ctx, options)
+	if config == nil {
+		return nil, diags
+	}
+	e.addSources(config.Sources)
+	diags.Append(e.checkVersions(config.Tree))
+	if installer != nil && len(installer.seen) > 0 && !diags.HasErrors() {
+		kept := module.Manifest{"": {Dir: "."}}
+		for key := range installer.seen {
+			kept[key] = installer.Manifest[key]
+		}
+		if err := kept.Write(e.dataDir()); err != nil {
+			diags.Errorf("Failed to note installed modules", "%s.", err)
+		}
+	}
+	return config.Tree, diags
+}
+
+// fetcher brings modules from elsewhere; nil while there is no way to.
+func (e *env) fetcher() module.Fetcher { return nil }
+
+func (e *env) modules(ctx context.Context, asJSON bool) int {
+	config, _, diags := e.load(ctx, loading{})
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	type entry struct {
+		Key     string `json:"key"`
+		Source  string `json:"source"`
+		Version string `json:"version"`
+	}
+	list := []entry{}
+	var walk func(t *program.Tree, prefix string)
+	walk = func(t *program.Tree, prefix string) {
+		for _, name := range sortedKeys(t.Children) {
+			child := t.Children[name]
+			list = append(list, entry{prefix + name, child.Source, child.Version})
+			walk(child, prefix+name+".")
+		}
+	}
+	walk(config.Tree, "")
+	if asJSON {
+		return e.printJSON(struct {
+			FormatVersion string  `json:"format_version"`
+			Modules       []entry `json:"modules"`
+		}{"1.0", list})
+	}
+	if len(list) == 0 {
+		e.say("No modules found in configuration.\n")
+		return 0
+	}
+	e.say("Modules declared by configuration:\n\n")
+	for _, m := range list {
+		e.say(".\n└── %q[%s] %s\n", m.Key, m.Source, m.Version)
+	}
+	return 0
+}

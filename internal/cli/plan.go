@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planfile"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/view"
+)
+
+var planCommand = &command{
+	name: "plan", main: true,
+	synopsis: "Show changes required by the current configuration",
+	long:     "Compares the configuration with the state and with what exists, and shows what apply would do. Nothing is changed.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		var p planning
+		p.register(e, fs)
+		fs.StringVar(&p.out, "out", "", "Save the plan in the file at `PATH`, for apply.")
+		fs.BoolVar(&p.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
+		fs.StringVar(&p.generate, "generate-config-out", "", "Write configuration for imported resources that have none to a new file at `PATH`.")
+		return func(ctx context.Context, _ []string) int { return p.run(ctx, e) }
+	},
+}
+
+// planning has the flags of everything that begins with a plan.
+type planning struct {
+	operation
+	state    stateFlags
+	vars     varFlags
+	out      string
+	generate string
+	detailed bool
+}
+
+func (p *planning) register(e *env, fs *flag.FlagSet) {
+	p.operation.register(fs)
+	p.state.register(fs)
+	p.vars.register(fs)
+	e.streamFlags(fs)
+	remoteVersion(fs)
+}
+
+func (p *planning) run(ctx context.Context, e *env) int {
+	if code := e.startStream(); code != 0 {
+		return code
+	}
+	if p.out != "" && !isDir(filepath.Dir(p.out)) {
+		return e.fail("Failed to write plan file", "The directory of %q doesn't exist.", p.out)
+	}
+	w, made, diags := p.make(ctx, e, "plan")
+	if made == nil {
+		return 1
+	}
+	defer w.unlock()
+	e.showPlan(made)
+	if p.generate != "" {
+		diags.Append(writeGenerated(p.generate, made))
+	}
+	if p.out != "" {
+		if err := p.save(e, w, made); err != nil {
+			diags.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err)
+		}
+	}
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	if !e.json {
+		e.advise(p.out, made)
+	}
+	if p.detailed && made.HasChanges() {
+		return exitChanges
+	}
+	return 0
+}
+
+// make plans. The plan is nil if that wasn't possible at all, which has been
+// reported then; otherwise the diagnostics are still to be shown.
+func (p *planning) make(ctx context.Context, e *env, operation string) (*workload, *plan.Plan, diag.List) {
+	chosen, diags := p.choose()
+	if p.generate != "" {
+		if _, err := os.Stat(p.generate); err == nil {
+			diags.Errorf("Target generated file already exists", "weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
+		}
+	}
+	if diags.HasErrors() {
+		e.diags(diags)
+		return nil, nil, nil
+	}
+	w := e.begin(ctx, loading{vars: p.vars, parallelism: p.parallelism, sink: e.progress.Event}, p.state, operation)
+	if w == nil {
+		return nil, nil, nil
+	}
+	made, diags := engine.Plan(ctx, w.config, w.snapshot(), engine.PlanOptions{
+		Mode:           chosen.mode,
+		SkipRefresh:    !p.refresh,
+		Targets:        chosen.targets,
+		Excludes:       chosen.excludes,
+		Replace:        chosen.replace,
+		GenerateConfig: p.generate != "",
+		AllowDeferral:  p.deferral,
+	})
+	if made == nil {
+		e.diags(diags)
+		w.unlock()
+	}
+	return w, made, diags
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// save writes the plan file with all that apply will need.
+func (p *planning) save(e *env, w *workload, made *plan.Plan) error {
+	c := planfile.Content{
+		Engine: Version,
+		Plan:   made,
+		Files:  w.config.Sources,
+		Tree:   w.config.Tree,
+	}
+	record, err := recordOf(w.backend)
+	if err != nil {
+		return err
+	}
+	c.Backend = planfile.Backend{Type: w.backend.kind, Config: record, Workspace: w.workspace}
+	if w.base != nil {
+		c.Backend.Lineage, c.Backend.Serial = w.base.Lineage, w.base.Serial
+	}
+	if c.Lock, err = optionalFile(lockfile.Name); err != nil {
+		return err
+	}
+	if c.Modules, err = optionalFile(module.ManifestPath(e.dataDir())); err != nil {
+		return err
+	}
+	return planfile.Write(p.out, c, nil)
+}
+
+// optionalFile reads a file that needn't exist.
+func optionalFile(name string) ([]byte, error) {
+	data, err := os.ReadFile(name)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// showPlan shows a plan to people or as part of the stream.
+func (e *env) showPlan(p *plan.Plan) {
+	if e.stream != nil {
+		e.stream.Plan(p)
+	}
+	if e.json || p.Errored && len(p.Changes) == 0 {
+		return
+	}
+	e.written(view.Plan(e.out, p, e.viewing()))
+}
+
+// writeGenerated writes configuration that was made for imports.
+func writeGenerated(path string, p *plan.Plan) diag.List {
+	var text []byte
+	for _, c := range p.Changes {
+		if c.GeneratedConfig == "" {
+			continue
+		}
+		if text == nil {
+			text = []byte("# Written by weir for imports without configuration. Please review it.\n")
+		}
+		text = fmt.Appendf(text, "\n%s\n", c.GeneratedConfig)
+	}
+	if text == nil {
+		return nil
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return oneError("Failed to write generated configuration", "Writing %s: %s.", path, cause(err))
+	}
+	return nil
+}
+
+// advise says what to do with a plan, unless nobody is there to read it.
+func (e *env) advise(out string, p *plan.Plan) {
+	if !p.HasChanges() {
+		return
+	}
+	pen := e.pen()
+	switch {
+	case out != "":
+		e.say("\n%s\nSaved the plan to: %s\n", pen.Rule(e.width()), out)
+		if !e.inAutomation() {
+			e.say("\nTo perform exactly these actions, run the following command to apply:\n    %s apply %q\n", e.program, out)
+		}
+	case !e.inAutomation():
+		e.say("\n%s\n\nNote: You didn't use the -out option to save this plan, so weir can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", pen.Rule(e.width()), e.program)
+	}
+}

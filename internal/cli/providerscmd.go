@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/view/jsonschema"
+)
+
+var providersCommands = []*command{
+	{
+		name:     "providers",
+		synopsis: "Show the providers required for this configuration",
+		setup: func(e *env, fs *flag.FlagSet) runner {
+			var vars varFlags
+			vars.register(fs)
+			fs.String("test-directory", "tests", "")
+			return func(ctx context.Context, _ []string) int { return e.providers(ctx, vars) }
+		},
+	},
+	{
+		name:     "providers schema",
+		synopsis: "Show schemas for the providers used in the configuration",
+		setup: func(e *env, fs *flag.FlagSet) runner {
+			var vars varFlags
+			vars.register(fs)
+			asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
+			return func(ctx context.Context, _ []string) int {
+				if !*asJSON {
+					return e.fail("The `providers schema` command requires the `-json` flag", "There is no other form of the output yet.")
+				}
+				return e.providerSchemas(ctx, vars)
+			}
+		},
+	},
+}
+
+// provideFor fills the catalog that a configuration was loaded with.
+func (e *env) provideFor(config *engine.Config, s *state.Snapshot) diag.List {
+	return e.provide(config.World.Catalog.(*lateCatalog), requirements(config.Tree, s))
+}
+
+// providersOf lists the providers that a configuration needs.
+func providersOf(tree *program.Tree) []addr.Provider {
+	var all []addr.Provider
+	for p := range requirements(tree, nil) {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, addr.Provider.Compare)
+	return all
+}
+
+func fetchSchemas(ctx context.Context, c provider.Catalog, providers []addr.Provider) (map[addr.Provider]*provider.Schemas, diag.List) {
+	all := map[addr.Provider]*provider.Schemas{}
+	var diags diag.List
+	for _, p := range providers {
+		s, more := c.Schemas(ctx, p)
+		diags.Append(more)
+		if s != nil {
+			all[p] = s
+		}
+	}
+	return all, diags
+}
+
+func (e *env) providers(ctx context.Context, vars varFlags) int {
+	config, inputs, diags := e.load(ctx, loading{vars: vars})
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	e.say("\nProviders required by configuration:\n")
+	e.providerTree(config.Tree)
+	b, diags := e.initializedBackend(config.Tree.Program, inputs)
+	if diags.HasErrors() {
+		return e.diags(diags)
+	}
+	s, diags := e.openSession(b, stateFlags{})
+	if s != nil {
+		diags.Append(s.read(ctx))
+	}
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	if s.prior != nil && len(s.prior.Objects) > 0 {
+		e.say("Providers required by state:\n\n")
+		for _, p := range s.prior.Providers() {
+			e.say("    provider[%s]\n\n", p)
+		}
+	}
+	return 0
+}
+
+// A branch is a node of the tree of modules and the providers they require.
+type branch struct {
+	text     string
+	children []branch
+}
+
+func (e *env) providerTree(tree *program.Tree) {
+	var build func(t *program.Tree, text string) branch
+	build = func(t *program.Tree, text string) branch {
+		b := branch{text: text}
+		constraints := map[addr.Provider]string{}
+		for _, r := range t.Program.Requirements {
+			constraints[r.Provider] = strings.TrimSpace(r.Constraints)
+		}
+		var list []addr.Provider
+		for p := range constraints {
+			list = append(list, p)
+		}
+		slices.SortFunc(list, addr.Provider.Compare)
+		for _, p := range list {
+			b.children = append(b.children, branch{text: strings.TrimSpace("provider[" + p.String() + "] " + constraints[p])})
+		}
+		for _, name := range sortedKeys(t.Children) {
+			b.children = append(b.children, build(t.Children[name], "module."+name))
+		}
+		return b
+	}
+	var print func(b branch, indent string)
+	print = func(b branch, indent string) {
+		for i, child := range b.children {
+			joint, next := "├── ", "│   "
+			if i == len(b.children)-1 {
+				joint, next = "└── ", "    "
+			}
+			e.say("%s%s%s\n", indent, joint, child.text)
+			print(child, indent+next)
+		}
+	}
+	e.say(".\n")
+	print(build(tree, "."), "")
+	e.say("\n")
+}
+
+func (e *env) providerSchemas(ctx context.Context, vars varFlags) int {
+	config, inputs, diags := e.load(ctx, loading{vars: vars})
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	reqs := requirements(config.Tree, nil)
+	// Providers of objects in the state count too, where there is one.
+	if b, more := e.initializedBackend(config.Tree.Program, inputs); !more.HasErrors() {
+		if s, more := e.openSession(b, stateFlags{}); !more.HasErrors() && !s.read(ctx).HasErrors() {
+			reqs = requirements(config.Tree, s.prior)
+		}
+	}
+	diags = e.provide(config.World.Catalog.(*lateCatalog), reqs)
+	if diags.HasErrors() {
+		return e.diags(diags)
+	}
+	var list []addr.Provider
+	for p := range reqs {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, addr.Provider.Compare)
+	schemas, more := fetchSchemas(ctx, config.World.Catalog, list)
+	diags.Append(more)
+	e.json = true // warnings must not mix with the document
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	text, err := jsonschema.Marshal(schemas)
+	if err != nil {
+		return e.fail("Failed to marshal provider schemas to json", "%s.", err)
+	}
+	e.say("%s\n", text)
+	return 0
+}

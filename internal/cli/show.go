@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"os"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/planfile"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/view"
+	"weir.dev/weir/internal/view/jsonconfig"
+	"weir.dev/weir/internal/view/jsonplan"
+	"weir.dev/weir/internal/view/jsonstate"
+)
+
+var showCommand = &command{
+	name: "show", args: "[PATH]", max: 1,
+	synopsis: "Show the current state or a saved plan",
+	long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		var o showOptions
+		var vars varFlags
+		vars.register(fs)
+		fs.BoolVar(&o.json, "json", false, "Print a JSON object. Sensitive values are not hidden.")
+		fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
+		fs.BoolVar(&o.state, "state", false, "Show the current state, as without a path.")
+		fs.StringVar(&o.plan, "plan", "", "Show the saved plan at `PATH`.")
+		fs.BoolVar(&o.config, "config", false, "Show the configuration. Requires -json.")
+		return func(ctx context.Context, args []string) int {
+			if len(args) > 0 {
+				o.path = args[0]
+			}
+			o.vars = vars
+			return e.show(ctx, o)
+		}
+	},
+}
+
+type showOptions struct {
+	json, state, config bool
+	path, plan          string
+	vars                varFlags
+}
+
+func (e *env) show(ctx context.Context, o showOptions) int {
+	chosen := 0
+	for _, given := range []bool{o.state, o.config, o.plan != "", o.path != ""} {
+		if given {
+			chosen++
+		}
+	}
+	switch {
+	case chosen > 1:
+		return e.fail("Conflicting object types to show", "The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
+	case o.config && !o.json:
+		return e.fail("JSON output required for configuration", "The -config option can be used only with -json.")
+	case o.config:
+		return e.showConfig(ctx, o)
+	case o.plan != "":
+		return e.showPlanFile(ctx, o.plan, o.json)
+	case o.path == "":
+		s := e.inState(ctx, stateFlags{}, "")
+		if s == nil {
+			return 1
+		}
+		return e.showState(ctx, s.prior, o.json)
+	}
+	start, err := readStart(o.path)
+	if err != nil {
+		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, cause(err))
+	}
+	if planfile.Is(start) {
+		return e.showPlanFile(ctx, o.path, o.json)
+	}
+	data, err := os.ReadFile(o.path)
+	if err != nil {
+		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, cause(err))
+	}
+	snapshot, diags := statefile.Read(data, o.path)
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	return e.showState(ctx, snapshot, o.json)
+}
+
+// showPlanFile starts no provider: the schemas are in the file.
+func (e *env) showPlanFile(ctx context.Context, path string, asJSON bool) int {
+	content, diags := readPlan(path)
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	if !asJSON {
+		return e.written(view.Plan(e.out, content.Plan, e.viewing()))
+	}
+	config, diags := e.loadSaved(ctx, content, nil, loading{workspace: content.Backend.Workspace})
+	var tree *program.Tree
+	if config != nil {
+		tree = config.Tree
+	}
+	if tree == nil {
+		return e.diags(diags)
+	}
+	text, err := jsonplan.Marshal(content.Plan, tree, e.compat.claims())
+	if err != nil {
+		return e.fail("Failed to marshal plan to json", "%s.", err)
+	}
+	e.say("%s\n", text)
+	return 0
+}
+
+// loadSaved loads the configuration that is in a plan file. Values of
+// variables are those of the plan unless others are given.
+func (e *env) loadSaved(ctx context.Context, c planfile.Content, inputs map[string]engine.VariableInput, l loading) (*engine.Config, diag.List) {
+	world, diags := e.world(l)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if inputs == nil {
+		inputs = map[string]engine.VariableInput{}
+		for name, v := range c.Plan.Variables {
+			if v.Given && !v.Ephemeral {
+				inputs[name] = engine.VariableInput{Value: v.Value, From: "plan"}
+			}
+		}
+	}
+	files := module.Memory{}
+	for name, data := range c.Files {
+		files[name] = data
+	}
+	if len(c.Modules) > 0 {
+		files[module.ManifestPath(e.dataDir())] = c.Modules
+	}
+	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: files})
+	diags.Append(more)
+	if config != nil {
+		e.addSources(config.Sources)
+	}
+	return config, diags
+}
+
+func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int {
+	if s == nil {
+		s = state.Empty()
+	}
+	var schemas map[addr.Provider]*provider.Schemas
+	if !s.IsEmpty() {
+		var diags diag.List
+		schemas, diags = e.stateSchemas(ctx, s)
+		if asJSON && diags.HasErrors() {
+			return e.diags(diags)
+		}
+	}
+	if !asJSON {
+		if s.IsEmpty() {
+			e.say("No state.\n")
+			return 0
+		}
+		return e.written(view.State(e.out, s, schemas, e.viewing()))
+	}
+	text, err := jsonstate.Marshal(s, schemas)
+	if err != nil {
+		return e.fail("Failed to marshal state to json", "%s.", err)
+	}
+	e.say("%s\n", text)
+	return 0
+}
+
+// stateSchemas fetches the schemas of the providers that a state has objects
+// of. Those that are missing are reported beside the others.
+func (e *env) stateSchemas(ctx context.Context, s *state.Snapshot) (map[addr.Provider]*provider.Schemas, diag.List) {
+	catalog := &lateCatalog{}
+	diags := e.provide(catalog, requirements(nil, s))
+	schemas, more := fetchSchemas(ctx, catalog, s.Providers())
+	if !diags.HasErrors() {
+		diags.Append(more)
+	}
+	return schemas, diags
+}
+
+func (e *env) showConfig(ctx context.Context, o showOptions) int {
+	config, _, diags := e.load(ctx, loading{vars: o.vars})
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	diags = e.provideFor(config, nil)
+	schemas, more := fetchSchemas(ctx, config.World.Catalog, providersOf(config.Tree))
+	diags.Append(more)
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	text, err := jsonconfig.Marshal(config.Tree, schemas)
+	if err != nil {
+		return e.fail("Failed to marshal configuration to json", "%s.", err)
+	}
+	e.say("%s\n", text)
+	return 0
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/hashicorp/go-version"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/program"
+)
+
+// checkVersions holds the configuration to the version that is claimed. A
+// constraint for the other engine is only told of when it isn't met, because
+// its version numbers mean nothing here.
+func (e *env) checkVersions(tree *program.Tree) diag.List {
+	var diags diag.List
+	claimed := version.Must(version.NewVersion(e.compat.claims()))
+	var walk func(t *program.Tree, where string)
+	walk = func(t *program.Tree, where string) {
+		if t == nil || t.Program == nil {
+			return
+		}
+		for _, c := range t.Program.RequiredVersions {
+			constraint, err := version.NewConstraint(c.Constraint)
+			if err != nil {
+				diags.ErrorAt(c.Range, "Invalid version constraint", "%q is not a version constraint: %s.", c.Constraint, err)
+				continue
+			}
+			met := constraint.Check(claimed)
+			switch {
+			case met:
+			case c.Product == string(e.compat):
+				diags.ErrorAt(c.Range, "Unsupported "+e.compat.product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, e.compat.product())
+			default:
+				diags.WarnAt(c.Range, "Version constraint for another engine", "%s requires version %s of another engine. The constraint isn't enforced, since versions of different engines can't be compared.", where, strings.TrimSpace(c.Constraint))
+			}
+		}
+		for _, name := range sortedKeys(t.Children) {
+			walk(t.Children[name], "Module "+t.Children[name].Source)
+		}
+	}
+	walk(tree, "The configuration")
+	return diags
+}

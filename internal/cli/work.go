@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/event"
+)
+
+// A workload is a loaded configuration with the state it is about.
+type workload struct {
+	config  *engine.Config
+	backend *backend
+	*session
+	inputs map[string]engine.VariableInput
+}
+
+// loading says how a configuration is loaded.
+type loading struct {
+	vars        varFlags
+	parallelism int
+	sink        event.Sink
+	workspace   string // empty for the selected one
+}
+
+// load loads the configuration in the working directory. The configuration may
+// be there beside errors.
+func (e *env) load(ctx context.Context, l loading) (*engine.Config, map[string]engine.VariableInput, diag.List) {
+	inputs, diags := e.inputs(l.vars)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	if more := e.askForVariables(ctx, inputs); more.HasErrors() {
+		diags.Append(more)
+		return nil, nil, diags
+	}
+	world, more := e.world(l)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs})
+	diags.Append(more)
+	if config != nil {
+		e.addSources(config.Sources)
+		if versions := e.checkVersions(config.Tree); versions.HasErrors() {
+			return nil, nil, versions // it explains the rest
+		} else {
+			diags.Append(versions)
+		}
+	}
+	return config, inputs, diags
+}
+
+func (e *env) addSources(files map[string][]byte) {
+	for name, data := range files {
+		e.sources[name] = data
+	}
+}
+
+// world is what a run takes from outside.
+func (e *env) world(l loading) (engine.World, diag.List) {
+	workspace := l.workspace
+	var diags diag.List
+	if workspace == "" {
+		workspace, diags = e.workspace()
+	}
+	return engine.World{
+		Catalog:     &lateCatalog{},
+		WorkDir:     ".",
+		OriginalDir: e.originalDir,
+		DataDir:     e.dataDir(),
+		Workspace:   workspace,
+		Now:         time.Now,
+		Parallelism: l.parallelism,
+		Sink:        l.sink,
+	}, diags
+}
+
+// begin loads the configuration, opens the state, locks and reads it. What is
+// wrong has been reported when the result is nil.
+func (e *env) begin(ctx context.Context, l loading, f stateFlags, operation string) *workload {
+	config, inputs, diags := e.load(ctx, l)
+	if config == nil || config.Tree == nil || config.Tree.Program == nil {
+		e.diags(diags)
+		return nil
+	}
+	// A backend that isn't the configured one explains most other problems.
+	b, more := e.initializedBackend(config.Tree.Program, inputs)
+	if more.HasErrors() {
+		e.diags(more)
+		return nil
+	}
+	if diags.HasErrors() {
+		e.diags(diags)
+		return nil
+	}
+	diags.Append(more)
+	s, more := e.openSession(b, f)
+	diags.Append(more)
+	if s != nil && operation != "" {
+		diags.Append(s.lock(ctx, operation, f))
+	}
+	if s != nil && !diags.HasErrors() {
+		diags.Append(s.read(ctx))
+	}
+	if !diags.HasErrors() {
+		diags.Append(e.provideFor(config, s.prior))
+	}
+	if e.diags(diags) != 0 {
+		if s != nil {
+			s.unlock()
+		}
+		return nil
+	}
+	return &workload{config: config, backend: b, session: s, inputs: inputs}
+}
