@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,7 +23,8 @@ import (
 	"weir.dev/weir/internal/storage/backends"
 )
 
-// settings are the user's own settings.
+// settings are the user's own settings. Warnings about them are told once, on
+// standard error, whatever the command.
 func (e *env) settings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
 	environment := cliconfig.Environment{Getenv: e.getenv, Home: e.vars["HOME"]}
 	for _, name := range sortedKeys(e.vars) {
@@ -32,7 +34,11 @@ func (e *env) settings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
 		environment.Home, _ = os.UserHomeDir()
 	}
 	config, diags := cliconfig.Load(environment)
-	return config, environment, diags
+	if warnings := only(diags, diag.Warning); len(warnings) > 0 && !e.warnedOfSettings {
+		e.warnedOfSettings = true
+		fmt.Fprint(e.err, "There are some problems with the CLI configuration:\n"+e.diagText(warnings)+"\n")
+	}
+	return config, environment, only(diags, diag.Error)
 }
 
 // providerSources is where providers come from beside installed packages.

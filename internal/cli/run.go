@@ -255,7 +255,8 @@ type env struct {
 	// sources are files that diagnostics may be about, by name.
 	sources map[string][]byte
 
-	lines *lineReader
+	lines            *lineReader
+	warnedOfSettings bool
 	// stream is set where results are a stream of JSON objects.
 	stream   *stream.JSON
 	jsonInto string

@@ -57,26 +57,30 @@ func (e *env) diags(l diag.List) int {
 			return code
 		}
 	}
+	compact := e.view.CompactWarnings
+	defer func() { e.view.CompactWarnings = compact }()
+	e.view.CompactWarnings = compact && code == 0 // beside errors they matter
+	for _, severity := range []diag.Severity{diag.Warning, diag.Error} {
+		w := e.out
+		if severity == diag.Error || e.json {
+			w = e.err
+		}
+		fmt.Fprint(w, e.diagText(only(l, severity)))
+	}
+	return code
+}
+
+// diagText sets diagnostics for people.
+func (e *env) diagText(l diag.List) string {
 	pen := e.pen()
-	options := diags.Options{
+	return diags.Text(l, e.sources, diags.Options{
 		Pen:                 pen,
 		Plain:               !pen.On,
 		Width:               e.width(),
 		CompactWarnings:     e.view.CompactWarnings,
 		ConsolidateWarnings: e.view.ConsolidateWarnings,
 		ConsolidateErrors:   e.view.ConsolidateErrors,
-	}
-	if l.HasErrors() {
-		options.CompactWarnings = false
-	}
-	for _, severity := range []diag.Severity{diag.Warning, diag.Error} {
-		w := e.out
-		if severity == diag.Error || e.json {
-			w = e.err
-		}
-		fmt.Fprint(w, diags.Text(only(l, severity), e.sources, options))
-	}
-	return code
+	})
 }
 
 func only(l diag.List, s diag.Severity) diag.List {
