@@ -136,12 +136,12 @@ func (s *session) snapshot() *state.Snapshot {
 // save writes a state whose content differs from what is stored. However often
 // it is called, the serial grows by one.
 func (s *session) save(ctx context.Context, next *state.Snapshot) error {
-	same := statefile.Equal(s.base, next) || s.base == nil && next.IsEmpty()
+	same := statefile.Equal(s.base, next)
 	if same && !s.wrote && !s.elsewhere {
 		return nil
 	}
 	out := s.stamped(next)
-	if same && !s.wrote && s.base != nil { // only -state-out needs it
+	if same && !s.wrote { // only -state-out needs it
 		out.Serial = s.base.Serial
 	}
 	return s.put(ctx, out)

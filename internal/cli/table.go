@@ -7,7 +7,7 @@ var commands []*command
 func init() {
 	commands = []*command{
 		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-		consoleCommand, fmtCommand, unlockCommand, getCommand,
+		consoleCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand,
 		modulesCommand, outputCommand, refreshCommand, showCommand,
 		taintCommand, untaintCommand, versionCommand,
 	}

@@ -23,6 +23,7 @@ type loading struct {
 	parallelism int
 	sink        event.Sink
 	workspace   string // empty for the selected one
+	extra       string // configuration beside that of the files
 }
 
 // load loads the configuration in the working directory. The configuration may
@@ -41,7 +42,11 @@ func (e *env) load(ctx context.Context, l loading) (*engine.Config, map[string]e
 	if diags.HasErrors() {
 		return nil, nil, diags
 	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs})
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs}
+	if l.extra != "" {
+		options.Files = filesWith{name: "command-line.tofu", data: []byte(l.extra)}
+	}
+	config, more := engine.Load(ctx, options)
 	diags.Append(more)
 	if config != nil {
 		e.addSources(config.Sources)

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/view/dot"
+)
+
+var graphCommand = &command{
+	name:     "graph",
+	synopsis: "Generate a Graphviz graph of the steps in an operation",
+	long:     "Prints in the DOT language what the declarations of the configuration refer to, or, of a saved plan, the steps that apply will take.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		var vars varFlags
+		vars.register(fs)
+		kind := fs.String("type", "", "The `KIND` of graph: plan, plan-refresh-only, plan-destroy or apply. By default apply with -plan and plan without.")
+		path := fs.String("plan", "", "Show the steps of the saved plan at `PATH`.")
+		fs.Bool("draw-cycles", false, "")
+		fs.Int("module-depth", -1, "")
+		return func(ctx context.Context, _ []string) int { return e.graph(ctx, *kind, *path, vars) }
+	},
+}
+
+func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
+	switch kind {
+	case "", "plan", "plan-refresh-only", "plan-destroy", "apply":
+	case "eval", "validate":
+		return e.fail("Graph type no longer available", "The graph type %q is no longer available. Use -type=plan instead to get a similar result.", kind)
+	default:
+		return e.fail("Unsupported graph type", `The -type=... argument must be either "plan", "plan-refresh-only", "plan-destroy", or "apply".`)
+	}
+	if path != "" {
+		content, diags := readPlan(path)
+		if diags.HasErrors() {
+			return e.diags(diags)
+		}
+		if content.Plan.Graph == nil {
+			return e.fail("Failed generating the graph representation", "The plan failed when it was made, so there are no steps.")
+		}
+		return e.written(dot.Execution(e.out, content.Plan.Graph))
+	}
+	config, _, diags := e.load(ctx, loading{vars: vars})
+	e.json = true // warnings must not mix with the graph
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	return e.written(dot.Configuration(e.out, config.Tree))
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+)
+
+var importCommand = &command{
+	name: "import", args: "ADDRESS ID", min: 2, max: 2,
+	synopsis: "Associate existing infrastructure with a resource",
+	long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		var i importing
+		i.state.register(fs)
+		i.vars.register(fs)
+		e.inputFlag(fs)
+		remoteVersion(fs)
+		registerParallelism(fs, &i.parallelism)
+		fs.String("config", "", "")
+		fs.Bool("allow-missing-config", false, "")
+		return func(ctx context.Context, args []string) int { return i.run(ctx, e, args[0], args[1]) }
+	},
+}
+
+type importing struct {
+	state       stateFlags
+	vars        varFlags
+	parallelism int
+}
+
+// run plans with an import block for the address and nothing else in view, and
+// keeps of the plan the imported object as it is now.
+func (i *importing) run(ctx context.Context, e *env, address, id string) int {
+	if code := e.startStream(); code != 0 {
+		return code
+	}
+	target, err := addr.ParseTarget(address)
+	switch {
+	case err != nil:
+		return e.fail("Invalid address", "%s.", err)
+	case target.IsModule() || target.Name.Mode != addr.Managed:
+		return e.fail("A managed resource address is required", "The import command needs the address of an instance of a managed resource, such as aws_instance.example or module.a.aws_instance.example[0].")
+	}
+	block := fmt.Sprintf("import {\n  to = %s\n  id = %s\n}\n", target, addr.Quote(id))
+	w := e.begin(ctx, loading{vars: i.vars, parallelism: i.parallelism, sink: e.progress.Event, extra: block}, i.state, "import")
+	if w == nil {
+		return 1
+	}
+	defer w.unlock()
+	object := addr.Object{Instance: target.Instance()}
+	if _, ok := w.snapshot().Objects[object]; ok {
+		return e.fail("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", object)
+	}
+	e.say("%s: Importing from ID %q...\n", object, id)
+	p, diags := engine.Plan(ctx, w.config, w.snapshot(), engine.PlanOptions{Targets: []addr.Target{target}})
+	diags = without(diags, "Resource targeting is in effect")
+	if p == nil || p.Refreshed == nil || p.Refreshed.Objects[object] == nil {
+		if !diags.HasErrors() {
+			diags.Errorf("Cannot import", "There was nothing to import at %s with the ID %q.", object, id)
+		}
+		return e.diags(diags)
+	}
+	if e.diags(diags) != 0 {
+		return 1
+	}
+	next := w.snapshot().Clone()
+	next.Objects[object] = p.Refreshed.Objects[object]
+	e.say("%s: Import prepared!\n  Prepared %s for import\n", object, object.Name.Type)
+	if code := w.commit(context.WithoutCancel(ctx), next); code != 0 {
+		return code
+	}
+	e.say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")
+	return 0
+}
+
+// without leaves out warnings with a summary.
+func without(l diag.List, summary string) diag.List {
+	var out diag.List
+	for _, d := range l {
+		if d.Severity == diag.Error || d.Summary != summary {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// filesWith is the disk with one more configuration file in the root module.
+type filesWith struct {
+	module.Disk
+	name string
+	data []byte
+}
+
+func (f filesWith) List(dir string) ([]string, error) {
+	names, err := f.Disk.List(dir)
+	if filepath.Clean(dir) == "." {
+		names = append(names, f.name)
+	}
+	return names, err
+}
+
+func (f filesWith) ReadFile(path string) ([]byte, error) {
+	if filepath.Clean(path) == f.name {
+		return f.data, nil
+	}
+	return f.Disk.ReadFile(path)
+}
