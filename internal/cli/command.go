@@ -46,6 +46,9 @@ func (c *command) run(ctx context.Context, e *env, args []string) int {
 			return 0
 		}
 		e.json = e.json || wantsJSON(args) && fs.Lookup("json") != nil
+		if e.json && fs.Lookup("json-into") != nil {
+			e.startStream()
+		}
 		return c.misused(e, oneError("Failed to parse command-line flags", "%s", err))
 	}
 	n := fs.NArg()

@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/view"
 )
 
 var stateCommands = []*command{
@@ -26,6 +27,11 @@ var stateCommands = []*command{
 		name: "state list", aliases: []string{"state ls"}, args: "[ADDRESS...]", max: -1,
 		synopsis: "List resources in the state",
 		setup:    setupStateList,
+	},
+	{
+		name: "state show", args: "ADDRESS", min: 1, max: 1,
+		synopsis: "Show a resource in the state",
+		setup:    setupStateShow,
 	},
 	{
 		name: "state mv", aliases: []string{"state move"}, args: "SOURCE DESTINATION", min: 2, max: 2,
@@ -187,6 +193,33 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 		}
 		e.say("Successfully removed %d resource instance(s).\n", len(removed))
 		return 0
+	}
+}
+
+func setupStateShow(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
+	fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
+	return func(ctx context.Context, args []string) int {
+		i, err := addr.ParseInstance(args[0])
+		if err != nil {
+			return e.fail("Error parsing instance address: "+args[0], "%s. This command requires that the address references one specific instance. To view the available instances, use \"state list\".", err)
+		}
+		s := e.inState(ctx, f, "")
+		if s == nil {
+			return 1
+		}
+		if s.prior == nil {
+			return e.noState()
+		}
+		at := addr.Object{Instance: i}
+		o := s.prior.Objects[at]
+		if o == nil {
+			return e.fail("No instance found for the given address", "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.")
+		}
+		// The object can be shown without its schema too.
+		schemas, _ := e.stateSchemas(ctx, s.prior)
+		return e.written(view.Object(e.out, at, o, schemas, e.viewing()))
 	}
 }
 
