@@ -25,7 +25,6 @@ var validateCommand = &command{
 }
 
 func (e *env) validate(ctx context.Context, vars varFlags) int {
-	e.input = false
 	list := e.validation(ctx, vars)
 	if e.json {
 		e.say("%s", diags.Validation(list, e.sources))

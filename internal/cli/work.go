@@ -24,6 +24,7 @@ type loading struct {
 	sink        event.Sink
 	workspace   string // empty for the selected one
 	extra       string // configuration beside that of the files
+	ask         bool   // for variables without a value: they are needed
 }
 
 // load loads the configuration in the working directory. The configuration may
@@ -33,9 +34,11 @@ func (e *env) load(ctx context.Context, l loading) (*engine.Config, map[string]e
 	if diags.HasErrors() {
 		return nil, nil, diags
 	}
-	if more := e.askForVariables(ctx, inputs); more.HasErrors() {
-		diags.Append(more)
-		return nil, nil, diags
+	if l.ask {
+		if more := e.askForVariables(ctx, inputs); more.HasErrors() {
+			diags.Append(more)
+			return nil, nil, diags
+		}
 	}
 	world, more := e.world(l)
 	diags.Append(more)
@@ -87,6 +90,7 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 // begin loads the configuration, opens the state, locks and reads it. What is
 // wrong has been reported when the result is nil.
 func (e *env) begin(ctx context.Context, l loading, f stateFlags, operation string) *workload {
+	l.ask = true
 	config, inputs, diags := e.load(ctx, l)
 	if config == nil || config.Tree == nil || config.Tree.Program == nil {
 		e.diags(diags)
