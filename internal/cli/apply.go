@@ -181,7 +181,7 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 	p := content.Plan
 	switch {
 	case a.planFlags():
-		return e.fail("Can't change a saved plan", "The options -destroy, -refresh-only, -refresh=false, -replace, -target and -exclude decide what is planned. A saved plan was made already; leave them out, or make a new plan.")
+		return e.fail("Can't change a saved plan", "The options -destroy, -refresh-only, -replace, -target and -exclude decide what is planned. A saved plan was made already; leave them out, or make a new plan.")
 	case p.Errored:
 		return e.fail("Cannot apply incomplete plan", "Planning failed with an error when this plan was made, so it can't be applied. Remove the cause and make the plan again.")
 	}
@@ -202,9 +202,10 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 }
 
 // planFlags reports whether flags were given that only make sense for a plan.
+// -refresh isn't among them: programs that drive the command line pass it always.
 func (a *applying) planFlags() bool {
 	o := &a.operation
-	return o.destroy || o.refreshOnly || !o.refresh || len(o.target)+len(o.targetFile)+len(o.exclude)+len(o.excludeFile)+len(o.replace) > 0
+	return o.destroy || o.refreshOnly || len(o.target)+len(o.targetFile)+len(o.exclude)+len(o.excludeFile)+len(o.replace) > 0
 }
 
 // readPlan reads a saved plan, which is told from other files that people try.
