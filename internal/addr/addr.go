@@ -106,6 +106,9 @@ const (
 	Ephemeral
 )
 
+// rank orders modes: data sources come first.
+var rank = [...]int{Data: 0, Managed: 1, Ephemeral: 2}
+
 func (m Mode) String() string {
 	switch m {
 	case Data:
@@ -135,7 +138,7 @@ func (n Name) String() string { return n.Mode.prefix() + n.Type + "." + n.Name }
 
 // Compare orders by mode, type and name.
 func (n Name) Compare(o Name) int {
-	return cmp.Or(cmp.Compare(n.Mode, o.Mode), cmp.Compare(n.Type, o.Type), cmp.Compare(n.Name, o.Name))
+	return cmp.Or(cmp.Compare(rank[n.Mode], rank[o.Mode]), cmp.Compare(n.Type, o.Type), cmp.Compare(n.Name, o.Name))
 }
 
 // A Resource is a resource block in one module instance, with all its

@@ -244,35 +244,37 @@ func (r *run) end(id execgraph.ID, failed bool) {
 // step does one step. It fails by errors of its own, or because it read a
 // cell that failed and whose problem is reported there.
 func (r *run) step(t *promise.Task, s *execgraph.Step) (_ diag.List, failed bool) {
-	var cell promise.Cell[diag.List]
-	diags, _ := cell.Get(t, s.Object, nil, func(t *promise.Task) diag.List {
-		switch s.Kind {
-		case execgraph.OpenProvider:
-			return r.openProvider(t, s)
-		case execgraph.CloseProvider:
-			r.pool.CloseOne(s.Provider)
-		case execgraph.OpenEphemeral:
-			return r.openEphemeral(t, s)
-		case execgraph.CloseEphemeral:
-			return r.closeEphemeral(s)
-		case execgraph.ReadData:
-			return r.readData(t, s)
-		case execgraph.Depose:
-			return r.depose(s)
-		case execgraph.Apply:
-			return r.apply(t, s)
-		case execgraph.Destroy:
-			return r.destroy(t, s)
-		case execgraph.Forget:
-			r.setObject(s.Object, nil)
-		case execgraph.Condition:
-			return r.condition(t, s)
-		case execgraph.Output:
-			r.output(t, s)
-		}
-		return nil
-	})
-	return diags, cell.Failed() || diags.HasErrors()
+	var diags diag.List
+	failed = t.Apart(func(t *promise.Task) { diags = r.perform(t, s) })
+	return diags, failed || diags.HasErrors()
+}
+
+func (r *run) perform(t *promise.Task, s *execgraph.Step) diag.List {
+	switch s.Kind {
+	case execgraph.OpenProvider:
+		return r.openProvider(t, s)
+	case execgraph.CloseProvider:
+		r.pool.CloseOne(s.Provider)
+	case execgraph.OpenEphemeral:
+		return r.openEphemeral(t, s)
+	case execgraph.CloseEphemeral:
+		return r.closeEphemeral(s)
+	case execgraph.ReadData:
+		return r.readData(t, s)
+	case execgraph.Depose:
+		return r.depose(s)
+	case execgraph.Apply:
+		return r.apply(t, s)
+	case execgraph.Destroy:
+		return r.destroy(t, s)
+	case execgraph.Forget:
+		r.setObject(s.Object, nil)
+	case execgraph.Condition:
+		return r.condition(t, s)
+	case execgraph.Output:
+		r.output(t, s)
+	}
+	return nil
 }
 
 // tell sends an event.

@@ -259,7 +259,13 @@ func (r *run) depose(s *execgraph.Step) diag.List {
 		return nil
 	}
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: c.DeposedKey}
-	r.setObject(deposed, stored)
+	aside := *stored
+	// The flag says how an object is replaced; a deposed one no longer is.
+	aside.CreateBeforeDestroy = false
+	r.mu.Lock()
+	r.deposed[s.Object.Instance] = stored
+	r.mu.Unlock()
+	r.setObject(deposed, &aside)
 	r.setObject(s.Object, nil)
 	var diags diag.List
 	if err := r.result(deposed, stored); err != nil {
@@ -274,7 +280,10 @@ func (r *run) restore(op operation, after lifecycle.Object) {
 		return
 	}
 	deposed := addr.Object{Instance: op.change.Addr.Instance, Deposed: op.change.DeposedKey}
-	if stored := r.object(deposed); stored != nil {
+	if r.object(deposed) != nil {
+		r.mu.Lock()
+		stored := r.deposed[op.change.Addr.Instance]
+		r.mu.Unlock()
 		r.setObject(op.change.Addr, stored)
 		r.setObject(deposed, nil)
 		_ = r.result(op.change.Addr, stored) // the journal still has it as deposed

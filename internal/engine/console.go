@@ -52,12 +52,10 @@ func (k *Console) Eval(source string) (cty.Value, diag.List) {
 	}
 	v := cty.DynamicVal
 	k.rt.Do(func(t *promise.Task) {
-		var cell promise.Cell[struct{}]
-		cell.Get(t, addr.Root, nil, func(t *promise.Task) struct{} {
+		t.Apart(func(t *promise.Task) {
 			var more diag.List
 			v, more = eval.Evaluate(t, expr, k.root.Context(t, nil, cty.NilVal))
 			diags.Append(more)
-			return struct{}{}
 		})
 	})
 	if !diags.HasErrors() {

@@ -186,7 +186,8 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 		if v, ok := one(addr.NoKey); ok {
 			return v, diags
 		}
-		return cty.NullVal(cty.DynamicPseudoType), nil
+		// The call is disabled, so it is null and has no outputs.
+		return hcl.GetAttr(cty.NullVal(cty.DynamicPseudoType), ref.Attr, ref.Range.Ptr())
 	}
 	v, more := s.pick(ref, ctx, fs.Expansion, func() cty.Value {
 		whole := f.wholeCall(t, ref.Call, &ref.Range)

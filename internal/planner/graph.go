@@ -221,7 +221,7 @@ func (b *builder) vertexOf(n *promise.Node) (int, bool) {
 	pi, isProvider := n.Subject.(*eval.ProviderInstance)
 	switch {
 	case isProvider:
-		b.byNode[n] = b.add(order.Object{Create: true, Config: edges}, vertex{provider: pi})
+		b.byNode[n] = b.add(order.Object{Create: true, Stored: true, Config: edges}, vertex{provider: pi})
 	case len(edges) == 0:
 		b.byNode[n] = -1
 	case len(edges) == 1:
@@ -322,7 +322,7 @@ func (b *builder) addDependencies(p *plan.Plan) {
 	}
 	p.Resources = b.table
 	for _, o := range b.objects {
-		if o.instance == nil || o.change == nil || o.addr.Name.Mode == addr.Ephemeral {
+		if o.instance == nil || o.change == nil {
 			continue
 		}
 		own := b.resources[o.addr.Resource.Erase()]
@@ -344,7 +344,7 @@ func (b *builder) set(n *promise.Node) []int32 {
 	var union []int32
 	for _, dep := range n.Deps() {
 		below := b.set(dep)
-		if i, ok := dep.Subject.(*eval.Instance); ok && i.Addr.Name.Mode != addr.Ephemeral {
+		if i, ok := dep.Subject.(*eval.Instance); ok {
 			if id, ok := b.resources[i.Addr.Resource.Erase()]; ok {
 				below = merge(below, []int32{id})
 			}

@@ -141,7 +141,7 @@ func (r *run) refresh(o *object) diag.List {
 	} else {
 		o.stored = nil
 	}
-	if changed {
+	if changed && o.previous.Name.Type == o.addr.Name.Type {
 		r.mu.Lock()
 		r.drift = append(r.drift, c)
 		r.mu.Unlock()

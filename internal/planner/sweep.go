@@ -67,7 +67,7 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	rule := removed.find(now.Instance)
 	switch {
 	case rule != nil && r.forgets(rule):
-		c.Action, c.Reason = plan.Forget, plan.NoReason
+		c.Action, c.Reason = plan.Forget, plan.DeleteNoResourceConfig
 		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resources will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
 	case rule == nil && o.stored.SkipDestroy:
 		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalseState

@@ -91,6 +91,18 @@ type frame struct {
 	via  *hcl.Range
 }
 
+// Apart does work whose reads and failures are nobody else's, and reports
+// whether it failed.
+func (t *Task) Apart(work func(*Task)) (failed bool) {
+	var c Cell[struct{}]
+	c.state, c.owner = running, t
+	c.compute(t, nil, func(t *Task) struct{} {
+		work(t)
+		return struct{}{}
+	})
+	return c.failed
+}
+
 // Current is the cell that the task is computing, or nil.
 func (t *Task) Current() *Node {
 	if len(t.stack) == 0 {

@@ -72,8 +72,10 @@ func (h Host) Call(_ *promise.Task, _ *eval.Frame, fn *program.ProviderFunction,
 // Text evaluates an expression that must be a known string without marks.
 // what names the value in messages.
 func Text(t *promise.Task, f *eval.Frame, each *eval.Each, expr *program.Expr, what string) (string, diag.List) {
-	v, diags := eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal))
-	if diags.HasErrors() || t.Current().Failed() {
+	var v cty.Value
+	var diags diag.List
+	failed := t.Apart(func(t *promise.Task) { v, diags = eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal)) })
+	if failed {
 		return "", diags
 	}
 	return textOf(v, expr.Range(), what, diags)

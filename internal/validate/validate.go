@@ -50,11 +50,7 @@ func Run(ctx context.Context, in Input) diag.List {
 	var extra diag.List
 	for _, f := range root.Frames() {
 		rt.Do(func(t *promise.Task) {
-			var cell promise.Cell[struct{}]
-			cell.Get(t, f.Addr, nil, func(t *promise.Task) struct{} {
-				extra.Append(h.frame(t, f))
-				return struct{}{}
-			})
+			t.Apart(func(t *promise.Task) { extra.Append(h.frame(t, f)) })
 		})
 	}
 	diags := root.Diagnostics()
