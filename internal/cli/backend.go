@@ -187,7 +187,7 @@ func (e *env) backendArguments(flags []string) (map[string]cty.Value, diag.List)
 // currentBackend is the backend that the working directory was initialized
 // with. It has to be the one that the configuration asks for.
 func (e *env) currentBackend(context.Context) (*backend, diag.List) {
-	inputs, diags := e.inputs(nil)
+	inputs, diags := e.inputs(e.settingsVars)
 	if diags.HasErrors() {
 		return nil, diags
 	}

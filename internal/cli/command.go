@@ -37,9 +37,7 @@ type runner func(ctx context.Context, args []string) int
 
 // run parses the arguments and does the work.
 func (c *command) run(ctx context.Context, e *env, args []string) int {
-	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	run := c.setup(e, fs)
+	fs, run := c.flags(e)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(e.out, c.usage(e))
@@ -59,6 +57,20 @@ func (c *command) run(ctx context.Context, e *env, args []string) int {
 		return c.misused(e, oneError("Too many command line arguments", "The %s command expects %s. Options have to stand before positional arguments.", c.name, c.expects()))
 	}
 	return run(ctx, fs.Args())
+}
+
+// flags registers the command's flags. Those of commands that need a backend
+// include -var and -var-file, since its settings may refer to variables.
+func (c *command) flags(e *env) (*flag.FlagSet, runner) {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	run := c.setup(e, fs)
+	group, _, _ := strings.Cut(c.name, " ")
+	switch group {
+	case "state", "workspace", "taint", "untaint", "output", "force-unlock":
+		e.settingsVars.register(fs)
+	}
+	return fs, run
 }
 
 func wantsJSON(args []string) bool {
@@ -89,7 +101,7 @@ func (c *command) usage(e *env) string {
 	fmt.Fprintf(&b, "Usage: %s [global options] %s", e.program, c.name)
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	if c.setup != nil {
-		c.setup(e, fs)
+		fs, _ = c.flags(e)
 		b.WriteString(" [options]")
 	} else {
 		b.WriteString(" <subcommand> [options] [args]")
@@ -188,6 +200,8 @@ func (e *env) overview() string {
 Global options (use these before the subcommand, if any):
   -chdir=DIR    Switch to a different working directory before executing the
                 given subcommand.
+  -compat=NAME  The engine whose meaning counts where the two differ: opentofu
+                or terraform. By default that of WEIR_COMPAT.
   -help         Show this help output, or the help for a specified subcommand.
   -version      An alias for the "version" subcommand.
 `)

@@ -106,6 +106,8 @@ func (p *planning) make(ctx context.Context, e *env, operation string) (*workloa
 		Replace:        chosen.replace,
 		GenerateConfig: p.generate != "",
 		AllowDeferral:  p.deferral,
+		// The two engines differ in what a removed block means by default.
+		RemovedDestroys: e.compat == compatTerraform,
 	})
 	if made == nil {
 		e.diags(diags)

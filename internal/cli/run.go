@@ -94,6 +94,13 @@ func (e *env) globalFlags(p Process) ([]string, error) {
 			}
 			args = args[1:]
 			continue
+		case "compat":
+			var err error
+			if e.compat, err = compatOf(val, e.program); err != nil || !hasVal {
+				return nil, fmt.Errorf("-compat has to be %s or %s", compatTofu, compatTerraform)
+			}
+			args = args[1:]
+			continue
 		case "version", "v":
 			return append([]string{"version"}, args[1:]...), nil
 		}
@@ -257,6 +264,9 @@ type env struct {
 
 	lines            *lineReader
 	warnedOfSettings bool
+	// settingsVars are values for variables in commands that need them for
+	// the backend's settings only.
+	settingsVars varFlags
 	// stream is set where results are a stream of JSON objects.
 	stream   *stream.JSON
 	jsonInto string

@@ -37,7 +37,7 @@ var showCommand = &command{
 			if len(args) > 0 {
 				o.path = args[0]
 			}
-			o.vars = vars
+			o.vars, e.settingsVars = vars, vars
 			return e.show(ctx, o)
 		}
 	},
