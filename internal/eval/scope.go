@@ -52,7 +52,6 @@ func (s *scope) Resolve(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 	s.resolved = append(s.resolved, ref)
 	v, diags := s.subject(ref, ctx)
 	if diags.HasErrors() {
-		s.task.Fail()
 		return cty.DynamicVal, diags
 	}
 	if len(ref.Rest) == 0 {

@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provisioner"
 )
 
 // managed plans an instance of a managed resource and returns what it will
@@ -56,6 +57,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		return cty.DynamicVal, diags
 	}
 	after := o.change.After
+	diags.Append(r.provisioners(t, o, after))
 	o.conditions = len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
 	r.record(o)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed"))
@@ -170,6 +172,23 @@ func (r *run) config(t *promise.Task, o *object) (instance.Config, diag.List) {
 	})
 	diags.Append(r.locate(o, more))
 	return c, diags
+}
+
+// provisioners evaluates what creation-time provisioners refer to, which has
+// to be there before the object is made.
+func (r *run) provisioners(t *promise.Task, o *object, self cty.Value) diag.List {
+	var diags diag.List
+	for _, p := range o.instance.Resource.Provisioners {
+		kind := provisioner.Find(p.Type)
+		if p.OnDestroy || kind == nil {
+			continue
+		}
+		ctx := o.instance.Context(t, self)
+		_, hd := kind.Schema().Decode(p.Config.Body, ctx)
+		diags.Append(eval.Diagnostics(hd))
+		eval.Complete(t, p.Config.Refs, ctx)
+	}
+	return diags
 }
 
 // planChange asks the provider for a plan and makes the change of it.
