@@ -8,6 +8,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/zclconf/go-cty/cty"
@@ -39,6 +40,9 @@ type Input struct {
 	Sink        event.Sink
 	// Stop is closed when no new step is to be started.
 	Stop <-chan struct{}
+	// Choose picks the next step, as an index, among those that could run:
+	// then one step runs at a time. nil lets all run that can.
+	Choose func(ready []execgraph.ID) int
 	// Journal is told of every object before it is created or deleted and of
 	// every result; nil for nobody.
 	Journal Journal
@@ -72,6 +76,7 @@ type run struct {
 	checks  *checks.Set
 	diags   diag.List
 	stopped bool
+	ready   []execgraph.ID // waiting to be chosen
 }
 
 // A result is the value that references to an instance get once its step has
@@ -163,9 +168,20 @@ func (r *run) schedule() {
 			r.start(execgraph.ID(id))
 		}
 	}
+	r.oneByOne()
 	r.rt.Wait()
 	close(stopWatch)
 	watching.Wait()
+}
+
+// oneByOne runs the steps that were kept back for a choice.
+func (r *run) oneByOne() {
+	for len(r.ready) > 0 {
+		n := r.Choose(r.ready)
+		id := r.ready[n]
+		r.ready = slices.Delete(r.ready, n, n+1)
+		r.rt.Do(func(t *promise.Task) { r.run(t, id) })
+	}
 }
 
 // stop keeps new steps from starting and asks the providers to hurry.
@@ -179,23 +195,30 @@ func (r *run) stop() {
 	r.pool.Stop(r.ctx)
 }
 
-// start runs a step whose predecessors have ended, or skips it.
+// start runs a step whose predecessors have ended.
 func (r *run) start(id execgraph.ID) {
-	r.rt.Go(func(t *promise.Task) {
-		s := &r.Plan.Graph.Steps[id]
-		failed := false
-		if r.skips(s) {
-			failed = true
-			r.skip(s)
-		} else {
-			var diags diag.List
-			diags, failed = r.step(t, s)
-			r.mu.Lock()
-			r.diags.Append(diags)
-			r.mu.Unlock()
-		}
-		r.end(id, failed)
-	})
+	if r.Choose != nil {
+		r.ready = append(r.ready, id)
+		return
+	}
+	r.rt.Go(func(t *promise.Task) { r.run(t, id) })
+}
+
+// run does a step, or skips it.
+func (r *run) run(t *promise.Task, id execgraph.ID) {
+	s := &r.Plan.Graph.Steps[id]
+	failed := false
+	if r.skips(s) {
+		failed = true
+		r.skip(s)
+	} else {
+		var diags diag.List
+		diags, failed = r.step(t, s)
+		r.mu.Lock()
+		r.diags.Append(diags)
+		r.mu.Unlock()
+	}
+	r.end(id, failed)
 }
 
 // skips reports whether a step must not run.

@@ -66,10 +66,19 @@ func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 		case plan.Delete, plan.Forget:
 			return c.Before, nil
 		}
-		// The graph orders every reader after this instance's step.
-		panic("apply: " + i.Addr.String() + " is read before its step has ended")
+		return r.unfinished(t, i)
 	}
 	return r.stored(t, i)
+}
+
+// unfinished reports that a step has read an instance whose own step hasn't
+// ended: the graph has to order every reader after it. The reader fails, and
+// what was done so far is kept.
+func (r *run) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	t.Fail()
+	var diags diag.List
+	diags.ErrorAt(i.Resource.Range, "Bug in weir", "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and what was done is in the state. Please report this with the configuration; planning and applying again goes on from here.", i.Addr)
+	return cty.DynamicVal, diags
 }
 
 // stored is the value of an instance that isn't part of the plan.

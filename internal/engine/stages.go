@@ -11,6 +11,7 @@ import (
 
 	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/execgraph"
 	functions "weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planner"
@@ -65,6 +66,9 @@ type ApplyOptions struct {
 	Stop <-chan struct{}
 	// Journal keeps intents and results; nil for nobody.
 	Journal apply.Journal
+	// Choose picks the next step among those that could run, for tests that
+	// try other orders; nil lets all run that can.
+	Choose func(ready []execgraph.ID) int
 }
 
 // Apply does what the plan says and returns the state afterwards, beside
@@ -84,7 +88,7 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 		Facts: c.facts(cty.True, functions.Table(functions.Env{
 			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
 		})),
-		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Journal: o.Journal,
+		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Journal: o.Journal, Choose: o.Choose,
 	})
 	return s, append(diags, more...)
 }
