@@ -44,11 +44,18 @@ var table = []row{
 	{"module", "words syntax", "provider eval state"},
 	{"analyze", "words syntax module program function", "provider eval state plan"},
 	{"eval", "words program function", "state plan planner provider apply execgraph module"},
-	{"validate", "words program eval function provider conform", "state plan planner apply execgraph provider/plugin"},
-	{"planner", "words program eval function provider conform state moves order execgraph plan event",
+	{"static", "words program eval", "state plan planner provider apply"},
+	{"validate", "words program eval provider connect instance provisioner", "plan planner apply execgraph provider/plugin"},
+	{"planner", "words program eval provider conform state checks connect instance lifecycle moves order execgraph plan event provisioner",
 		"apply provider/plugin provider/install journal storage statefile planfile view cli"},
-	{"apply", "words program eval function provider conform state execgraph plan event provisioner",
+	{"apply", "words program eval provider conform state checks connect instance lifecycle execgraph plan event provisioner",
 		"planner moves order provider/plugin provider/install storage statefile planfile view cli"},
+
+	// what both phases do with one object
+	{"checks", "eval state", "plan planner apply"},
+	{"connect", "words program eval provider conform", "state plan planner apply"},
+	{"lifecycle", "words provider conform state", "program eval plan planner apply"},
+	{"instance", "words program eval provider conform connect lifecycle checks state", "plan planner apply"},
 
 	// the side door: what a provider or provisioner is behind its interface
 	{"provider/plugin", "words provider provider/plugin/tfplugin5 provider/plugin/tfplugin6", "program eval plan planner apply state"},
