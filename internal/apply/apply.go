@@ -116,6 +116,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 
 	diags := r.diags
 	diags.Append(r.pool.Diagnostics())
+	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.root.Diagnostics())
 	if r.stopped {
 		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")

@@ -45,6 +45,19 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 	})
 }
 
+// Bugs turns panics of a runtime into diagnostics.
+func Bugs(rt *promise.Runtime) diag.List {
+	var l diag.List
+	for _, p := range rt.Panics() {
+		subject := "an object"
+		if p.Subject != nil {
+			subject = p.Subject.String()
+		}
+		l.Errorf("Bug in weir", "weir crashed while it dealt with %s: %v.\n\nEverything else was dealt with as usual. Please report this with the following lines:\n\n%s", subject, p.Value, p.Stack)
+	}
+	return l
+}
+
 // Diagnostics gathers the problems of all cells of the frame and of the
 // modules below it, in the order of declarations. The evaluation must be
 // over. On the root frame it includes cycles.

@@ -124,6 +124,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	var diags diag.List
 	diags.Append(r.root.Diagnostics())
 	diags.Append(r.pool.Diagnostics())
+	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.diags)
 	if ctx.Err() != nil {
 		diags = diag.List{{Severity: diag.Error, Summary: "Interrupted", Detail: "Planning was interrupted before it was done."}}

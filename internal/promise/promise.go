@@ -9,6 +9,7 @@ package promise
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -21,6 +22,7 @@ type Runtime struct {
 	limit  int
 	active int
 	queue  []func(*Task)
+	panics []Panic
 	wg     sync.WaitGroup
 }
 
@@ -213,19 +215,20 @@ func (c *Cell[T]) Peek() (value T, ok bool) {
 
 func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
 	t.stack = append(t.stack, frame{&c.Node, via})
-	if len(t.stack)%maxInline == 0 {
+	depth := len(t.stack)
+	if depth%maxInline == 0 {
 		// A fresh stack for the next cells: the value of a long chain is
 		// computed without one goroutine's stack growing with it.
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			c.value = compute(t)
+			c.value = guarded(t, &c.Node, compute)
 		}()
 		<-ended
 	} else {
-		c.value = compute(t)
+		c.value = guarded(t, &c.Node, compute)
 	}
-	t.stack = t.stack[:len(t.stack)-1]
+	t.stack = t.stack[:depth-1]
 
 	t.rt.mu.Lock()
 	c.state, c.owner = done, nil
@@ -235,6 +238,30 @@ func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
 	}
 	t.rt.mu.Unlock()
 }
+
+// guarded computes a value. A panic is a bug: it fails this cell alone, so
+// that whoever waits goes on and what is known elsewhere isn't lost.
+func guarded[T any](t *Task, n *Node, compute func(*Task) T) (value T) {
+	defer func() {
+		if p := recover(); p != nil {
+			n.failed = true
+			t.rt.mu.Lock()
+			t.rt.panics = append(t.rt.panics, Panic{n.Subject, p, debug.Stack()})
+			t.rt.mu.Unlock()
+		}
+	}()
+	return compute(t)
+}
+
+// A Panic is a bug that showed while a cell was computed.
+type Panic struct {
+	Subject fmt.Stringer // may be nil
+	Value   any
+	Stack   []byte
+}
+
+// Panics lists the bugs that showed so far. Call it when no task runs.
+func (rt *Runtime) Panics() []Panic { return rt.panics }
 
 // await waits until the node is done. rt.mu is held and given back.
 func (t *Task) await(n *Node) {

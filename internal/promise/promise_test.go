@@ -93,6 +93,25 @@ func TestSelfCycle(t *testing.T) {
 	}
 }
 
+func TestPanicFailsOneCell(t *testing.T) {
+	rt := NewRuntime(1)
+	var bad, user, other Cell[int]
+	rt.Go(func(task *Task) {
+		user.Get(task, name("user"), nil, func(task *Task) int {
+			v, _ := bad.Get(task, name("bad"), nil, func(*Task) int { panic("oops") })
+			return v + 1
+		})
+		other.Get(task, name("other"), nil, func(*Task) int { return 2 })
+	})
+	rt.Wait()
+	if !bad.Failed() || !user.Failed() || other.Failed() {
+		t.Errorf("failed: bad %v, user %v, other %v", bad.Failed(), user.Failed(), other.Failed())
+	}
+	if p := rt.Panics(); len(p) != 1 || p[0].Value != "oops" || p[0].Subject.String() != "bad" {
+		t.Errorf("panics %v", p)
+	}
+}
+
 func TestLongChain(t *testing.T) {
 	const n = 100_000
 	rt := NewRuntime(1)

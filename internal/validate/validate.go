@@ -54,6 +54,7 @@ func Run(ctx context.Context, in Input) diag.List {
 		})
 	}
 	diags := root.Diagnostics()
+	diags.Append(eval.Bugs(rt))
 	diags.Append(extra)
 	return diags
 }
