@@ -7,8 +7,11 @@ import (
 	"weir.dev/weir/internal/cli"
 )
 
-func main() {
-	os.Exit(cli.Run(cli.Process{
+func main() { os.Exit(run()) }
+
+func run() int {
+	defer profile()()
+	return cli.Run(cli.Process{
 		Args:    os.Args,
 		Environ: os.Environ(),
 		In:      os.Stdin,
@@ -16,5 +19,5 @@ func main() {
 		Err:     os.Stderr,
 		Getwd:   os.Getwd,
 		Chdir:   os.Chdir,
-	}))
+	})
 }
