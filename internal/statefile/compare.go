@@ -20,12 +20,13 @@ func Equal(a, b *state.Snapshot) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return maps.EqualFunc(a.Objects, b.Objects, sameObject) &&
+	return maps.EqualFunc(a.Objects, b.Objects, SameObject) &&
 		maps.EqualFunc(a.Outputs, b.Outputs, sameOutput) &&
 		slices.EqualFunc(sortedChecks(a.Checks), sortedChecks(b.Checks), sameCheck)
 }
 
-func sameObject(a, b *state.Object) bool {
+// SameObject reports whether two stored objects have the same content.
+func SameObject(a, b *state.Object) bool {
 	if a == b {
 		return true
 	}

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package journal
+
+import "os"
+
+// hold does nothing: the lock of the state has to do.
+func hold(*os.File) error { return nil }
+
+// Busy reports whether a run is writing the journal just now; that isn't known
+// here.
+func Busy(*os.File) bool { return false }

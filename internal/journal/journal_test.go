@@ -1,0 +1,400 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/statefile"
+)
+
+func at(t testing.TB, text string) addr.Object {
+	t.Helper()
+	i, err := addr.ParseInstance(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr.Object{Instance: i}
+}
+
+func provider(t testing.TB) addr.ProviderConfig {
+	t.Helper()
+	p, err := addr.ParseProviderConfig(`provider["registry.opentofu.org/acme/sim"].other`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func object(t testing.TB, id string) *state.Object {
+	t.Helper()
+	return &state.Object{
+		Provider: provider(t), SchemaVersion: 2, JSON: fmt.Appendf(nil, `{"id":%q,"secret":"x"}`, id),
+		Sensitive: []cty.Path{cty.GetAttrPath("secret")}, Private: []byte{0, 1, 0xff}, Tainted: id == "tainted",
+		Dependencies: []addr.Resource{at(t, "module.m.sim_object.dep").Resource}, IdentityJSON: []byte(`{"n":"` + id + `"}`),
+	}
+}
+
+func begun(t testing.TB, b Begin, carried ...Operation) (*Writer, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "terraform.tfstate.journal")
+	w, err := Start(path, b, carried)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w, path
+}
+
+func do(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	do(t, err)
+	return b
+}
+
+func names(list []Operation) string {
+	var out []string
+	for _, o := range list {
+		out = append(out, o.Action+" "+o.Object.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestRoundTrip(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l", Serial: 3, Base: "b"}, Operation{Object: at(t, "sim_object.old"), Action: Create})
+	a, b, c := at(t, `module.x["k"].sim_object.a[0]`), at(t, `sim_object.b["\"q"]`), at(t, "sim_object.c")
+	deposed := addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}
+	do(t, w.Intent(Operation{Object: a, Action: Create, Provider: provider(t)}))
+	do(t, w.Result(a, object(t, "a")))
+	do(t, w.Intent(Operation{Object: b, Action: Delete, Key: "id", ID: "b-1"}))
+	do(t, w.Result(deposed, object(t, "tainted")))
+	do(t, w.Result(c, nil))
+	do(t, w.Intent(Operation{Object: c, Action: Create}))
+	do(t, w.Unsure(c))
+	do(t, w.Output("o", &state.Output{Value: cty.StringVal("v"), Sensitive: true}))
+	do(t, w.Output("p", nil))
+
+	prior := state.Empty()
+	prior.Lineage, prior.Serial = "l", 3
+	prior.Objects[b], prior.Objects[c] = object(t, "b-1"), object(t, "tainted")
+	prior.Outputs["p"] = state.Output{Value: cty.True}
+	before := prior.Clone()
+	folded, inDoubt, err := Recover(prior, bytes.NewReader(read(t, path)))
+	do(t, err)
+	if !statefile.Equal(prior, before) {
+		t.Error("the prior state was changed")
+	}
+	want := state.Empty()
+	want.Objects[a], want.Objects[b], want.Objects[deposed] = object(t, "a"), object(t, "b-1"), object(t, "tainted")
+	want.Outputs["o"] = state.Output{Value: cty.StringVal("v"), Sensitive: true}
+	if !statefile.Equal(folded, want) {
+		t.Errorf("folded %v", folded.Addresses())
+	}
+	if got := names(inDoubt); got != `delete sim_object.b["\"q"], create sim_object.c, create sim_object.old` {
+		t.Errorf("in doubt: %s", got)
+	}
+	if inDoubt[0].Key != "id" || inDoubt[0].ID != "b-1" {
+		t.Errorf("known of the first: %+v", inDoubt[0])
+	}
+	info, err := os.Stat(path)
+	do(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+}
+
+func TestFoldIntoOtherStates(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l", Serial: 3, Base: "base"})
+	a, b, c := at(t, "sim_object.a"), at(t, "sim_object.b"), at(t, "sim_object.c")
+	do(t, w.Results(map[addr.Object]*state.Object{a: object(t, "a"), b: nil}))
+	do(t, w.Snapshot("between"))
+	do(t, w.Result(c, object(t, "c")))
+	l, err := Read(bytes.NewReader(read(t, path)))
+	do(t, err)
+	stored := func(lineage string, objects map[addr.Object]string) *state.Snapshot {
+		s := state.Empty()
+		s.Lineage = lineage
+		for at, id := range objects {
+			s.Objects[at] = object(t, id)
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		name   string
+		prior  *state.Snapshot
+		digest string
+		want   string // objects after
+		rest   string
+	}{
+		{"none", nil, "", "a=a c=c", ""},
+		{"base", stored("l", map[addr.Object]string{b: "b"}), "base", "a=a c=c", ""},
+		{"its own snapshot", stored("l", map[addr.Object]string{a: "a"}), "between", "a=a c=c", ""},
+		{"written by others", stored("l", map[addr.Object]string{b: "b", c: "another"}), "?", "a=a b=b c=another", "conflict sim_object.c"},
+		{"another lineage", stored("m", map[addr.Object]string{b: "b"}), "?", "b=b", "foreign"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rec, err := l.Fold(tt.prior, tt.digest)
+			do(t, err)
+			var got []string
+			for _, at := range rec.State.Addresses() {
+				got = append(got, at.Name.Name+"="+nameOf(rec.State.Objects[at]))
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %v, want %s", got, tt.want)
+			}
+			rest := ""
+			if rec.Foreign {
+				rest = "foreign"
+			}
+			for _, c := range rec.Conflicts {
+				rest += "conflict " + c.String()
+			}
+			if rest != tt.rest {
+				t.Errorf("got %q, want %q", rest, tt.rest)
+			}
+			if again, err := l.Fold(rec.State, tt.digest); err != nil || len(again.Folded) > 0 {
+				t.Errorf("folding again changes %v %v", again.Folded, err)
+			}
+		})
+	}
+}
+
+func TestDamage(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	a, b := at(t, "sim_object.a"), at(t, "sim_object.b")
+	do(t, w.Result(a, object(t, "a")))
+	do(t, w.Result(b, object(t, "b")))
+	do(t, w.End())
+	good := read(t, path)
+	lines := bytes.SplitAfter(good, []byte("\n"))
+	flip := slices.Clone(lines[1])
+	flip[40] ^= 1
+	for _, tt := range []struct {
+		name    string
+		data    []byte
+		objects int
+		torn    bool
+		damaged int
+		bad     bool
+	}{
+		{"good", good, 2, false, 0, false},
+		{"torn", good[:len(good)-1], 2, true, 0, false},
+		{"torn result", slices.Concat(lines[0], lines[1], lines[2][:20]), 1, true, 0, false},
+		{"garbage in the middle", slices.Concat(lines[0], flip, lines[2]), 1, false, 1, false},
+		{"zeros at the end", append(slices.Clone(good), make([]byte, 100)...), 2, true, 0, false},
+		{"no begin", slices.Concat(lines[1], lines[2]), 0, false, 0, true},
+		{"empty", nil, 0, false, 0, true},
+		{"something else", []byte("{}\n"), 0, false, 0, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := Read(bytes.NewReader(tt.data))
+			if (err != nil) != tt.bad {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			rec, err := l.Fold(nil, "")
+			do(t, err)
+			if len(rec.State.Objects) != tt.objects || l.Torn != tt.torn || l.Damaged != tt.damaged {
+				t.Errorf("%d objects, torn %v, damaged %d", len(rec.State.Objects), l.Torn, l.Damaged)
+			}
+		})
+	}
+}
+
+// TestPrefixes cuts random journals everywhere: whatever was on disk is known,
+// and every operation that was begun and not ended is in doubt.
+func TestPrefixes(t *testing.T) {
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		w, path := begun(t, Begin{Lineage: "l"})
+		type point struct {
+			size    int64
+			objects map[string]bool
+			open    map[string]bool
+		}
+		objects, open := map[string]bool{}, map[string]bool{}
+		clone := func(m map[string]bool) map[string]bool {
+			c := map[string]bool{}
+			for k, v := range m {
+				c[k] = v
+			}
+			return c
+		}
+		points := []point{{w.Size(), clone(objects), clone(open)}}
+		for range 40 {
+			name := fmt.Sprintf("sim_object.o[%d]", rng.IntN(8))
+			switch {
+			case open[name] && rng.IntN(3) > 0:
+				delete(open, name)
+				if objects[name] {
+					do(t, w.Result(at(t, name), nil))
+				} else {
+					do(t, w.Result(at(t, name), object(t, name)))
+				}
+				objects[name] = !objects[name]
+			case !open[name]:
+				open[name] = true
+				action := Create
+				if objects[name] {
+					action = Delete
+				}
+				do(t, w.Intent(Operation{Object: at(t, name), Action: action}))
+			default:
+				continue
+			}
+			points = append(points, point{w.Size(), clone(objects), clone(open)})
+		}
+		data := read(t, path)
+		for n := points[0].size; n <= int64(len(data)); n += 1 + rng.Int64N(20) {
+			p := points[0]
+			for _, q := range points {
+				if q.size <= n {
+					p = q
+				}
+			}
+			folded, inDoubt, err := Recover(nil, bytes.NewReader(data[:n]))
+			do(t, err)
+			count := 0
+			for name, is := range p.objects {
+				there := folded != nil && folded.Objects[at(t, name)] != nil
+				if there != is {
+					t.Fatalf("seed %d, %d bytes: %s is there: %v, want %v", seed, n, name, there, is)
+				}
+				if is {
+					count++
+				}
+			}
+			if folded != nil && len(folded.Objects) != count {
+				t.Fatalf("seed %d, %d bytes: %d objects, want %d", seed, n, len(folded.Objects), count)
+			}
+			if len(inDoubt) != len(p.open) {
+				t.Fatalf("seed %d, %d bytes: in doubt %s, want %v", seed, n, names(inDoubt), p.open)
+			}
+			for _, o := range inDoubt {
+				if !p.open[o.Object.String()] {
+					t.Fatalf("seed %d, %d bytes: %s in doubt", seed, n, o.Object)
+				}
+			}
+		}
+	}
+}
+
+// TestGroups has many writers at once, each record of which has to be there
+// when its call returns.
+func TestGroups(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for n := range 20 {
+				o := at(t, fmt.Sprintf("sim_object.o[%d]", 100*g+n))
+				if err := errors.Join(w.Intent(Operation{Object: o, Action: Create}), w.Result(o, object(t, o.String()))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	folded, inDoubt, err := Recover(nil, bytes.NewReader(read(t, path)))
+	do(t, err)
+	if len(folded.Objects) != 160 || len(inDoubt) != 0 {
+		t.Errorf("%d objects, in doubt: %s", len(folded.Objects), names(inDoubt))
+	}
+}
+
+// TestConstant holds the bytes of an object to a number that doesn't depend on
+// how many others there are.
+func TestConstant(t *testing.T) {
+	w, _ := begun(t, Begin{Lineage: "l"})
+	var first int64
+	for n := range 200 {
+		before := w.Size()
+		o := at(t, fmt.Sprintf("sim_object.o[%d]", 1000+n))
+		do(t, w.Intent(Operation{Object: o, Action: Create}))
+		do(t, w.Result(o, object(t, o.String())))
+		if grown := w.Size() - before; n == 0 {
+			first = grown
+		} else if grown != first {
+			t.Fatalf("object %d took %d bytes, the first %d", n, grown, first)
+		}
+	}
+}
+
+func TestBusy(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	f, err := os.Open(path)
+	do(t, err)
+	defer f.Close()
+	if !Busy(f) {
+		t.Error("a journal that is being written isn't busy")
+	}
+	do(t, w.Close())
+	if Busy(f) {
+		t.Error("a journal that nobody writes is busy")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	w, path := begun(f, Begin{Lineage: "l", Base: "b"})
+	a := at(f, "sim_object.a")
+	do(f, w.Intent(Operation{Object: a, Action: Create, Provider: provider(f)}))
+	do(f, w.Result(a, object(f, "a")))
+	do(f, w.Output("o", &state.Output{Value: cty.True}))
+	f.Add(read(f, path))
+	f.Add([]byte("00000000 00000000 \n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		_, _ = l.Fold(nil, "b")
+		// The same records under right checksums reach what checksums guard.
+		_ = foldUnchecked(data)
+	})
+}
+
+// foldUnchecked folds lines whatever their checksums.
+func foldUnchecked(data []byte) error {
+	var fixed []byte
+	for line := range bytes.Lines(data) {
+		if len(line) > prefix {
+			if r, ok := lenient(line[prefix:]); ok {
+				fixed, _ = appendLine(fixed, r)
+			}
+		}
+	}
+	l, err := Read(bytes.NewReader(fixed))
+	if err != nil {
+		return err
+	}
+	_, err = l.Fold(nil, "")
+	return err
+}
+
+func lenient(text []byte) (record, bool) {
+	var r record
+	err := json.Unmarshal(text, &r)
+	return r, err == nil
+}

@@ -1,0 +1,193 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/state"
+)
+
+// Digest is how a journal names the bytes of a state; nothing is empty.
+func Digest(stored []byte) string {
+	if len(stored) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(stored)
+	return hex.EncodeToString(sum[:])
+}
+
+// A Writer appends to a journal. Its methods may be called at the same time;
+// each returns when its record is on disk, and those that come together are
+// synced together. After an error all further calls fail with it.
+type Writer struct {
+	path string
+	file *os.File
+
+	mu      sync.Mutex
+	pending []byte
+	synced  *sync.Cond
+	added   int // records
+	done    int // records on disk
+	busy    bool
+	err     error
+	size    int64
+}
+
+// Start puts a new journal at path, which may have an old one that has been
+// recovered. carried are operations that stay in doubt from before. From the
+// moment that Start returns until Close, Busy says that the journal is in use.
+func Start(path string, b Begin, carried []Operation) (*Writer, error) {
+	lines, err := appendLine(nil, record{Op: opBegin, Begin: &b})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range carried {
+		if lines, err = appendLine(lines, intentRecord(o)); err != nil {
+			return nil, err
+		}
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	// One name for all, so that a crash leaves one file at most.
+	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{path: path, file: file, size: int64(len(lines))}
+	w.synced = sync.NewCond(&w.mu)
+	_, err = file.Write(lines)
+	err = errors.Join(err, hold(file))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, err
+	}
+	syncFolder(folder)
+	return w, nil
+}
+
+// syncFolder makes a new name last. Some file systems can't; there is nothing
+// better to do then.
+func syncFolder(folder string) {
+	if d, err := os.Open(folder); err == nil {
+		_ = d.Sync()
+		d.Close()
+	}
+}
+
+// Intent says that an operation is about to begin.
+func (w *Writer) Intent(o Operation) error { return w.add(intentRecord(o)) }
+
+// Result says what there is of an object now, nil for nothing. It ends the
+// object's intent.
+func (w *Writer) Result(at addr.Object, stored *state.Object) error {
+	r, err := resultRecord(at, stored)
+	if err != nil {
+		return err
+	}
+	return w.add(r)
+}
+
+// Results tells several results at once; nil is for what isn't there any more.
+func (w *Writer) Results(objects map[addr.Object]*state.Object) error {
+	var lines []byte
+	for at, stored := range objects {
+		r, err := resultRecord(at, stored)
+		if err == nil {
+			lines, err = appendLine(lines, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.commit(lines)
+}
+
+// Unsure says that the provider gave no answer: the intent stays in doubt.
+func (w *Writer) Unsure(at addr.Object) error {
+	return w.add(record{Op: opUnsure, Object: at.Instance.String(), Deposed: at.Deposed})
+}
+
+// Output says what an output is now, nil for nothing.
+func (w *Writer) Output(name string, o *state.Output) error {
+	r, err := outputRecord(name, o)
+	if err != nil {
+		return err
+	}
+	return w.add(r)
+}
+
+// Snapshot says that a state with this digest is about to be written, and has
+// everything that was journalled before.
+func (w *Writer) Snapshot(digest string) error { return w.add(record{Op: opSnapshot, Digest: digest}) }
+
+// End says that the run came to its end.
+func (w *Writer) End() error { return w.add(record{Op: opEnd}) }
+
+// Size is the number of bytes so far.
+func (w *Writer) Size() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.size
+}
+
+// Close releases the file and leaves it.
+func (w *Writer) Close() error { return w.file.Close() }
+
+// Remove ends the journal. The state has to be saved by then.
+func (w *Writer) Remove() error {
+	err := os.Remove(w.path)
+	syncFolder(filepath.Dir(w.path))
+	return errors.Join(err, w.file.Close())
+}
+
+func (w *Writer) add(r record) error {
+	line, err := appendLine(nil, r)
+	if err != nil {
+		return err
+	}
+	return w.commit(line)
+}
+
+// commit writes lines and returns when they are on disk. Whoever finds nobody
+// writing writes for all who are waiting.
+func (w *Writer) commit(lines []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pending = append(w.pending, lines...)
+	w.added++
+	mine := w.added
+	for w.done < mine && w.err == nil {
+		if w.busy {
+			w.synced.Wait()
+			continue
+		}
+		batch, upTo := w.pending, w.added
+		w.pending, w.busy = nil, true
+		w.mu.Unlock()
+		_, err := w.file.Write(batch)
+		if err == nil {
+			err = w.file.Sync()
+		}
+		w.mu.Lock()
+		w.busy = false
+		w.err = err
+		w.done = upTo
+		w.size += int64(len(batch))
+		w.synced.Broadcast()
+	}
+	return w.err
+}
