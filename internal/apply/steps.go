@@ -226,9 +226,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value) diag.
 			return diags
 		}
 		stored.CreateBeforeDestroy, stored.SkipDestroy = op.change.CreateBeforeDestroy, op.change.SkipDestroy
-		for _, n := range op.change.Dependencies {
-			stored.Dependencies = append(stored.Dependencies, r.Plan.Resources[n])
-		}
+		stored.Dependencies = r.Plan.DependenciesOf(op.change)
 	}
 	r.setObject(op.change.Addr, stored)
 	if err := r.result(op.change.Addr, stored); err != nil {
@@ -401,9 +399,7 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		diags.Errorf("Failed to encode the result of a data source", "%s", err)
 		return diags
 	}
-	for _, n := range op.change.Dependencies {
-		stored.Dependencies = append(stored.Dependencies, r.Plan.Resources[n])
-	}
+	stored.Dependencies = r.Plan.DependenciesOf(op.change)
 	r.setObject(s.Object, stored)
 	r.setResult(i, result{marked, false})
 	done = true

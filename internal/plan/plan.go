@@ -86,7 +86,8 @@ type Change struct {
 	DeposedKey string
 
 	// Dependencies are the resources that have to outlive the new object, as
-	// indices of Plan.Resources, ascending.
+	// indices of Plan.Resources, ascending. All direct ones are there; of
+	// those that they lead to perhaps only the nearest.
 	Dependencies []int32
 	// CreateBeforeDestroy and SkipDestroy are kept with the new object.
 	CreateBeforeDestroy bool
@@ -178,6 +179,18 @@ type Plan struct {
 type Attribute struct {
 	Resource addr.Instance
 	Path     cty.Path
+}
+
+// DependenciesOf lists the dependencies of a change by their addresses.
+func (p *Plan) DependenciesOf(c *Change) []addr.Resource {
+	if len(c.Dependencies) == 0 {
+		return nil
+	}
+	list := make([]addr.Resource, len(c.Dependencies))
+	for i, n := range c.Dependencies {
+		list[i] = p.Resources[n]
+	}
+	return list
 }
 
 // Counts are the totals of the summary line.

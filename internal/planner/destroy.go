@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -117,37 +119,49 @@ func (r *run) doom() {
 	if len(r.Targets)+len(r.Excludes) == 0 {
 		return
 	}
-	users := map[addr.Resource][]addr.Instance{}
-	needs := map[addr.Resource][]addr.Resource{}
-	for a, o := range r.prior.snapshot.Objects {
-		for _, dep := range o.Dependencies {
-			users[dep] = append(users[dep], a.Instance)
-			needs[a.Resource.Erase()] = append(needs[a.Resource.Erase()], dep)
-		}
-	}
+	users, needs := map[addr.Resource][]addr.Resource{}, map[addr.Resource][]addr.Resource{}
+	var targeted, excluded []addr.Resource
 	r.doomed = map[addr.Instance]bool{}
-	spared := map[addr.Resource]bool{}
-	for a := range r.prior.snapshot.Objects {
-		for _, t := range r.Excludes {
-			if t.Matches(a.Instance) {
-				for _, dep := range needs[a.Resource.Erase()] {
-					spared[dep] = true
-				}
-			}
+	for a, o := range r.prior.snapshot.Objects {
+		own := a.Resource.Erase()
+		for _, dep := range o.Dependencies {
+			users[dep] = append(users[dep], own)
+		}
+		needs[own] = append(needs[own], o.Dependencies...)
+		switch {
+		case len(r.Excludes) > 0 && slices.ContainsFunc(r.Excludes, func(t addr.Target) bool { return t.Matches(a.Instance) }):
+			excluded = append(excluded, own)
+		case r.targeted(a.Instance):
+			r.doomed[a.Instance] = true
+			targeted = append(targeted, own)
 		}
 	}
+	spared, using := reached(excluded, needs), reached(targeted, users)
 	for a := range r.prior.snapshot.Objects {
 		if len(r.Excludes) > 0 {
 			r.doomed[a.Instance] = r.wanted(a.Instance) && !spared[a.Resource.Erase()]
-			continue
-		}
-		if r.targeted(a.Instance) {
+		} else if using[a.Resource.Erase()] {
 			r.doomed[a.Instance] = true
-			for _, user := range users[a.Resource.Erase()] {
-				r.doomed[user] = true
-			}
 		}
 	}
+}
+
+// reached is what can be reached from some resources in one step or more.
+func reached(from []addr.Resource, next map[addr.Resource][]addr.Resource) map[addr.Resource]bool {
+	set, expanded := map[addr.Resource]bool{}, map[addr.Resource]bool{}
+	for len(from) > 0 {
+		r := from[len(from)-1]
+		from = from[:len(from)-1]
+		if expanded[r] {
+			continue
+		}
+		expanded[r] = true
+		for _, n := range next[r] {
+			set[n] = true
+			from = append(from, n)
+		}
+	}
+	return set
 }
 
 // walkStored evaluates the instances that the state has in the modules that

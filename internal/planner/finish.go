@@ -29,6 +29,10 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 			p.Changes = append(p.Changes, o.change)
 		}
 	}
+	for _, d := range r.deferred {
+		p.Deferred = append(p.Deferred, d)
+	}
+	slices.SortFunc(p.Deferred, func(a, b *plan.Deferred) int { return a.Change.Addr.Compare(b.Change.Addr) })
 	p.Outputs = r.outputs()
 	r.gatherChecks()
 	p.Checks = r.checks.Results()
@@ -123,15 +127,12 @@ func (r *run) dropsData(a addr.Object) bool {
 // settled is a stored object with what the configuration says about it now,
 // where nothing else changes.
 func settled(stored *state.Object, c *plan.Change, p *plan.Plan) *state.Object {
-	deps := make([]addr.Resource, len(c.Dependencies))
-	for i, n := range c.Dependencies {
-		deps[i] = p.Resources[n]
-	}
-	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == c.Provider {
+	same := slices.EqualFunc(c.Dependencies, stored.Dependencies, func(n int32, r addr.Resource) bool { return p.Resources[n] == r })
+	if same && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == c.Provider {
 		return stored
 	}
 	fresh := *stored
-	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, c.Provider
+	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = p.DependenciesOf(c), c.CreateBeforeDestroy, c.SkipDestroy, c.Provider
 	return &fresh
 }
 
@@ -147,7 +148,8 @@ func (r *run) outputs() []*plan.OutputChange {
 		if had {
 			c.Before, c.BeforeSensitive = stored.Value, stored.Sensitive
 		}
-		v, _, ok := r.root.OutputValue(o)
+		v, node, ok := r.root.OutputValue(o)
+		ok = ok && !r.deferredOutput(node)
 		switch {
 		case r.Mode == plan.Destroy:
 			if !had || len(r.Targets)+len(r.Excludes) > 0 {

@@ -58,10 +58,6 @@ type builder struct {
 	byNode   map[*promise.Node]int
 	byAddr   map[addr.Object]int
 	groups   map[string]int // gates of stored dependencies
-
-	resources map[addr.Resource]int32
-	table     []addr.Resource
-	sets      map[*promise.Node][]int32
 }
 
 // A vertex tells what an order.Object stands for.
@@ -76,7 +72,6 @@ func newBuilder(r *run, objects []*object) *builder {
 	return &builder{
 		r: r, objects: objects,
 		byNode: map[*promise.Node]int{}, byAddr: map[addr.Object]int{}, groups: map[string]int{},
-		resources: map[addr.Resource]int32{}, sets: map[*promise.Node][]int32{},
 	}
 }
 
@@ -239,7 +234,7 @@ func (b *builder) addOutputs() {
 		return
 	}
 	for _, o := range b.r.Tree.Program.Outputs {
-		if _, node, ok := b.r.root.OutputValue(o); ok {
+		if _, node, ok := b.r.root.OutputValue(o); ok && !b.r.deferredOutput(node) {
 			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
 		}
 	}
@@ -301,96 +296,6 @@ func (b *builder) group(user addr.Instance, dep addr.Resource, members map[strin
 		b.groups[key] = b.add(order.Object{State: list, Config: list}, vertex{name: dep.String()})
 	}
 	return b.groups[key], b.groups[key] >= 0
-}
-
-// addDependencies computes the resources that each object transitively
-// depends on.
-func (b *builder) addDependencies(p *plan.Plan) {
-	for _, o := range b.objects {
-		if o.instance == nil || o.addr.Deposed != "" {
-			continue
-		}
-		r := o.addr.Resource.Erase()
-		if _, ok := b.resources[r]; !ok {
-			b.resources[r] = 0
-			b.table = append(b.table, r)
-		}
-	}
-	slices.SortFunc(b.table, compareText)
-	for i, r := range b.table {
-		b.resources[r] = int32(i)
-	}
-	p.Resources = b.table
-	for _, o := range b.objects {
-		if o.instance == nil || o.change == nil {
-			continue
-		}
-		own := b.resources[o.addr.Resource.Erase()]
-		set := b.set(o.instance.Node())
-		if n, found := slices.BinarySearch(set, own); found {
-			set = slices.Delete(slices.Clone(set), n, n+1)
-		}
-		o.change.Dependencies = set
-	}
-}
-
-func compareText(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) }
-
-// set is the resources below a cell, ascending.
-func (b *builder) set(n *promise.Node) []int32 {
-	if s, ok := b.sets[n]; ok {
-		return s
-	}
-	var union []int32
-	for _, dep := range n.Deps() {
-		below := b.set(dep)
-		if i, ok := dep.Subject.(*eval.Instance); ok {
-			if id, ok := b.resources[i.Addr.Resource.Erase()]; ok {
-				below = merge(below, []int32{id})
-			}
-		}
-		union = merge(union, below)
-	}
-	b.sets[n] = union
-	return union
-}
-
-// merge is the union of two ascending lists; it shares one of them where
-// that is all.
-func merge(a, c []int32) []int32 {
-	switch {
-	case len(a) == 0:
-		return c
-	case len(c) == 0:
-		return a
-	}
-	if len(a) < len(c) {
-		a, c = c, a
-	}
-	if contains(a, c) {
-		return a
-	}
-	out := make([]int32, 0, len(a)+len(c))
-	for len(a) > 0 && len(c) > 0 {
-		switch {
-		case a[0] < c[0]:
-			out, a = append(out, a[0]), a[1:]
-		case a[0] > c[0]:
-			out, c = append(out, c[0]), c[1:]
-		default:
-			out, a, c = append(out, a[0]), a[1:], c[1:]
-		}
-	}
-	return append(append(out, a...), c...)
-}
-
-func contains(a, c []int32) bool {
-	for _, x := range c {
-		if _, ok := slices.BinarySearch(a, x); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // steps turns the ordered legs into the steps of the execution graph.
