@@ -168,6 +168,12 @@ type Instance struct {
 	Key Key
 }
 
+// HasAny reports whether the instance stands for others whose keys, or whose
+// modules' keys, aren't known.
+func (i Instance) HasAny() bool {
+	return i.Key.IsAny() || strings.Contains(string(i.Module), "[*]")
+}
+
 func (i Instance) String() string { return i.Resource.String() + i.Key.String() }
 
 // Compare orders by resource, then key.

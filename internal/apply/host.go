@@ -40,7 +40,7 @@ func (r *run) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expa
 		return e.WithKeys(r.keys.Call(b.Frame.Addr, b.Call.Name)), nil
 	}
 	var diags diag.List
-	if e.Unknown {
+	if e.Unknown && len(r.Plan.Deferred) == 0 {
 		diags.ErrorAt(b.Range(), "Unknown repetition during apply", "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b)
 	}
 	return e, diags

@@ -58,6 +58,10 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	}
 	after := o.change.After
 	diags.Append(r.provisioners(t, o, after))
+	if reason := r.deferral(t, i, o.deferred); reason != "" {
+		r.postponeChange(o, reason)
+		return after, diags
+	}
 	o.conditions = len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
 	r.record(o)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed"))
@@ -210,10 +214,10 @@ func (r *run) planChange(t *promise.Task, o *object, config instance.Config) dia
 	if more.HasErrors() {
 		return diags
 	}
-	if p.Deferred != "" {
-		diags.ErrorAt(res.Range, "Provider deferred changes when Terraform did not allow deferrals", "The provider of %s can't plan it yet (%s).", o.addr, p.Deferred)
-		return diags
+	if p.Deferred != "" && !r.AllowDeferral {
+		return append(diags, refuseDeferral(o, p.Deferred)...)
 	}
+	o.deferred = p.Deferred
 	o.change = r.changeOf(o, config, p, force)
 	if o.change.Action.IsReplace() {
 		diags.Append(r.guard(t, o))

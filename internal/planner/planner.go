@@ -72,6 +72,7 @@ type run struct {
 	checks   *checks.Set
 	imports  map[addr.Instance]*importTarget
 	excluded map[addr.Instance]bool
+	deferred map[addr.Instance]*plan.Deferred
 	diags    diag.List // problems of no cell
 
 	pendingOf map[*promise.Node]bool
@@ -91,6 +92,7 @@ type object struct {
 	subject  lifecycle.Subject
 	conn     *connect.Conn
 	change   *plan.Change
+	deferred provider.DeferredReason // what the provider said
 	// conditions: the instance has conditions to evaluate in apply.
 	conditions bool
 }
@@ -110,6 +112,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 		moves:   &moveTable{},
 		checks:  checks.New(nil),
 		imports: map[addr.Instance]*importTarget{}, excluded: map[addr.Instance]bool{},
+		deferred:  map[addr.Instance]*plan.Deferred{},
 		pendingOf: map[*promise.Node]bool{},
 	}
 	defer r.pool.Close()
@@ -220,7 +223,7 @@ func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction,
 
 // Expand implements eval.Host: a plan needs to know its instances.
 func (r *run) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
-	if !e.Unknown {
+	if !e.Unknown || r.AllowDeferral && b.Provider == nil {
 		return e, nil
 	}
 	var diags diag.List
@@ -229,9 +232,9 @@ func (r *run) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expa
 	case b.Provider != nil:
 		diags.ErrorAt(where, "Invalid provider for_each argument", "The for_each of a provider configuration must be known when planning, because the objects in the state refer to its instances.")
 	case e.Kind == eval.Counted:
-		diags.ErrorAt(where, "Invalid count argument", "The \"count\" value depends on resource attributes that cannot be determined until apply, so weir cannot predict how many instances will be created. To work around this, use -target to first apply only the resources that the count depends on, or -exclude to leave %s out of this run.", b)
+		diags.ErrorAt(where, "Invalid count argument", "The \"count\" value depends on resource attributes that cannot be determined until apply, so weir cannot predict how many instances will be created. To work around this, use -target to first apply only the resources that the count depends on, -exclude to leave %s out of this run, or -allow-deferral to plan what can be planned and the rest in a later run.", b)
 	case e.Kind == eval.Keyed:
-		diags.ErrorAt(where, "Invalid for_each argument", "The \"for_each\" map includes keys derived from resource attributes that cannot be determined until apply, and so weir cannot determine the full set of keys that will identify the instances of %s.\n\nWhen working with unknown values in for_each, it's better to define the map keys statically in your configuration and place apply-time results only in the map values. Alternatively, use -target to first apply only the resources that the for_each value depends on, or -exclude to leave this block out.", b)
+		diags.ErrorAt(where, "Invalid for_each argument", "The \"for_each\" map includes keys derived from resource attributes that cannot be determined until apply, and so weir cannot determine the full set of keys that will identify the instances of %s.\n\nWhen working with unknown values in for_each, it's better to define the map keys statically in your configuration and place apply-time results only in the map values. Alternatively, use -target to first apply only the resources that the for_each value depends on, -exclude to leave this block out, or -allow-deferral to plan what can be planned and the rest in a later run.", b)
 	default:
 		diags.ErrorAt(where, "Invalid enabled argument", "The \"enabled\" value depends on resource attributes that cannot be determined until apply, so weir cannot tell whether %s exists.", b)
 	}

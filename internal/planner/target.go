@@ -157,10 +157,7 @@ func (r *run) leftOut(t *promise.Task, i *eval.Instance) bool {
 	for _, e := range r.Excludes {
 		out = out || e.Matches(i.Addr)
 	}
-	seen := map[*promise.Node]bool{}
-	for _, n := range t.Current().Deps() {
-		out = out || r.dependsOnExcluded(n, seen)
-	}
+	out = out || r.reaches(t.Current().Deps(), r.isExcluded, map[*promise.Node]bool{})
 	if out {
 		r.mu.Lock()
 		r.excluded[i.Addr] = true
@@ -169,20 +166,8 @@ func (r *run) leftOut(t *promise.Task, i *eval.Instance) bool {
 	return out
 }
 
-func (r *run) dependsOnExcluded(n *promise.Node, seen map[*promise.Node]bool) bool {
-	if seen[n] {
-		return false
-	}
-	seen[n] = true
-	if i, ok := n.Subject.(*eval.Instance); ok {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.excluded[i.Addr]
-	}
-	for _, dep := range n.Deps() {
-		if r.dependsOnExcluded(dep, seen) {
-			return true
-		}
-	}
-	return false
+func (r *run) isExcluded(i addr.Instance) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.excluded[i]
 }

@@ -1,0 +1,99 @@
+package planner
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provider"
+)
+
+// The reasons why a change waits for a later round, as in the JSON format.
+const (
+	countUnknown         = "instance_count_unknown"
+	deferredPrerequisite = "deferred_prereq"
+)
+
+// deferral says why an instance has to wait for a later round, empty when it
+// needn't: it stands for instances whose keys aren't known, or it depends on
+// something that waits. The cells read so far tell the latter.
+func (r *run) deferral(t *promise.Task, i *eval.Instance, answer provider.DeferredReason) string {
+	switch {
+	case i.Addr.HasAny():
+		return countUnknown
+	case r.reaches(t.Current().Deps(), r.isDeferred, map[*promise.Node]bool{}):
+		return deferredPrerequisite
+	}
+	return string(answer)
+}
+
+func (r *run) isDeferred(i addr.Instance) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.deferred[i] != nil
+}
+
+// reaches reports whether the cells lead to an instance that is chosen,
+// without passing through other instances: each of these knows for itself.
+func (r *run) reaches(nodes []*promise.Node, chosen func(addr.Instance) bool, seen map[*promise.Node]bool) bool {
+	for _, n := range nodes {
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		if i, ok := n.Subject.(*eval.Instance); ok {
+			if chosen(i.Addr) {
+				return true
+			}
+			continue
+		}
+		if r.reaches(n.Deps(), chosen, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// postponeChange keeps a planned change for a later round: the object stays
+// as it is and nothing that depends on it is done.
+func (r *run) postponeChange(o *object, reason string) {
+	c := o.change
+	if c == nil {
+		v := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
+		c = &plan.Change{Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr, Action: plan.NoOp, Before: v, After: v}
+	}
+	o.change = nil
+	r.mu.Lock()
+	r.deferred[o.addr.Instance] = &plan.Deferred{Change: c, Reason: reason}
+	r.mu.Unlock()
+	if !o.addr.HasAny() {
+		r.record(o)
+	}
+}
+
+// deferData keeps the read of a data source for a later round.
+func (r *run) deferData(o *object, config instance.Config, reason string) cty.Value {
+	v := r.postpone(o, config, plan.ReadConfigUnknown)
+	r.mu.Lock()
+	delete(r.objects, o.addr)
+	r.mu.Unlock()
+	o.stored = r.prior.current(o.addr.Instance)
+	r.postponeChange(o, reason)
+	return v
+}
+
+// deferredOutput reports whether an output depends on something that waits.
+func (r *run) deferredOutput(n *promise.Node) bool {
+	return len(r.deferred) > 0 && r.reaches(n.Deps(), r.isDeferred, map[*promise.Node]bool{})
+}
+
+// refuseDeferral is the problem that a provider can't plan an object yet.
+func refuseDeferral(o *object, reason provider.DeferredReason) diag.List {
+	var diags diag.List
+	diags.ErrorAt(o.instance.Resource.Range, "Provider deferred changes when deferral is not allowed", "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", o.addr, reason)
+	return diags
+}
