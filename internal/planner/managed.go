@@ -37,7 +37,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	}
 	if r.Mode == plan.RefreshOnly {
 		r.recordNoOp(o)
-		return instance.Marked(o.subject.Schema, o.before.Value, o.stored), diags
+		return asItIs(o), diags
 	}
 	config, more := r.config(t, o)
 	diags.Append(more)
@@ -46,7 +46,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	}
 	if r.leftOut(t, i) {
 		r.recordNoOp(o)
-		return instance.Marked(o.subject.Schema, o.before.Value, o.stored), diags
+		return asItIs(o), diags
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
 	if diags.HasErrors() || t.Current().Failed() {
@@ -66,6 +66,15 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	r.record(o)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed"))
 	return after, diags
+}
+
+// asItIs is what others see of an object that the plan leaves alone: unknown
+// while there is none.
+func asItIs(o *object) cty.Value {
+	if !o.before.Exists() {
+		return cty.UnknownVal(o.subject.Schema.Block.ImpliedType())
+	}
+	return instance.Marked(o.subject.Schema, o.before.Value, o.stored)
 }
 
 // open finds the provider and the schema of an instance. After a problem the
