@@ -27,6 +27,15 @@ func (e *env) pen() style.Pen {
 	return style.Pen{On: e.outTerminal && !e.view.NoColor && e.vars["NO_COLOR"] == "" && e.vars["TERM"] != "dumb"}
 }
 
+// prose is the width at which messages are wrapped, on any output: programs
+// match on them, line breaks and all.
+func (e *env) prose() int {
+	if w := e.width(); w > 0 {
+		return w
+	}
+	return style.DefaultWidth
+}
+
 // width is that of the terminal, or 0 where text isn't wrapped.
 func (e *env) width() int {
 	if !e.outTerminal {
@@ -51,6 +60,7 @@ func (e *env) diags(l diag.List) int {
 	if len(l) == 0 {
 		return code
 	}
+	l.Sort()
 	if e.stream != nil {
 		e.stream.Diagnostics(l, e.sources)
 		if e.json {
@@ -76,7 +86,7 @@ func (e *env) diagText(l diag.List) string {
 	return diags.Text(l, e.sources, diags.Options{
 		Pen:                 pen,
 		Plain:               !pen.On,
-		Width:               e.width(),
+		Width:               e.prose(),
 		CompactWarnings:     e.view.CompactWarnings,
 		ConsolidateWarnings: e.view.ConsolidateWarnings,
 		ConsolidateErrors:   e.view.ConsolidateErrors,

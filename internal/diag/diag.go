@@ -7,6 +7,7 @@
 package diag
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,6 +87,31 @@ func (l *List) Append(other List) { *l = append(*l, other...) }
 // HasErrors reports whether any diagnostic is an error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Sort orders by severity, warnings first, then those without a place, then
+// by file (of the fewest directories first) and offset. Others keep their
+// order.
+func (l List) Sort() {
+	slices.SortStableFunc(l, func(a, b Diagnostic) int {
+		if c := cmp.Compare(b.Severity, a.Severity); c != 0 {
+			return c
+		}
+		switch {
+		case a.Subject == nil && b.Subject == nil:
+			return 0
+		case a.Subject == nil:
+			return -1
+		case b.Subject == nil:
+			return 1
+		}
+		return cmp.Or(
+			cmp.Compare(strings.Count(a.Subject.Filename, "/"), strings.Count(b.Subject.Filename, "/")),
+			cmp.Compare(a.Subject.Filename, b.Subject.Filename),
+			cmp.Compare(a.Subject.Start.Byte, b.Subject.Start.Byte),
+			cmp.Compare(a.Subject.End.Byte, b.Subject.End.Byte),
+		)
+	})
 }
 
 // InAddress gives every diagnostic without an address the given one.

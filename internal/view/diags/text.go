@@ -103,6 +103,9 @@ func box(b *strings.Builder, g group, sources map[string][]byte, o Options) {
 		width := 0
 		if o.Width > 0 {
 			width = max(o.Width-3, 20)
+			if o.Plain { // texts that programs match on break here in all engines
+				width = o.Width - 1
+			}
 		}
 		body.WriteString(style.Wrap(detail, width) + "\n")
 	}
