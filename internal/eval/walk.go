@@ -23,14 +23,22 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 	})
 	for _, r := range p.Resources {
 		rt.Go(func(t *promise.Task) {
-			for _, i := range f.Instances(t, r, nil) {
+			list := f.Instances(t, r, nil)
+			if f.resources[r.Index].expansion.Failed() {
+				return // what stands for its instances is for references only
+			}
+			for _, i := range list {
 				rt.Go(func(t *promise.Task) { i.Value(t, nil) })
 			}
 		})
 	}
 	for _, c := range p.Calls {
 		rt.Go(func(t *promise.Task) {
-			for _, child := range f.Calls(t, c, nil) {
+			children := f.Calls(t, c, nil)
+			if f.calls[c.Index].expansion.Failed() {
+				return
+			}
+			for _, child := range children {
 				child.Walk(rt)
 			}
 		})
