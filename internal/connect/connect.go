@@ -8,6 +8,7 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -258,8 +259,11 @@ func (p *Pool) Function(t *promise.Task, f *eval.Frame, fn *program.ProviderFunc
 			return cty.DynamicVal, diags.Err()
 		}
 	}
-	result, _, err := target.CallFunction(p.ctx, fn.Name, unmarked)
+	result, argument, err := target.CallFunction(p.ctx, fn.Name, unmarked)
 	if err != nil {
+		if param := parameter(decl, argument); param != nil {
+			err = &eval.ArgumentError{Parameter: param.Name, Problem: err}
+		}
 		return cty.DynamicVal, err
 	}
 	return result.WithMarks(marks), nil
@@ -273,24 +277,32 @@ func convertArguments(decl *provider.Function, args []cty.Value) ([]cty.Value, c
 	}
 	out := make([]cty.Value, len(args))
 	for i, arg := range args {
-		param := decl.Variadic
-		if i < len(decl.Parameters) {
-			param = &decl.Parameters[i]
-		}
+		param := parameter(decl, i)
 		v, m := arg.UnmarkDeep()
 		for mark := range m {
 			marks[mark] = struct{}{}
 		}
 		v, err := value.Convert(v, param.Type)
 		if err != nil {
-			return nil, nil, fmt.Errorf("argument %q: %w", param.Name, err)
+			return nil, nil, &eval.ArgumentError{Parameter: param.Name, Problem: err}
 		}
 		if v.IsNull() && !param.AllowNull {
-			return nil, nil, fmt.Errorf("argument %q must not be null", param.Name)
+			return nil, nil, &eval.ArgumentError{Parameter: param.Name, Problem: errors.New("argument must not be null")}
 		}
 		out[i] = v
 	}
 	return out, marks, nil
+}
+
+// parameter is the one that takes an argument; nil where none does.
+func parameter(decl *provider.Function, argument int) *provider.Parameter {
+	if argument >= 0 && argument < len(decl.Parameters) {
+		return &decl.Parameters[argument]
+	}
+	if argument < 0 {
+		return nil
+	}
+	return decl.Variadic
 }
 
 // Diagnostics returns the problems of opening, ordered by address.

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,6 +15,18 @@ import (
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/value"
 )
+
+// An ArgumentError is a problem of one argument of a provider function.
+type ArgumentError struct {
+	Parameter string
+	Problem   error
+}
+
+func (e *ArgumentError) Error() string {
+	return fmt.Sprintf("Invalid value for %q parameter: %s", e.Parameter, strings.TrimSuffix(e.Problem.Error(), "."))
+}
+
+func (e *ArgumentError) Unwrap() error { return e.Problem }
 
 // Diagnostics converts problems of an evaluation and adds the values of the
 // references in the expressions they are about.
@@ -29,6 +42,11 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok {
 			for i := range converted {
 				converted[i].Function = call.CalledFunctionName()
+				var arg *ArgumentError
+				if errors.As(call.FunctionCallError(), &arg) {
+					converted[i].Summary = "Invalid function argument"
+					converted[i].Detail = arg.Error() + "."
+				}
 			}
 		}
 		l.Append(converted)
