@@ -399,7 +399,6 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		diags.Errorf("Failed to encode the result of a data source", "%s", err)
 		return diags
 	}
-	stored.Dependencies = r.Plan.DependenciesOf(op.change)
 	r.setObject(s.Object, stored)
 	r.setResult(i, result{marked, false})
 	done = true

@@ -1,0 +1,86 @@
+package simtest
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planfile"
+	"weir.dev/weir/internal/provider/fake"
+	"weir.dev/weir/internal/state"
+)
+
+// A World is a cloud and what the engine remembers of it.
+type World struct {
+	Cloud *Cloud
+	State *state.Snapshot
+}
+
+// NewWorld makes a world in which there is nothing.
+func NewWorld() *World { return &World{NewCloud(), state.Empty()} }
+
+// Clone makes a world in which other things can happen.
+func (w *World) Clone() *World { return &World{w.Cloud.Clone(), w.State.Clone()} }
+
+// now is the time in all worlds.
+var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// load reads a configuration whose files are given by path.
+func (w *World) load(files module.Memory, parallelism int) (*engine.Config, diag.List) {
+	p := w.Cloud.Provider()
+	return engine.Load(context.Background(), engine.LoadOptions{
+		Dir: ".", Files: files,
+		World: engine.World{
+			Catalog: fake.Catalog{Source: p},
+			WorkDir: ".", OriginalDir: "/", Workspace: "default", Parallelism: parallelism,
+			Now: func() time.Time { return now },
+		},
+		Resolve: func(_ context.Context, r module.Request) (string, diag.List) {
+			return filepath.Join(r.ParentDir, r.Source), nil
+		},
+	})
+}
+
+// Plan plans a configuration.
+func (w *World) Plan(files module.Memory, o engine.PlanOptions) (*plan.Plan, diag.List) {
+	c, diags := w.load(files, 1)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	p, more := engine.Plan(context.Background(), c, w.State, o)
+	return p, append(diags, more...)
+}
+
+// How says how a plan is applied.
+type How struct {
+	Parallelism int
+	// Choose picks the next step among those that could run; with it one step
+	// runs at a time.
+	Choose func(ready []execgraph.ID) int
+}
+
+// Apply applies a plan and keeps the state, beside errors too.
+func (w *World) Apply(files module.Memory, p *plan.Plan, how How) diag.List {
+	c, diags := w.load(files, how.Parallelism)
+	if diags.HasErrors() {
+		return diags
+	}
+	s, more := engine.Apply(context.Background(), c, p, engine.ApplyOptions{Choose: how.Choose})
+	w.State = s
+	return append(diags, more...)
+}
+
+// Save writes a plan with its configuration as a plan file and reads it back.
+func Save(files module.Memory, p *plan.Plan) (module.Memory, *plan.Plan, error) {
+	data, err := planfile.Encode(planfile.Content{Engine: "test", Plan: p, Files: files})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := planfile.Decode(data)
+	return c.Files, c.Plan, err
+}
