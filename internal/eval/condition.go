@@ -37,9 +37,9 @@ type Outcome struct {
 // CheckCondition evaluates a condition. A condition that doesn't hold is no
 // problem by itself: what follows from it is the caller's to decide.
 func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext) Outcome {
-	v, diags := Evaluate(t, c.Condition, ctx)
-	o := Outcome{Status: Failed, Diags: diags}
-	if diags.HasErrors() || t.Current().Failed() {
+	var v cty.Value
+	o := Outcome{Status: Failed}
+	if t.Within(func(t *promise.Task) { v, o.Diags = Evaluate(t, c.Condition, ctx) }) {
 		return o
 	}
 	v, _ = v.Unmark()

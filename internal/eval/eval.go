@@ -122,19 +122,37 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 }
 
 // Depend makes what the task computes depend on everything that the
-// references name, without using their values.
+// references name, without using their values. A module is everything in it.
 func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 	for _, ref := range refs {
-		switch ref.Kind {
-		case program.RefResource:
-			f.whole(t, ref.Resource, &ref.Range)
-		case program.RefCall:
+		if ref.Kind == program.RefCall && ref.Attr == "" {
 			f.closed(t, ref.Call, &ref.Range)
-		case program.RefLocal:
-			f.Local(t, ref.Local, &ref.Range)
-		case program.RefVariable:
-			f.Variable(t, ref.Variable, &ref.Range)
+		} else {
+			f.touch(t, ref)
 		}
+	}
+}
+
+// touch reads all that the reference may come to: any instance of what it
+// names, and of a module what is referred to.
+func (f *Frame) touch(t *promise.Task, ref *program.Ref) {
+	switch ref.Kind {
+	case program.RefResource:
+		f.whole(t, ref.Resource, &ref.Range)
+	case program.RefCall:
+		if ref.Attr == "" {
+			f.wholeCall(t, ref.Call, &ref.Range)
+			return
+		}
+		for _, child := range f.Calls(t, ref.Call, &ref.Range) {
+			if o := child.Program.OutputByName[ref.Attr]; o != nil {
+				child.Output(t, o, &ref.Range)
+			}
+		}
+	case program.RefLocal:
+		f.Local(t, ref.Local, &ref.Range)
+	case program.RefVariable:
+		f.Variable(t, ref.Variable, &ref.Range)
 	}
 }
 

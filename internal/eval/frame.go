@@ -189,6 +189,10 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 		diags.ErrorAt(where, "Invalid value for input variable", "The given value is not suitable for var.%s declared at %s: required variable may not be set to null.", v.Name, rangeText(v.Range))
 		return cty.UnknownVal(v.Type), diags
 	}
+	if !v.Ephemeral && value.IsEphemeral(result) {
+		diags.ErrorAt(where, "Variable does not allow ephemeral value", "The value used for the variable %q is ephemeral, but it is not configured to allow one. Declare it with ephemeral = true, or use ephemeralasnull to leave the value out.", v.Name)
+		return cty.UnknownVal(v.Type), diags
+	}
 	if v.Sensitive {
 		result = result.Mark(value.Sensitive)
 	}
@@ -258,7 +262,7 @@ func (f *Frame) checkOutput(t *promise.Task, o *program.Output, v cty.Value) (ct
 		return cty.DynamicVal, diags
 	}
 	if !o.Ephemeral && value.IsEphemeral(v) {
-		diags.ErrorAt(o.Expr.Range(), "Ephemeral value not allowed", "The value of output %q is ephemeral, so it can't be kept. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name)
+		diags.ErrorAt(o.Expr.Range(), "Output does not allow ephemeral value", "The value of output %q is ephemeral, but it is not configured to allow one. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name)
 		t.Fail()
 		return cty.DynamicVal, diags
 	}

@@ -2,6 +2,8 @@ package eval
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -78,11 +80,13 @@ func (f *Frame) ProviderOf(t *promise.Task, use program.ProviderUse, each *Each)
 	key := use.Key
 	keyFrame := f
 	keyEach := each
+	inherited := false
 	for {
-		if decl := f.findProvider(use); decl != nil {
+		// Only default configurations are inherited.
+		if decl := f.findProvider(use); decl != nil && (!inherited || use.Alias == "") {
 			return f.pickProvider(t, decl, use, key, keyFrame, keyEach)
 		}
-		if f.Parent == nil {
+		if f.Parent == nil || inherited && use.Alias != "" {
 			if use.Alias == "" {
 				return &ProviderInstance{Addr: addr.ProviderConfig{Module: f.Addr, Provider: use.Provider}, Frame: f}, nil
 			}
@@ -96,7 +100,7 @@ func (f *Frame) ProviderOf(t *promise.Task, use program.ProviderUse, each *Each)
 				key, keyFrame, keyEach = use.Key, f.Parent, f.Each
 			}
 		} else {
-			use = f.inheritedUse(use)
+			use.LocalName, inherited = f.Parent.localName(use), true
 		}
 		f = f.Parent
 	}
@@ -122,18 +126,14 @@ func (f *Frame) passedProvider(use program.ProviderUse) *program.PassedProvider 
 	return nil
 }
 
-// inheritedUse is how the calling module knows the same provider. An alias
-// isn't inherited, so that it is found to be missing in the root.
-func (f *Frame) inheritedUse(use program.ProviderUse) program.ProviderUse {
-	for name, r := range f.Parent.Program.Requirements {
-		if r.Provider == use.Provider {
-			use.LocalName = name
+// localName is how the frame's module knows the provider of a use.
+func (f *Frame) localName(use program.ProviderUse) string {
+	for _, name := range slices.Sorted(maps.Keys(f.Program.Requirements)) {
+		if f.Program.Requirements[name].Provider == use.Provider {
+			return name
 		}
 	}
-	if use.Alias != "" {
-		use.Alias = "\x00" + use.Alias
-	}
-	return use
+	return use.LocalName
 }
 
 func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use program.ProviderUse, key *program.Expr, keyFrame *Frame, each *Each) (*ProviderInstance, diag.List) {

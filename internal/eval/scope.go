@@ -42,7 +42,7 @@ func Complete(t *promise.Task, refs []*program.Ref, ctx *hcl.EvalContext) {
 	}
 	for _, ref := range refs {
 		if !resolved[ref] {
-			s.frame.Depend(t, []*program.Ref{ref})
+			s.frame.touch(t, ref)
 		}
 	}
 }

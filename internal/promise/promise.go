@@ -96,13 +96,31 @@ type frame struct {
 // Apart does work whose reads and failures are nobody else's, and reports
 // whether it failed.
 func (t *Task) Apart(work func(*Task)) (failed bool) {
+	return t.apart(work).failed
+}
+
+// Within does work that is part of what the task computes, and reports
+// whether this work failed, whatever happened before it.
+func (t *Task) Within(work func(*Task)) (failed bool) {
+	n := t.apart(work)
+	if current := t.Current(); current != nil {
+		current.deps = append(current.deps, n.deps...)
+		current.failed = current.failed || n.failed
+	}
+	return n.failed
+}
+
+func (t *Task) apart(work func(*Task)) *Node {
 	var c Cell[struct{}]
 	c.state, c.owner = running, t
+	if current := t.Current(); current != nil {
+		c.Subject = current.Subject
+	}
 	c.compute(t, nil, func(t *Task) struct{} {
 		work(t)
 		return struct{}{}
 	})
-	return c.failed
+	return &c.Node
 }
 
 // Current is the cell that the task is computing, or nil.
