@@ -32,15 +32,15 @@ func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction,
 }
 
 // Expand implements eval.Host: what was planned is expanded as it was then.
-func (r *run) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
+func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
 	if r.Plan.Mode == plan.Destroy && b.Provider == nil {
 		if b.Resource != nil {
-			return e.WithKeys(r.keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), nil
+			return b.Stored(r.keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), nil
 		}
-		return e.WithKeys(r.keys.Call(b.Frame.Addr, b.Call.Name)), nil
+		return b.Stored(r.keys.Call(b.Frame.Addr, b.Call.Name)), nil
 	}
-	var diags diag.List
-	if e.Unknown && len(r.Plan.Deferred) == 0 {
+	e, diags := configured()
+	if e.Unknown && !diags.HasErrors() && !t.Current().Failed() && len(r.Plan.Deferred) == 0 {
 		diags.ErrorAt(b.Range(), "Unknown repetition during apply", "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b)
 	}
 	return e, diags

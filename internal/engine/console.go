@@ -83,8 +83,8 @@ func (k *Console) Variable(v *program.Variable) (cty.Value, diag.List) {
 }
 
 // Expand implements eval.Host.
-func (k *Console) Expand(_ *promise.Task, _ eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
-	return e, nil
+func (k *Console) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+	return configured()
 }
 
 // Program implements eval.Host.

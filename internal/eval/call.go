@@ -19,7 +19,7 @@ type callCells struct {
 // frames are the instances of one module call in one frame.
 type frames struct {
 	Expansion
-	list  []*Frame // in the order of their keys; nil where the source failed
+	list  []*Frame // in the order of their keys; nil where nothing is loaded
 	byKey map[string]*Frame
 	diags diag.List
 }
@@ -61,15 +61,16 @@ func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame
 
 func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
 	return get(f, &f.calls[c.Index].expansion, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) frames {
-		e, diags := f.expand(t, Block{Frame: f, Call: c}, c.Repeat)
+		e, diags := f.expand(t, Block{Frame: f, Call: c})
 		fs := frames{Expansion: e, diags: diags}
 		for _, each := range e.Each() {
 			p, more := f.ev.Host.Program(t, f, c, each.Key)
 			fs.diags.Append(more)
 			var child *Frame
-			if p == nil {
+			if more.HasErrors() {
 				t.Fail()
-			} else {
+			}
+			if p != nil {
 				child = f.ev.newFrame(p, f.Addr.Child(c.Name, each.Key), f, c, each)
 			}
 			fs.list = append(fs.list, child)

@@ -31,12 +31,14 @@ type Host interface {
 	// evaluate the instance's configuration.
 	Resource(t *promise.Task, i *Instance) (cty.Value, diag.List)
 
-	// Expand turns what the configuration says about a block's instances
-	// into the keys that it has. Only the host can decide what becomes of
-	// unknown keys.
-	Expand(t *promise.Task, b Block, e Expansion) (Expansion, diag.List)
+	// Expand says which instances a block has. Configured evaluates what the
+	// configuration says about that; only the host can decide what becomes
+	// of unknown keys, or that something else counts.
+	Expand(t *promise.Task, b Block, configured func() (Expansion, diag.List)) (Expansion, diag.List)
 
-	// Program returns what an instance of a module call loads.
+	// Program returns what an instance of a module call loads; nil without
+	// problems for one that there is nothing for, such as an instance that only
+	// a state has.
 	Program(t *promise.Task, f *Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
 
 	// Call calls a function of a provider.
@@ -171,6 +173,29 @@ func (ev *Evaluator) Report(c promise.Cycle) {
 	ev.mu.Lock()
 	ev.cycles = append(ev.cycles, c)
 	ev.mu.Unlock()
+}
+
+// repeat is the block's repetition.
+func (b Block) repeat() program.Repeat {
+	switch {
+	case b.Resource != nil:
+		return b.Resource.Repeat
+	case b.Call != nil:
+		return b.Call.Repeat
+	}
+	return program.Repeat{ForEach: b.Provider.ForEach}
+}
+
+// Stored is the expansion of a block that has the instances with the given
+// keys, as far as they are of the kind that the configuration makes, whatever
+// the configuration says beside that.
+func (b Block) Stored(keys []addr.Key) Expansion {
+	r := b.repeat()
+	e := Expansion{Kind: kindOf(r)}
+	if e.Kind == Single && r.Enabled == nil {
+		e.Count = 1
+	}
+	return e.WithKeys(keys)
 }
 
 // Range is the repetition argument of the block, or its header.

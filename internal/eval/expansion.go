@@ -100,21 +100,29 @@ func (e Expansion) Each() []*Each {
 	return all
 }
 
-// expand evaluates a repetition and lets the host decide.
-func (f *Frame) expand(t *promise.Task, b Block, r program.Repeat) (Expansion, diag.List) {
-	e, diags := f.evaluateRepeat(t, r)
+// expand lets the host decide, on the ground of the block's repetition.
+func (f *Frame) expand(t *promise.Task, b Block) (Expansion, diag.List) {
+	r := b.repeat()
+	e, diags := f.ev.Host.Expand(t, b, func() (Expansion, diag.List) {
+		e, diags := f.evaluateRepeat(t, r)
+		e.Unknown = e.Unknown || diags.HasErrors()
+		return e, diags
+	})
 	if diags.HasErrors() || t.Current().Failed() {
 		t.Fail()
-		e.Unknown = true
-		return e, diags
-	}
-	e, more := f.ev.Host.Expand(t, b, e)
-	diags.Append(more)
-	if more.HasErrors() {
-		t.Fail()
-		e.Unknown = true
+		e.Kind, e.Unknown = kindOf(r), true
 	}
 	return e, diags
+}
+
+func kindOf(r program.Repeat) Kind {
+	switch {
+	case r.Count != nil:
+		return Counted
+	case r.ForEach != nil:
+		return Keyed
+	}
+	return Single
 }
 
 func (f *Frame) evaluateRepeat(t *promise.Task, r program.Repeat) (Expansion, diag.List) {
@@ -123,13 +131,7 @@ func (f *Frame) evaluateRepeat(t *promise.Task, r program.Repeat) (Expansion, di
 		return Expansion{Count: 1}, nil
 	}
 	v, diags := Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
-	kind := Single
-	switch {
-	case r.Count != nil:
-		kind = Counted
-	case r.ForEach != nil:
-		kind = Keyed
-	}
+	kind := kindOf(r)
 	if diags.HasErrors() || t.Current().Failed() {
 		return Expansion{Kind: kind, Unknown: true}, diags
 	}

@@ -125,7 +125,7 @@ func (f *Frame) Instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 
 func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) instances {
 	return get(f, &f.resources[r.Index].expansion, t, subject{f, r.Name.String()}, via, func(t *promise.Task) instances {
-		e, diags := f.expand(t, Block{Frame: f, Resource: r}, r.Repeat)
+		e, diags := f.expand(t, Block{Frame: f, Resource: r})
 		in := instances{Expansion: e, diags: diags}
 		resource := addr.Resource{Module: f.Addr, Name: r.Name}
 		each := e.Each()

@@ -20,11 +20,11 @@ import (
 type destroyer struct{ *run }
 
 // Expand implements eval.Host.
-func (d *destroyer) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
+func (d *destroyer) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
 	if b.Provider != nil {
-		return d.run.Expand(nil, b, e)
+		return d.run.Expand(t, b, configured)
 	}
-	return e.WithKeys(blockKeys(d.prior.keys, b)), nil
+	return b.Stored(blockKeys(d.prior.keys, b)), nil
 }
 
 // blockKeys are the keys that a state has of a block.

@@ -222,11 +222,11 @@ func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction,
 }
 
 // Expand implements eval.Host: a plan needs to know its instances.
-func (r *run) Expand(_ *promise.Task, b eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
-	if !e.Unknown || r.AllowDeferral && b.Provider == nil {
-		return e, nil
+func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+	e, diags := configured()
+	if !e.Unknown || diags.HasErrors() || t.Current().Failed() || r.AllowDeferral && b.Provider == nil {
+		return e, diags
 	}
-	var diags diag.List
 	where := b.Range()
 	switch {
 	case b.Provider != nil:

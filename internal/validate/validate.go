@@ -25,10 +25,12 @@ import (
 
 // Input is what a validation is a function of.
 type Input struct {
-	Tree    *program.Tree
-	Load    func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
-	Facts   eval.Facts
-	Catalog provider.Catalog
+	Tree *program.Tree
+	Load func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+	// Instances returns those of a call whose instances load different modules.
+	Instances func(f *eval.Frame, c *program.Call) (eval.Expansion, bool)
+	Facts     eval.Facts
+	Catalog   provider.Catalog
 }
 
 type host struct {
@@ -101,12 +103,13 @@ func (h *host) Variable(v *program.Variable) (cty.Value, diag.List) {
 }
 
 // Expand implements eval.Host: one instance stands for all.
-func (h *host) Expand(_ *promise.Task, _ eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
-	if e.Kind == eval.Single {
-		return eval.Expansion{Count: 1}, nil
+func (h *host) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+	e, diags := configured()
+	if e.Kind == eval.Single && !diags.HasErrors() {
+		return eval.Expansion{Count: 1}, diags
 	}
 	e.Unknown = true
-	return e, nil
+	return e, diags
 }
 
 // Program implements eval.Host.
