@@ -27,6 +27,9 @@ type frames struct {
 // find returns the frame with that key, or nil.
 func (fs *frames) find(k addr.Key) *Frame {
 	if fs.Unknown {
+		if len(fs.list) == 0 {
+			return nil // a circle
+		}
 		return fs.list[0]
 	}
 	switch fs.Kind {
@@ -60,9 +63,9 @@ func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame
 }
 
 func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
-	return get(f, &f.calls[c.Index].expansion, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) frames {
+	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) frames {
 		e, diags := f.expand(t, Block{Frame: f, Call: c})
-		fs := frames{Expansion: e, diags: diags}
+		fs := frames{Expansion: e, list: []*Frame{}, diags: diags}
 		for _, each := range e.Each() {
 			p, more := f.ev.Host.Program(t, f, c, each.Key)
 			fs.diags.Append(more)
@@ -83,6 +86,10 @@ func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames 
 		}
 		return fs
 	})
+	if fs.list == nil { // a circle, which is told where it is closed
+		fs.Unknown = true
+	}
+	return fs
 }
 
 // outputsOf is the object of all outputs of the frame.

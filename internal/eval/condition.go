@@ -86,6 +86,7 @@ func (o *Outcome) message(t *promise.Task, c *program.Condition, ctx *hcl.EvalCo
 		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Error message refers to sensitive values", Detail: "The error expression used to explain this condition refers to sensitive values, so the message isn't shown. Consider nonsensitive for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
 		o.Message = none + "it refers to sensitive values."
 	case marks.Has(value.Ephemeral):
+		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Error message refers to ephemeral values", Detail: "The error expression used to explain this condition refers to ephemeral values, so the message isn't shown. Consider ephemeralasnull for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
 		o.Message = none + "it refers to ephemeral values."
 	case err != nil:
 		o.Diags.ErrorAt(c.ErrorMessage.Range(), "Invalid error message", "Unsuitable value for error message: %s.", value.ErrorString("", err))

@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -148,13 +149,17 @@ func rangeText(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d,%d", r.Filename, r.Start.Line, r.Start.Column)
 }
 
-// Suggestion is " Did you mean …?" when one of the names is close to the
-// given one, and empty otherwise.
+// Suggestion is " Did you mean …?" with the closest of the names when it is
+// close to the given one, and empty otherwise.
 func Suggestion(given string, names []string) string {
-	for _, name := range names {
-		if levenshtein.Distance(given, name, nil) < 3 {
-			return " Did you mean " + addr.Quote(name) + "?"
+	best, distance := "", 3
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if d := levenshtein.Distance(given, name, nil); d < distance {
+			best, distance = name, d
 		}
 	}
-	return ""
+	if best == "" {
+		return ""
+	}
+	return " Did you mean " + addr.Quote(best) + "?"
 }

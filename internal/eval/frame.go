@@ -183,15 +183,15 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 	if err != nil {
 		detail := "The given value is not suitable for " + v.Name + ": " + value.ErrorString("", err) + "."
 		diags.ErrorAt(where, "Invalid value for input variable", "%s", detail)
-		return cty.UnknownVal(v.Type), diags
+		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	if result.IsNull() && !v.Nullable {
 		diags.ErrorAt(where, "Invalid value for input variable", "The given value is not suitable for var.%s declared at %s: required variable may not be set to null.", v.Name, rangeText(v.Range))
-		return cty.UnknownVal(v.Type), diags
+		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	if !v.Ephemeral && value.IsEphemeral(result) {
 		diags.ErrorAt(where, "Variable does not allow ephemeral value", "The value used for the variable %q is ephemeral, but it is not configured to allow one. Declare it with ephemeral = true, or use ephemeralasnull to leave the value out.", v.Name)
-		return cty.UnknownVal(v.Type), diags
+		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	if v.Sensitive {
 		result = result.Mark(value.Sensitive)

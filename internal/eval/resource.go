@@ -26,6 +26,9 @@ type instances struct {
 // find returns the instance with that key, or nil.
 func (in *instances) find(k addr.Key) *Instance {
 	if in.Unknown {
+		if len(in.list) == 0 {
+			return nil // a circle
+		}
 		return in.list[0]
 	}
 	switch in.Kind {
@@ -124,7 +127,7 @@ func (f *Frame) Instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 }
 
 func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) instances {
-	return get(f, &f.resources[r.Index].expansion, t, subject{f, r.Name.String()}, via, func(t *promise.Task) instances {
+	in := get(f, &f.resources[r.Index].expansion, t, subject{f, r.Name.String()}, via, func(t *promise.Task) instances {
 		e, diags := f.expand(t, Block{Frame: f, Resource: r})
 		in := instances{Expansion: e, diags: diags}
 		resource := addr.Resource{Module: f.Addr, Name: r.Name}
@@ -143,6 +146,10 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 		}
 		return in
 	})
+	if in.list == nil { // a circle, which is told where it is closed
+		in.Unknown = true
+	}
+	return in
 }
 
 // whole is the value of all instances of a resource together.

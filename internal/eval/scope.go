@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -139,10 +141,14 @@ func (s *scope) resource(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl
 			return f.whole(t, ref.Resource, &ref.Range), nil
 		}
 		in := f.instances(t, ref.Resource, &ref.Range)
+		v := cty.NullVal(cty.DynamicPseudoType)
 		if instance := in.find(addr.NoKey); instance != nil {
-			return instance.Value(t, &ref.Range), nil
+			v = instance.Value(t, &ref.Range)
 		}
-		return cty.NullVal(cty.DynamicPseudoType), nil
+		if in.Unknown { // perhaps there is none
+			return cty.DynamicVal, nil
+		}
+		return v, nil
 	}
 	in := f.instances(t, ref.Resource, &ref.Range)
 	return s.pick(ref, ctx, in.Expansion,
@@ -166,6 +172,8 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 	one := func(k addr.Key) (cty.Value, bool) {
 		child := fs.find(k)
 		switch {
+		case child == nil && fs.Unknown:
+			return cty.DynamicVal, true
 		case child == nil && len(fs.list) == 0 || child == nil && fs.Kind != Single:
 			return cty.NilVal, false
 		case child == nil: // its source couldn't be loaded
@@ -183,6 +191,9 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 	}
 	if ref.Key == nil {
 		if v, ok := one(addr.NoKey); ok {
+			if fs.Unknown { // perhaps there is none
+				v = cty.DynamicVal
+			}
 			return v, diags
 		}
 		// The call is disabled, so it is null and has no outputs.
@@ -264,6 +275,27 @@ func outputNames(p *program.Program) []string {
 	return names
 }
 
+// cycles tells circles of references, those that share a member once: with
+// the shortest of them.
+func cycles(all []promise.Cycle) diag.List {
+	all = slices.Clone(all)
+	text := func(c promise.Cycle) string { return cycleDiags(c).Detail }
+	slices.SortFunc(all, func(a, b promise.Cycle) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(text(a), text(b)))
+	})
+	var l diag.List
+	told := map[string]bool{}
+	for _, c := range all {
+		if !slices.ContainsFunc(c, func(link promise.Link) bool { return told[link.Subject.String()] }) {
+			l.Add(cycleDiags(c))
+		}
+		for _, link := range c {
+			told[link.Subject.String()] = true
+		}
+	}
+	return l
+}
+
 // cycleDiags tells a circle of references, starting from its first member in
 // order so that the text doesn't depend on who noticed it.
 func cycleDiags(c promise.Cycle) diag.Diagnostic {
@@ -285,13 +317,17 @@ func cycleDiags(c promise.Cycle) diag.Diagnostic {
 			if d.Subject == nil {
 				d.Subject = to.Via
 			}
-			if from.Subject.String() != to.Subject.String() {
+			if from.Subject.String() != to.Subject.String() || len(c) == 1 {
 				lines = append(lines, "  "+name+" needs "+to.Subject.String()+" ("+rangeText(*to.Via)+")")
 			}
 		}
 	}
 	chain = append(chain, chain[0])
-	d.Detail = "Cycle: " + strings.Join(chain, " -> ") + ".\n\nEach needs the next one's value:\n" + strings.Join(lines, "\n") + "\n\nRemove one of these references, or split what both sides need into an object of its own."
+	d.Detail = "Cycle: " + strings.Join(chain, " -> ") + ".\n\n"
+	if len(lines) > 0 {
+		d.Detail += "Each needs the next one's value:\n" + strings.Join(lines, "\n") + "\n\n"
+	}
+	d.Detail += "Remove one of these references, or split what both sides need into an object of its own."
 	return d
 }
 

@@ -107,9 +107,7 @@ func (f *Frame) Diagnostics() diag.List {
 		l.Append(r.Diags)
 	}
 	if f.Parent == nil {
-		for _, c := range f.ev.cycles {
-			l.Add(cycleDiags(c))
-		}
+		l.Append(cycles(f.ev.cycles))
 	}
 	return l
 }
