@@ -84,6 +84,7 @@ type Task struct {
 	rt      *Runtime
 	stack   []frame
 	waiting *Node
+	via     *hcl.Range // the reference that asked for waiting
 }
 
 // A frame is a cell that the task is computing, with the reference through
@@ -212,7 +213,7 @@ func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute fun
 			var zero T
 			return zero, cycle
 		}
-		t.await(&c.Node)
+		t.await(&c.Node, via)
 	default:
 		rt.mu.Unlock()
 	}
@@ -282,12 +283,12 @@ type Panic struct {
 func (rt *Runtime) Panics() []Panic { return rt.panics }
 
 // await waits until the node is done. rt.mu is held and given back.
-func (t *Task) await(n *Node) {
+func (t *Task) await(n *Node, via *hcl.Range) {
 	if n.wait == nil {
 		n.wait = make(chan struct{})
 	}
 	wait := n.wait
-	t.waiting = n
+	t.waiting, t.via = n, via
 	rt := t.rt
 	if len(rt.queue) > 0 {
 		// Somebody else takes this task's place.
@@ -332,7 +333,7 @@ func (t *Task) cycleThrough(n *Node, via *hcl.Range) Cycle {
 		}
 		entry := via
 		if i > 0 {
-			entry = nil
+			entry = tasks[i].via
 		}
 		cycle = append(cycle, Link{node.Subject, entry})
 		for _, f := range task.stack[start+1:] {
