@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/value"
 )
 
 // NormalizeLegacy repairs objects of providers on the old SDK, which confuse
@@ -116,6 +117,9 @@ func UnknownAsNull(v cty.Value) cty.Value {
 // can be decoded. JSON that has none, or that isn't of such a shape, comes
 // back as it was.
 func StripUnknownAttributes(stored []byte, ty cty.Type) []byte {
+	if value.FitsJSON(stored, ty) {
+		return stored
+	}
 	out, changed := strip(stored, ty)
 	if !changed {
 		return stored

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/conform"
@@ -107,7 +106,7 @@ func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, dia
 func (s Subject) identity(ctx context.Context, stored *state.Object) (cty.Value, diag.List) {
 	ty := s.Schema.Identity.ElementType()
 	if stored.IdentityVersion == s.Schema.IdentityVersion {
-		if v, err := ctyjson.Unmarshal(stored.IdentityJSON, ty); err == nil {
+		if v, err := value.FromJSON(stored.IdentityJSON, ty); err == nil {
 			return v, nil
 		}
 	}
@@ -414,7 +413,7 @@ func gone(s Subject, name string) diag.List {
 // Store encodes an object for a state. Sensitive are the paths that are
 // hidden from people.
 func (s Subject) Store(o Object, p addr.ProviderConfig, sensitive []cty.Path) (*state.Object, error) {
-	raw, err := ctyjson.Marshal(o.Value, s.Schema.Block.ImpliedType())
+	raw, err := value.JSON(o.Value, s.Schema.Block.ImpliedType())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Addr, err)
 	}
@@ -423,7 +422,7 @@ func (s Subject) Store(o Object, p addr.ProviderConfig, sensitive []cty.Path) (*
 		Private: o.Private, Tainted: o.Tainted,
 	}
 	if s.Schema.Identity != nil && o.Identity != cty.NilVal && !o.Identity.IsNull() {
-		if stored.IdentityJSON, err = ctyjson.Marshal(o.Identity, s.Schema.Identity.ElementType()); err != nil {
+		if stored.IdentityJSON, err = value.JSON(o.Identity, s.Schema.Identity.ElementType()); err != nil {
 			return nil, fmt.Errorf("identity of %s: %w", s.Addr, err)
 		}
 		stored.IdentityVersion = s.Schema.IdentityVersion
@@ -454,5 +453,5 @@ func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Obj
 
 // Decode reads a stored object as it is, without its provider.
 func (s Subject) Decode(stored *state.Object) (cty.Value, error) {
-	return ctyjson.Unmarshal(conform.StripUnknownAttributes(stored.JSON, s.Schema.Block.ImpliedType()), s.Schema.Block.ImpliedType())
+	return value.FromJSON(conform.StripUnknownAttributes(stored.JSON, s.Schema.Block.ImpliedType()), s.Schema.Block.ImpliedType())
 }

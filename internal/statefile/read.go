@@ -214,7 +214,7 @@ func (r *reader) output(name string) error {
 		r.diags.Errorf(invalidOutputType, "%s has an invalid type specification for output %q: %s.", r.name, name, err)
 		return nil
 	}
-	out.Value, err = ctyjson.Unmarshal(content, t)
+	out.Value, err = value.FromJSON(content, t)
 	if err != nil {
 		r.diags.Errorf(invalidOutput, "%s has an invalid value for output %q: %s.", r.name, name, err)
 		return nil

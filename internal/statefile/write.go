@@ -189,7 +189,7 @@ func (p *printer) outputs(outputs map[string]state.Output) error {
 	p.open('{')
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]
-		content, err := ctyjson.Marshal(o.Value, o.Value.Type())
+		content, err := value.JSON(o.Value, o.Value.Type())
 		if err != nil {
 			return fmt.Errorf("output %q can't be saved: %w", name, err)
 		}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
+	"strconv"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -14,8 +16,115 @@ import (
 // store: parts whose place in ty is dynamic are wrapped as {"value","type"}.
 // Marks are dropped. Unknown parts are an error that carries their path.
 func JSON(v cty.Value, ty cty.Type) ([]byte, error) {
-	v, _ = v.UnmarkDeep()
+	if v.ContainsMarked() {
+		v, _ = v.UnmarkDeep()
+	}
+	if b, ok := appendJSON(nil, v, ty); ok {
+		return b, nil
+	}
 	return ctyjson.Marshal(v, ty)
+}
+
+// appendJSON writes what package cty would, faster. When it isn't ok, that
+// package knows what is wrong.
+func appendJSON(b []byte, v cty.Value, ty cty.Type) (_ []byte, ok bool) {
+	if !v.IsKnown() {
+		return b, false
+	}
+	if ty == cty.DynamicPseudoType && v.Type() != cty.DynamicPseudoType {
+		return appendDynamic(b, v)
+	}
+	if v.IsNull() {
+		return append(b, "null"...), true
+	}
+	switch {
+	case ty == cty.String:
+		b, err := appendString(b, v.AsString())
+		return b, err == nil
+	case ty == cty.Number:
+		n := v.AsBigFloat()
+		return appendNumber(b, n), !n.IsInf()
+	case ty == cty.Bool:
+		return appendBool(b, v.True()), true
+	case ty.IsObjectType(), ty.IsMapType():
+		b = append(b, '{')
+		start := len(b)
+		for key, elem := range v.Elements() {
+			name := key.AsString()
+			inner := cty.DynamicPseudoType
+			switch {
+			case ty.IsMapType():
+				inner = ty.ElementType()
+			case !ty.HasAttribute(name):
+				return b, false
+			default:
+				inner = ty.AttributeType(name)
+			}
+			var err error
+			if b, err = appendKey(b, start, name); err != nil {
+				return b, false
+			}
+			if b, ok = appendJSON(b, elem, inner); !ok {
+				return b, false
+			}
+		}
+		return append(b, '}'), true
+	case ty.IsListType(), ty.IsSetType(), ty.IsTupleType():
+		b = append(b, '[')
+		i := 0
+		for _, elem := range v.Elements() {
+			inner := cty.DynamicPseudoType
+			switch {
+			case !ty.IsTupleType():
+				inner = ty.ElementType()
+			case i >= ty.Length():
+				return b, false
+			default:
+				inner = ty.TupleElementType(i)
+			}
+			if i++; i > 1 {
+				b = append(b, ',')
+			}
+			if b, ok = appendJSON(b, elem, inner); !ok {
+				return b, false
+			}
+		}
+		return append(b, ']'), true
+	}
+	return b, false
+}
+
+func appendDynamic(b []byte, v cty.Value) ([]byte, bool) {
+	b = append(b, `{"value":`...)
+	b, ok := appendJSON(b, v, v.Type())
+	if !ok {
+		return b, false
+	}
+	b = append(b, `,"type":`...)
+	switch v.Type() {
+	case cty.String:
+		b = append(b, `"string"`...)
+	case cty.Number:
+		b = append(b, `"number"`...)
+	case cty.Bool:
+		b = append(b, `"bool"`...)
+	default:
+		ty, err := ctyjson.MarshalType(v.Type())
+		if err != nil {
+			return b, false
+		}
+		b = append(b, ty...)
+	}
+	return append(b, '}'), true
+}
+
+// appendNumber writes a number in full. Whole numbers of usual size don't
+// need the general way, which is slow.
+func appendNumber(b []byte, n *big.Float) []byte {
+	if i, accuracy := n.Int64(); accuracy == big.Exact && (i != 0 || !n.Signbit()) {
+		return strconv.AppendInt(b, i, 10)
+	}
+	return n.Append(b, 'f', -1)
 }
 
 // After writes v as plan JSON shows a planned value: no type wrappers, marks
@@ -42,7 +151,7 @@ func appendAfter(b []byte, v cty.Value) ([]byte, error) {
 		if n.IsInf() {
 			return nil, errors.New("infinity has no form in JSON")
 		}
-		return n.Append(b, 'f', -1), nil
+		return appendNumber(b, n), nil
 	case ty == cty.String:
 		return appendString(b, v.AsString())
 	case ty.IsObjectType() || ty.IsMapType():
@@ -219,8 +328,24 @@ func appendKey(b []byte, start int, key string) ([]byte, error) {
 }
 
 func appendString(b []byte, s string) ([]byte, error) {
+	if isPlain(s) {
+		b = append(b, '"')
+		b = append(b, s...)
+		return append(b, '"'), nil
+	}
 	raw, err := json.Marshal(s)
 	return append(b, raw...), err
+}
+
+// isPlain reports whether a JSON string says the text as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
 }
 
 func appendBool(b []byte, v bool) []byte {

@@ -2,12 +2,12 @@ package builtin
 
 import (
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/conform"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/value"
 )
 
 const dataType = "terraform_data"
@@ -52,7 +52,7 @@ func upgradeData(r provider.UpgradeRequest) (cty.Value, diag.List) {
 
 func decode(stored []byte, b *schema.Block) (cty.Value, error) {
 	ty := b.ImpliedType()
-	return ctyjson.Unmarshal(conform.StripUnknownAttributes(stored, ty), ty)
+	return value.FromJSON(conform.StripUnknownAttributes(stored, ty), ty)
 }
 
 // planData plans like any provider would: id is made when the object is, and

@@ -141,7 +141,7 @@ func OutputOf(v cty.Value, sensitive bool) (Output, error) {
 	if out.Type, err = ctyjson.MarshalType(v.Type()); err != nil {
 		return out, err
 	}
-	out.Value, err = ctyjson.Marshal(v, v.Type())
+	out.Value, err = value.JSON(v, v.Type())
 	return out, err
 }
 
@@ -230,7 +230,7 @@ func decode(o *state.Object, s *schema.Schema) (cty.Value, error) {
 		return cty.ObjectVal(attributes), nil
 	}
 	if s != nil && s.Block != nil {
-		if v, err := ctyjson.Unmarshal(o.JSON, s.Block.ImpliedType()); err == nil {
+		if v, err := value.FromJSON(o.JSON, s.Block.ImpliedType()); err == nil {
 			return v, nil
 		}
 	}
@@ -238,7 +238,7 @@ func decode(o *state.Object, s *schema.Schema) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
-	return ctyjson.Unmarshal(o.JSON, ty)
+	return value.FromJSON(o.JSON, ty)
 }
 
 // A Tree groups resources by module.
