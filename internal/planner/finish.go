@@ -161,9 +161,6 @@ func (r *run) outputs() []*plan.OutputChange {
 		default:
 			c.After = v
 			c.Action = outputAction(c, had)
-			if c.Action == plan.NoOp && !had {
-				continue // a null output that never was
-			}
 		}
 		c.Before = sensitiveIf(c.Before, c.BeforeSensitive)
 		list = append(list, c)
