@@ -323,12 +323,22 @@ func cycleDiags(c promise.Cycle) diag.Diagnostic {
 		}
 	}
 	chain = append(chain, chain[0])
+	chain, lines = shortened(chain, "..."), shortened(lines, "  ...")
 	d.Detail = "Cycle: " + strings.Join(chain, " -> ") + ".\n\n"
 	if len(lines) > 0 {
 		d.Detail += "Each needs the next one's value:\n" + strings.Join(lines, "\n") + "\n\n"
 	}
 	d.Detail += "Remove one of these references, or split what both sides need into an object of its own."
 	return d
+}
+
+// shortened leaves out the middle of a list that nobody reads.
+func shortened(list []string, gap string) []string {
+	const head, tail = 20, 5
+	if len(list) <= head+tail+1 {
+		return list
+	}
+	return slices.Concat(list[:head], []string{gap}, list[len(list)-tail:])
 }
 
 // Referents returns the instances that a reference to a resource names, with
