@@ -90,6 +90,20 @@ func (m Module) CallPath() string {
 	return strings.Join(names, ".")
 }
 
+// InstancePath is the names of the calls with their keys, joined by dots: the
+// key form of modules.json where instances of a call load different modules.
+// Keys that stand for all instances are left out.
+func (m Module) InstancePath() string {
+	var names []string
+	for _, s := range m.Steps() {
+		if s.Key.IsAny() {
+			s.Key = NoKey
+		}
+		names = append(names, s.Name+s.Key.String())
+	}
+	return strings.Join(names, ".")
+}
+
 // Contains reports whether o is m or lies below it.
 func (m Module) Contains(o Module) bool {
 	return m == Root || m == o || strings.HasPrefix(string(o), string(m)+".")

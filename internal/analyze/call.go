@@ -56,8 +56,8 @@ func (c *compiler) call(b *hcl.Block) {
 func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes) {
 	in := instances(call.Repeat)
 	c.resolveRepeat(&call.Repeat, noScope)
-	call.Source = c.attribute(attrs["source"], noScope)
-	call.Version = c.attribute(attrs["version"], noScope)
+	call.Source = c.attribute(attrs["source"], in)
+	call.Version = c.attribute(attrs["version"], in)
 	call.DependsOn = c.dependsOn(attrs["depends_on"], noScope)
 	c.localVersion(attrs)
 	if attr := attrs["providers"]; attr != nil {

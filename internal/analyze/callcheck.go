@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -10,12 +11,11 @@ import (
 	"weir.dev/weir/internal/syntax"
 )
 
-// CheckCall compares a call with the program that it calls: inputs, outputs
-// that the caller reads, and provider configurations.
+// CheckCall compares a call with a program that it calls: inputs and provider
+// configurations.
 func CheckCall(call *program.Call, child *program.Program) diag.List {
 	k := &callChecker{call: call, child: child}
 	k.inputs()
-	k.outputs()
 	k.providers()
 	if b := child.Backend; b != nil {
 		k.diags.WarnAt(b.Range, "Backend configuration ignored", "Only the root module can say where states are. This block belongs to a module that is called, and has no effect: remove it.")
@@ -49,18 +49,32 @@ func (k *callChecker) inputs() {
 	}
 }
 
-// outputs checks the names of outputs that the caller reads.
-func (k *callChecker) outputs() {
-	for _, ref := range k.call.Reads {
-		if k.child.OutputByName[ref.Attr] != nil {
+// CheckReads checks the names of the outputs that the caller reads. Where
+// instances of the call load different programs, one of them has to have the
+// output here; whether it is the right one is found where the reference is
+// evaluated.
+func CheckReads(call *program.Call, children []*program.Program) diag.List {
+	var diags diag.List
+	for _, ref := range call.Reads {
+		var names, dirs []string
+		found := false
+		for _, child := range children {
+			dirs = append(dirs, child.Dir)
+			found = found || child.OutputByName[ref.Attr] != nil
+			for _, o := range child.Outputs {
+				names = append(names, o.Name)
+			}
+		}
+		if found {
 			continue
 		}
-		var names []string
-		for _, o := range k.child.Outputs {
-			names = append(names, o.Name)
+		where := "the module in " + strings.Join(dirs, "") + " has"
+		if len(dirs) > 1 {
+			where = "the modules in " + strings.Join(dirs, ", ") + " have"
 		}
-		k.diags.ErrorAt(ref.Range, "Unsupported attribute", "This object does not have an attribute named %q: the module in %s has no output of that name.%s", ref.Attr, k.child.Dir, syntax.Suggest(ref.Attr, names))
+		diags.ErrorAt(ref.Range, "Unsupported attribute", "This object does not have an attribute named %q: %s no output of that name.%s", ref.Attr, where, syntax.Suggest(ref.Attr, names))
 	}
+	return diags
 }
 
 func (k *callChecker) providers() {

@@ -3,6 +3,8 @@ package analyze
 import (
 	"strings"
 	"testing"
+
+	"weir.dev/weir/internal/program"
 )
 
 func TestCheckCall(t *testing.T) {
@@ -63,7 +65,7 @@ output "o" { value = 1 }`, []string{"3 Unsupported argument", "1 Missing require
 				t.Fatal(diags.Err())
 			}
 			var got []string
-			for _, d := range CheckCall(parent.Calls[0], child) {
+			for _, d := range append(CheckCall(parent.Calls[0], child), CheckReads(parent.Calls[0], []*program.Program{child})...) {
 				got = append(got, strings.TrimPrefix(strings.SplitN(d.Subject.String(), ",", 2)[0], "main.tf:")+" "+d.Summary)
 			}
 			if strings.Join(got, "\n") != strings.Join(tt.want, "\n") {

@@ -95,7 +95,7 @@ func (e *env) loadModules(ctx context.Context, inputs map[string]engine.Variable
 	diags.Append(e.checkVersions(config.Tree))
 	if installer != nil && len(installer.seen) > 0 && !diags.HasErrors() {
 		kept := module.Manifest{"": {Dir: "."}}
-		for key := range installer.seen {
+		for _, key := range config.Installed {
 			kept[key] = installer.Manifest[key]
 		}
 		if err := kept.Write(e.dataDir()); err != nil {
@@ -121,10 +121,11 @@ func (e *env) modules(ctx context.Context, asJSON bool) int {
 	list := []entry{}
 	var walk func(t *program.Tree, prefix string)
 	walk = func(t *program.Tree, prefix string) {
-		for _, name := range sortedKeys(t.Children) {
-			child := t.Children[name]
-			list = append(list, entry{prefix + name, child.Source, child.Version})
-			walk(child, prefix+name+".")
+		for _, name := range t.CallNames() {
+			for _, child := range t.Of(name) {
+				list = append(list, entry{prefix + name, child.Source, child.Version})
+				walk(child, prefix+name+".")
+			}
 		}
 	}
 	walk(config.Tree, "")

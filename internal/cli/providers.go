@@ -101,8 +101,8 @@ func requirements(tree *program.Tree, s *state.Snapshot) install.Requirements {
 				reqs[p.Provider] = append(reqs[p.Provider], install.Requirement{Constraint: p.Version, Range: &at})
 			}
 		}
-		for _, name := range sortedKeys(t.Children) {
-			walk(t.Children[name])
+		for _, child := range t.Calls() {
+			walk(child)
 		}
 	}
 	walk(tree)

@@ -120,8 +120,10 @@ func (e *env) providerTree(tree *program.Tree) {
 		for _, p := range list {
 			b.children = append(b.children, branch{text: strings.TrimSpace("provider[" + p.String() + "] " + constraints[p])})
 		}
-		for _, name := range sortedKeys(t.Children) {
-			b.children = append(b.children, build(t.Children[name], "module."+name))
+		for _, name := range t.CallNames() {
+			for _, child := range t.Of(name) {
+				b.children = append(b.children, build(child, "module."+name))
+			}
 		}
 		return b
 	}

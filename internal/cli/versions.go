@@ -35,8 +35,8 @@ func (e *env) checkVersions(tree *program.Tree) diag.List {
 				diags.WarnAt(c.Range, "Version constraint for another engine", "%s requires version %s of another engine. The constraint isn't enforced, since versions of different engines can't be compared.", where, strings.TrimSpace(c.Constraint))
 			}
 		}
-		for _, name := range sortedKeys(t.Children) {
-			walk(t.Children[name], "Module "+t.Children[name].Source)
+		for _, child := range t.Calls() {
+			walk(child, "Module "+child.Source)
 		}
 	}
 	walk(tree, "The configuration")

@@ -49,7 +49,11 @@ type Config struct {
 	// Sources are the files read, by the name that ranges have.
 	Sources map[string][]byte
 
-	trees map[addr.Module]*program.Tree
+	// Installed are the keys of the modules that are used, as modules.json has
+	// them.
+	Installed []string
+
+	modules *modules
 }
 
 // PlanOptions choose what a plan is for.

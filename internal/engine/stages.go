@@ -24,7 +24,7 @@ type functionTable = map[string]function.Function
 // Validate checks a loaded configuration against its providers' schemas.
 func Validate(ctx context.Context, c *Config) diag.List {
 	return validate.Run(ctx, validate.Input{
-		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog,
+		Tree: c.Tree, Load: c.program, Instances: c.expansion, Catalog: c.World.Catalog,
 		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Table(functions.Env{Pure: true, PlanTimestamp: c.noTimestamp})),
 	})
 }

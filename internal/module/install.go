@@ -2,8 +2,10 @@ package module
 
 import (
 	"context"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -29,6 +31,17 @@ type Installer struct {
 	Manifest Manifest // what is installed; Install adds to it
 	// Upgrade: fetch again what is installed already.
 	Upgrade bool
+
+	fetched map[string]bool // by key, since the installer was made
+}
+
+// directory is a key as the name of a directory: an instance key in it may
+// have any characters.
+func directory(key string) string {
+	if !strings.Contains(key, "[") {
+		return key
+	}
+	return url.PathEscape(key)
 }
 
 // A Request is one call whose module is needed.
@@ -61,7 +74,15 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		diags.ErrorAt(r.Range, "Module source not supported", "The module %q isn't a local directory, and there is no way here to fetch it.", r.Source)
 		return "", diags
 	}
-	dir, version, err := in.Fetcher.Fetch(ctx, Canonical(r.Source), r.Constraint, filepath.Join(in.DataDir, "modules", r.Key))
+	if strings.HasSuffix(r.Key, "]") {
+		// Another instance of the call may have fetched it just now.
+		if same, ok := in.Manifest.sibling(r.Key, r.Source, r.Constraint); ok && in.fetched[same.Key] {
+			same.Key = r.Key
+			in.Manifest[r.Key] = same
+			return same.Dir, nil
+		}
+	}
+	dir, version, err := in.Fetcher.Fetch(ctx, Canonical(r.Source), r.Constraint, filepath.Join(in.DataDir, "modules", directory(r.Key)))
 	if err != nil {
 		diags.ErrorAt(r.Range, "Failed to download module", "Could not download module %q: %s.", r.Source, err)
 		return "", diags
@@ -71,6 +92,10 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		return "", diags
 	}
 	in.Manifest[r.Key] = Record{Key: r.Key, Source: Canonical(r.Source), Version: version, Dir: dir}
+	if in.fetched == nil {
+		in.fetched = map[string]bool{}
+	}
+	in.fetched[r.Key] = true
 	return dir, nil
 }
 

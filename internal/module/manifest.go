@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
@@ -110,6 +111,9 @@ const umask = 0o022
 func (m Manifest) Find(key, source, constraint string, at hcl.Range) (string, diag.List) {
 	var diags diag.List
 	r, ok := m[key]
+	if !ok {
+		r, ok = m.sibling(key, source, constraint)
+	}
 	switch {
 	case !ok:
 		diags.ErrorAt(at, "Module not installed", "This module is not yet installed. Run \"weir init\" to install all modules required by this configuration.")
@@ -121,6 +125,23 @@ func (m Manifest) Find(key, source, constraint string, at hcl.Range) (string, di
 		return r.Dir, nil
 	}
 	return "", diags
+}
+
+// sibling finds what the same call has installed from the same source for
+// another instance, or for all.
+func (m Manifest) sibling(key, source, constraint string) (Record, bool) {
+	call := key
+	if strings.HasSuffix(key, "]") {
+		call = key[:strings.LastIndex(key, "[")]
+	}
+	for _, other := range slices.Sorted(maps.Keys(m)) {
+		rest, same := strings.CutPrefix(other, call)
+		same = same && (rest == "" || strings.HasPrefix(rest, "[") && !strings.Contains(rest, "]."))
+		if r := m[other]; same && r.Source == Canonical(source) && fits(r.Version, constraint) {
+			return r, true
+		}
+	}
+	return Record{}, false
 }
 
 // fits reports whether an installed version satisfies a constraint.

@@ -126,7 +126,7 @@ func namesInUse(p *plan.Plan, tree *program.Tree) names {
 		for _, r := range t.Program.Resources {
 			set.add(r.Name)
 		}
-		for _, child := range t.Children {
+		for _, child := range t.Calls() {
 			walk(child)
 		}
 	}

@@ -7,6 +7,9 @@
 package program
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
@@ -344,4 +347,31 @@ type Tree struct {
 	Source, Version string
 	// Children are by call name.
 	Children map[string]*Tree
+	// Variants are the calls whose instances load different programs: a tree
+	// for each program, in the order of the first instance that loads it.
+	Variants map[string][]*Tree
+}
+
+// Calls lists the trees below t, by name of the call, variants included.
+func (t *Tree) Calls() []*Tree {
+	var list []*Tree
+	for _, name := range t.CallNames() {
+		list = append(list, t.Of(name)...)
+	}
+	return list
+}
+
+// CallNames are the names of the calls that something is loaded for, sorted.
+func (t *Tree) CallNames() []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(t.Children)), maps.Keys(t.Variants))
+	slices.Sort(names)
+	return names
+}
+
+// Of lists the trees that instances of a call load.
+func (t *Tree) Of(call string) []*Tree {
+	if child := t.Children[call]; child != nil {
+		return []*Tree{child}
+	}
+	return t.Variants[call]
 }

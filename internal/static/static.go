@@ -6,7 +6,6 @@ package static
 import (
 	"fmt"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -17,11 +16,13 @@ import (
 )
 
 // A Host answers with variables only. Variables are the given values of root
-// variables; Load finds the program of a module call, nil where there are no
-// modules yet.
+// variables; Load finds the program of an instance of a module call, nil where
+// there are no modules yet. Instances returns those of a call that are wanted
+// one by one; without it one instance stands for all.
 type Host struct {
 	Variables map[string]cty.Value
-	Load      func(t *promise.Task, f *eval.Frame, c *program.Call) (*program.Program, diag.List)
+	Load      func(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+	Instances func(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool)
 }
 
 // Variable implements eval.Host.
@@ -37,61 +38,40 @@ func (h Host) Variable(v *program.Variable) (cty.Value, diag.List) {
 	return cty.NilVal, nil
 }
 
-// Resource implements eval.Host.
-func (h Host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	t.Fail()
-	var diags diag.List
-	diags.Errorf("Dynamic value in static context", "Unable to use %s here: it isn't known before a plan is made.", i)
-	return cty.DynamicVal, diags
+// Resource implements eval.Host: nothing is known of resources.
+func (h Host) Resource(*promise.Task, *eval.Instance) (cty.Value, diag.List) {
+	return cty.DynamicVal, nil
 }
 
-// Expand implements eval.Host: all instances of a block are alike here.
-func (h Host) Expand(_ *promise.Task, _ eval.Block, e eval.Expansion) (eval.Expansion, diag.List) {
-	if e.Kind != eval.Single {
+// Expand implements eval.Host: all instances of a block are alike here, but
+// those of the calls that are wanted one by one.
+func (h Host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+	if b.Call != nil && h.Instances != nil {
+		if e, ok := h.Instances(b.Frame, b.Call, configured); ok {
+			return e, nil
+		}
+	}
+	e := b.Stored(nil)
+	if e.Kind == eval.Single {
+		e.Count = 1
+	} else {
 		e.Unknown = true
 	}
 	return e, nil
 }
 
 // Program implements eval.Host.
-func (h Host) Program(t *promise.Task, f *eval.Frame, c *program.Call, _ addr.Key) (*program.Program, diag.List) {
+func (h Host) Program(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
 	if h.Load == nil {
 		t.Fail()
 		var diags diag.List
 		diags.ErrorAt(c.Range, "Module output not supported in static context", "Unable to use module.%s here: modules aren't loaded yet.", c.Name)
 		return nil, diags
 	}
-	return h.Load(t, f, c)
+	return h.Load(t, f, c, k)
 }
 
 // Call implements eval.Host.
 func (h Host) Call(_ *promise.Task, _ *eval.Frame, fn *program.ProviderFunction, _ []cty.Value) (cty.Value, error) {
 	return cty.DynamicVal, fmt.Errorf("%s can't be called here: providers aren't available yet", fn.Full)
-}
-
-// Text evaluates an expression that must be a known string without marks.
-// what names the value in messages.
-func Text(t *promise.Task, f *eval.Frame, each *eval.Each, expr *program.Expr, what string) (string, diag.List) {
-	var v cty.Value
-	var diags diag.List
-	failed := t.Apart(func(t *promise.Task) { v, diags = eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal)) })
-	if failed {
-		return "", diags
-	}
-	return textOf(v, expr.Range(), what, diags)
-}
-
-func textOf(v cty.Value, where hcl.Range, what string, diags diag.List) (string, diag.List) {
-	v, marks := v.Unmark()
-	switch {
-	case len(marks) > 0:
-		diags.ErrorAt(where, "Invalid "+what, "The %s must not be sensitive or ephemeral, since it is shown and kept in files.", what)
-	case !v.IsKnown():
-		diags.ErrorAt(where, "Invalid "+what, "The %s must be known before a plan is made: only variables, locals made of them, and functions can be used in it.", what)
-	case v.IsNull() || v.Type() != cty.String:
-		diags.ErrorAt(where, "Invalid "+what, "The %s must be a string.", what)
-	default:
-		return v.AsString(), diags
-	}
-	return "", diags
 }

@@ -102,9 +102,14 @@ func (h *host) Variable(v *program.Variable) (cty.Value, diag.List) {
 	return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), nil
 }
 
-// Expand implements eval.Host: one instance stands for all.
-func (h *host) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+// Expand implements eval.Host: one instance stands for all that are alike.
+func (h *host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
 	e, diags := configured()
+	if b.Call != nil && !diags.HasErrors() {
+		if all, ok := h.Instances(b.Frame, b.Call); ok {
+			return all, diags
+		}
+	}
 	if e.Kind == eval.Single && !diags.HasErrors() {
 		return eval.Expansion{Count: 1}, diags
 	}

@@ -1,0 +1,337 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/function"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/static"
+)
+
+// modules says what each instance of a module call loads. A call whose
+// instances all load the same needs no instances here: one with the key Any
+// stands for them.
+type modules struct {
+	programs map[addr.Module]*program.Program
+	// expansions are the instances of the calls that are there one by one, by
+	// the address of the call without a key.
+	expansions map[addr.Module]eval.Expansion
+}
+
+// at is the address that a module instance has here.
+func (m *modules) at(f *eval.Frame) addr.Module {
+	if f.Parent == nil {
+		return addr.Root
+	}
+	return m.child(f.Parent, f.Call, f.Each.Key)
+}
+
+func (m *modules) callAt(f *eval.Frame, c *program.Call) addr.Module {
+	return m.at(f).Child(c.Name, addr.NoKey)
+}
+
+func (m *modules) child(f *eval.Frame, c *program.Call, k addr.Key) addr.Module {
+	at := m.at(f)
+	if _, ok := m.expansions[at.Child(c.Name, addr.NoKey)]; ok {
+		return at.Child(c.Name, k)
+	}
+	if c.Repeat.IsSingle() {
+		return at.Child(c.Name, addr.NoKey)
+	}
+	return at.Child(c.Name, addr.AnyKey)
+}
+
+// A loader loads each directory once, in as many passes over the calls as it
+// takes: a pass finds which calls load different modules for different
+// instances, and the next one looks at the instances of these one by one.
+type loader struct {
+	LoadOptions
+	ctx      context.Context
+	compiled map[string]*compiled
+
+	// apart are the calls whose instances are looked at one by one, by the
+	// address without keys; keyed are those that don't load the same.
+	apart, keyed map[addr.Module]bool
+	pass
+}
+
+// A pass is one evaluation of all calls.
+type pass struct {
+	again     bool                 // the next pass knows better
+	evaluated map[addr.Module]bool // calls whose instances' sources are known
+	diags     diag.List
+	modules   *modules
+	requests  map[addr.Module]module.Request // what each call instance asks for
+	first     map[addr.Module]module.Request // by address without keys
+	told      map[string]bool                // directories, and single problems
+	broken    map[addr.Module]bool           // calls whose repetition has errors
+	loads     map[*program.Call][]*program.Program
+}
+
+type compiled struct {
+	program *program.Program
+	source  *module.Source
+	diags   diag.List
+}
+
+func newLoader(ctx context.Context, o LoadOptions) *loader {
+	l := &loader{
+		ctx: ctx, LoadOptions: o, compiled: map[string]*compiled{},
+		apart: map[addr.Module]bool{}, keyed: map[addr.Module]bool{},
+	}
+	if l.Files == nil {
+		l.Files = module.Disk{}
+	}
+	return l
+}
+
+func (l *loader) compile(dir string) *compiled {
+	if done, ok := l.compiled[dir]; ok {
+		return done
+	}
+	done := &compiled{}
+	done.source, done.diags = module.Load(l.Files, dir)
+	if done.source != nil {
+		var more diag.List
+		done.program, more = analyze.Compile(done.source)
+		done.diags.Append(more)
+	}
+	l.compiled[dir] = done
+	return done
+}
+
+func (l *loader) sources() map[string][]byte {
+	all := map[string][]byte{}
+	for _, c := range l.compiled {
+		if c.source != nil {
+			for _, f := range c.source.Files {
+				all[f.Name] = f.Bytes
+			}
+		}
+	}
+	return all
+}
+
+// keys are those of the modules that the last pass used.
+func (l *loader) keys() []string {
+	keys := map[string]bool{}
+	for _, r := range l.requests {
+		keys[r.Key] = true
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// calls follows the module calls from the root down and completes the tree.
+func (l *loader) calls(c *Config, values map[string]cty.Value) diag.List {
+	for {
+		l.pass = pass{
+			modules:  &modules{map[addr.Module]*program.Program{}, map[addr.Module]eval.Expansion{}},
+			requests: map[addr.Module]module.Request{}, first: map[addr.Module]module.Request{},
+			evaluated: map[addr.Module]bool{}, broken: map[addr.Module]bool{}, told: map[string]bool{}, loads: map[*program.Call][]*program.Program{},
+		}
+		ev := &eval.Evaluator{
+			Host:  static.Host{Variables: values, Load: l.load, Instances: l.instances},
+			Facts: c.facts(cty.False, function.Table(function.Env{Pure: true})),
+		}
+		root := ev.NewRoot(c.Tree.Program)
+		promise.NewRuntime(1).Do(func(t *promise.Task) { l.follow(t, root) })
+		if l.again {
+			continue
+		}
+		c.Tree = l.tree([]*eval.Frame{root})
+		c.modules = l.modules
+		return l.diags
+	}
+}
+
+func (l *loader) follow(t *promise.Task, f *eval.Frame) {
+	for _, c := range f.Program.Calls {
+		for _, child := range f.Calls(t, c, nil) {
+			l.follow(t, child)
+		}
+	}
+}
+
+// instances evaluates those of a call that are looked at one by one, and keeps
+// them.
+func (l *loader) instances(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool) {
+	path := f.Addr.Erase().Child(c.Name, addr.NoKey)
+	if !l.apart[path] {
+		return eval.Expansion{}, false
+	}
+	e, diags := configured()
+	l.diags.Append(diags)
+	l.broken[path] = diags.HasErrors()
+	if diags.HasErrors() || e.Unknown {
+		return e, false
+	}
+	l.modules.expansions[l.modules.callAt(f, c)] = e
+	return e, true
+}
+
+// load loads the program of one instance of a call.
+func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+	if c.Source == nil {
+		t.Fail()
+		return nil, nil
+	}
+	child := l.modules.child(f, c, k)
+	request, ok := l.request(t, f, c, k)
+	if !ok {
+		t.Fail()
+		return nil, nil
+	}
+	dir, diags := l.Resolve(l.ctx, request)
+	if diags.HasErrors() {
+		l.tell(diags)
+		t.Fail()
+		return nil, nil
+	}
+	done := l.compile(dir)
+	if !l.told[dir] {
+		l.told[dir] = true
+		diags.Append(done.diags)
+	}
+	p := done.program
+	if p != nil && !slices.Contains(l.loads[c], p) {
+		diags.Append(analyze.CheckCall(c, p))
+		l.loads[c] = append(l.loads[c], p)
+	}
+	l.modules.programs[child] = p
+	l.requests[child] = request
+	l.diags.Append(diags)
+	return p, nil
+}
+
+// tell adds problems that other instances of a call may have too.
+func (l *loader) tell(diags diag.List) {
+	for _, d := range diags {
+		text := d.Summary + d.Detail
+		if d.Subject != nil {
+			text += d.Subject.String()
+		}
+		if !l.told[text] {
+			l.told[text] = true
+			l.diags.Add(d)
+		}
+	}
+}
+
+// request is what an instance of a call asks for, under the key that the list
+// of installed modules has for it.
+func (l *loader) request(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (module.Request, bool) {
+	call := l.modules.callAt(f, c)
+	if !l.evaluated[call] {
+		l.evaluated[call] = true
+		all := []*eval.Each{{Key: k, Value: cty.DynamicVal}}
+		if e, ok := l.modules.expansions[call]; ok {
+			all = e.Each()
+		}
+		for _, each := range all {
+			l.evaluate(t, f, c, each)
+		}
+	}
+	r, ok := l.requests[l.modules.child(f, c, k)]
+	r.Key = f.Addr.Erase().Child(c.Name, addr.NoKey).CallPath()
+	if l.keyed[f.Addr.Erase().Child(c.Name, addr.NoKey)] {
+		r.Key = f.Addr.Child(c.Name, k).InstancePath()
+	}
+	return r, ok
+}
+
+// evaluate computes source and version for an instance of a call, and whether
+// all instances agree so far.
+func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each) {
+	request := module.Request{ParentDir: f.Program.Dir, Range: c.Source.Range(), Ancestors: ancestors(f)}
+	var open []static.Reason
+	var diags diag.List
+	request.Source, open, diags = static.Text(t, f, c, each, c.Source, "module source")
+	if c.Version != nil && !diags.HasErrors() {
+		var more diag.List
+		request.Constraint, open, more = static.Text(t, f, c, each, c.Version, "module version")
+		diags.Append(more)
+	}
+	if diags.HasErrors() {
+		told := false
+		for _, r := range open {
+			path := r.Frame.Addr.Erase().Child(r.Call.Name, addr.NoKey)
+			l.again = l.again || !l.apart[path]
+			l.apart[path] = true
+			told = told || l.broken[path]
+		}
+		if !told {
+			l.tell(diags)
+		}
+		return
+	}
+	path := f.Addr.Erase().Child(c.Name, addr.NoKey)
+	first, ok := l.first[path]
+	switch {
+	case !ok:
+		l.first[path] = request
+	case l.keyed[path] || first.Source == request.Source && first.Constraint == request.Constraint && first.ParentDir == request.ParentDir:
+	default:
+		l.keyed[path] = true
+		// What other callers load may have been looked up by the other key.
+		l.again = l.again || f.Parent != nil
+	}
+	l.requests[l.modules.child(f, c, each.Key)] = request
+}
+
+func ancestors(f *eval.Frame) []string {
+	var dirs []string
+	for ; f != nil; f = f.Parent {
+		dirs = append(dirs, f.Program.Dir)
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// tree is the tree of module instances that load the same program, and checks
+// what callers read of the modules.
+func (l *loader) tree(frames []*eval.Frame) *program.Tree {
+	f := frames[0]
+	t := &program.Tree{Program: f.Program, Children: map[string]*program.Tree{}, Variants: map[string][]*program.Tree{}}
+	if f.Parent != nil {
+		r := l.requests[l.modules.at(f)]
+		t.Source, t.Version = r.Source, r.Constraint
+	}
+	for _, c := range f.Program.Calls {
+		byProgram := map[*program.Program][]*eval.Frame{}
+		var order []*program.Program
+		for _, frame := range frames {
+			for _, child := range frame.Children(c) {
+				if byProgram[child.Program] == nil {
+					order = append(order, child.Program)
+				}
+				byProgram[child.Program] = append(byProgram[child.Program], child)
+			}
+		}
+		if loads := l.loads[c]; loads != nil {
+			l.diags.Append(analyze.CheckReads(c, loads))
+			delete(l.loads, c)
+		}
+		var list []*program.Tree
+		for _, p := range order {
+			list = append(list, l.tree(byProgram[p]))
+		}
+		switch len(list) {
+		case 0:
+		case 1:
+			t.Children[c.Name] = list[0]
+		default:
+			t.Variants[c.Name] = list
+		}
+	}
+	return t
+}
