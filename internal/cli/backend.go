@@ -48,7 +48,22 @@ func (b *backend) withFiles(f stateFlags) storage.Backend {
 // root reads the root module's own files, for commands that need no more than
 // its settings.
 func (e *env) root() (*program.Program, diag.List) {
-	source, diags := module.Load(module.Disk{}, ".")
+	return e.compileRoot(module.Disk{})
+}
+
+// rootSettings is the root module as far as its settings go: perhaps without its
+// resources. What is wrong with the others isn't reported.
+func (e *env) rootSettings() (*program.Program, diag.List) {
+	if few, err := module.Settings(module.Disk{}, "."); err == nil {
+		if prog, diags := e.compileRoot(few); !diags.HasErrors() {
+			return prog, diags
+		}
+	}
+	return e.root() // settings may refer to the rest
+}
+
+func (e *env) compileRoot(files module.Files) (*program.Program, diag.List) {
+	source, diags := module.Load(files, ".")
 	for _, f := range source.Files {
 		e.sources[f.Name] = f.Bytes
 	}
@@ -191,7 +206,7 @@ func (e *env) currentBackend(context.Context) (*backend, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	prog, more := e.root()
+	prog, more := e.rootSettings()
 	if more.HasErrors() {
 		return nil, more
 	}

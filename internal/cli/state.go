@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -116,6 +117,7 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 		if diags.HasErrors() {
 			return e.diags(diags)
 		}
+		var list strings.Builder
 		for _, at := range s.prior.Addresses() {
 			if at.Deposed != "" || !anyMatches(targets, at.Instance) {
 				continue
@@ -123,8 +125,10 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 			if *id != "" && attributeText(s.prior.Objects[at], "id") != *id {
 				continue
 			}
-			e.say("%s\n", at)
+			list.WriteString(at.String())
+			list.WriteByte('\n')
 		}
+		e.say("%s", list.String())
 		return 0
 	}
 }

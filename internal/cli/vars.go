@@ -101,7 +101,7 @@ func (e *env) askForVariables(ctx context.Context, in map[string]engine.Variable
 	if !e.input || e.json {
 		return nil
 	}
-	prog, diags := e.root()
+	prog, diags := e.rootSettings()
 	if diags.HasErrors() {
 		return nil // loading reports them
 	}
