@@ -1,7 +1,6 @@
 package simtest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -295,7 +294,7 @@ func (r *runner) apply(files module.Memory, p *plan.Plan, fails []string) *Failu
 		return r.fail("refused", "%s\n%s", strings.Join(refused, "\n"), printed(p))
 	}
 	if (more.HasErrors() != failed) || !failed && !sameWorld(r.world, other) {
-		return r.fail("different results", "%s\n%s\n--- parallel\n%s\n--- other\n%s\n%s", problems(diags), problems(more), r.world, other, printed(p))
+		return r.fail("different results", "%s%s%s%s", problems(diags), problems(more), difference(r.world.String(), other.String()), printed(p))
 	}
 	r.world.Cloud.Heal()
 	return nil
@@ -305,12 +304,42 @@ func sameWorld(a, b *World) bool {
 	return a.Cloud.String() == b.Cloud.String() && statefile.Equal(a.State, b.State)
 }
 
-// String is the cloud and the state.
+// String is the cloud and the state, a line for each object and output.
 func (w *World) String() string {
-	var b bytes.Buffer
+	var b strings.Builder
 	b.WriteString(w.Cloud.String())
-	_ = statefile.Write(&b, w.State) // a buffer doesn't fail
+	for _, a := range w.State.Addresses() {
+		o := w.State.Objects[a]
+		fmt.Fprintf(&b, "%s = %s by %s needs %v", a, o.JSON, o.Provider, o.Dependencies)
+		if o.CreateBeforeDestroy {
+			b.WriteString(" cbd")
+		}
+		if o.Tainted {
+			b.WriteString(" tainted")
+		}
+		b.WriteByte('\n')
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.State.Outputs)) {
+		fmt.Fprintf(&b, "output %s = %#v\n", name, w.State.Outputs[name].Value)
+	}
 	return b.String()
+}
+
+// difference has the lines that are in one of two texts only.
+func difference(a, b string) string {
+	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
+	var out strings.Builder
+	for _, line := range left {
+		if !slices.Contains(right, line) {
+			out.WriteString("- " + line + "\n")
+		}
+	}
+	for _, line := range right {
+		if !slices.Contains(left, line) {
+			out.WriteString("+ " + line + "\n")
+		}
+	}
+	return out.String()
 }
 
 // printed is a plan as text.
@@ -503,7 +532,7 @@ func (r *runner) settled(files module.Memory) *Failure {
 	}
 	if !statefile.Equal(r.world.State, p.Refreshed) {
 		fresh := &World{r.world.Cloud, p.Refreshed}
-		return r.fail("state isn't settled", "--- after apply\n%s\n--- after the next plan\n%s", r.world, fresh)
+		return r.fail("state isn't settled", "- after apply, + after the next plan\n%s", difference(r.world.String(), fresh.String()))
 	}
 	return nil
 }

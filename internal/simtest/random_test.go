@@ -2,6 +2,9 @@ package simtest
 
 import (
 	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -9,21 +12,54 @@ import (
 var (
 	cases = flag.Int("cases", 10_000, "how many random cases are tried")
 	first = flag.Uint64("first", 1, "the seed of the first random case")
+	keep  = flag.Bool("keep", false, "keep cases that fail in testdata, made small")
+	stop  = flag.Int("stop", 3, "stop after that many failures")
 )
 
+// TestRandom tries random histories. Whatever fails is made small and shown;
+// with -keep it is written to testdata, where TestKept finds it.
 func TestRandom(t *testing.T) {
 	var stats Stats
 	start := time.Now()
 	failures := 0
-	for seed := *first; seed < *first+uint64(*cases); seed++ {
+	for seed := *first; seed < *first+uint64(*cases) && failures < *stop; seed++ {
 		c := Random(seed)
-		if f := c.Run(seed, &stats); f != nil {
-			failures++
-			t.Errorf("seed %d: %s", seed, f)
-			if failures > 10 {
-				break
+		f := c.Run(seed, &stats)
+		if f == nil {
+			continue
+		}
+		failures++
+		c = Shrink(c, seed, f)
+		f = c.Run(seed, &Stats{})
+		text := c.Text(fmt.Sprintf("Found by seed %d: %s", seed, f.Kind))
+		t.Errorf("seed %d: %s\n%s", seed, f, text)
+		if *keep {
+			path := filepath.Join("testdata", fmt.Sprintf("seed-%d.txtar", seed))
+			if err := os.WriteFile(path, text, 0o666); err != nil {
+				t.Error(err)
 			}
 		}
 	}
-	t.Logf("%+v in %s", stats, time.Since(start))
+	t.Logf("%d cases in %s: %+v", *cases, time.Since(start), stats)
+}
+
+// TestKept replays the cases that failed once.
+func TestKept(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for seed := range uint64(8) { // other orders of the same steps
+				if f := Parse(text).Run(seed, &Stats{}); f != nil {
+					t.Fatal(f)
+				}
+			}
+		})
+	}
 }

@@ -187,7 +187,7 @@ func drawState(t *rapid.T) *state.Snapshot {
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "dependencies") {
 			dep := drawResource("dependency").Erase()
-			if len(o.Dependencies) == 0 || o.Dependencies[0].Compare(dep) < 0 {
+			if len(o.Dependencies) == 0 || o.Dependencies[0].String() < dep.String() {
 				o.Dependencies = append(o.Dependencies, dep)
 			}
 		}

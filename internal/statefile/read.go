@@ -9,6 +9,7 @@ package statefile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -526,7 +527,7 @@ func (r *reader) finish(e *entry, i *instanceText) (problem string) {
 	if i.IdentityJSON == nil {
 		i.IdentityVersion = 0
 	}
-	slices.SortFunc(i.Dependencies, addr.Resource.Compare)
+	slices.SortFunc(i.Dependencies, func(a, b addr.Resource) int { return cmp.Compare(a.String(), b.String()) })
 	i.Dependencies = slices.Compact(i.Dependencies)
 	return ""
 }
