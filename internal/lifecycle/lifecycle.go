@@ -190,7 +190,7 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 		// Old providers plan changes to what the configuration was said to
 		// leave alone.
 		if in.IgnoreAll {
-			p.Value = conform.IgnoreAllChanges(s.Schema.Block, prior.Value, p.Value)
+			p.Value = prior.Value
 		} else {
 			p.Value = conform.IgnoreChanges(prior.Value, p.Value, in.Ignore)
 		}
