@@ -41,7 +41,14 @@ func (e *env) evaluateSettings(prog *program.Program, body hcl.Body, s *schema.B
 	diags.Append(only(frame.Diagnostics(), diag.Error))
 	v, _ = v.UnmarkDeep()
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
-		diags.Errorf("Invalid settings", "Something here isn't known before a plan is made. Only variables, locals made of them, and functions can be used in these settings.")
+		var refs []*program.Ref
+		at := body.MissingItemRange()
+		if b, ok := body.(*program.Body); ok {
+			refs, at = b.Refs, b.Range
+		}
+		promise.NewRuntime(1).Do(func(t *promise.Task) {
+			diags.Add(static.Problem(static.Explain(t, frame, nil, nil, refs), at, "setting"))
+		})
 	}
 	return v, diags
 }

@@ -148,7 +148,7 @@ func (l *loader) calls(c *Config, values map[string]cty.Value) diag.List {
 		if l.again {
 			continue
 		}
-		c.Tree = l.tree([]*eval.Frame{root})
+		c.Tree = l.tree([]*eval.Frame{root}, false)
 		c.modules = l.modules
 		return l.diags
 	}
@@ -298,13 +298,19 @@ func ancestors(f *eval.Frame) []string {
 }
 
 // tree is the tree of module instances that load the same program, and checks
-// what callers read of the modules.
-func (l *loader) tree(frames []*eval.Frame) *program.Tree {
+// what callers read of the modules. varies says that other instances of the
+// call, or of one above it, load something else.
+func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 	f := frames[0]
 	t := &program.Tree{Program: f.Program, Children: map[string]*program.Tree{}, Variants: map[string][]*program.Tree{}}
 	if f.Parent != nil {
 		r := l.requests[l.modules.at(f)]
 		t.Source, t.Version = r.Source, r.Constraint
+	}
+	if varies {
+		for _, f := range frames {
+			t.Modules = append(t.Modules, withoutAny(f.Addr))
+		}
 	}
 	for _, c := range f.Program.Calls {
 		byProgram := map[*program.Program][]*eval.Frame{}
@@ -323,7 +329,7 @@ func (l *loader) tree(frames []*eval.Frame) *program.Tree {
 		}
 		var list []*program.Tree
 		for _, p := range order {
-			list = append(list, l.tree(byProgram[p]))
+			list = append(list, l.tree(byProgram[p], varies || len(order) > 1))
 		}
 		switch len(list) {
 		case 0:
@@ -334,4 +340,15 @@ func (l *loader) tree(frames []*eval.Frame) *program.Tree {
 		}
 	}
 	return t
+}
+
+// withoutAny leaves out the keys that stand for all instances.
+func withoutAny(m addr.Module) addr.Module {
+	steps := m.Steps()
+	for i := range steps {
+		if steps[i].Key.IsAny() {
+			steps[i].Key = addr.NoKey
+		}
+	}
+	return addr.FromSteps(steps)
 }

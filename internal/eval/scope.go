@@ -184,7 +184,7 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 		o := child.Program.OutputByName[ref.Attr]
 		if o == nil {
 			var v cty.Value
-			v, diags = refError(ref, "Unsupported attribute", "This object does not have an attribute named "+addr.Quote(ref.Attr)+": the module "+addr.Quote(child.Program.Dir)+" declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
+			v, diags = refError(ref, "Unsupported attribute", "This object does not have an attribute named "+addr.Quote(ref.Attr)+": "+child.Addr.String()+" is loaded from "+addr.Quote(child.Program.Dir)+", which declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
 			return v, true
 		}
 		return child.Output(t, o, &ref.Range), true

@@ -25,7 +25,9 @@ import (
 // moves, instances keep their keys; else one instance does. Module steps on
 // the way name one instance exactly.
 type Statement struct {
-	Module   addr.Module // the declaring module, without keys
+	// Module is the declaring module. A step without a key stands for all
+	// instances of the call.
+	Module   addr.Module
 	From, To program.Endpoint
 	Range    hcl.Range
 	// Implied statements stand for a change between count and none. Their
@@ -78,7 +80,10 @@ func compile(s Statement) *statement {
 	var declaring []addr.Step
 	if !s.Implied {
 		for _, step := range s.Module.Steps() {
-			declaring = append(declaring, addr.Step{Name: step.Name, Key: addr.AnyKey})
+			if step.Key == addr.NoKey {
+				step.Key = addr.AnyKey
+			}
+			declaring = append(declaring, step)
 		}
 	}
 	c.depth = len(declaring)

@@ -42,11 +42,17 @@ func (r *run) compileMoves() diag.List {
 	var statements []moves.Statement
 	var collect func(m addr.Module, tree *program.Tree)
 	collect = func(m addr.Module, tree *program.Tree) {
+		modules := tree.Modules
+		if modules == nil {
+			modules = []addr.Module{m}
+		}
 		for _, s := range tree.Program.Moved {
-			statements = append(statements, moves.Statement{Module: m, From: s.From, To: s.To, Range: s.Range})
+			for _, m := range modules {
+				statements = append(statements, moves.Statement{Module: m, From: s.From, To: s.To, Range: s.Range})
+			}
 		}
 		for _, c := range tree.Program.Calls {
-			if child := tree.Children[c.Name]; child != nil {
+			for _, child := range tree.Of(c.Name) {
 				collect(m.Child(c.Name, addr.NoKey), child)
 			}
 		}
@@ -67,19 +73,9 @@ func (r *run) compileMoves() diag.List {
 // declarations answers how the configuration repeats its blocks.
 type declarations struct{ root *program.Tree }
 
-func (d declarations) tree(m addr.Module) *program.Tree {
-	t := d.root
-	for _, s := range m.Steps() {
-		if t = t.Children[s.Name]; t == nil {
-			return nil
-		}
-	}
-	return t
-}
-
 // Resource implements moves.Declarations.
 func (d declarations) Resource(a addr.Resource) (moves.Repetition, hcl.Range) {
-	t := d.tree(a.Module)
+	t := d.root.At(a.Module)
 	if t == nil {
 		return moves.Absent, hcl.Range{}
 	}
@@ -92,7 +88,7 @@ func (d declarations) Resource(a addr.Resource) (moves.Repetition, hcl.Range) {
 
 // Call implements moves.Declarations.
 func (d declarations) Call(caller addr.Module, name string) (moves.Repetition, hcl.Range) {
-	t := d.tree(caller)
+	t := d.root.At(caller)
 	if t == nil {
 		return moves.Absent, hcl.Range{}
 	}

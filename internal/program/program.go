@@ -350,6 +350,38 @@ type Tree struct {
 	// Variants are the calls whose instances load different programs: a tree
 	// for each program, in the order of the first instance that loads it.
 	Variants map[string][]*Tree
+	// Modules are the module instances that load a variant or something below
+	// one; a step without a key stands for all. Elsewhere it is nil.
+	Modules []addr.Module
+}
+
+// At finds the tree of a module instance, or nil.
+func (t *Tree) At(m addr.Module) *Tree {
+	steps := m.Steps()
+	for i, s := range steps {
+		var next *Tree
+		for _, child := range t.Of(s.Name) {
+			if child.loadedBy(steps[:i+1]) {
+				next = child
+				break
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		t = next
+	}
+	return t
+}
+
+func (t *Tree) loadedBy(steps []addr.Step) bool {
+	for _, m := range t.Modules {
+		matches := func(a, b addr.Step) bool { return a.Key == addr.NoKey || a.Key == b.Key }
+		if slices.EqualFunc(m.Steps(), steps, matches) {
+			return true
+		}
+	}
+	return t.Modules == nil
 }
 
 // Calls lists the trees below t, by name of the call, variants included.

@@ -136,7 +136,7 @@ func (x *explainer) call(f *eval.Frame, ref *program.Ref, chain []*program.Ref) 
 func Problem(reasons []Reason, where hcl.Range, what string) diag.Diagnostic {
 	d := diag.Diagnostic{Severity: diag.Error, Summary: "Invalid " + what, Subject: where.Ptr()}
 	if len(reasons) == 0 {
-		d.Detail = fmt.Sprintf("The %s must be known before a plan is made, and its value isn't: a function that it uses gives another result each time. Use variables, locals, each, count, and functions whose result depends on their arguments alone.", what)
+		d.Detail = fmt.Sprintf("The value of this %s must be known before a plan is made, and isn't: a function that it uses gives another result each time. Use variables, locals, each, count, and functions whose result depends on their arguments alone.", what)
 		return d
 	}
 	r := reasons[0]
@@ -155,7 +155,7 @@ func Problem(reasons []Reason, where hcl.Range, what string) diag.Diagnostic {
 	for i, ref := range r.Chain[1:] {
 		way = append(way, fmt.Sprintf("%s uses %s (%s:%d)", r.Chain[i].Text, ref.Text, ref.Range.Filename, ref.Range.Start.Line))
 	}
-	d.Detail = fmt.Sprintf("The %s must be known before a plan is made, and %s %s.", what, last.Text, r.Why)
+	d.Detail = fmt.Sprintf("The value of this %s must be known before a plan is made, and %s %s.", what, last.Text, r.Why)
 	if way != nil {
 		d.Detail += " The way there: " + strings.Join(way, "; ") + "."
 	}
