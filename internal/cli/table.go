@@ -8,8 +8,8 @@ func init() {
 	commands = []*command{
 		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
 		consoleCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand,
-		modulesCommand, outputCommand, refreshCommand, showCommand,
-		taintCommand, untaintCommand, versionCommand,
+		modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
+		taintCommand, untaintCommand, versionCommand, whyCommand,
 	}
 	for _, group := range [][]*command{metadataCommands, providersCommands, stateCommands, workspaceCommands} {
 		commands = append(commands, group...)

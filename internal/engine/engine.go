@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
@@ -69,4 +70,9 @@ type PlanOptions struct {
 	AllowDeferral bool
 	// RemovedDestroys: removed blocks that don't say otherwise destroy.
 	RemovedDestroys bool
+	// InDoubt are instances that may exist although the state doesn't have
+	// them: they aren't created, and what depends on them waits.
+	InDoubt []addr.Instance
+
+	observe func(root *eval.Frame)
 }

@@ -9,14 +9,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/execgraph"
 	functions "weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planner"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/validate"
+	"weir.dev/weir/internal/why"
 )
 
 type functionTable = map[string]function.Function
@@ -48,9 +51,26 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
 		GenerateConfig: o.GenerateConfig, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
+		Observe: o.observe,
 	})
 	diags.Append(more)
 	return p, diags
+}
+
+// Explain makes a plan and tells why it deals as it does with the objects that
+// the target names.
+func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
+	in := why.Input{Replace: o.Replace, Sources: map[string]why.Source{}}
+	for name, v := range c.Inputs {
+		in.Sources[name] = why.Source{From: v.From, Range: v.Range}
+	}
+	o.observe = func(root *eval.Frame) { in.Root = root }
+	p, diags := Plan(ctx, c, prior, o)
+	if p == nil || in.Root == nil {
+		return p, nil, diags
+	}
+	in.Plan = p
+	return p, why.Explain(in, target), diags
 }
 
 // newKey makes the key of a deposed object.

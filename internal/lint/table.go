@@ -57,6 +57,9 @@ var table = []row{
 	{"lifecycle", "words provider conform state", "program eval plan planner apply"},
 	{"instance", "words program eval provider conform connect lifecycle checks state", "plan planner apply"},
 
+	// what tells about a plan
+	{"why", "words program eval state execgraph plan", "planner apply view cli"},
+
 	// the side door: what a provider or provisioner is behind its interface
 	{"provider/plugin", "words provider provider/plugin/tfplugin5 provider/plugin/tfplugin6", "program eval plan planner apply state"},
 	{"provider/plugin/tfplugin5", "", ""}, // generated
@@ -82,7 +85,7 @@ var table = []row{
 
 	// where it is wired and shown
 	{"engine", "*", "view cli"},
-	{"view", "words program provider state execgraph plan event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
+	{"view", "words program provider state execgraph plan why event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
 		"planner apply engine storage journal cli"},
 	{"view/style", "", ""},
 	{"view/clean", "view/style", ""},
@@ -93,6 +96,7 @@ var table = []row{
 	{"view/jsonschema", "words provider", "state plan"},
 	{"view/jsonstate", "words provider state", "plan statefile"},
 	{"view/jsonplan", "words program provider state plan view/jsonconfig view/jsonstate", "eval planner apply"},
+	{"view/jsonwhy", "words plan why", "planner apply"},
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
 	{"cli", "*", ""},
 	{"cliconfig", "diag addr", ""},

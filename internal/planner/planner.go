@@ -56,6 +56,9 @@ type Input struct {
 }
 
 // A run is one planning. It is the evaluator's host.
+	// Observe, unless nil, is given the evaluated configuration when planning
+	// is over, for whoever explains the plan.
+	Observe func(root *eval.Frame)
 type run struct {
 	Input
 	ctx  context.Context
@@ -137,6 +140,9 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	return p, diags
 }
 
+	if in.Observe != nil {
+		in.Observe(r.root)
+	}
 // host is the evaluator's host for the mode of the plan.
 func (r *run) host() eval.Host {
 	if r.Mode == plan.Destroy {

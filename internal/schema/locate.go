@@ -10,6 +10,23 @@ import (
 // exactly is answered by the innermost part that can, at last by the place
 // where missing arguments belong.
 func FindRange(body hcl.Body, path cty.Path) hcl.Range {
+	expr, r := find(body, path)
+	if expr != nil {
+		return expr.Range()
+	}
+	return r
+}
+
+// FindExpr is the expression that gives the argument at a path its value, as
+// far as it is written out, or nil without one.
+func FindExpr(body hcl.Body, path cty.Path) hcl.Expression {
+	expr, _ := find(body, path)
+	return expr
+}
+
+// find returns the expression at a path, or else the range that comes next to
+// it.
+func find(body hcl.Body, path cty.Path) (hcl.Expression, hcl.Range) {
 	for len(path) > 0 {
 		step, ok := path[0].(cty.GetAttrStep)
 		if !ok {
@@ -17,7 +34,7 @@ func FindRange(body hcl.Body, path cty.Path) hcl.Range {
 		}
 		path = path[1:]
 		if attr := attributeNamed(body, step.Name); attr != nil {
-			return rangeIn(attr.Expr, path)
+			return within(attr.Expr, path), hcl.Range{}
 		}
 		var key cty.Value
 		if len(path) > 0 {
@@ -30,11 +47,11 @@ func FindRange(body hcl.Body, path cty.Path) hcl.Range {
 			break
 		}
 		if len(path) == 0 {
-			return inner.DefRange
+			return nil, inner.DefRange
 		}
 		body = inner.Body
 	}
-	return body.MissingItemRange()
+	return nil, body.MissingItemRange()
 }
 
 func attributeNamed(body hcl.Body, name string) *hcl.Attribute {
@@ -88,8 +105,8 @@ func contentOf(dynamic *hcl.Block) *hcl.Block {
 	return content.Blocks[0]
 }
 
-// rangeIn descends into an expression as far as it is written out.
-func rangeIn(expr hcl.Expression, path cty.Path) hcl.Range {
+// within descends into an expression as far as it is written out.
+func within(expr hcl.Expression, path cty.Path) hcl.Expression {
 	for _, step := range path {
 		var inner hcl.Expression
 		switch s := step.(type) {
@@ -109,7 +126,7 @@ func rangeIn(expr hcl.Expression, path cty.Path) hcl.Range {
 		}
 		expr = inner
 	}
-	return expr.Range()
+	return expr
 }
 
 func member(expr hcl.Expression, name string) hcl.Expression {
@@ -148,3 +165,32 @@ func intKey(key cty.Value) (int, bool) {
 	n, accuracy := key.AsBigFloat().Int64()
 	return int(n), accuracy == 0 && n >= 0
 }
+
+// Configured reports whether a body has an argument of that name or blocks
+// of that type.
+func Configured(body hcl.Body, name string) bool {
+	if attributeNamed(body, name) != nil {
+		return true
+	}
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: name}}})
+	return len(content.Blocks) > 0 || len(DynamicRanges(body, name)) > 0
+}
+
+// DynamicRanges is where it is written how often the blocks of a type are
+// repeated: the for_each arguments of dynamic blocks for it.
+func DynamicRanges(body hcl.Body, name string) []hcl.Range {
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"type"}}}})
+	var list []hcl.Range
+	for _, block := range content.Blocks {
+		if len(block.Labels) == 1 && block.Labels[0] == name {
+			if attr := attributeNamed(block.Body, "for_each"); attr != nil {
+				list = append(list, attr.Expr.Range())
+			}
+		}
+	}
+	return list
+}
+
+// PartOf is the part of an expression that gives the part of its value at a
+// path, as far as that is written out.
+func PartOf(expr hcl.Expression, path cty.Path) hcl.Expression { return within(expr, path) }

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/view"
+	"weir.dev/weir/internal/view/jsonwhy"
+)
+
+var whyCommand = &command{
+	name: "why", args: "ADDRESS", min: 1, max: 1,
+	synopsis: "Explain why a resource instance changes, is replaced, waits or is deferred",
+	long:     "Makes a plan as the plan command does and follows the references from the object at ADDRESS to the input, the attribute or the rule that is the cause. ADDRESS may also be a resource with several instances, or a module: then everything below it that changes is explained. Nothing is changed.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		var p planning
+		p.operation.register(fs)
+		p.state.register(fs)
+		p.vars.register(fs)
+		e.inputFlag(fs)
+		fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
+		asJSON := fs.Bool("json", false, "Print a JSON object.")
+		return func(ctx context.Context, args []string) int { return p.why(ctx, e, args[0], *asJSON) }
+	},
+}
+
+func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool) int {
+	target, err := addr.ParseTarget(address)
+	if err != nil {
+		return e.fail("Invalid address", "%s.", err)
+	}
+	chosen, diags := p.choose()
+	if diags.HasErrors() {
+		return e.diags(diags)
+	}
+	w := e.begin(ctx, loading{vars: p.vars, parallelism: p.parallelism}, p.state, "why")
+	if w == nil {
+		return 1
+	}
+	defer w.unlock()
+	made, list, diags := engine.Explain(ctx, w.config, w.snapshot(), engine.PlanOptions{
+		Mode:            chosen.mode,
+		SkipRefresh:     !p.refresh,
+		Targets:         chosen.targets,
+		Excludes:        chosen.excludes,
+		Replace:         chosen.replace,
+		AllowDeferral:   p.deferral,
+		RemovedDestroys: e.compat == compatTerraform,
+	}, target)
+	if made == nil || diags.HasErrors() {
+		return e.diags(diags)
+	}
+	if len(list) == 0 {
+		return e.fail("Nothing to explain", "The plan has no object at %s. Check the address; \"%s state list\" shows what there is, and the plan what would be.", target, e.program)
+	}
+	if !asJSON {
+		return e.written(view.Why(e.out, list, e.viewing()))
+	}
+	text, err := jsonwhy.Marshal(list)
+	if err != nil {
+		return e.fail("Failed to marshal the explanation to json", "%s.", err)
+	}
+	e.say("%s\n", text)
+	return 0
+}
