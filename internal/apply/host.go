@@ -117,6 +117,24 @@ func (r *run) find(t *promise.Task, a addr.Instance) *eval.Instance {
 	return f.Instance(t, res, a.Key)
 }
 
+// standIn is an instance for the end of an object, made without evaluating
+// anything: which instances there are may follow from what is still to be
+// done. It is nil when the configuration doesn't have the resource.
+func (r *run) standIn(a addr.Instance) *eval.Instance {
+	tree := r.Tree
+	for _, s := range a.Module.Steps() {
+		if tree = tree.Children[s.Name]; tree == nil {
+			return nil
+		}
+	}
+	res := tree.Program.ResourceByName[a.Name]
+	if res == nil {
+		return nil
+	}
+	each := &eval.Each{Key: a.Key, Value: cty.DynamicVal}
+	return &eval.Instance{Addr: a, Frame: r.root.Apart(tree.Program, a.Module), Resource: res, Each: each}
+}
+
 // frame returns the module instance for an address, or nil.
 func (r *run) frame(t *promise.Task, m addr.Module) *eval.Frame {
 	f := r.root

@@ -303,10 +303,10 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 		return nil
 	}
 	sch := conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
-	i := r.find(t, s.Object.Instance)
+	i := r.standIn(s.Object.Instance)
 	var f *eval.Frame
-	if i != nil {
-		f = i.Frame
+	if conn.Schemas.Meta != nil {
+		f = r.frame(t, s.Object.Module)
 	}
 	subject, diags := instance.Subject(t, s.Object.Instance, conn, sch, f)
 	before, _ := c.Before.UnmarkDeep()

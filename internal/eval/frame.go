@@ -58,6 +58,12 @@ func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, 
 	}
 }
 
+// Apart makes a frame that nobody refers to, for expressions that refer to
+// nothing in their module.
+func (f *Frame) Apart(p *program.Program, a addr.Module) *Frame {
+	return f.ev.newFrame(p, a, nil, nil, nil)
+}
+
 // Label puts the module's address before a name.
 func (f *Frame) Label(text string) string {
 	if f.Addr.IsRoot() {

@@ -74,6 +74,9 @@ type Step struct {
 type Result struct {
 	// CBD has the flag of each object, also where nothing is replaced.
 	CBD []bool
+	// Keep has the flags that follow from configuration alone: these are
+	// stored, the others hold for this time only.
+	Keep []bool
 	// Steps are in an order that keeps all rules.
 	Steps []Step
 	// Dropped are stored dependencies that were ignored because they go in
@@ -102,7 +105,7 @@ func Decide(objects []Object) Result {
 	g.stored()
 	g.flags()
 	steps := g.steps()
-	return Result{CBD: g.cbd, Steps: steps, Dropped: g.dropped}
+	return Result{CBD: g.cbd, Keep: g.keep, Steps: steps, Dropped: g.dropped}
 }
 
 type graph struct {
@@ -118,7 +121,7 @@ type graph struct {
 	wasOrder []int // dependencies first
 	dropped  [][2]int
 
-	cbd []bool
+	cbd, keep []bool
 }
 
 // stored gathers the former dependencies, without those that go in circles
@@ -182,25 +185,13 @@ func (g *graph) breakCircles() [][2]int {
 func (g *graph) flags() {
 	n := len(g.objects)
 	g.cbd = make([]bool, n)
-	var spread []int
 	for i := range g.objects {
-		if o := &g.objects[i]; o.Configured && o.WantsCBD {
-			g.cbd[i] = true
-			spread = append(spread, i)
-		}
+		o := &g.objects[i]
+		g.cbd[i] = o.Configured && o.WantsCBD
 	}
-	for len(spread) > 0 {
-		i := spread[len(spread)-1]
-		spread = spread[:len(spread)-1]
-		for _, list := range [][]int{g.config[i], g.was[i]} {
-			for _, to := range list {
-				if !g.cbd[to] {
-					g.cbd[to] = true
-					spread = append(spread, to)
-				}
-			}
-		}
-	}
+	spread(g.cbd, g.config)
+	g.keep = slices.Clone(g.cbd)
+	spread(g.cbd, g.config, g.was)
 	inUse := g.inUse()
 	// allowed: whatever is deleted of its former dependencies is CBD.
 	allowed := make([]bool, n)
@@ -219,6 +210,28 @@ func (g *graph) flags() {
 	for i := range g.objects {
 		if g.objects[i].gate() {
 			g.cbd[i] = false
+		}
+	}
+}
+
+// spread gives the flag to everything that those who have it depend on.
+func spread(flags []bool, graphs ...[][]int) {
+	var todo []int
+	for i, has := range flags {
+		if has {
+			todo = append(todo, i)
+		}
+	}
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, edges := range graphs {
+			for _, to := range edges[i] {
+				if !flags[to] {
+					flags[to] = true
+					todo = append(todo, to)
+				}
+			}
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 		if c == nil || o.instance == nil {
 			continue
 		}
-		c.CreateBeforeDestroy = result.CBD[i]
+		c.CreateBeforeDestroy = result.Keep[i]
 		c.SkipDestroy = o.instance.Resource.SkipDestroy
 		if c.Action == plan.DeleteThenCreate && result.CBD[i] {
 			c.Action, c.DeposedKey = plan.CreateThenDelete, b.r.NewKey()

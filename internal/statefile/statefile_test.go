@@ -89,7 +89,7 @@ func TestReadRare(t *testing.T) {
 	if !o.Tainted || !o.CreateBeforeDestroy || !o.SkipDestroy || !bytes.Equal(o.Private, []byte{0, 1, 2, 3}) {
 		t.Errorf("%+v", o)
 	}
-	if got := fmt.Sprint(o.Dependencies); got != "[data.sim_lookup.x sim_object.z module.p.sim_object.y]" {
+	if got := fmt.Sprint(o.Dependencies); got != "[data.sim_lookup.x module.p.sim_object.y sim_object.z]" {
 		t.Errorf("dependencies %s", got)
 	}
 	if got := o.Provider.String(); got != `module.p.provider["registry.opentofu.org/weir/sim"].west` {
