@@ -95,7 +95,7 @@ func (f *Frame) ProviderOf(t *promise.Task, use program.ProviderUse, each *Each)
 			return nil, diags
 		}
 		if passed := f.passedProvider(use); passed != nil {
-			use = passed.Outer
+			use, inherited = passed.Outer, false
 			if key == nil {
 				key, keyFrame, keyEach = use.Key, f.Parent, f.Each
 			}
