@@ -10,6 +10,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -43,26 +44,25 @@ type Input struct {
 	// Choose picks the next step, as an index, among those that could run:
 	// then one step runs at a time. nil lets all run that can.
 	Choose func(ready []execgraph.ID) int
-	// Journal is told of every object before it is created or deleted and of
-	// every result; nil for nobody.
+	// Grace is how long calls of providers may take after that; then they are
+	// abandoned. 0 is no limit.
+	Grace time.Duration
+	// CallTimeout is how long one call of a provider may take; 0 is no limit.
+	CallTimeout time.Duration
+	// Journal is told of every object before it is created, changed or deleted
+	// and of every result; nil for nobody.
 	Journal Journal
-}
-
-// A Journal keeps what would be lost with the process.
-type Journal interface {
-	// Intent says that an object is about to be created, changed or deleted.
-	Intent(o addr.Object, action plan.Action) error
-	// Result says what there is of the object now, nil for nothing.
-	Result(o addr.Object, stored *state.Object) error
 }
 
 // A run is one apply. It is the evaluator's host.
 type run struct {
 	Input
-	ctx  context.Context
-	rt   *promise.Runtime
-	root *eval.Frame
-	pool *connect.Pool
+	ctx context.Context
+	// abandon gives up calls that are under way.
+	abandon context.CancelFunc
+	rt      *promise.Runtime
+	root    *eval.Frame
+	pool    *connect.Pool
 
 	keys    *state.Keys // of the state before
 	changes map[addr.Object]*plan.Change
@@ -91,8 +91,10 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	if in.Parallelism <= 0 {
 		in.Parallelism = 10
 	}
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
 	r := &run{
-		Input: in, ctx: ctx,
+		Input: in, ctx: ctx, abandon: abandon,
 		rt:      promise.NewRuntime(in.Parallelism),
 		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
 		changes: map[addr.Object]*plan.Change{},
@@ -193,6 +195,9 @@ func (r *run) stop() {
 	if r.Sink != nil {
 		r.Sink(event.Event{Kind: event.Stopping})
 	}
+	if r.Grace > 0 {
+		time.AfterFunc(r.Grace, r.abandon)
+	}
 	r.pool.Stop(r.ctx)
 }
 
@@ -246,6 +251,12 @@ func (r *run) skip(s *execgraph.Step) {
 	case execgraph.Apply, execgraph.ReadData, execgraph.OpenEphemeral:
 		r.setResult(s.Object.Instance, result{cty.DynamicVal, true})
 	}
+	if s.Kind == execgraph.Apply {
+		diags := r.restore(r.changes[s.Object], false)
+		r.mu.Lock()
+		r.diags.Append(diags)
+		r.mu.Unlock()
+	}
 }
 
 // end starts what waited for the step.
@@ -292,11 +303,11 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step) diag.List {
 	case execgraph.Destroy:
 		return r.destroy(t, s)
 	case execgraph.Forget:
-		r.setObject(s.Object, nil)
+		return r.result(s.Object, nil)
 	case execgraph.Condition:
 		return r.condition(t, s)
 	case execgraph.Output:
-		r.output(t, s)
+		return r.output(t, s)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"context"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -112,8 +114,12 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	if more.HasErrors() {
 		return diags
 	}
-	after, more := r.callApply(op, prior, planned, config)
+	after, begun, more := r.callApply(op, prior, planned, config)
 	diags.Append(more)
+	if !begun {
+		t.Fail()
+		return append(diags, r.restore(op.change, false)...)
+	}
 	failed := more.HasErrors()
 	create := !prior.Exists()
 	if failed && create && after.Exists() {
@@ -123,10 +129,11 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		after.Tainted = prior.Tainted
 	}
 	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, config.Sensitive))
-	diags.Append(r.save(op, after, marked))
+	if !after.Unanswered {
+		diags.Append(r.save(op, after, marked))
+	}
 	if failed {
-		r.restore(op, after)
-		return diags
+		return append(diags, r.restore(op.change, after.Exists() || after.Unanswered)...)
 	}
 	if create {
 		more = r.provision(t, op, marked)
@@ -183,35 +190,20 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Co
 }
 
 // callApply asks the provider to make the change, unless there is none.
-func (r *run) callApply(op operation, prior lifecycle.Object, p lifecycle.Planned, config instance.Config) (lifecycle.Object, diag.List) {
+func (r *run) callApply(op operation, prior lifecycle.Object, p lifecycle.Planned, config instance.Config) (_ lifecycle.Object, begun bool, _ diag.List) {
 	if p.Change == conform.None && prior.Exists() {
-		return lifecycle.Object{Value: p.Value, Private: prior.Private, Identity: prior.Identity, Tainted: prior.Tainted}, nil
+		return lifecycle.Object{Value: p.Value, Private: prior.Private, Identity: prior.Identity, Tainted: prior.Tainted}, true, nil
 	}
-	var diags diag.List
 	action := plan.Update
 	if !prior.Exists() {
 		action = plan.Create
 	}
-	if err := r.intent(op.change.Addr, action); err != nil {
-		diags.Errorf("Failed to write the journal", "Nothing was done to %s, because the journal that would remember it can't be written: %s.", op.change.Addr, err)
-		return prior, diags
-	}
 	key, id := instance.Identify(prior.Value)
-	e := event.Event{Kind: event.ApplyStart, Addr: op.change.Addr, Action: action, IDKey: key, IDValue: id}
-	r.tell(e)
-	var after lifecycle.Object
-	r.pool.Call(func() {
-		after, diags = op.subject.Apply(r.ctx, lifecycle.ApplyInput{
-			Prior: prior, Planned: p.Value, Config: config.Value, Private: p.Private, Identity: p.Identity,
-		})
+	i := Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id}
+	after, begun, diags := r.effect(i, op.subject, lifecycle.ApplyInput{
+		Prior: prior, Planned: p.Value, Config: config.Value, Private: p.Private, Identity: p.Identity,
 	})
-	e.Kind = event.ApplyComplete
-	if diags.HasErrors() {
-		e.Kind = event.ApplyErrored
-	}
-	e.IDKey, e.IDValue = instance.Identify(after.Value)
-	r.tell(e)
-	return after, r.locate(op.instance, op.change.Addr, diags)
+	return after, begun, r.locate(op.instance, op.change.Addr, diags)
 }
 
 // save puts an object into the working state with what is kept beside it.
@@ -228,25 +220,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value) diag.
 		stored.CreateBeforeDestroy, stored.SkipDestroy = op.change.CreateBeforeDestroy, op.change.SkipDestroy
 		stored.Dependencies = r.Plan.DependenciesOf(op.change)
 	}
-	r.setObject(op.change.Addr, stored)
-	if err := r.result(op.change.Addr, stored); err != nil {
-		diags.Errorf("Failed to write the journal", "The result for %s was not journalled: %s.", op.change.Addr, err)
-	}
-	return diags
-}
-
-func (r *run) intent(o addr.Object, a plan.Action) error {
-	if r.Journal == nil {
-		return nil
-	}
-	return r.Journal.Intent(o, a)
-}
-
-func (r *run) result(o addr.Object, stored *state.Object) error {
-	if r.Journal == nil {
-		return nil
-	}
-	return r.Journal.Result(o, stored)
+	return append(diags, r.result(op.change.Addr, stored)...)
 }
 
 // depose puts the current object aside for a replacement.
@@ -263,29 +237,27 @@ func (r *run) depose(s *execgraph.Step) diag.List {
 	r.mu.Lock()
 	r.deposed[s.Object.Instance] = stored
 	r.mu.Unlock()
-	r.setObject(deposed, &aside)
-	r.setObject(s.Object, nil)
-	var diags diag.List
-	if err := r.result(deposed, stored); err != nil {
-		diags.Errorf("Failed to write the journal", "%s was not journalled: %s.", deposed, err)
-	}
+	diags := r.result(deposed, &aside)
+	diags.Append(r.result(s.Object, nil))
 	return diags
 }
 
-// restore takes a deposed object back when its replacement came to nothing.
-func (r *run) restore(op operation, after lifecycle.Object) {
-	if op.change.DeposedKey == "" || after.Exists() {
-		return
+// restore takes a deposed object back when its replacement came to nothing. It
+// stays aside while the replacement may exist.
+func (r *run) restore(c *plan.Change, mayExist bool) diag.List {
+	if c == nil || c.DeposedKey == "" || mayExist {
+		return nil
 	}
-	deposed := addr.Object{Instance: op.change.Addr.Instance, Deposed: op.change.DeposedKey}
+	deposed := addr.Object{Instance: c.Addr.Instance, Deposed: c.DeposedKey}
 	if r.object(deposed) != nil {
 		r.mu.Lock()
-		stored := r.deposed[op.change.Addr.Instance]
+		stored := r.deposed[c.Addr.Instance]
 		r.mu.Unlock()
-		r.setObject(op.change.Addr, stored)
-		r.setObject(deposed, nil)
-		_ = r.result(op.change.Addr, stored) // the journal still has it as deposed
+		diags := r.result(c.Addr, stored)
+		diags.Append(r.result(deposed, nil))
+		return diags
 	}
+	return nil
 }
 
 // destroy deletes an object: a current one, or a deposed one.
@@ -322,40 +294,27 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	if c.Action == plan.Delete && c.Private != nil {
 		private = c.Private
 	}
-	if err := r.intent(s.Object, plan.Delete); err != nil {
-		diags.Errorf("Failed to write the journal", "%s was not deleted, because the journal can't be written: %s.", s.Object, err)
+	key, id := instance.Identify(before)
+	null := subject.None()
+	after, begun, more := r.effect(Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, subject,
+		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal})
+	diags.Append(r.locate(i, s.Object, more))
+	if !begun {
+		t.Fail()
+	}
+	if !begun || after.Unanswered {
 		return diags
 	}
-	key, id := instance.Identify(before)
-	e := event.Event{Kind: event.ApplyStart, Addr: s.Object, Action: plan.Delete, IDKey: key, IDValue: id}
-	r.tell(e)
-	null := subject.None()
-	var after lifecycle.Object
-	var more diag.List
-	r.pool.Call(func() {
-		after, more = subject.Apply(r.ctx, lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal})
-	})
-	e.Kind = event.ApplyComplete
-	if more.HasErrors() {
-		e.Kind = event.ApplyErrored
-	}
-	r.tell(e)
-	diags.Append(r.locate(i, s.Object, more))
 	if !after.Exists() {
-		r.setObject(s.Object, nil)
 		stored = nil
 	} else if !after.Value.RawEquals(before) {
 		fresh, err := subject.Store(after, stored.Provider, stored.Sensitive)
 		if err == nil {
 			fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Tainted = stored.Dependencies, stored.CreateBeforeDestroy, stored.SkipDestroy, stored.Tainted
-			r.setObject(s.Object, fresh)
 			stored = fresh
 		}
 	}
-	if err := r.result(s.Object, stored); err != nil {
-		diags.Errorf("Failed to write the journal", "The deletion of %s was not journalled: %s.", s.Object, err)
-	}
-	return diags
+	return append(diags, r.result(s.Object, stored)...)
 }
 
 // readData reads a data source that was postponed.
@@ -382,7 +341,7 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	}
 	r.tell(event.Event{Kind: event.ApplyStart, Addr: s.Object, Action: plan.Read})
 	var v cty.Value
-	r.pool.Call(func() { v, _, more = op.subject.ReadData(r.ctx, config.Value) })
+	r.call(func(ctx context.Context) { v, _, more = op.subject.ReadData(ctx, config.Value) })
 	e := event.Event{Kind: event.ApplyComplete, Addr: s.Object, Action: plan.Read}
 	if more.HasErrors() {
 		e.Kind = event.ApplyErrored
@@ -487,22 +446,20 @@ func (r *run) condition(t *promise.Task, s *execgraph.Step) diag.List {
 }
 
 // output evaluates a root output and keeps it.
-func (r *run) output(t *promise.Task, s *execgraph.Step) {
+func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
 	o := r.Tree.Program.OutputByName[s.Name]
 	v := r.root.Output(t, o, nil)
 	if t.Current().Failed() {
-		return
+		return nil
 	}
 	v, _ = v.UnmarkDeep()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if v.IsNull() {
-		delete(r.state.Outputs, s.Name)
-		return
+	switch {
+	case v.IsNull():
+		return r.setOutput(s.Name, nil)
+	case v.IsWhollyKnown():
+		return r.setOutput(s.Name, &state.Output{Value: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated})
 	}
-	if v.IsWhollyKnown() {
-		r.state.Outputs[s.Name] = state.Output{Value: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated}
-	}
+	return nil
 }
 
 // runChecks evaluates check blocks, and gathers the outcomes of conditions

@@ -156,12 +156,24 @@ func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Pl
 	defer end()
 	// What was done has to be saved also after an interrupt.
 	saving := context.WithoutCancel(ctx)
-	result, diags := engine.Apply(ctx, w.config, p, engine.ApplyOptions{Stop: stop, Journal: e.saver(saving, w.session, p)})
-	if result != nil {
-		if err := w.save(saving, result); err != nil {
-			diags.Append(w.rescue(w.stamped(result), err))
-		}
+	limits, diags := e.limits()
+	if diags.HasErrors() {
+		return e.diags(diags)
 	}
+	limits.Stop = stop
+	var r *recorder
+	if effects(p) {
+		if diags = w.preflight(saving, p); diags.HasErrors() {
+			return e.diags(diags)
+		}
+		var err error
+		if r, err = w.record(saving, p); err != nil {
+			return e.fail("Failed to write the journal", "Nothing was done, because the journal %s, which would remember it, can't be written: %s.", w.journalPath(), cause(err))
+		}
+		limits.Journal = r
+	}
+	result, diags := engine.Apply(ctx, w.config, p, limits)
+	diags.Append(w.keep(saving, r, result))
 	if code := e.diags(diags); code != 0 {
 		return code
 	}
@@ -170,6 +182,32 @@ func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Pl
 		return e.fail("Destroy was successful but left behind forgotten instances", "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure.")
 	}
 	return 0
+}
+
+// keep saves the state after an apply and ends the journal.
+func (s *session) keep(ctx context.Context, r *recorder, result *state.Snapshot) diag.List {
+	if r != nil {
+		r.rest()
+	}
+	var diags diag.List
+	if result == nil {
+		return diags
+	}
+	if err := s.save(ctx, result); err != nil {
+		// The journal stays: the next run saves what it has.
+		if r != nil {
+			r.w.Close()
+		}
+		return s.rescue(s.stamped(result), err)
+	}
+	if r == nil {
+		return diags
+	}
+	s.base = s.stamped(result)
+	if err := r.finish(); err != nil {
+		diags.Append(warning("Failed to end the journal", "The state is saved, but the journal %s can't be ended: %s. The next run does that.", s.journalPath(), cause(err)))
+	}
+	return diags
 }
 
 // runSaved carries out a saved plan.

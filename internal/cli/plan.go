@@ -106,6 +106,7 @@ func (p *planning) make(ctx context.Context, e *env, operation string) (*workloa
 		Replace:        chosen.replace,
 		GenerateConfig: p.generate != "",
 		AllowDeferral:  p.deferral,
+		InDoubt:        w.doubted(),
 		// The two engines differ in what a removed block means by default.
 		RemovedDestroys: e.compat == compatTerraform,
 	})

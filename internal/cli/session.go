@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
 	"time"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/storage"
@@ -23,6 +25,7 @@ type session struct {
 	backend   *backend
 	workspace string
 	store     storage.Store
+	files     stateFlags
 	// elsewhere: the state is written to another place than it is read from.
 	elsewhere bool
 	lockID    string
@@ -35,6 +38,11 @@ type session struct {
 	saved   []byte
 	wrote   bool
 	lineage string // of a state that is new
+
+	// doubts are creates of earlier runs whose outcome isn't known.
+	doubts []journal.Operation
+	// journal is that of the apply under way, nil otherwise.
+	journal *journal.Writer
 }
 
 // openSession finds the state that a command works on. It takes no lock.
@@ -47,7 +55,7 @@ func (e *env) openSession(b *backend, f stateFlags) (*session, diag.List) {
 }
 
 func (e *env) openWorkspace(b *backend, name string, f stateFlags) (*session, diag.List) {
-	s := &session{e: e, backend: b, workspace: name, elsewhere: f.stateOut != "" && f.stateOut != f.state}
+	s := &session{e: e, backend: b, workspace: name, files: f, elsewhere: f.stateOut != "" && f.stateOut != f.state}
 	var err error
 	if s.store, err = b.withFiles(f).State(name); err != nil {
 		return nil, oneError("Error loading the state", "%s.", err)
@@ -105,24 +113,38 @@ func who() string {
 // read loads the state.
 func (s *session) read(ctx context.Context) diag.List {
 	data, err := s.store.Read(ctx)
+	if err == nil && data != nil && len(bytes.TrimSpace(data)) == 0 {
+		err = storage.ErrEmptyState
+	}
+	if errors.Is(err, storage.ErrEmptyState) {
+		return s.emptied()
+	}
 	if err != nil {
 		return oneError("Error loading the state", "%s.", err)
 	}
 	s.saved = data
 	s.base, s.prior = nil, nil
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil
-	}
 	snapshot, diags := statefile.Read(data, s.backend.describe())
 	if diags.HasErrors() {
-		return diags
+		return s.torn(diags)
 	}
 	s.base = snapshot
+	s.adopt(snapshot)
+	more := s.recover(ctx)
+	if s.e.progress == nil && !more.HasErrors() {
+		// Commands that print the state itself: this is no part of it.
+		fmt.Fprint(s.e.err, s.e.diagText(more))
+		more = nil
+	}
+	return append(diags, more...)
+}
+
+// adopt makes a state the one to work on.
+func (s *session) adopt(snapshot *state.Snapshot) {
 	s.prior = snapshot
 	if s.e.compat == compatTofu {
 		s.prior = statefile.TranslateProviders(snapshot, s.backend.requires)
 	}
-	return diags
 }
 
 // snapshot is the state as it was read, empty where there is none.
@@ -153,13 +175,18 @@ func (s *session) stamped(next *state.Snapshot) *state.Snapshot {
 	if s.base != nil {
 		out.Serial, out.Lineage = s.base.Serial+1, s.base.Lineage
 	} else {
-		if s.lineage == "" {
-			s.lineage = newLineage()
-		}
-		out.Serial, out.Lineage = 1, s.lineage
+		out.Serial, out.Lineage = 1, s.newLineage()
 	}
 	out.Version = s.e.compat.claims()
 	return &out
+}
+
+// newLineage is the lineage of a state that is new, always the same.
+func (s *session) newLineage() string {
+	if s.lineage == "" {
+		s.lineage = newLineage()
+	}
+	return s.lineage
 }
 
 // put writes a state as it is, unless those very bytes are stored.
@@ -170,6 +197,10 @@ func (s *session) put(ctx context.Context, next *state.Snapshot) error {
 	}
 	if !s.elsewhere && bytes.Equal(b.Bytes(), s.saved) {
 		return nil
+	}
+	if s.journal != nil {
+		// So that a next run knows this state from one that others wrote.
+		_ = s.journal.Snapshot(journal.Digest(b.Bytes()))
 	}
 	if err := s.store.Write(ctx, b.Bytes()); err != nil {
 		return err

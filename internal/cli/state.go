@@ -69,6 +69,11 @@ var stateCommands = []*command{
 // inState opens the state, locks it if the command changes it, and reads it.
 // A problem has been reported when the session is nil.
 func (e *env) inState(ctx context.Context, f stateFlags, operation string) *session {
+	return e.open(ctx, f, operation, false)
+}
+
+// open is inState for commands that may replace a state that can't be read.
+func (e *env) open(ctx context.Context, f stateFlags, operation string, replace bool) *session {
 	b, diags := e.currentBackend(ctx)
 	if b == nil {
 		e.diags(diags)
@@ -80,7 +85,9 @@ func (e *env) inState(ctx context.Context, f stateFlags, operation string) *sess
 		diags.Append(s.lock(ctx, operation, f))
 	}
 	if s != nil && !diags.HasErrors() {
-		diags.Append(s.read(ctx))
+		if problems := s.read(ctx); !replace || !problems.HasErrors() {
+			diags.Append(problems)
+		}
 	}
 	if e.diags(diags) != 0 {
 		return nil
@@ -264,7 +271,7 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		if e.diags(diags) != 0 {
 			return 1
 		}
-		s := e.inState(ctx, f, "state-push")
+		s := e.open(ctx, f, "state-push", *force)
 		if s == nil {
 			return 1
 		}

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -317,18 +318,29 @@ func (p *Pool) Diagnostics() diag.List {
 	return diags
 }
 
+// stopPatience is how long a provider may take to hear that it should stop.
+const stopPatience = 5 * time.Second
+
 // Stop asks all providers to abort what they are doing.
 func (p *Pool) Stop(ctx context.Context) {
-	for _, running := range p.running() {
-		_ = running.Stop(ctx) // a provider that can't stop is ended by Close
-	}
+	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	// A provider that can't stop is ended by Close.
+	p.each(func(running provider.Provider) { _ = running.Stop(ctx) })
 }
 
 // Close ends all providers.
 func (p *Pool) Close() {
+	p.each(func(running provider.Provider) { _ = running.Close() }) // its process is gone either way
+}
+
+// each does something to all providers at once: one may take its time.
+func (p *Pool) each(do func(provider.Provider)) {
+	var wg sync.WaitGroup
 	for _, running := range p.running() {
-		_ = running.Close() // its process is gone either way
+		wg.Go(func() { do(running) })
 	}
+	wg.Wait()
 }
 
 func (p *Pool) running() []provider.Provider {

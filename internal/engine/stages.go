@@ -49,7 +49,7 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
 		})),
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
-		GenerateConfig: o.GenerateConfig, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys,
+		GenerateConfig: o.GenerateConfig, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
 		Observe: o.observe,
 	})
@@ -84,6 +84,10 @@ func newKey() string {
 type ApplyOptions struct {
 	// Stop is closed when no new step is to be started.
 	Stop <-chan struct{}
+	// Grace is how long calls of providers may take after that; 0 is no limit.
+	Grace time.Duration
+	// CallTimeout is how long one call of a provider may take; 0 is no limit.
+	CallTimeout time.Duration
 	// Journal keeps intents and results; nil for nobody.
 	Journal apply.Journal
 	// Choose picks the next step among those that could run, for tests that
@@ -108,7 +112,7 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 		Facts: c.facts(cty.True, functions.Table(functions.Env{
 			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
 		})),
-		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Journal: o.Journal, Choose: o.Choose,
+		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Grace: o.Grace, CallTimeout: o.CallTimeout, Journal: o.Journal, Choose: o.Choose,
 	})
 	return s, append(diags, more...)
 }

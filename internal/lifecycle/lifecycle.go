@@ -39,6 +39,9 @@ type Object struct {
 	Private  []byte
 	Identity cty.Value // NilVal without
 	Tainted  bool
+	// Unanswered: the provider was asked to change the object and gave no
+	// answer. What the object is now isn't known; the rest is as before.
+	Unanswered bool
 }
 
 // None is the absence of an object.
@@ -306,10 +309,12 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 		if !diags.HasErrors() {
 			diags.Append(s.bug("Provider produced invalid object", "returned nothing after apply"))
 		}
+		before := s.None()
 		if destroying || in.Prior.Exists() {
-			return in.Prior, diags
+			before = in.Prior
 		}
-		return s.None(), diags
+		before.Unanswered = !resp.Unsent
+		return before, diags
 	}
 	if errs := conform.Conforms(resp.New, block.ImpliedType()); len(errs) > 0 {
 		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value after apply", errs...))

@@ -39,7 +39,7 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 		return cty.DynamicVal, diags
 	}
 	deps := t.Current().Deps()
-	if why := r.deferral(t, i, ""); why != "" {
+	if why := r.deferral(t, i, o, ""); why != "" {
 		return r.deferData(o, config, why), diags
 	}
 	reason := plan.NoReason
@@ -148,7 +148,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	}
 	r.record(o)
 	deps := t.Current().Deps()
-	if r.deferral(t, i, "") != "" || !config.Value.IsWhollyKnown() || r.anyPending(deps[:explicit]) || r.directlyPending(deps[opened:]) {
+	if r.deferral(t, i, o, "") != "" || !config.Value.IsWhollyKnown() || r.anyPending(deps[:explicit]) || r.directlyPending(deps[opened:]) {
 		return cty.UnknownVal(o.subject.Schema.Block.ImpliedType()).Mark(value.Ephemeral), diags
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: o.addr, Text: "opening"})

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -16,15 +18,18 @@ import (
 const (
 	countUnknown         = "instance_count_unknown"
 	deferredPrerequisite = "deferred_prereq"
+	inDoubt              = "in_doubt" // not one of other engines
 )
 
 // deferral says why an instance has to wait for a later round, empty when it
 // needn't: it stands for instances whose keys aren't known, or it depends on
 // something that waits. The cells read so far tell the latter.
-func (r *run) deferral(t *promise.Task, i *eval.Instance, answer provider.DeferredReason) string {
+func (r *run) deferral(t *promise.Task, i *eval.Instance, o *object, answer provider.DeferredReason) string {
 	switch {
 	case i.Addr.HasAny():
 		return countUnknown
+	case !o.before.Exists() && slices.Contains(r.InDoubt, i.Addr):
+		return inDoubt
 	case r.reaches(t.Current().Deps(), r.isDeferred, map[*promise.Node]bool{}):
 		return deferredPrerequisite
 	}

@@ -58,7 +58,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	}
 	after := o.change.After
 	diags.Append(r.provisioners(t, o, after))
-	if reason := r.deferral(t, i, o.deferred); reason != "" {
+	if reason := r.deferral(t, i, o, o.deferred); reason != "" {
 		r.postponeChange(o, reason)
 		return after, diags
 	}

@@ -47,18 +47,21 @@ type Input struct {
 	AllowDeferral  bool
 	// RemovedDestroys: removed blocks that don't say otherwise destroy.
 	RemovedDestroys bool
+	// InDoubt are instances that may exist although the state doesn't have
+	// them: they aren't created, and what depends on them waits.
+	InDoubt []addr.Instance
 
 	Parallelism int
 	Sink        event.Sink
 	Now         time.Time
 	// NewKey makes the key of a deposed object: 8 hexadecimal digits.
 	NewKey func() string
-}
-
-// A run is one planning. It is the evaluator's host.
 	// Observe, unless nil, is given the evaluated configuration when planning
 	// is over, for whoever explains the plan.
 	Observe func(root *eval.Frame)
+}
+
+// A run is one planning. It is the evaluator's host.
 type run struct {
 	Input
 	ctx  context.Context
@@ -137,12 +140,12 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	}
 	p := r.finish(&diags)
 	p.Errored = diags.HasErrors()
-	return p, diags
-}
-
 	if in.Observe != nil {
 		in.Observe(r.root)
 	}
+	return p, diags
+}
+
 // host is the evaluator's host for the mode of the plan.
 func (r *run) host() eval.Host {
 	if r.Mode == plan.Destroy {

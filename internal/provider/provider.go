@@ -169,9 +169,12 @@ type ApplyRequest struct {
 }
 
 // ApplyResponse has the new object. It may be set beside errors: then it is
-// what exists of the object.
+// what exists of the object. NilVal beside errors says that there was no
+// answer, so that it isn't known what exists.
 type ApplyResponse struct {
-	New      cty.Value
+	New cty.Value
+	// Unsent: the provider was never asked, so nothing has changed.
+	Unsent   bool
 	Private  []byte
 	Identity cty.Value
 	Legacy   bool

@@ -21,6 +21,10 @@ const DefaultWorkspace = "default"
 // ErrWorkspacesNotSupported is returned by backends with one state only.
 var ErrWorkspacesNotSupported = errors.New("workspaces not supported")
 
+// ErrEmptyState is returned for a state that is there without content, which no
+// engine writes: a crash, a full disk or somebody by mistake did that.
+var ErrEmptyState = errors.New("the state is empty")
+
 // A Backend is a place with states. Its methods may be called at the same
 // time.
 type Backend interface {
@@ -39,9 +43,18 @@ type Backend interface {
 	State(name string) (Store, error)
 }
 
+// A Preparer is a Store that can tell before an apply whether it could save the
+// outcome.
+type Preparer interface {
+	// Prepare fails when a state of about that many bytes couldn't be written
+	// twice.
+	Prepare(ctx context.Context, size int64) error
+}
+
 // A Store is the state of one workspace.
 type Store interface {
-	// Read returns what was written last, nil when there is no state.
+	// Read returns what was written last, nil when there is no state. One
+	// without content is an ErrEmptyState.
 	Read(ctx context.Context) ([]byte, error)
 	// Write replaces the state. After an error, or a crash meanwhile, Read
 	// returns either the old or the new state, never a mixture.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -218,8 +220,11 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.Ap
 		ProviderMeta:    x.encodeMeta(r.Meta),
 		PlannedIdentity: x.encodeIdentity(r.PlannedIdentity),
 	}
+	if !x.failed() && c.process.ended() {
+		x.answered(status.Error(codes.Unavailable, "the plugin has ended"), nil)
+	}
 	if x.failed() {
-		return provider.ApplyResponse{Diags: x.diags}
+		return provider.ApplyResponse{Unsent: true, Diags: x.diags}
 	}
 	resp, err := c.rpc.ApplyResourceChange(ctx, req)
 	if !x.answered(err, resp.GetDiagnostics()) {

@@ -170,6 +170,19 @@ func (p *process) stop(gp *goplugin.Client) error {
 	}
 }
 
+// ended reports whether the process is known to have ended. It may be nil.
+func (p *process) ended() bool {
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 // explain adds what the plugin said when it crashed.
 func (p *process) explain(err error) error {
 	if text := p.crashed(); text != "" {

@@ -37,14 +37,46 @@ type held struct {
 	created bool // the state file didn't exist before
 }
 
-// Read returns the content of the file.
+// Read returns the content of the file. One without content is an error,
+// unless a run has made it only to lock it.
 func (s *Store) Read(context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	path := s.out
+	var content []byte
+	var err error
 	if s.in != s.out && !s.written {
-		return readPath(s.in)
+		path = s.in
+		content, err = readPath(s.in)
+	} else {
+		content, err = s.read()
 	}
-	return s.read()
+	if err != nil || len(bytes.TrimSpace(content)) > 0 {
+		return content, err
+	}
+	if s.held != nil && path == s.out {
+		if s.held.created {
+			return nil, nil
+		}
+	} else if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && path == s.out && s.madeToLock() {
+		return nil, nil
+	}
+	return nil, storage.ErrEmptyState
+}
+
+// newState is what the description of a lock says of a file that was made for
+// it. A run that is killed leaves both.
+const newState = "the state file is new and has no content yet"
+
+// madeToLock reports whether the file was made by a run that locked it, which
+// may still be under way.
+func (s *Store) madeToLock() bool {
+	text, err := os.ReadFile(s.infoPath())
+	if err != nil {
+		return false
+	}
+	info, err := storage.ParseLockInfo(text)
+	return err == nil && info.Info == newState
 }
 
 // read returns what Write would replace.
@@ -187,7 +219,13 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if size, err := file.Seek(0, io.SeekEnd); err == nil && size == 0 && s.madeToLock() {
+		created = true
+	}
 	h := &held{id: info.ID, file: file, path: path, created: created}
+	if created && info.Info == "" {
+		info.Info = newState
+	}
 	info.Path = s.shown
 	info.Created = time.Now().UTC()
 	if err := os.WriteFile(s.infoPath(), info.JSON(), 0o600); err != nil {

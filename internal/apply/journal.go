@@ -1,0 +1,167 @@
+package apply
+
+import (
+	"context"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state"
+)
+
+// A Journal keeps what would be lost with the process. When a method returns
+// without an error, what it was told is safe.
+type Journal interface {
+	// Intent says that an object is about to be created, changed or deleted.
+	Intent(Intent) error
+	// Result says what there is of the object now, nil for nothing. It ends
+	// the intent.
+	Result(o addr.Object, stored *state.Object) error
+	// Unsure says that the provider was asked and gave no answer. The intent
+	// stays open.
+	Unsure(o addr.Object) error
+	// Output says what a root output is now, nil for nothing.
+	Output(name string, o *state.Output) error
+}
+
+// An Intent is what is about to be done to an object.
+type Intent struct {
+	Object   addr.Object
+	Action   plan.Action // Create, Update or Delete
+	Provider addr.ProviderConfig
+	// Key and ID are an attribute that names the object and its value; empty
+	// where nothing is known yet.
+	Key, ID string
+}
+
+const journalFailed = "Failed to write the journal"
+
+// intent journals an intent. Without a journal nothing further is begun.
+func (r *run) intent(i Intent) diag.List {
+	if r.Journal == nil {
+		return nil
+	}
+	err := r.Journal.Intent(i)
+	if err == nil {
+		return nil
+	}
+	r.mu.Lock()
+	r.stopped = true
+	r.mu.Unlock()
+	var diags diag.List
+	diags.Errorf(journalFailed, "Nothing was done to %s, and nothing further is begun, because the journal that would remember it can't be written: %s.", i.Object, err)
+	return diags
+}
+
+// result changes the working state and journals what there is now; nil is for
+// nothing.
+func (r *run) result(o addr.Object, stored *state.Object) diag.List {
+	r.setObject(o, stored)
+	if r.Journal == nil {
+		return nil
+	}
+	var diags diag.List
+	if err := r.Journal.Result(o, stored); err != nil {
+		diags.Errorf(journalFailed, "What became of %s is known and will be in the state, but it can't be journalled: %s.", o, err)
+	}
+	return diags
+}
+
+// unsure notes that it isn't known what became of an object.
+func (r *run) unsure(i Intent) diag.List {
+	var diags diag.List
+	switch i.Action {
+	case plan.Create:
+		diags.Errorf("Object may exist", "The provider was asked to create %s and gave no answer, so the object may exist. It is recorded as in doubt, and it won't be created again before that is settled: see \"recover\".", i.Object)
+	case plan.Delete:
+		diags.Errorf("Object may be gone", "The provider was asked to delete %s and gave no answer. The object stays in the state; the next plan finds out whether it still exists.", i.Object)
+	default:
+		diags.Errorf("Object may have changed", "The provider was asked to change %s and gave no answer. The next plan finds out what the object is like.", i.Object)
+	}
+	if r.Journal == nil {
+		return diags
+	}
+	if err := r.Journal.Unsure(i.Object); err != nil {
+		diags.Errorf(journalFailed, "%s is in doubt, and that can't be journalled: %s.", i.Object, err)
+	}
+	return diags
+}
+
+// effect makes the change of an object: the intent goes to the journal, the
+// question to the provider. begun is false, and there is nothing to keep, when
+// the provider wasn't asked: the run was stopped meanwhile, or the journal
+// failed.
+func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput) (after lifecycle.Object, begun bool, diags diag.List) {
+	e := event.Event{Kind: event.ApplyStart, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
+	r.call(func(ctx context.Context) {
+		if r.halted() {
+			return
+		}
+		if diags = r.intent(i); diags.HasErrors() {
+			return
+		}
+		begun = true
+		r.tell(e)
+		after, diags = s.Apply(ctx, in)
+	})
+	if !begun {
+		return in.Prior, false, diags
+	}
+	e.Kind = event.ApplyComplete
+	if diags.HasErrors() {
+		e.Kind = event.ApplyErrored
+	}
+	if i.Action != plan.Delete {
+		e.IDKey, e.IDValue = instance.Identify(after.Value)
+	}
+	r.tell(e)
+	if after.Unanswered {
+		diags.Append(r.unsure(i))
+	}
+	return after, true, diags
+}
+
+func (r *run) halted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopped
+}
+
+// call runs a call of a provider within the limits of number and time.
+func (r *run) call(do func(context.Context)) {
+	r.pool.Call(func() {
+		ctx := r.ctx
+		if r.CallTimeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, r.CallTimeout)
+			defer cancel()
+		}
+		do(ctx)
+	})
+}
+
+// setOutput changes the working state and journals the output if it is other
+// than before; nil is for none.
+func (r *run) setOutput(name string, o *state.Output) diag.List {
+	r.mu.Lock()
+	old, had := r.state.Outputs[name]
+	same := !had
+	if o == nil {
+		delete(r.state.Outputs, name)
+	} else {
+		r.state.Outputs[name] = *o
+		same = had && old.Sensitive == o.Sensitive && old.Deprecated == o.Deprecated && old.Value.RawEquals(o.Value)
+	}
+	r.mu.Unlock()
+	if same || r.Journal == nil {
+		return nil
+	}
+	var diags diag.List
+	if err := r.Journal.Output(name, o); err != nil {
+		diags.Errorf(journalFailed, "Output %q will be in the state, but it can't be journalled: %s.", name, err)
+	}
+	return diags
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"slices"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/journal"
+)
+
+var recoverCommand = &command{
+	name:     "recover",
+	synopsis: "Settle what an interrupted run has left in doubt",
+	long:     "Saves what the journal of an interrupted run knows, and lists the objects that may exist: a provider was asked to create them and gave no answer. These are not created again until it is said of each whether it exists. Without options nothing but that is done.",
+	setup: func(e *env, fs *flag.FlagSet) runner {
+		var r recovering
+		r.state.register(fs)
+		r.vars.register(fs)
+		registerParallelism(fs, &r.parallelism)
+		fs.Var(&r.forget, "forget", "The object at `ADDRESS` doesn't exist, so it may be created again. May be repeated.")
+		fs.Var(&r.imports, "import", "The object exists: import it. `ADDRESS=ID` is where it belongs and what the provider knows it by, as for the import command. May be repeated.")
+		return func(ctx context.Context, _ []string) int { return r.run(ctx, e) }
+	},
+}
+
+type recovering struct {
+	importing
+	forget  texts
+	imports texts
+}
+
+func (r *recovering) run(ctx context.Context, e *env) int {
+	// Imports first: they take the lock and read the configuration themselves.
+	for _, text := range r.imports {
+		address, id := cutAddress(text)
+		if address == "" || id == "" {
+			return e.fail("Invalid import", "%q isn't of the form ADDRESS=ID.", text)
+		}
+		if code := r.importing.run(ctx, e, address, id); code != 0 {
+			return code
+		}
+		e.progress = nil
+	}
+	s := e.inState(ctx, r.state, "recover")
+	if s == nil {
+		return 1
+	}
+	defer s.unlock()
+	left := slices.Clone(s.doubts)
+	for _, text := range r.forget {
+		i, err := addr.ParseInstance(text)
+		if err != nil {
+			return e.fail("Invalid address", "%s.", err)
+		}
+		before := len(left)
+		left = slices.DeleteFunc(left, func(o journal.Operation) bool { return o.Object.Instance == i })
+		if len(left) == before {
+			return e.fail("Nothing in doubt", "%s isn't in doubt. Run \"%s recover\" to see what is.", i, e.program)
+		}
+		e.say("%s doesn't exist; it may be created again.\n", i)
+	}
+	if len(r.forget) > 0 {
+		if err := s.settle(left); err != nil {
+			return e.fail("Failed to write the journal", "%s.", err)
+		}
+	}
+	if len(left) == 0 {
+		e.say("Nothing is in doubt.\n")
+		return 0
+	}
+	e.say("%d objects are in doubt:\n", len(left))
+	for _, o := range left {
+		e.say("  %s\n", o.Object)
+	}
+	return 0
+}
+
+// cutAddress splits ADDRESS=ID at the first sign that isn't part of an
+// instance key.
+func cutAddress(text string) (address, id string) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == '=' && !quoted:
+			return text[:i], text[i+1:]
+		}
+	}
+	return "", ""
+}
+
+// settle leaves the given operations in doubt and no others.
+func (s *session) settle(left []journal.Operation) error {
+	s.doubts = left
+	if len(left) > 0 {
+		return s.keepDoubts(left)
+	}
+	return removeIfThere(s.journalPath())
+}
