@@ -62,6 +62,9 @@ func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 	if c != nil {
 		switch c.Action {
 		case plan.NoOp:
+			if c.After.IsNull() { // gone without our doing
+				return cty.UnknownVal(c.After.Type()), nil
+			}
 			return c.After, nil
 		case plan.Delete, plan.Forget:
 			return c.Before, nil

@@ -79,8 +79,12 @@ func (s signature) describe() Signature {
 	return ret
 }
 
-// typeJSON turns list(string) into ["list","string"].
+// typeJSON turns list(string) into ["list","string"]. Types as arguments have
+// no type of their own.
 func typeJSON(ty string) json.RawMessage {
+	if ty == "type" {
+		ty = "dynamic"
+	}
 	kind, inner, ok := strings.Cut(ty, "(")
 	if !ok {
 		return json.RawMessage(`"` + ty + `"`)

@@ -453,7 +453,7 @@ func TestMetadataJSON(t *testing.T) {
 		`"return_type":["list",["list","dynamic"]],"parameters":[{"name":"list","type":["list","dynamic"]},{"name":"size","type":"number"}]}`,
 		`"core::lookup":{"description":"The element of a map with a key, or a default if there is none.","return_type":"dynamic","parameters":[{"name":"inputMap","type":"dynamic"},{"name":"key","type":"string"}],"variadic_parameter":{"name":"default","is_nullable":true,"type":"dynamic"}}`,
 		`"parameters":[{"name":"values","type":["map",["list","string"]]}]`,
-		`{"name":"type","type":"type"}`,
+		`{"name":"type","type":"dynamic"}`,
 	} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("%s is not in the metadata", want)

@@ -100,7 +100,9 @@ func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) ct
 		Before: cty.NullVal(b.ImpliedType()), After: after,
 	}
 	o.conditions = true
-	r.record(o)
+	if r.Mode != plan.RefreshOnly { // what isn't known then won't be known later either
+		r.record(o)
+	}
 	return after
 }
 

@@ -343,6 +343,9 @@ func (r *run) guard(t *promise.Task, o *object) diag.List {
 
 // recordNoOp records that nothing is to be done with an object.
 func (r *run) recordNoOp(o *object) {
+	if o.stored == nil && !o.before.Exists() {
+		return // there is nothing to leave alone
+	}
 	before := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
 	provider := o.conn.Addr
 	o.change = &plan.Change{

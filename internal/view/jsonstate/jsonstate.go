@@ -170,6 +170,7 @@ func object(a addr.Object, o *state.Object, s *schema.Schema) (*Resource, error)
 	for _, d := range o.Dependencies {
 		r.DependsOn = append(r.DependsOn, d.String())
 	}
+	slices.Sort(r.DependsOn) // as text, like the peers
 	if len(o.IdentityJSON) > 0 && string(o.IdentityJSON) != "null" {
 		version := o.IdentityVersion
 		r.Identity, r.IdentityVersion = o.IdentityJSON, &version
