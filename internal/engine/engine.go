@@ -54,6 +54,9 @@ type Config struct {
 	// them.
 	Installed []string
 
+	// Compiled counts the sources that were parsed and compiled.
+	Compiled int
+
 	modules *modules
 }
 

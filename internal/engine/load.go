@@ -56,6 +56,7 @@ func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 	diags.Append(l.calls(c, values))
 	c.Sources = l.sources()
 	c.Installed = l.keys()
+	c.Compiled = len(l.compiled)
 	return c, diags
 }
 
