@@ -42,6 +42,7 @@ var table = []row{
 	// the line, from files to states
 	{"syntax", "words", ""},
 	{"module", "words syntax", "provider eval state"},
+	{"module/fetch", "module provider/version", "provider eval program state"},
 	{"analyze", "words syntax module program function", "provider eval state plan"},
 	{"eval", "words program function", "state plan planner provider apply execgraph module"},
 	{"static", "words program eval", "state plan planner provider apply"},
@@ -121,14 +122,14 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "provider/install module storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "provider/plugin cliconfig provisioner module storage cli", "let the caller hand over what the process would tell"},
+	{"net/http", "provider/install module/fetch storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
+	{"os/exec", "provider/plugin cliconfig provisioner module/fetch storage cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "module function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal storage storage/local workdir format engine cli cmd/weir testkit lint",
+	{"os", "module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal storage storage/local workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -27,7 +27,7 @@ const (
 var registryForm = regexp.MustCompile(`^(?:([0-9A-Za-z.-]+\.[0-9A-Za-z-]+(?::\d+)?|localhost(?::\d+)?)/)?[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9a-z]+(?://.*)?$`)
 
 // hosts that sources name without a scheme.
-var hosts = []string{"github.com/", "bitbucket.org/", "gitlab.com/", "git@"}
+var hosts = []string{"github.com/", "bitbucket.org/"}
 
 func kindOf(source string) kind {
 	switch {
@@ -44,7 +44,7 @@ func kindOf(source string) kind {
 	if registryForm.MatchString(source) {
 		return kindRegistry
 	}
-	if strings.HasPrefix(source, "/") {
+	if _, err := ParseRemote(source); err == nil {
 		return kindRemote
 	}
 	return kindUnknown
@@ -62,6 +62,10 @@ func Canonical(source string) string {
 	case kindRegistry:
 		if registryForm.FindStringSubmatch(source)[1] == "" {
 			return addr.DefaultHost + "/" + source
+		}
+	case kindRemote:
+		if r, err := ParseRemote(source); err == nil {
+			return r.String()
 		}
 	}
 	return source
