@@ -207,6 +207,8 @@ func endText(l why.Link, subject, path, change string) string {
 			return "the provider " + clean.Line(subject) + " says: " + l.Name
 		}
 		return "the provider " + clean.Line(subject) + " plans it so"
+	case why.Sensitivity:
+		return "nothing changes but which parts are sensitive"
 	case why.Setting:
 		return "it is set so: " + clean.Line(l.Name)
 	case why.Pending:
@@ -276,7 +278,7 @@ var ruleTexts = map[string]string{
 	"reference":             "because of a reference",
 	"provider":              "because its provider is configured with the result",
 	"replace":               "because the old object goes first",
-	"create_before_destroy": "because the new object comes first",
+	"create_before_destroy": "because what is new comes first (create_before_destroy)",
 	"dependents_first":      "because what depends on an object goes before it",
 	"dependency":            "because it is a dependency",
 }

@@ -168,7 +168,11 @@ func (e *explainer) repetition(at place, key addr.Key) []Chain {
 // updated explains an object's differing attributes: those that are
 // configured, or else those that the provider decides.
 func (e *explainer) updated(c *plan.Change) []Chain {
-	return e.attributes(c, differences(c.Before, c.After))
+	paths := differences(c.Before, c.After)
+	if len(paths) == 0 {
+		return []Chain{{{Kind: Sensitivity, Subject: c.Addr.String()}}}
+	}
+	return e.attributes(c, paths)
 }
 
 func (e *explainer) attributes(c *plan.Change, paths []cty.Path) []Chain {

@@ -103,7 +103,7 @@ const (
 	ruleReference  = "reference"             // it refers to the other
 	ruleProvider   = "provider"              // its provider is configured with the other
 	ruleReplace    = "replace"               // the old object goes first
-	ruleKeepOld    = "create_before_destroy" // the new object comes first
+	ruleKeepOld    = "create_before_destroy" // what is new comes first
 	ruleUsersFirst = "dependents_first"      // what depends on an object is destroyed, or let go of it, before it
 	ruleOrder      = "dependency"            // a dependency that isn't a plain reference
 )
@@ -117,13 +117,21 @@ func (e *explainer) rule(own *execgraph.Step, other before) (string, Chain) {
 		return ruleReplace, nil
 	case other.via != "":
 		return ruleProvider, nil
-	case ends(own.Kind):
+	case ends(own.Kind) && !ends(other.step.Kind) && e.keepsOld(own.Object.Instance):
+		return ruleKeepOld, nil
+	case ends(own.Kind), ends(other.step.Kind):
 		return ruleUsersFirst, nil
 	}
 	if chain := e.path(own.Object.Instance, other.step.Object.Instance); chain != nil {
 		return ruleReference, chain
 	}
 	return ruleOrder, nil
+}
+
+// keepsOld reports whether an object was made to be destroyed last.
+func (e *explainer) keepsOld(i addr.Instance) bool {
+	o := e.in.Plan.Previous.Objects[addr.Object{Instance: i}]
+	return o != nil && o.CreateBeforeDestroy
 }
 
 // path is the shortest chain of references from one instance to another, or

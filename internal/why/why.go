@@ -77,6 +77,7 @@ const (
 	Impure       Kind = "impure"          // the function Name gives another result in every run
 	Workspace    Kind = "workspace"       // the name of the workspace
 	Provider     Kind = "provider"        // the provider decides so
+	Sensitivity  Kind = "sensitivity"     // nothing but which parts are sensitive changes
 	Setting      Kind = "setting"         // the lifecycle argument Name at Range, or in the state
 	Pending      Kind = "pending"         // Subject changes in this apply
 	Undetermined Kind = "undetermined"    // nothing in the plan tells
