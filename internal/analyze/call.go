@@ -71,18 +71,21 @@ func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes)
 	}
 }
 
-// localVersion refuses a version of a local directory.
+// localVersion refuses a version of what isn't in a registry.
 func (c *compiler) localVersion(attrs hcl.Attributes) {
 	source, version := attrs["source"], attrs["version"]
 	if source == nil || version == nil {
 		return
 	}
 	v, diags := source.Expr.Value(nil)
-	if diags.HasErrors() || !v.IsKnown() || v.IsNull() || v.Type() != cty.String || !module.IsLocal(v.AsString()) {
+	if diags.HasErrors() || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
+		return
+	}
+	if _, err := module.ParseRegistry(v.AsString()); err == nil {
 		return
 	}
 	c.diags.ErrorAt(source.Expr.Range(), "Invalid registry module source address",
-		"The argument \"version\" applies only to modules of a registry, but %q is a local directory. Remove the version.", v.AsString())
+		"The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", v.AsString())
 }
 
 // passed reads the providers argument of a call.

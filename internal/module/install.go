@@ -2,6 +2,7 @@ package module
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,10 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		diags.ErrorAt(r.Range, "Module not found", "The module address %q could not be resolved.\n\nIf you intended this as a path relative to the current module, use \"./%s\" instead. The \"./\" indicates that the address is a relative filesystem path.", r.Source, r.Source)
 		return "", diags
 	}
+	if r.Constraint != "" && kindOf(r.Source) != kindRegistry {
+		diags.ErrorAt(r.Range, "Invalid registry module source address", "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", r.Source)
+		return "", diags
+	}
 	if in.Fetcher == nil {
 		diags.ErrorAt(r.Range, "Module source not supported", "The module %q isn't a local directory, and there is no way here to fetch it.", r.Source)
 		return "", diags
@@ -82,8 +87,14 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 			return same.Dir, nil
 		}
 	}
+	in.forget(r.Key)
 	dir, version, err := in.Fetcher.Fetch(ctx, Canonical(r.Source), r.Constraint, filepath.Join(in.DataDir, "modules", directory(r.Key)))
-	if err != nil {
+	var problem *Problem
+	switch {
+	case errors.As(err, &problem):
+		diags.ErrorAt(r.Range, problem.Summary, "%s", problem.Detail)
+		return "", diags
+	case err != nil:
 		diags.ErrorAt(r.Range, "Failed to download module", "Could not download module %q: %s.", r.Source, err)
 		return "", diags
 	}
@@ -99,9 +110,33 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 	return dir, nil
 }
 
+// forget drops a module that is replaced, with all that it called.
+func (in *Installer) forget(key string) {
+	for other := range in.Manifest {
+		if other == key || strings.HasPrefix(other, key+".") {
+			delete(in.Manifest, other)
+		}
+	}
+}
+
+// packageOf is the name of the directory that the package around a directory
+// was fetched to, or empty for what wasn't fetched.
+func (in *Installer) packageOf(dir string) string {
+	rest, ok := strings.CutPrefix(filepath.Clean(dir), filepath.Join(in.DataDir, "modules")+string(filepath.Separator))
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, string(filepath.Separator))
+	return name
+}
+
 func (in *Installer) local(r Request) (string, diag.List) {
 	var diags diag.List
 	dir := filepath.Join(r.ParentDir, filepath.FromSlash(r.Source))
+	if pkg := in.packageOf(r.ParentDir); pkg != "" && in.packageOf(dir) != pkg {
+		diags.ErrorAt(r.Range, "Local module path escapes module package", "The source %q would be outside of the package that the calling module was fetched with. Local source addresses starting with \"../\" must stay within it: give the other module's full address instead.", r.Source)
+		return "", diags
+	}
 	if slices.ContainsFunc(r.Ancestors, func(a string) bool { return filepath.Clean(a) == dir }) {
 		diags.ErrorAt(r.Range, "Module includes itself", "The directory %s is that of this module or of one that calls it, so there would be no end of modules. Move what both need into a directory of its own.", dir)
 		return "", diags

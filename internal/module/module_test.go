@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -141,7 +142,7 @@ func (f *fakeFetcher) Fetch(_ context.Context, source, constraint, dir string) (
 }
 
 func TestInstall(t *testing.T) {
-	files := Memory{"m/main.tf": nil, "m/sub/main.tf": nil, "empty/x.txt": nil, "main.tf": nil, ".data/modules/r/main.tf": nil, ".data/modules/bad/x": nil}
+	files := Memory{".data/modules/r/sub/main.tf": nil, ".data/modules/other/main.tf": nil, "m/main.tf": nil, "m/sub/main.tf": nil, "empty/x.txt": nil, "main.tf": nil, ".data/modules/r/main.tf": nil, ".data/modules/bad/x": nil}
 	fetcher := &fakeFetcher{}
 	in := &Installer{Files: files, DataDir: ".data", Fetcher: fetcher, Manifest: Manifest{}}
 	tests := []struct {
@@ -157,6 +158,10 @@ func TestInstall(t *testing.T) {
 		{Request{Key: "m.up", ParentDir: "m", Source: "../", Ancestors: []string{".", "m"}}, "", []string{"Module includes itself"}},
 		{Request{Key: "r", ParentDir: ".", Source: "ns/name/prov", Constraint: "~> 1.0"}, ".data/modules/r", nil},
 		{Request{Key: "r", ParentDir: ".", Source: "ns/name/prov", Constraint: "~> 1.2"}, ".data/modules/r", nil},
+		{Request{Key: "r.s", ParentDir: ".data/modules/r", Source: "./sub"}, ".data/modules/r/sub", nil},
+		{Request{Key: "r.o", ParentDir: ".data/modules/r", Source: "../other"}, "", []string{"Local module path escapes module package"}},
+		{Request{Key: "r.s.o", ParentDir: ".data/modules/r/sub", Source: "../../../../m"}, "", []string{"Local module path escapes module package"}},
+		{Request{Key: "g", ParentDir: ".", Source: "git::https://x/y.git", Constraint: "1.0"}, "", []string{"Invalid registry module source address"}},
 		{Request{Key: "bad", ParentDir: ".", Source: "git::https://x/y.git"}, "", []string{"Unreadable module directory"}},
 	}
 	for _, tt := range tests {
@@ -172,10 +177,17 @@ func TestInstall(t *testing.T) {
 	}
 	fetcher.err = errors.New("no network")
 	in.Upgrade = true
+	upgraded := maps.Clone(in.Manifest)
 	_, diags := in.Install(t.Context(), tests[6].request)
 	checkSummaries(t, diags, "Failed to download module")
-	const file = `{"Modules":[{"Key":"m","Source":"./m","Dir":"m"},{"Key":"m.s","Source":"./sub","Dir":"m/sub"},{"Key":"r","Source":"registry.opentofu.org/ns/name/prov","Version":"1.2.3","Dir":".data/modules/r"}]}`
-	if got := string(in.Manifest.Bytes()); got != file {
+	if _, ok := in.Manifest["r.s"]; ok {
+		t.Error("what a module called that is replaced is still noted")
+	}
+	fetcher.err = fmt.Errorf("wrapped: %w", &Problem{"Module has no versions", "None."})
+	_, diags = in.Install(t.Context(), tests[6].request)
+	checkSummaries(t, diags, "Module has no versions")
+	const file = `{"Modules":[{"Key":"m","Source":"./m","Dir":"m"},{"Key":"m.s","Source":"./sub","Dir":"m/sub"},{"Key":"r","Source":"registry.opentofu.org/ns/name/prov","Version":"1.2.3","Dir":".data/modules/r"},{"Key":"r.s","Source":"./sub","Dir":".data/modules/r/sub"}]}`
+	if got := string(upgraded.Bytes()); got != file {
 		t.Errorf("manifest is %s", got)
 	}
 }
