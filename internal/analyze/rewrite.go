@@ -121,6 +121,7 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 		e.Each = r.expr(e.Each)
 	case *hclsyntax.TemplateExpr:
 		r.each(e.Parts)
+		textParts(e)
 	case *hclsyntax.TemplateWrapExpr:
 		e.Wrapped = r.expr(e.Wrapped)
 	case *hclsyntax.TemplateJoinExpr:
@@ -165,6 +166,18 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 		r.refs = append(r.refs, e.Ref)
 	}
 	return e
+}
+
+// textParts makes the parts of a template give texts quickly.
+func textParts(e *hclsyntax.TemplateExpr) {
+	if len(e.Parts) < 2 {
+		return
+	}
+	for i, part := range e.Parts {
+		if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal {
+			e.Parts[i] = &program.TextExpr{Expression: part}
+		}
+	}
 }
 
 // relative gives attributes behind a reference to it.

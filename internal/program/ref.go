@@ -1,7 +1,9 @@
 package program
 
 import (
+	"math/big"
 	"reflect"
+	"strconv"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -73,6 +75,25 @@ func (e *RefExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return scope.Resolve(e.Ref, ctx)
 }
 
+// A TextExpr is a part of a template. Whole numbers become texts in it, as they
+// would in the template, which takes much longer for it.
+type TextExpr struct {
+	hclsyntax.Expression
+}
+
+// Value implements hcl.Expression.
+func (e *TextExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := e.Expression.Value(ctx)
+	if v.Type() != cty.Number || v.IsMarked() || !v.IsKnown() || v.IsNull() {
+		return v, diags
+	}
+	n := v.AsBigFloat()
+	if i, accuracy := n.Int64(); accuracy == big.Exact && (i != 0 || !n.Signbit()) {
+		return cty.StringVal(strconv.FormatInt(i, 10)), diags
+	}
+	return v, diags
+}
+
 // A Scope answers references during an evaluation.
 type Scope interface {
 	// Resolve returns the value that the reference has, Key and Rest
@@ -118,6 +139,9 @@ func References(expr hcl.Expression) []*Ref {
 		return nil
 	}
 	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		if text, ok := n.(*TextExpr); ok {
+			n = text.Expression
+		}
 		if e, ok := n.(*RefExpr); ok {
 			refs = append(refs, e.Ref)
 			if e.Ref.Key != nil {
