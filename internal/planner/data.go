@@ -205,15 +205,41 @@ func (r *run) pending(n *promise.Node) bool {
 		return known
 	}
 	result := false
-	if i, ok := n.Subject.(*eval.Instance); ok && i.Addr.Name.Mode == addr.Managed {
-		result = r.changes(i)
-	} else {
+	switch s := n.Subject.(type) {
+	case *eval.Instance:
+		if s.Addr.Name.Mode == addr.Managed {
+			result = r.changes(s)
+		} else {
+			result = r.anyPending(n.Deps())
+		}
+	case eval.Block:
+		result = r.anyPending(n.Deps()) || r.losesInstances(s)
+	default:
 		result = r.anyPending(n.Deps())
 	}
 	r.mu.Lock()
 	r.pendingOf[n] = result
 	r.mu.Unlock()
 	return result
+}
+
+// losesInstances reports whether a managed resource has stored instances that
+// are neither wanted any more nor moved: they will be deleted.
+func (r *run) losesInstances(b eval.Block) bool {
+	if b.Resource == nil || b.Resource.Name.Mode != addr.Managed || r.Mode != plan.Normal {
+		return false
+	}
+	resource := addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name}
+	for _, key := range r.prior.keys.Resource(resource) {
+		i := addr.Instance{Resource: resource, Key: key}
+		if _, claimed := r.prior.owner(i); claimed || r.prior.current(i) == nil || r.moves.from(i) {
+			continue
+		}
+		if desired, _, unsure := r.standing(i); !desired && !unsure && r.wanted(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // changes reports whether a change of the instance is planned.
