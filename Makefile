@@ -6,12 +6,15 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build test lint tidy conformance providers acceptance bench chaos ci clean
+.PHONY: help build demo test lint tidy conformance providers acceptance bench chaos ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/weir
 	go build -trimpath -o bin/weir ./cmd/weir
+
+demo: build ## plan, apply and look at a small example with the built-in provider
+	examples/demo.sh bin/weir
 
 test: ## unit tests of the engine and of the conformance kit
 	go test ./...
