@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -111,7 +112,52 @@ func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
 		s.Objects[o.addr] = stored
 	}
 	s.Checks = p.Checks
+	followMoves(s, objects)
 	return s
+}
+
+// followMoves renames what stored objects depend on where it has moved, so
+// that the order of later deletions is the right one.
+func followMoves(s *state.Snapshot, objects []*object) {
+	moved := map[addr.Resource][]addr.Resource{}
+	for _, o := range objects {
+		old, now := o.previous.Resource.Erase(), o.addr.Resource.Erase()
+		if old != now && !slices.Contains(moved[old], now) {
+			moved[old] = append(moved[old], now)
+		}
+	}
+	if len(moved) == 0 {
+		return
+	}
+	here := map[addr.Resource]bool{}
+	for a := range s.Objects {
+		here[a.Resource.Erase()] = true
+	}
+	for a, o := range s.Objects {
+		if deps, changed := renamed(o.Dependencies, moved, here); changed {
+			fresh := *o
+			fresh.Dependencies = deps
+			s.Objects[a] = &fresh
+		}
+	}
+}
+
+// renamed is a list of dependencies after moves. Those that are still there
+// under the old name, because only some instances have moved, keep it beside
+// the new one.
+func renamed(deps []addr.Resource, moved map[addr.Resource][]addr.Resource, here map[addr.Resource]bool) ([]addr.Resource, bool) {
+	if !slices.ContainsFunc(deps, func(d addr.Resource) bool { return moved[d] != nil }) {
+		return deps, false
+	}
+	var list []addr.Resource
+	for _, d := range deps {
+		if moved[d] == nil || here[d] {
+			list = append(list, d)
+		}
+		list = append(list, moved[d]...)
+	}
+	slices.SortFunc(list, func(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(list), true
 }
 
 // dropsData reports whether a data source's old result is left out of the

@@ -104,6 +104,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 			c.Action, c.DeposedKey = plan.CreateThenDelete, b.r.NewKey()
 		}
 	}
+	diags.Append(b.warnInUse(result))
 	var more diag.List
 	p.Graph, more = b.steps(result)
 	diags.Append(more)

@@ -169,15 +169,16 @@ func (r *runner) demanded(step Step, p *plan.Plan, diags diag.List, list []confl
 		return nil, false
 	}
 	changed := *step.Model.Clone()
+	helped := map[string]bool{}
 	for _, c := range list {
 		if !strings.Contains(warned, c.blame.String()) {
 			return r.fail("no warning", "%s is deleted while %s, which is updated, uses it\nwarned: %s\n%s", c.deleted, c.user, warned, printed(p)), false
 		}
 		o, _ := changed.object(labelOf(c.name))
-		if o == nil || o.CBD {
+		if o == nil || o.CBD && !helped[o.Label] {
 			return r.fail("no way out", "%s is deleted while %s, which is updated, uses it", c.deleted, c.user), false
 		}
-		o.CBD = true
+		o.CBD, helped[o.Label] = true, true
 	}
 	step.Model = &changed
 	return r.play(step)

@@ -125,6 +125,9 @@ func (m *Model) Files() module.Memory {
 	m = m.Clone()
 	r := &renderer{m: m, sections: map[string]*sections{}}
 	for i := range m.Objects {
+		m.checkData(&m.Objects[i], i)
+	}
+	for i := range m.Objects {
 		if o := &m.Objects[i]; m.module(o.Module) != nil && m.attached(o.Module) {
 			r.object(o, i)
 		}
@@ -235,6 +238,12 @@ func (r *renderer) refer(from *Object, at int, ref Ref, attr string) string {
 	if to == nil || position >= at || !r.m.attached(to.Module) || to.Data != "" && attr == "id" {
 		return ""
 	}
+	for mod := r.m.module(to.Module); mod.Label != r.m.Modules[0].Label; mod = r.m.module(mod.Parent) {
+		// All outputs of all instances are read at once.
+		if _, last := r.m.span(mod.Label); mod.Repeat.Kind != "" && last >= at && !r.m.within(from.Module, mod.Label) {
+			return ""
+		}
+	}
 	if ref.Index && to.Module == from.Module {
 		a, b := from.Repeat, to.Repeat
 		switch {
@@ -293,7 +302,7 @@ func (r *renderer) prefix(label string) string {
 
 func (r *renderer) object(o *Object, at int) {
 	if o.Data != "" {
-		r.data(o, at)
+		r.data(o)
 		return
 	}
 	var b strings.Builder
@@ -322,7 +331,7 @@ func (r *renderer) object(o *Object, at int) {
 	}
 	if o.Parent != nil {
 		if expr := r.refer(o, at, *o.Parent, "id"); expr != "" {
-			fmt.Fprintf(&b, "  parent = try(%s[0], null)\n", expr)
+			fmt.Fprintf(&b, "  parent = try((%s)[0], null)\n", expr)
 		}
 	}
 	var lists []string
@@ -393,21 +402,25 @@ func (r *renderer) depends(b *strings.Builder, o *Object, at int) {
 	}
 }
 
+// checkData lets data sources have the instances of what they are about, and
+// drops those about nothing.
+func (m *Model) checkData(o *Object, at int) {
+	if o.Data == "" {
+		return
+	}
+	if len(o.Refs) > 0 {
+		to, p := m.object(o.Refs[0].To)
+		if to != nil && p < at && to.Module == o.Module && to.Data == "" && to.Repeat.Kind != "length" {
+			o.Repeat = to.Repeat
+			return
+		}
+	}
+	o.Label, o.Module = "", ""
+}
+
 // data writes a data source about one object of the same module.
-func (r *renderer) data(o *Object, at int) {
-	if len(o.Refs) == 0 {
-		return
-	}
-	to, p := r.m.object(o.Refs[0].To)
-	if to == nil || p >= at || to.Module != o.Module || to.Data != "" {
-		r.drop(o)
-		return
-	}
-	o.Repeat = to.Repeat
-	if o.Repeat.Kind == "length" {
-		r.drop(o)
-		return
-	}
+func (r *renderer) data(o *Object) {
+	to, _ := r.m.object(o.Refs[0].To)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\ndata \"sim_%s\" %q {\n", o.Data, o.Name)
 	repeat(&b, o.Repeat, "")
@@ -423,9 +436,6 @@ func (r *renderer) data(o *Object, at int) {
 	b.WriteString("}\n")
 	r.of(o.Module).text.WriteString(b.String())
 }
-
-// drop takes an object out of the model for good.
-func (r *renderer) drop(o *Object) { o.Label = "" }
 
 func (r *renderer) call(mod *Module) {
 	var b strings.Builder

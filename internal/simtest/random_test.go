@@ -30,7 +30,9 @@ func TestRandom(t *testing.T) {
 		}
 		failures++
 		c = Shrink(c, seed, f)
-		f = c.Run(seed, &Stats{})
+		if smaller := c.Run(seed, &Stats{}); smaller != nil {
+			f = smaller
+		}
 		text := c.Text(fmt.Sprintf("Found by seed %d: %s", seed, f.Kind))
 		t.Errorf("seed %d: %s\n%s", seed, f, text)
 		if *keep {
