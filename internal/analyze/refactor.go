@@ -207,7 +207,7 @@ func (c *compiler) removed(b *hcl.Block) {
 		}
 	}
 	if r.Destroy == nil {
-		c.diags.WarnAt(b.DefRange, "Missing lifecycle from the removed block", "Say in a lifecycle block whether the objects shall be destroyed, with destroy = true or destroy = false. Without it they stay, and are only forgotten.")
+		c.diags.WarnAt(b.DefRange, "Missing lifecycle from the removed block", "Say in a lifecycle block whether the objects shall be destroyed, with destroy = true or destroy = false. Without it OpenTofu only forgets them, and Terraform destroys them.")
 	}
 	c.prog.Removed = append(c.prog.Removed, r)
 }

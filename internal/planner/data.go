@@ -148,10 +148,14 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
+	unknown := cty.UnknownVal(o.subject.Schema.Block.ImpliedType()).Mark(value.Ephemeral)
+	if r.deferral(t, i, o, "") != "" {
+		return unknown, diags
+	}
 	r.record(o)
 	deps := t.Current().Deps()
-	if r.deferral(t, i, o, "") != "" || !config.Value.IsWhollyKnown() || r.anyPending(deps[:explicit]) || r.directlyPending(deps[opened:]) {
-		return cty.UnknownVal(o.subject.Schema.Block.ImpliedType()).Mark(value.Ephemeral), diags
+	if !config.Value.IsWhollyKnown() || r.anyPending(deps[:explicit]) || r.directlyPending(deps[opened:]) {
+		return unknown, diags
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: o.addr, Text: "opening"})
 	var v cty.Value

@@ -71,7 +71,7 @@ func (r *run) postponeChange(o *object, reason string) {
 		v := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
 		c = &plan.Change{Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr, Action: plan.NoOp, Before: v, After: v}
 	}
-	o.change = nil
+	o.change, o.conditions = nil, false
 	r.mu.Lock()
 	r.deferred[o.addr.Instance] = &plan.Deferred{Change: c, Reason: reason}
 	r.mu.Unlock()

@@ -1,9 +1,12 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
@@ -13,7 +16,10 @@ import (
 )
 
 // A moveTable tells where the objects of desired instances come from.
-type moveTable struct{ table *moves.Table }
+type moveTable struct {
+	table *moves.Table
+	prior []addr.Instance // that has objects, in order
+}
 
 // from reports whether some statement moves objects away from the address.
 func (m *moveTable) from(i addr.Instance) bool { return m.table != nil && m.table.MayMove(i) }
@@ -64,10 +70,62 @@ func (r *run) compileMoves() diag.List {
 	}
 	slices.SortFunc(prior, addr.Instance.Compare)
 	prior = slices.Compact(prior)
+	r.moves.prior = prior
 	statements = append(statements, moves.Implied(statements, prior, declarations{r.Tree})...)
 	table, diags := moves.Compile(statements)
 	r.moves.table = table
 	return diags
+}
+
+// checkMoves reports statements that contradict what the configuration has,
+// and objects that couldn't move.
+func (r *run) checkMoves() {
+	if r.root.Diagnostics().HasErrors() {
+		return
+	}
+	frames := map[addr.Module][]addr.Module{}
+	for _, f := range r.root.Frames() {
+		m := f.Addr.Erase()
+		frames[m] = append(frames[m], f.Addr)
+	}
+	r.note(r.moves.table.Validate(func(m addr.Module) []addr.Module { return frames[m] }, r.declares))
+	_, blocked := r.moves.table.Apply(r.moves.prior)
+	var list strings.Builder
+	for _, b := range blocked {
+		fmt.Fprintf(&list, "\n  - %s could not move to %s", b.From, b.To)
+	}
+	if len(blocked) > 0 {
+		r.note(diag.List{{Severity: diag.Warning, Summary: "Unresolved resource instance address changes",
+			Detail: "Other objects are at the addresses to which moved blocks, or count that was added or removed, would move these:" + list.String() + "\n\nThey keep their addresses, and are destroyed where the configuration has nothing there. If that isn't meant, settle with \"weir state mv\" or \"weir state rm\" which objects belong where, and plan again."}})
+	}
+}
+
+// declares reports whether the configuration has what an end of a statement
+// names, and where.
+func (r *run) declares(o moves.Object) (hcl.Range, bool) {
+	if (o.Name == addr.Name{}) {
+		parent, step, _ := o.Module.Parent()
+		f := r.frame(parent)
+		if f == nil || f.Program.CallByName[step.Name] == nil {
+			return hcl.Range{}, false
+		}
+		c := f.Program.CallByName[step.Name]
+		if o.Whole {
+			return c.Range, true
+		}
+		child, _ := f.ChildFrame(c, step.Key)
+		return c.Range, child != nil
+	}
+	f := r.frame(o.Module)
+	if f == nil || f.Program.ResourceByName[o.Name] == nil {
+		return hcl.Range{}, false
+	}
+	res := f.Program.ResourceByName[o.Name]
+	if o.Whole {
+		return res.Range, true
+	}
+	i, _, _ := f.Lookup(res, o.Key)
+	return res.Range, i != nil
 }
 
 // declarations answers how the configuration repeats its blocks.

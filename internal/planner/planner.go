@@ -175,7 +175,9 @@ func (r *run) evaluate() {
 	if len(r.imports) > 0 && len(r.Targets) == 0 {
 		r.checkImports()
 	}
-	r.warnRemoved()
+	if r.Mode != plan.Destroy {
+		r.checkMoves()
+	}
 	r.sweep()
 	r.rt.Wait()
 	if r.Mode == plan.Normal {

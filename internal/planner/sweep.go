@@ -259,21 +259,3 @@ func (r *run) forgets(block *program.Removed) bool {
 	}
 	return !r.RemovedDestroys
 }
-
-// warnRemoved warns of removed blocks that don't say what becomes of the
-// object.
-func (r *run) warnRemoved() {
-	if r.RemovedDestroys || r.Mode != plan.Normal {
-		return
-	}
-	for _, f := range r.root.Frames() {
-		if f.Each != nil && f.Each.Key != addr.NoKey {
-			continue
-		}
-		for _, block := range f.Program.Removed {
-			if block.Destroy == nil {
-				r.note(diag.List{{Severity: diag.Warning, Summary: "Missing lifecycle from the removed block", Detail: "It is recommended for each removed block to have a lifecycle block with the destroy argument, which says whether the real object is destroyed. Without it the object is only removed from the state.", Subject: block.Range.Ptr()}})
-			}
-		}
-	}
-}
