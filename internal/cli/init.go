@@ -165,12 +165,7 @@ func (i *initializing) initModules(ctx context.Context) (*program.Tree, diag.Lis
 			i.heading("Initializing modules...")
 		}
 	}
-	tree, diags := i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(key, source, version, dir string) {
-		if version != "" {
-			i.tell("Downloading %s %s for %s...\n", source, version, key)
-		}
-		i.tell("- %s in %s\n", key, dir)
-	})
+	tree, diags := i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(line string) { i.tell("%s\n", line) })
 	return tree, diags
 }
 

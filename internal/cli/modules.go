@@ -4,9 +4,11 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/module/fetch"
 	"weir.dev/weir/internal/program"
 )
 
@@ -28,12 +30,12 @@ var getCommand = &command{
 			if diags.HasErrors() {
 				return e.diags(diags)
 			}
-			_, more := e.loadModules(ctx, inputs, true, *update, func(key, source, version, dir string) {
+			_, more := e.loadModules(ctx, inputs, true, *update, func(line string) {
 				if e.json {
-					e.stream.Log("- " + key + " in " + dir)
+					e.stream.Log(line)
 					return
 				}
-				e.say("- %s in %s\n", key, dir)
+				e.say("%s\n", line)
 			})
 			diags.Append(more)
 			return e.diags(diags)
@@ -50,26 +52,40 @@ var modulesCommand = &command{
 	},
 }
 
-// A moduleInstaller installs modules and tells of each.
+// A moduleInstaller installs modules and tells of each that wasn't there.
 type moduleInstaller struct {
 	*module.Installer
-	tell func(key, source, version, dir string)
-	seen map[string]bool
+	tell    func(line string)
+	current string // key of the module that is being installed
+	seen    map[string]bool
 }
 
 // resolve installs the module behind a call.
 func (m *moduleInstaller) resolve(ctx context.Context, r module.Request) (string, diag.List) {
+	before, known := m.Manifest[r.Key]
+	m.current = r.Key
 	dir, diags := m.Installer.Install(ctx, r)
-	if !m.seen[r.Key] && !diags.HasErrors() {
-		m.seen[r.Key] = true
-		m.tell(r.Key, r.Source, m.Manifest[r.Key].Version, dir)
+	if m.seen[r.Key] || diags.HasErrors() {
+		return dir, diags
+	}
+	m.seen[r.Key] = true
+	if !known || m.Upgrade || before != m.Manifest[r.Key] {
+		m.tell("- " + r.Key + " in " + dir)
 	}
 	return dir, diags
 }
 
+// begin tells of a package that is about to be fetched.
+func (m *moduleInstaller) begin(pkg, version string) {
+	if version != "" {
+		pkg += " " + version
+	}
+	m.tell("Downloading " + pkg + " for " + m.current + "...")
+}
+
 // loadModules loads the configuration; with get it installs modules on the way
 // and notes them.
-func (e *env) loadModules(ctx context.Context, inputs map[string]engine.VariableInput, get, upgrade bool, tell func(key, source, version, dir string)) (*program.Tree, diag.List) {
+func (e *env) loadModules(ctx context.Context, inputs map[string]engine.VariableInput, get, upgrade bool, tell func(line string)) (*program.Tree, diag.List) {
 	world, diags := e.world(loading{})
 	if diags.HasErrors() {
 		return nil, diags
@@ -82,8 +98,11 @@ func (e *env) loadModules(ctx context.Context, inputs map[string]engine.Variable
 			manifest = module.Manifest{} // all modules are found again
 		}
 		installer = &moduleInstaller{
-			Installer: &module.Installer{Files: module.Disk{}, DataDir: e.dataDir(), Manifest: manifest, Upgrade: upgrade, Fetcher: e.fetcher()},
+			Installer: &module.Installer{Files: module.Disk{}, DataDir: e.dataDir(), Manifest: manifest, Upgrade: upgrade},
 			tell:      tell, seen: map[string]bool{},
+		}
+		if installer.Fetcher, diags = e.fetcher(installer.begin); diags.HasErrors() {
+			return nil, diags
 		}
 		options.Resolve = installer.resolve
 	}
@@ -105,8 +124,22 @@ func (e *env) loadModules(ctx context.Context, inputs map[string]engine.Variable
 	return config.Tree, diags
 }
 
-// fetcher brings modules from elsewhere; nil while there is no way to.
-func (e *env) fetcher() module.Fetcher { return nil }
+// fetcher brings modules from elsewhere.
+func (e *env) fetcher(begin func(pkg, version string)) (module.Fetcher, diag.List) {
+	config, environment, diags := e.settings()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return fetch.New(fetch.Options{
+		Tokens:   cliconfig.NewCredentials(config, environment.PluginDirs(e.originalDir)),
+		Services: config.Hosts,
+		Retries:  config.Registry.Retries,
+		Timeout:  config.Registry.Timeout,
+		Version:  e.compat.claims(),
+		Environ:  environment.All,
+		Begin:    begin,
+	}), nil
+}
 
 func (e *env) modules(ctx context.Context, asJSON bool) int {
 	config, _, diags := e.load(ctx, loading{})
