@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/storage"
 	"weir.dev/weir/internal/storage/http"
 	"weir.dev/weir/internal/storage/local"
+	"weir.dev/weir/internal/storage/pg"
 )
 
 // All returns the registry of all types.
@@ -14,5 +15,6 @@ func All() storage.Registry {
 	return storage.Registry{
 		"http":  http.Type,
 		"local": local.Type,
+		"pg":    pg.Type,
 	}
 }

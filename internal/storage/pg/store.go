@@ -1,0 +1,187 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"weir.dev/weir/internal/storage"
+)
+
+// store is one row.
+type store struct {
+	b    *Backend
+	name string
+
+	mu   sync.Mutex
+	held *held
+}
+
+// held is a lock. Its session has the advisory lock and does everything while
+// it is held: when the server has ended the session, the lock is somebody
+// else's, and nothing can be written any more.
+type held struct {
+	id   string
+	key  int64 // of the advisory lock
+	conn *pgx.Conn
+}
+
+// do runs queries on the session of the lock, or else on the common one.
+func (s *store) do(ctx context.Context, run func(*pgx.Conn) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		return s.b.do(ctx, run)
+	}
+	if s.held.conn.IsClosed() {
+		return errors.New("the connection that held the lock was lost, so somebody else may hold the lock by now")
+	}
+	return run(s.held.conn)
+}
+
+// Read returns the content of the row.
+func (s *store) Read(ctx context.Context) (content []byte, err error) {
+	err = s.do(ctx, func(conn *pgx.Conn) error {
+		var data *string
+		err := conn.QueryRow(ctx, "SELECT data FROM "+s.b.states()+" WHERE name = $1", s.name).Scan(&data)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		case data == nil || *data == noState:
+			return nil
+		case *data == "":
+			return storage.ErrEmptyState
+		}
+		content = []byte(*data)
+		return nil
+	})
+	return content, err
+}
+
+// Write replaces the content of the row.
+func (s *store) Write(ctx context.Context, state []byte) error {
+	return s.do(ctx, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "INSERT INTO "+s.b.states()+" (name, data) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET data = excluded.data", s.name, string(state))
+		return err
+	})
+}
+
+// creationLock is the advisory lock for rows that don't exist yet, the same
+// that other engines take.
+func creationLock(schema, table string) int64 {
+	h := fnv.New32()
+	h.Write([]byte(schema + "\x00" + table))
+	return -int64(h.Sum32())
+}
+
+// Lock takes the advisory lock of the row, in a session of its own.
+func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != nil {
+		return "", &storage.LockError{Holder: s.holder(ctx, s.held.conn), Err: fmt.Errorf("workspace %q is already locked", s.name)}
+	}
+	// The common connection makes the table, if need be.
+	if err := s.b.do(ctx, func(*pgx.Conn) error { return nil }); err != nil {
+		return "", err
+	}
+	conn, err := s.b.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	key, err := s.acquire(ctx, conn)
+	if err != nil {
+		conn.Close(ctx)
+		return "", err
+	}
+	info.Path = strconv.FormatInt(key, 10)
+	s.b.optional(ctx, conn, "INSERT INTO "+s.b.holders()+" (name, info) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET info = excluded.info", s.name, string(info.JSON()))
+	s.held = &held{id: info.ID, key: key, conn: conn}
+	return info.ID, nil
+}
+
+// acquire takes the lock of the row. Who is about to make a row holds the lock
+// of the table, and keeps others from the new row with it.
+func (s *store) acquire(ctx context.Context, conn *pgx.Conn) (int64, error) {
+	creating := creationLock(s.b.schema, s.b.table)
+	var key int64
+	var row, table bool
+	err := conn.QueryRow(ctx, "SELECT id, pg_try_advisory_lock(id), pg_try_advisory_lock($1) FROM "+s.b.states()+" WHERE name = $2", creating, s.name).Scan(&key, &row, &table)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", creating).Scan(&table); err != nil {
+			return 0, err
+		}
+		if !table {
+			return 0, &storage.LockError{Holder: s.holder(ctx, conn), Err: fmt.Errorf("already locked for workspace creation: %s", s.name)}
+		}
+		return creating, nil
+	case err != nil:
+		return 0, err
+	case !row || !table: // what was taken ends with the connection
+		return 0, &storage.LockError{Holder: s.holder(ctx, conn), Err: fmt.Errorf("workspace is already locked: %s", s.name)}
+	}
+	_, err = conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", creating)
+	return key, err
+}
+
+// holder tells who holds the lock, as far as is known.
+func (s *store) holder(ctx context.Context, conn *pgx.Conn) *storage.LockInfo {
+	var text string
+	if conn.QueryRow(ctx, "SELECT info FROM "+s.b.holders()+" WHERE name = $1", s.name).Scan(&text) != nil {
+		return nil
+	}
+	info, err := storage.ParseLockInfo([]byte(text))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// Unlock releases the lock.
+func (s *store) Unlock(ctx context.Context, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		return s.b.do(ctx, func(conn *pgx.Conn) error { return s.force(ctx, conn, id) })
+	}
+	h := s.held
+	if id != h.id {
+		return &storage.LockError{Holder: s.holder(ctx, h.conn), Err: fmt.Errorf("invalid lock id: %q", id)}
+	}
+	s.held = nil
+	s.b.optional(ctx, h.conn, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
+	// The lock ends with the session, even where the server doesn't answer.
+	return h.conn.Close(ctx)
+}
+
+// force removes what a run left behind. Its lock ended with its session; where
+// the server doesn't know yet that the run has ended, the session is ended.
+func (s *store) force(ctx context.Context, conn *pgx.Conn, id string) error {
+	info := s.holder(ctx, conn)
+	if info == nil {
+		return fmt.Errorf("workspace %q is not locked, or by another engine, whose locks end with its connection", s.name)
+	}
+	if info.ID != id {
+		return &storage.LockError{Holder: info, Err: fmt.Errorf("lock id %q does not match existing lock", id)}
+	}
+	key, err := strconv.ParseInt(info.Path, 10, 64)
+	if err == nil {
+		_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
+			WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid()
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND ((classid::bigint << 32) | objid::bigint) = $1`, key)
+	}
+	if err != nil {
+		return fmt.Errorf("the session that holds the lock can't be ended: %w", err)
+	}
+	_, err = conn.Exec(ctx, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
+	return err
+}
