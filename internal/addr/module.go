@@ -14,6 +14,8 @@ type Module string
 const Root Module = ""
 
 // A Step is one module call on the way from the root, with its instance key.
+// The name of a component or stack begins with its kind and a dot, as in
+// component.net; in addresses it stands without "module.".
 type Step struct {
 	Name string
 	Key  Key
@@ -21,7 +23,16 @@ type Step struct {
 
 // Child is the address of an instance of a module call in m.
 func (m Module) Child(name string, key Key) Module {
-	return Module(m.prefix() + "module." + name + key.String())
+	return Module(m.prefix() + CallName(name) + key.String())
+}
+
+// CallName is how the call with that name is written in addresses and
+// references.
+func CallName(name string) string {
+	if strings.Contains(name, ".") {
+		return name
+	}
+	return "module." + name
 }
 
 func (m Module) prefix() string {
@@ -42,7 +53,7 @@ func (m Module) Steps() []Step {
 	if m == Root {
 		return nil
 	}
-	steps, rest, err := parseSteps(string(m))
+	steps, rest, err := parseSteps(string(m), true)
 	if err != nil || rest != "" {
 		panic("addr: not canonical: " + string(m))
 	}

@@ -113,11 +113,25 @@ func (p *parser) quoted() (string, error) {
 	return "", p.errorf("a closing quote is missing")
 }
 
-// parseSteps reads leading module calls and returns what follows them.
-func parseSteps(text string) ([]Step, string, error) {
+// kinds are those of calls that aren't module calls, with their dots.
+var kinds = []string{"component.", "stack.", "removed-component.", "removed-stack."}
+
+// parseSteps reads leading module calls and returns what follows them. whole
+// says that nothing may follow: what could be a component or a resource is then
+// a component.
+func parseSteps(text string, whole bool) ([]Step, string, error) {
 	p := &parser{text: text}
 	var steps []Step
-	for p.accept("module.") {
+	for {
+		start, kind := p.pos, ""
+		for _, k := range kinds {
+			if kind == "" && p.accept(k) {
+				kind = k
+			}
+		}
+		if kind == "" && !p.accept("module.") {
+			break
+		}
 		name, err := p.name()
 		if err != nil {
 			return nil, "", err
@@ -126,7 +140,11 @@ func parseSteps(text string) ([]Step, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		steps = append(steps, Step{name, key})
+		if kind != "" && p.done() && !whole {
+			p.pos = start
+			break
+		}
+		steps = append(steps, Step{kind + name, key})
 		if !p.done() && !p.accept(".") {
 			return nil, "", p.errorf("a dot is expected at position %d", p.pos+1)
 		}
@@ -136,7 +154,7 @@ func parseSteps(text string) ([]Step, string, error) {
 
 // ParseModule reads the address of a module instance.
 func ParseModule(text string) (Module, error) {
-	steps, rest, err := parseSteps(text)
+	steps, rest, err := parseSteps(text, true)
 	if err != nil {
 		return Root, err
 	}
@@ -204,7 +222,7 @@ func moduleMatches(p, m Module, below bool) bool {
 
 // ParseTarget reads the address of a module, resource or resource instance.
 func ParseTarget(text string) (Target, error) {
-	steps, rest, err := parseSteps(text)
+	steps, rest, err := parseSteps(text, false)
 	if err != nil {
 		return Target{}, err
 	}
@@ -260,7 +278,7 @@ func ParseInstance(text string) (Instance, error) {
 
 // ParseProviderConfig reads the form of state files, see ProviderConfig.
 func ParseProviderConfig(text string) (ProviderConfig, error) {
-	steps, rest, err := parseSteps(text)
+	steps, rest, err := parseSteps(text, false)
 	if err != nil {
 		return ProviderConfig{}, err
 	}

@@ -25,8 +25,17 @@ import (
 // Compile makes the program of a source. There is always a program; after
 // errors it lacks what couldn't be understood, and expressions with errors
 // have unknown values in their place. Diagnostics are in source order.
-func Compile(src *module.Source) (*program.Program, diag.List) {
+func Compile(src *module.Source) (*program.Program, diag.List) { return compile(src, false) }
+
+// CompileStack makes the program of a stack: a source whose calls are blocks of
+// the types component and stack (and removed-component and removed-stack) in
+// the form of module blocks. Beside variables and locals, expressions may refer
+// to these calls only.
+func CompileStack(src *module.Source) (*program.Program, diag.List) { return compile(src, true) }
+
+func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
 	c := &compiler{
+		stack: stack,
 		prog: &program.Program{
 			Dir:            src.Dir,
 			Requirements:   map[string]*program.Requirement{},
@@ -58,6 +67,7 @@ func Compile(src *module.Source) (*program.Program, diag.List) {
 
 // A compiler holds what the compilation of one source has found so far.
 type compiler struct {
+	stack     bool
 	prog      *program.Program
 	diags     diag.List
 	later     []func()
@@ -99,7 +109,7 @@ func (c *compiler) declare(b *module.Block) {
 		c.locals(b)
 	case "output":
 		c.output(b.Block)
-	case "module":
+	case "module", "component", "stack", "removed-component", "removed-stack":
 		c.call(b.Block)
 	case "resource":
 		c.resource(b.Block, addr.Managed, nil)

@@ -17,7 +17,10 @@ var (
 // call declares a module call.
 func (c *compiler) call(b *hcl.Block) {
 	call := &program.Call{Name: b.Labels[0], Range: b.DefRange}
-	c.name(b, 0, "Invalid module instance name")
+	if b.Type != "module" {
+		call.Name = b.Type + "." + b.Labels[0]
+	}
+	c.name(b, 0, "Invalid "+b.Type+" instance name")
 	content, rest := c.split(b.Body, callSchema)
 	attrs := content.Attributes
 	lifecycle := hcl.Attributes{}
@@ -40,9 +43,9 @@ func (c *compiler) call(b *hcl.Block) {
 			c.diags.ErrorAt(inner.TypeRange, "Reserved block type name in module block", "The block type name %q is reserved for use by the language.", inner.Type)
 		}
 	}
-	call.Repeat = c.repeat(attrs, lifecycle["enabled"], "module")
+	call.Repeat = c.repeat(attrs, lifecycle["enabled"], b.Type)
 	if first := c.prog.CallByName[call.Name]; first != nil {
-		c.duplicate(b.DefRange, "Duplicate module call", "A module call", call.Name, first.Range)
+		c.duplicate(b.DefRange, "Duplicate "+b.Type+" call", "A "+b.Type+" call", b.Labels[0], first.Range)
 		return
 	}
 	call.Index = len(c.prog.Calls)

@@ -23,10 +23,25 @@ func CheckCall(call *program.Call, child *program.Program) diag.List {
 	return k.diags
 }
 
+// CheckInputs compares only the inputs of a call with the program's variables.
+func CheckInputs(call *program.Call, child *program.Program) diag.List {
+	k := &callChecker{call: call, child: child}
+	k.inputs()
+	return k.diags
+}
+
 type callChecker struct {
 	call  *program.Call
 	child *program.Program
 	diags diag.List
+}
+
+// where names the program in messages.
+func (k *callChecker) where() string {
+	if strings.HasSuffix(k.call.Kind(), "stack") {
+		return "The stack in " + k.child.Dir
+	}
+	return "The module in " + k.child.Dir
 }
 
 func (k *callChecker) inputs() {
@@ -40,7 +55,7 @@ func (k *callChecker) inputs() {
 		for _, v := range k.child.Variables {
 			names = append(names, v.Name)
 		}
-		k.diags.ErrorAt(in.Range, "Unsupported argument", "An argument named %q is not expected here.%s The module in %s has no variable of that name.", in.Name, syntax.Suggest(in.Name, names), k.child.Dir)
+		k.diags.ErrorAt(in.Range, "Unsupported argument", "An argument named %q is not expected here.%s %s has no variable of that name.", in.Name, syntax.Suggest(in.Name, names), k.where())
 	}
 	for _, v := range k.child.Variables {
 		if v.Required() && !given[v.Name] {

@@ -104,6 +104,10 @@ func (c *compiler) dependsOn(attr *hcl.Attribute, in *scope) []*program.Ref {
 			c.diags.ErrorAt(e.Range(), "Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.")
 			continue
 		}
+		if c.stack && ref.Kind != program.RefCall {
+			c.diags.ErrorAt(e.Range(), "Invalid depends_on target", "Only whole components and embedded stacks can stand in depends_on, as in component.NAME and stack.NAME.")
+			continue
+		}
 		if in.own != nil && ref.Resource == in.own {
 			c.diags.ErrorAt(e.Range(), "Self-referential block", "Configuration for %s may not refer to itself.", in.own.Name)
 			continue

@@ -34,6 +34,14 @@ func (r *rewriter) resolve(t hcl.Traversal, at hcl.Range) hclsyntax.Expression {
 func (c *compiler) reference(t hcl.Traversal, at hcl.Range, in *scope) *program.Ref {
 	ref := &program.Ref{Text: text(t), Range: at}
 	ok := false
+	if c.stack {
+		if !c.stackReference(ref, t) {
+			return nil
+		}
+		if ref.Kind != 0 {
+			return ref
+		}
+	}
 	switch root := t.RootName(); root {
 	case "var":
 		ok = c.single(t, func(name string, rest hcl.Traversal) bool {
@@ -133,8 +141,8 @@ func (c *compiler) callRest(ref *program.Ref, rest hcl.Traversal) bool {
 		index, ok := rest[0].(hcl.TraverseIndex)
 		if !ok {
 			if ref.Call.Repeat.Count != nil {
-				c.diags.ErrorAt(ref.Range, "Unsupported attribute", "Because module.%s has \"count\" set, its outputs must be accessed on specific instances, as in module.%s[0]%s, or on all of them with module.%s[*].",
-					ref.Call.Name, ref.Call.Name, text(rest[:1]), ref.Call.Name)
+				c.diags.ErrorAt(ref.Range, "Unsupported attribute", "Because %s has \"count\" set, its outputs must be accessed on specific instances, as in %s[0]%s, or on all of them with %s[*].",
+					ref.Call, ref.Call, text(rest[:1]), ref.Call)
 				return false
 			}
 			ref.Rest = rest // an instance whose key is a name
@@ -153,7 +161,7 @@ func (c *compiler) callRest(ref *program.Ref, rest hcl.Traversal) bool {
 		ref.Attr, rest = step.Name, rest[1:]
 	case hcl.TraverseIndex:
 		if step.Key.Type() != cty.String || step.Key.IsNull() {
-			c.diags.ErrorAt(step.SrcRange, "Invalid reference", "Because module.%s has neither \"count\" nor \"for_each\" set, there are no instances to choose from: remove the index.", ref.Call.Name)
+			c.diags.ErrorAt(step.SrcRange, "Invalid reference", "Because %s has neither \"count\" nor \"for_each\" set, there are no instances to choose from: remove the index.", ref.Call)
 			return false
 		}
 		ref.Attr, rest = step.Key.AsString(), rest[1:]
@@ -345,4 +353,40 @@ func valueText(v cty.Value) string {
 		return v.AsBigFloat().Text('f', -1)
 	}
 	return "..."
+}
+
+// stackReference resolves references to components and stacks, and refuses what
+// only modules know. Others are left to the caller.
+func (c *compiler) stackReference(ref *program.Ref, t hcl.Traversal) bool {
+	switch root := t.RootName(); root {
+	case "var", "local", "each":
+		return true
+	case "terraform", "tofu":
+		if len(t) > 1 {
+			if attr, ok := t[1].(hcl.TraverseAttr); ok && attr.Name == "applying" {
+				return true
+			}
+		}
+	case "component", "stack":
+		return c.single(t, func(name string, rest hcl.Traversal) bool {
+			ref.Kind, ref.Call = program.RefCall, c.prog.CallByName[root+"."+name]
+			return ref.Call != nil && c.callRest(ref, rest) || ref.Call == nil && c.undeclaredStackCall(root, name, ref.Range)
+		})
+	case "provider":
+		c.diags.ErrorAt(ref.Range, "Invalid reference", "Provider configurations can be referred to only in the \"providers\" argument of a component. They aren't values, and a stack that is embedded declares its own.")
+		return false
+	}
+	c.diags.ErrorAt(ref.Range, "Reference to unknown symbol", "There is no symbol %q in stacks. Expressions there may refer to var, local, component, stack and, beside for_each, each. What needs anything else belongs into a module.", t.RootName())
+	return false
+}
+
+func (c *compiler) undeclaredStackCall(kind, name string, at hcl.Range) bool {
+	var names []string
+	for _, m := range c.prog.Calls {
+		if m.Kind() == kind {
+			names = append(names, m.Name[len(kind)+1:])
+		}
+	}
+	c.diags.ErrorAt(at, "Reference to undeclared "+kind, "No %s named %q is declared in this stack.%s", kind, name, syntax.Suggest(name, names))
+	return false
 }

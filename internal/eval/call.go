@@ -63,7 +63,7 @@ func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame
 }
 
 func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
-	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) frames {
+	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, c.String()}, via, func(t *promise.Task) frames {
 		e, diags := f.expand(t, Block{Frame: f, Call: c})
 		fs := frames{Expansion: e, list: []*Frame{}, diags: diags}
 		for _, each := range e.Each() {
@@ -106,7 +106,7 @@ func (f *Frame) outputsOf(t *promise.Task, via *hcl.Range) cty.Value {
 
 // wholeCall is the value of all instances of a call together.
 func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.Value {
-	v := get(f, &f.calls[c.Index].whole, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) cty.Value {
+	v := get(f, &f.calls[c.Index].whole, t, subject{f, c.String()}, via, func(t *promise.Task) cty.Value {
 		fs := f.frames(t, c, via)
 		values := make([]cty.Value, len(fs.list))
 		for i, child := range fs.list {
@@ -122,7 +122,7 @@ func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.
 
 // closed waits for everything in all instances of a call.
 func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
-	get(f, &f.calls[c.Index].closed, t, subject{f, "module." + c.Name}, via, func(t *promise.Task) struct{} {
+	get(f, &f.calls[c.Index].closed, t, subject{f, c.String()}, via, func(t *promise.Task) struct{} {
 		for _, child := range f.Calls(t, c, via) {
 			child.all(t, via)
 		}

@@ -125,7 +125,7 @@ func (r *Ref) String() string {
 	case RefResource:
 		name = r.Resource.Name.String()
 	case RefCall:
-		name = "module." + r.Call.Name
+		name = r.Call.String()
 	case RefCount:
 		name = "count"
 	case RefEach:
@@ -224,7 +224,7 @@ func (b *printer) provisioners(list []*Provisioner) {
 }
 
 func (c *Call) print(b *printer) {
-	b.line("module.%s", c.Name)
+	b.line("%s", c)
 	b.repeat(c.Repeat)
 	b.expr("source", c.Source)
 	b.expr("version", c.Version)

@@ -9,6 +9,7 @@ package program
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -186,7 +187,8 @@ type ProviderUse struct {
 	Range    hcl.Range
 }
 
-// A Call is a module call.
+// A Call is a module call, or a component or stack of a stack: a call whose
+// name begins with the kind and a dot.
 type Call struct {
 	Index   int
 	Name    string
@@ -204,6 +206,19 @@ type Call struct {
 	Reads []*Ref
 	Range hcl.Range
 }
+
+// Kind is component, stack, removed-component or removed-stack; empty for a
+// module call.
+func (c *Call) Kind() string {
+	kind, _, found := strings.Cut(c.Name, ".")
+	if !found {
+		return ""
+	}
+	return kind
+}
+
+// String is the call as references write it.
+func (c *Call) String() string { return addr.CallName(c.Name) }
 
 // Input returns the input with that name, or nil.
 func (c *Call) Input(name string) *Input {
