@@ -2,6 +2,8 @@ package apply
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -130,7 +132,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	}
 	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, config.Sensitive))
 	if !after.Unanswered {
-		diags.Append(r.save(op, after, marked))
+		diags.Append(r.save(op, after, marked, failed))
 	}
 	if failed {
 		return append(diags, r.restore(op.change, after.Exists() || after.Unanswered)...)
@@ -140,7 +142,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		diags.Append(more)
 		if more.HasErrors() {
 			after.Tainted = true
-			diags.Append(r.save(op, after, marked))
+			diags.Append(r.save(op, after, marked, false))
 			return diags
 		}
 	}
@@ -207,7 +209,8 @@ func (r *run) callApply(op operation, prior lifecycle.Object, p lifecycle.Planne
 }
 
 // save puts an object into the working state with what is kept beside it.
-func (r *run) save(op operation, after lifecycle.Object, marked cty.Value) diag.List {
+// An object whose update has failed may still need what it needed before.
+func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, failed bool) diag.List {
 	var diags diag.List
 	var stored *state.Object
 	if after.Exists() {
@@ -219,6 +222,11 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value) diag.
 		}
 		stored.CreateBeforeDestroy, stored.SkipDestroy = op.change.CreateBeforeDestroy, op.change.SkipDestroy
 		stored.Dependencies = r.Plan.DependenciesOf(op.change)
+		if old := r.object(op.change.Addr); failed && old != nil {
+			stored.Dependencies = append(stored.Dependencies, old.Dependencies...)
+			slices.SortFunc(stored.Dependencies, func(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) })
+			stored.Dependencies = slices.Compact(stored.Dependencies)
+		}
 	}
 	return append(diags, r.result(op.change.Addr, stored)...)
 }
