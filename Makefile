@@ -6,7 +6,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo test lint tidy conformance providers acceptance bench chaos ci clean
+.PHONY: help build demo packages test lint conformance providers acceptance bench chaos ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -16,6 +16,7 @@ build: ## bin/weir
 demo: build ## plan, apply and look at a small example with the built-in provider
 	examples/demo.sh bin/weir
 
+export WEIR_MIRROR
 test: ## unit tests of the engine and of the conformance kit
 	go test ./...
 	cd conformance && go test ./...
@@ -57,9 +58,20 @@ bench: build ## time bin/weir; PEER=BINARY times another one beside it, WORKLOAD
 
 chaos: build ## faults while an apply runs; RUN=kill9,order picks
 	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
-	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN))
+	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)
 
-ci: lint build test conformance ## what has to hold before a change lands
+packages: ## Debian packages that tests need: a PostgreSQL server, Python for chaos
+	@scripts/packages
+
+# One acceptance suite whole, and the faults in short form; everything else in full.
+ci: ## install what the tests need and run all of them: what has to hold before a change lands
+	scripts/step $(MAKE) packages
+	scripts/step $(MAKE) lint
+	scripts/step $(MAKE) providers
+	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
+	scripts/step $(MAKE) conformance
+	scripts/step $(MAKE) acceptance RUN='echoprovider time'
+	scripts/step $(MAKE) chaos CHAOS='--n 60 --trials 2'
 
 clean: ## remove what was built, but not the provider mirror
 	rm -rf bin bench/gen chaos/bin $(STATICCHECK)
