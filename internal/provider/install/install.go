@@ -100,6 +100,22 @@ type result struct {
 // describe them: those for Options.Requirements, and no others. Locks of
 // external providers are kept. With errors, the locks aren't to be saved.
 func Install(ctx context.Context, o Options) (*lockfile.Locks, diag.List) {
+	in, diags := prepare(o)
+	if diags.HasErrors() {
+		return o.Locks, diags
+	}
+	in.send(Event{Kind: Initializing})
+	providers := in.toInstall(&diags)
+	results := in.work(ctx, providers)
+	if cancelled := interrupted(ctx); cancelled != nil {
+		return o.Locks, cancelled
+	}
+	in.finish(providers, results, &diags)
+	return in.locks, diags
+}
+
+// prepare makes an installer that knows the constraints and where to look.
+func prepare(o Options) (*installer, diag.List) {
 	in := &installer{Options: o, locks: o.Locks.Clone(), constraints: make(map[addr.Provider]version.Constraints)}
 	if in.Platform == "" {
 		in.Platform = Platform
@@ -116,12 +132,11 @@ func Install(ctx context.Context, o Options) (*lockfile.Locks, diag.List) {
 		diags.Errorf("Invalid provider installation configuration", "%s.", err)
 	}
 	in.places = places
-	if diags.HasErrors() {
-		return o.Locks, diags
-	}
-	in.send(Event{Kind: Initializing})
-	providers := in.toInstall(&diags)
+	return in, diags
+}
 
+// work chooses all versions, and then puts the packages in place.
+func (in *installer) work(ctx context.Context, providers []addr.Provider) []result {
 	results := make([]result, len(providers))
 	in.inOrder(providers, func(i int, p addr.Provider, emit func(Event)) {
 		in.choose(ctx, p, &results[i], emit)
@@ -131,13 +146,16 @@ func Install(ctx context.Context, o Options) (*lockfile.Locks, diag.List) {
 			in.provide(ctx, p, &results[i], emit)
 		}
 	})
+	return results
+}
+
+// interrupted reports that the caller gave up.
+func interrupted(ctx context.Context) diag.List {
+	var cancelled diag.List
 	if err := ctx.Err(); err != nil {
-		var cancelled diag.List
 		cancelled.Errorf("Provider installation was interrupted", "The installation of providers was cancelled before it was complete: %s.", err)
-		return o.Locks, cancelled
 	}
-	in.finish(providers, results, &diags)
-	return in.locks, diags
+	return cancelled
 }
 
 func (in *installer) send(e Event) {
