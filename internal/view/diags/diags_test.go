@@ -132,3 +132,28 @@ func FuzzSnippet(f *testing.F) {
 		Text(diag.List{d}, sources, Options{})
 	})
 }
+
+func TestBlockHeader(t *testing.T) {
+	deep := strings.Repeat("[", 100_000)
+	for _, c := range []struct{ name, file, before, after, want string }{
+		{"with labels", "main.tf", "a = 1\nresource \"x\" \"y\" {\n  b = {\n", "}\n}\nc {}\n", `resource "x" "y"`},
+		{"without labels", "main.tf", "locals { a = ", "1 }\n", "locals"},
+		{"bare label", "main.tf", "output o { v = ", "1 }\n", `output "o"`},
+		{"closing brace", "main.tf", "locals {\n", "}\n", "locals"},
+		{"after a block", "main.tf", "locals {}\n", "x = 1\n", ""},
+		{"in the header", "main.tf", "variable ", "\"x\" {\n}\n", `variable "x"`},
+		{"attribute", "main.tfvars", "a = {\n b = ", "1\n}\n", ""},
+		{"template", "main.tf", "a {\n b = \"${c}}\"\n}\nd {\n e = ", "1\n}\n", "d"},
+		{"comment", "main.tf", "# { is no brace\na {\n", "}\n", "a"},
+		{"unclosed", "main.tf", "a {\n b = [", "1\n", "a"},
+		{"deep", "main.tf", "a {\n b = " + deep, "1", "a"},
+		{"json", "main.tf.json", `{"resource": {"x": {"y": {"a": `, `1}}}}`, "resource.x.y"},
+		{"deep json", "main.tf.json", deep, "1", ""},
+	} {
+		src := []byte(c.before + c.after)
+		r := hcl.Range{Filename: c.file, Start: hcl.Pos{Byte: len(c.before)}}
+		if got := blockHeader(src, r); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
