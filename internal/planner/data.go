@@ -100,6 +100,9 @@ func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) ct
 		Before: cty.NullVal(b.ImpliedType()), After: after,
 	}
 	o.conditions = true
+	if i := o.instance; len(i.Resource.Postconditions) > 0 {
+		r.checks.Add("resource", i.Addr.Resource.Erase().String(), i.Addr.String(), []eval.Outcome{{Status: eval.Unknown}})
+	}
 	if r.Mode != plan.RefreshOnly { // what isn't known then won't be known later either
 		r.record(o)
 	}

@@ -195,7 +195,7 @@ func (r *run) outputs() []*plan.OutputChange {
 			c.Before, c.BeforeSensitive = stored.Value, stored.Sensitive
 		}
 		v, node, ok := r.root.OutputValue(o)
-		ok = ok && !r.deferredOutput(node)
+		ok = ok && !r.deferredOutput(node) && !r.excludedOutput(node)
 		switch {
 		case r.Mode == plan.Destroy:
 			if !had || len(r.Targets)+len(r.Excludes) > 0 {

@@ -82,6 +82,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 	b.addConfigEdges()
 	b.addOutputs()
 	b.addStateEdges()
+	b.dropCircles()
 	b.addDependencies(p)
 	result := order.Decide(b.vertices)
 	var diags diag.List
@@ -235,7 +236,7 @@ func (b *builder) addOutputs() {
 		return
 	}
 	for _, o := range b.r.Tree.Program.Outputs {
-		if _, node, ok := b.r.root.OutputValue(o); ok && !b.r.deferredOutput(node) {
+		if _, node, ok := b.r.root.OutputValue(o); ok && !b.r.deferredOutput(node) && !b.r.excludedOutput(node) {
 			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
 		}
 	}

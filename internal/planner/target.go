@@ -166,6 +166,12 @@ func (r *run) leftOut(t *promise.Task, i *eval.Instance) bool {
 	return out
 }
 
+// excludedOutput reports whether an output hangs on something that -exclude
+// leaves out, so that it stays as it is.
+func (r *run) excludedOutput(n *promise.Node) bool {
+	return len(r.Excludes) > 0 && r.reaches(n.Deps(), r.isExcluded, map[*promise.Node]bool{})
+}
+
 func (r *run) isExcluded(i addr.Instance) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
