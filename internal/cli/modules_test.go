@@ -15,7 +15,7 @@ import (
 
 // TestModuleScripts runs the scripts below testdata/modules beside a web server
 // for the files in www, which is the module registry registry.example.com and
-// has www/NAME.zip for each directory zip/NAME.
+// the provider registry in place of the default one, and has www/NAME.zip for each directory zip/NAME.
 func TestModuleScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/modules",
@@ -36,7 +36,7 @@ func TestModuleScripts(t *testing.T) {
 			} {
 				env.Setenv(name, value)
 			}
-			settings := fmt.Sprintf("host \"registry.example.com\" {\n  services = { \"modules.v1\" = %q }\n}\n", server.URL+"/v1/")
+			settings := fmt.Sprintf("host \"registry.example.com\" {\n  services = { \"modules.v1\" = %q }\n}\nhost \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = %q }\n}\n", server.URL+"/v1/", server.URL+"/p/")
 			if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(settings), 0o644); err != nil {
 				return err
 			}

@@ -26,6 +26,7 @@ var providersCommands = []*command{
 			return func(ctx context.Context, _ []string) int { return e.providers(ctx, vars) }
 		},
 	},
+	providersLockCommand, providersMirrorCommand,
 	{
 		name:     "providers schema",
 		synopsis: "Show schemas for the providers used in the configuration",

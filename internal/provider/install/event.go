@@ -50,6 +50,7 @@ type Event struct {
 	Shared         bool
 	Authentication Authentication
 	KeyID          string
+	Platform       string // that packages are for; set by Lock
 }
 
 // parallel is how many providers are worked on at once.

@@ -95,6 +95,12 @@ func lockPlatform(ctx context.Context, o Options, locks *lockfile.Locks, platfor
 		lock.Hashes = nil
 		o.Locks.Set(lock)
 	}
+	if tell := o.Events; tell != nil {
+		o.Events = func(e Event) {
+			e.Platform = platform
+			tell(e)
+		}
+	}
 	in, diags := prepare(o)
 	if diags.HasErrors() {
 		return nil, diags
