@@ -46,6 +46,9 @@ type Pool struct {
 	mu    sync.Mutex
 	cells map[addr.ProviderConfig]*promise.Cell[opened]
 	bare  map[addr.Provider]*starting
+	// live are the providers that run: those of instances by their address,
+	// and bare ones.
+	live map[any]provider.Provider
 }
 
 type opened struct {
@@ -65,6 +68,7 @@ func NewPool(ctx context.Context, catalog provider.Catalog, limit int) *Pool {
 	return &Pool{
 		ctx: ctx, catalog: catalog, calls: make(chan struct{}, limit),
 		cells: map[addr.ProviderConfig]*promise.Cell[opened]{}, bare: map[addr.Provider]*starting{},
+		live: map[any]provider.Provider{},
 	}
 }
 
@@ -130,6 +134,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 		return nil, diags
 	}
 	conn := &Conn{Provider: running, Addr: pi.Addr, Schemas: schemas, Config: config}
+	p.began(pi.Addr, running)
 	if config.IsWhollyKnown() {
 		more = conn.ValidateConfig(p.ctx, config)
 		diags.Append(Locate(more, body(pi), pi.Addr.String()))
@@ -139,7 +144,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 		diags.Append(Locate(more, body(pi), pi.Addr.String()))
 	}
 	if diags.HasErrors() {
-		conn.Close()
+		p.CloseOne(pi.Addr)
 		return nil, diags
 	}
 	return conn, diags
@@ -219,7 +224,11 @@ func (p *Pool) Bare(a addr.Provider) (provider.Provider, diag.List) {
 		p.bare[a] = s
 	}
 	p.mu.Unlock()
-	s.once.Do(func() { s.provider, s.diags = p.catalog.Start(p.ctx, a) })
+	s.once.Do(func() {
+		if s.provider, s.diags = p.catalog.Start(p.ctx, a); s.provider != nil {
+			p.began(a, s.provider)
+		}
+	})
 	return s.provider, s.diags
 }
 
@@ -346,29 +355,23 @@ func (p *Pool) each(do func(provider.Provider)) {
 func (p *Pool) running() []provider.Provider {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all []provider.Provider
-	for _, cell := range p.cells {
-		if o, ok := cell.Peek(); ok && o.conn != nil {
-			all = append(all, o.conn)
-		}
-	}
-	for _, s := range p.bare {
-		if s.provider != nil {
-			all = append(all, s.provider)
-		}
-	}
-	return all
+	return slices.Collect(maps.Values(p.live))
+}
+
+// began notes that a provider runs.
+func (p *Pool) began(key any, running provider.Provider) {
+	p.mu.Lock()
+	p.live[key] = running
+	p.mu.Unlock()
 }
 
 // CloseOne ends one provider instance.
 func (p *Pool) CloseOne(a addr.ProviderConfig) {
 	p.mu.Lock()
-	cell := p.cells[a]
+	running := p.live[a]
+	delete(p.live, a)
 	p.mu.Unlock()
-	if cell == nil {
-		return
-	}
-	if o, ok := cell.Peek(); ok && o.conn != nil {
-		_ = o.conn.Close() // its process is gone either way
+	if running != nil {
+		_ = running.Close() // its process is gone either way
 	}
 }

@@ -7,7 +7,9 @@
 package planner
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,6 +136,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	diags.Append(r.root.Diagnostics())
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
+	slices.SortStableFunc(r.diags, byPlace)
 	diags.Append(r.diags)
 	if ctx.Err() != nil {
 		diags = diag.List{{Severity: diag.Error, Summary: "Interrupted", Detail: "Planning was interrupted before it was done."}}
@@ -198,6 +201,20 @@ func (r *run) note(diags diag.List) {
 	r.mu.Lock()
 	r.diags.Append(diags)
 	r.mu.Unlock()
+}
+
+// byPlace orders problems that several tasks found: by place, then address.
+func byPlace(a, b diag.Diagnostic) int {
+	place := func(d diag.Diagnostic) (string, int) {
+		if d.Subject == nil {
+			return "", 0
+		}
+		return d.Subject.Filename, d.Subject.Start.Byte
+	}
+	fileA, byteA := place(a)
+	fileB, byteB := place(b)
+	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(byteA, byteB), cmp.Compare(a.Address, b.Address),
+		cmp.Compare(a.Summary, b.Summary), cmp.Compare(a.Detail, b.Detail))
 }
 
 // record keeps an object. Each address is recorded once.
