@@ -264,6 +264,9 @@ func (c *compiler) resolveImport(im *program.Import, a address, attrs hcl.Attrib
 	im.Identity = c.attribute(attrs["identity"], in)
 	if attr := attrs["provider"]; attr != nil {
 		c.providerKey(&im.Provider, attr, in)
+	case len(a.modules) == 0 && c.prog.ResourceByName[a.name] == nil:
+		// Nobody else says which provider knows the object.
+		c.providerUse(&im.Provider, nil, a.name.Type, im.Range)
 	}
 	var modules []addr.Step
 	for i, m := range a.modules {

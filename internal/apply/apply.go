@@ -112,6 +112,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	ev := &eval.Evaluator{Host: r, Facts: in.Facts}
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.dropOutputs()
+	r.tellImports()
 	r.schedule()
 	r.runChecks()
 	r.state.Checks = r.checks.Results()
@@ -124,6 +125,19 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")
 	}
 	return r.state, diags
+}
+
+// tellImports tells of imported objects: the state that the steps begin with
+// has them.
+func (r *run) tellImports() {
+	for _, c := range r.Plan.Changes {
+		if c.Importing != nil {
+			e := event.Event{Kind: event.ImportStart, Addr: c.Addr, IDKey: "id", IDValue: c.Importing.ID}
+			r.tell(e)
+			e.Kind = event.ImportComplete
+			r.tell(e)
+		}
+	}
 }
 
 // dropOutputs removes the outputs that the plan ends.

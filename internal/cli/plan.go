@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -61,9 +60,6 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	}
 	defer w.unlock()
 	e.showPlan(made)
-	if p.generate != "" {
-		diags.Append(writeGenerated(p.generate, made))
-	}
 	if p.out != "" {
 		if err := p.save(e, w, made); err != nil {
 			diags.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err)
@@ -98,23 +94,37 @@ func (p *planning) make(ctx context.Context, e *env, operation string) (*workloa
 	if w == nil {
 		return nil, nil, nil
 	}
-	made, diags := engine.Plan(ctx, w.config, w.snapshot(), engine.PlanOptions{
-		Mode:           chosen.mode,
-		SkipRefresh:    !p.refresh,
-		Targets:        chosen.targets,
-		Excludes:       chosen.excludes,
-		Replace:        chosen.replace,
-		GenerateConfig: p.generate != "",
-		AllowDeferral:  p.deferral,
-		InDoubt:        w.doubted(),
-		// The two engines differ in what a removed block means by default.
-		RemovedDestroys: e.compat == compatTerraform,
-	})
+	o := p.options(e, w, chosen)
+	var generated diag.List
+	if p.generate != "" && chosen.mode == plan.Normal {
+		if o.Generated, generated = p.generateConfig(ctx, e, w, o); generated.HasErrors() {
+			e.diags(generated)
+			w.unlock()
+			return nil, nil, nil
+		}
+	}
+	made, diags := engine.Plan(ctx, w.config, w.snapshot(), o)
+	diags.Append(generated)
 	if made == nil {
 		e.diags(diags)
 		w.unlock()
 	}
 	return w, made, diags
+}
+
+// options are those of planning.
+func (p *planning) options(e *env, w *workload, chosen choice) engine.PlanOptions {
+	return engine.PlanOptions{
+		Mode:          chosen.mode,
+		SkipRefresh:   !p.refresh,
+		Targets:       chosen.targets,
+		Excludes:      chosen.excludes,
+		Replace:       chosen.replace,
+		AllowDeferral: p.deferral,
+		InDoubt:       w.doubted(),
+		// The two engines differ in what a removed block means by default.
+		RemovedDestroys: e.compat == compatTerraform,
+	}
 }
 
 func isDir(path string) bool {
@@ -165,27 +175,6 @@ func (e *env) showPlan(p *plan.Plan) {
 		return
 	}
 	e.written(view.Plan(e.out, p, e.viewing()))
-}
-
-// writeGenerated writes configuration that was made for imports.
-func writeGenerated(path string, p *plan.Plan) diag.List {
-	var text []byte
-	for _, c := range p.Changes {
-		if c.GeneratedConfig == "" {
-			continue
-		}
-		if text == nil {
-			text = []byte("# Written by weir for imports without configuration. Please review it.\n")
-		}
-		text = fmt.Appendf(text, "\n%s\n", c.GeneratedConfig)
-	}
-	if text == nil {
-		return nil
-	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		return oneError("Failed to write generated configuration", "Writing %s: %s.", path, cause(err))
-	}
-	return nil
 }
 
 // advise says what to do with a plan, unless nobody is there to read it.

@@ -40,15 +40,7 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 		return 1
 	}
 	defer w.unlock()
-	made, list, diags := engine.Explain(ctx, w.config, w.snapshot(), engine.PlanOptions{
-		Mode:            chosen.mode,
-		SkipRefresh:     !p.refresh,
-		Targets:         chosen.targets,
-		Excludes:        chosen.excludes,
-		Replace:         chosen.replace,
-		AllowDeferral:   p.deferral,
-		RemovedDestroys: e.compat == compatTerraform,
-	}, target)
+	made, list, diags := engine.Explain(ctx, w.config, w.snapshot(), p.options(e, w, chosen), target)
 	if made == nil || diags.HasErrors() {
 		return e.diags(diags)
 	}

@@ -67,8 +67,9 @@ type PlanOptions struct {
 	Targets     []addr.Target
 	Excludes    []addr.Target
 	Replace     []addr.Instance
-	// GenerateConfig: make configuration for imports that have none.
-	GenerateConfig bool
+	// Generated is configuration that was made for imports and loaded with the
+	// rest, by the address of its resource.
+	Generated map[addr.Instance]string
 	// AllowDeferral: plan what can be planned beside unknown repetitions.
 	AllowDeferral bool
 	// RemovedDestroys: removed blocks that don't say otherwise destroy.

@@ -38,23 +38,41 @@ func (c *Config) noTimestamp() (time.Time, bool) { return time.Time{}, false }
 // nil, to the configuration. Beside errors it returns what was planned so
 // far; nil if nothing could be.
 func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
-	values, diags := c.values(false)
+	in, diags := c.planning(prior, o)
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	p, more := planner.Create(ctx, in)
+	diags.Append(more)
+	return p, diags
+}
+
+// Generate writes configuration for imports that have none. To be planned it
+// has to be loaded with the rest.
+func Generate(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) ([]planner.Generated, diag.List) {
+	in, diags := c.planning(prior, o)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	list, more := planner.Generate(ctx, in)
+	diags.Append(more)
+	return list, diags
+}
+
+// planning is what a plan is a function of.
+func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, diag.List) {
+	values, diags := c.values(false)
 	now := c.World.Now()
-	p, more := planner.Create(ctx, planner.Input{
+	return planner.Input{
 		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog, Variables: values, Prior: prior,
 		Facts: c.facts(cty.False, functions.Table(functions.Env{
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
 		})),
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
-		GenerateConfig: o.GenerateConfig, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, InDoubt: o.InDoubt,
+		Generated: o.Generated, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
 		Observe: o.observe,
-	})
-	diags.Append(more)
-	return p, diags
+	}, diags
 }
 
 // Explain makes a plan and tells why it deals as it does with the objects that

@@ -25,6 +25,9 @@ const (
 	EphemeralStart                    // Text is opening, renewing or closing
 	EphemeralComplete                 //
 	Stopping                          // an interrupt was received
+	ImportPrepare                     // a plan looks for an object to import; IDValue is its id
+	ImportStart                       // the state takes an imported object; IDValue is its id
+	ImportComplete                    //
 )
 
 // An Event is one step of work on one object. IDKey and IDValue name the

@@ -38,6 +38,7 @@ var table = []row{
 	{"conform", "words provider", "program eval state plan"},
 	{"moves", "words program", "eval planner state"},
 	{"order", "", ""}, // integers only
+	{"generate", "words", "program provider state"},
 
 	// the line, from files to states
 	{"syntax", "words", ""},
@@ -47,7 +48,7 @@ var table = []row{
 	{"eval", "words program function", "state plan planner provider apply execgraph module"},
 	{"static", "words program eval", "state plan planner provider apply"},
 	{"validate", "words program eval provider connect instance provisioner", "plan planner apply execgraph provider/plugin"},
-	{"planner", "words program eval provider conform state checks connect instance lifecycle moves order execgraph plan event provisioner",
+	{"planner", "words program eval provider conform state checks connect instance lifecycle moves order generate execgraph plan event provisioner",
 		"apply provider/plugin provider/install journal storage statefile planfile view cli"},
 	{"apply", "words program eval provider conform state checks connect instance lifecycle execgraph plan event provisioner",
 		"planner moves order provider/plugin provider/install storage statefile planfile view cli"},

@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/conform"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
@@ -85,7 +86,7 @@ func (r *run) importTo(t *promise.Task, f *eval.Frame, block *program.Import, ea
 // without a prior object.
 func (r *run) importPrior(t *promise.Task, o *object) diag.List {
 	target := r.imports[o.addr.Instance]
-	if target == nil || o.instance == nil {
+	if target == nil {
 		return nil
 	}
 	id, identity, diags := r.importID(t, target, o)
@@ -96,8 +97,14 @@ func (r *run) importPrior(t *promise.Task, o *object) diag.List {
 		diags.ErrorAt(target.block.Range, "Invalid provider configuration", "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr)
 		return diags
 	}
+	e := event.Event{Kind: event.ImportPrepare, Addr: o.addr, IDKey: "id", IDValue: id}
+	r.tell(e)
+	e.Kind = event.RefreshStart
+	r.tell(e)
 	var more diag.List
 	r.pool.Call(func() { o.before, _, more = o.subject.Import(r.ctx, id, identity) })
+	e.Kind = event.RefreshComplete
+	r.tell(e)
 	for n := range more {
 		if more[n].Subject == nil {
 			more[n].Subject = target.block.Range.Ptr()
@@ -178,7 +185,7 @@ func importingOf(r *run, o *object) *plan.Importing {
 func (r *run) checkImports() {
 	for a, target := range r.imports {
 		desired, _, unsure := r.standing(a)
-		if !desired && !unsure && !r.GenerateConfig {
+		if !desired && !unsure {
 			r.note(diag.List{{Severity: diag.Error, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. Write the resource block, or let weir write one with -generate-config-out=FILE.", Subject: target.block.Range.Ptr()}})
 		}
 	}

@@ -247,6 +247,9 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 		BeforeIdentity: o.before.Identity, AfterIdentity: p.Identity,
 		Private: p.Private, Importing: importingOf(r, o),
 	}
+	if c.Importing != nil {
+		c.GeneratedConfig = r.Generated[o.addr.Instance]
+	}
 	switch p.Change {
 	case conform.Create:
 		c.Action = plan.Create

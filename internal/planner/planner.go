@@ -40,13 +40,14 @@ type Input struct {
 	Prior     *state.Snapshot
 	Catalog   provider.Catalog
 
-	Mode           plan.Mode
-	SkipRefresh    bool
-	Targets        []addr.Target
-	Excludes       []addr.Target
-	Replace        []addr.Instance
-	GenerateConfig bool
-	AllowDeferral  bool
+	Mode        plan.Mode
+	SkipRefresh bool
+	Targets     []addr.Target
+	Excludes    []addr.Target
+	Replace     []addr.Instance
+	// Generated is the text of configuration that was made for imports.
+	Generated     map[addr.Instance]string
+	AllowDeferral bool
 	// RemovedDestroys: removed blocks that don't say otherwise destroy.
 	RemovedDestroys bool
 	// InDoubt are instances that may exist although the state doesn't have
@@ -108,24 +109,8 @@ type object struct {
 // Create makes a plan. Beside errors it returns what was planned so far,
 // marked as errored.
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
-	if in.Parallelism <= 0 {
-		in.Parallelism = 10
-	}
-	r := &run{
-		Input: in, ctx: ctx,
-		rt:      promise.NewRuntime(in.Parallelism),
-		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
-		prior:   newPrior(in.Prior),
-		objects: map[addr.Object]*object{},
-		moves:   &moveTable{},
-		checks:  checks.New(nil),
-		imports: map[addr.Instance]*importTarget{}, excluded: map[addr.Instance]bool{},
-		deferred:  map[addr.Instance]*plan.Deferred{},
-		pendingOf: map[*promise.Node]bool{},
-	}
+	r := newRun(ctx, in)
 	defer r.pool.Close()
-	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts}
-	r.root = ev.NewRoot(in.Tree.Program)
 	if diags := r.compileMoves(); diags.HasErrors() {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.snapshot, Refreshed: r.prior.snapshot, Errored: true}, diags
 	}
@@ -147,6 +132,28 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 		in.Observe(r.root)
 	}
 	return p, diags
+}
+
+// newRun prepares a planning; its pool is to be closed.
+func newRun(ctx context.Context, in Input) *run {
+	if in.Parallelism <= 0 {
+		in.Parallelism = 10
+	}
+	r := &run{
+		Input: in, ctx: ctx,
+		rt:      promise.NewRuntime(in.Parallelism),
+		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
+		prior:   newPrior(in.Prior),
+		objects: map[addr.Object]*object{},
+		moves:   &moveTable{},
+		checks:  checks.New(nil),
+		imports: map[addr.Instance]*importTarget{}, excluded: map[addr.Instance]bool{},
+		deferred:  map[addr.Instance]*plan.Deferred{},
+		pendingOf: map[*promise.Node]bool{},
+	}
+	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts}
+	r.root = ev.NewRoot(in.Tree.Program)
+	return r
 }
 
 // host is the evaluator's host for the mode of the plan.

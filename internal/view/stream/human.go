@@ -92,6 +92,12 @@ func (h *human) Event(e event.Event) {
 		return
 	}
 	switch e.Kind {
+	case event.ImportPrepare:
+		h.say(e, "Preparing import..."+id(e))
+	case event.ImportStart:
+		h.say(e, "Importing..."+id(e))
+	case event.ImportComplete:
+		h.say(e, "Import complete"+id(e))
 	case event.RefreshStart:
 		h.say(e, "Refreshing state..."+id(e))
 	case event.ReadStart, event.ApplyStart, event.EphemeralStart:

@@ -49,6 +49,11 @@ type Counter struct {
 
 // Event counts the end of an operation.
 func (c *Counter) Event(e event.Event) {
+	if e.Kind == event.ImportComplete {
+		c.mu.Lock()
+		c.counts.Import++
+		c.mu.Unlock()
+	}
 	if e.Kind != event.ApplyComplete || e.Addr.Name.Mode != addr.Managed {
 		return
 	}
