@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -275,13 +277,10 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 }
 
 // forced says whether something beside the provider wants the object
-// replaced.
+// replaced. All triggers are read, whatever the answer: the object depends on
+// each of them.
 func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
-	for _, a := range r.Replace {
-		if a == o.addr.Instance {
-			return plan.ReplaceRequested, nil
-		}
-	}
+	reason := plan.NoReason
 	var diags diag.List
 	ctx := o.instance.Context(t, cty.NilVal)
 	for _, ref := range o.instance.Resource.ReplaceTriggeredBy {
@@ -289,11 +288,14 @@ func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 		diags.Append(more)
 		for _, referent := range referents {
 			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && triggers(other.change, ref) {
-				return plan.ReplaceTriggered, diags
+				reason = plan.ReplaceTriggered
 			}
 		}
 	}
-	return plan.NoReason, diags
+	if slices.Contains(r.Replace, o.addr.Instance) {
+		reason = plan.ReplaceRequested
+	}
+	return reason, diags
 }
 
 // triggers reports whether a change to what the reference names replaces

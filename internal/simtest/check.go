@@ -39,6 +39,15 @@ var Invalid = []string{"Ambiguous move statements", "Moved object still exists",
 // Stats count what was seen.
 type Stats struct{ Steps, Invalid, Demanded, Failed, Ops int }
 
+// Add adds what somebody else has seen.
+func (s *Stats) Add(other Stats) {
+	s.Steps += other.Steps
+	s.Invalid += other.Invalid
+	s.Demanded += other.Demanded
+	s.Failed += other.Failed
+	s.Ops += other.Ops
+}
+
 // Run plays a history and holds every step to the promises; then everything
 // is destroyed. seed decides how the plans are applied.
 func (c Case) Run(seed uint64, stats *Stats) (failure *Failure) {
@@ -49,19 +58,16 @@ func (c Case) Run(seed uint64, stats *Stats) (failure *Failure) {
 			failure = &Failure{r.step, "panic", fmt.Sprint(p)}
 		}
 	}()
-	var files module.Memory
 	for i, step := range c {
 		r.step = i
 		stats.Steps++
-		files = step.Files()
 		r.drift(step)
 		if failure, ok := r.play(step); failure != nil || !ok {
 			return failure
 		}
-		files = step.Files()
 	}
 	r.step = len(c)
-	return r.end(files)
+	return r.end()
 }
 
 // Files are the configuration of the step.
@@ -78,6 +84,9 @@ type runner struct {
 	rand  *rand.Rand
 	stats *Stats
 	step  int
+
+	files  module.Memory // of the last step
+	config *engine.Config
 }
 
 func (r *runner) fail(kind, format string, args ...any) *Failure {
@@ -114,7 +123,9 @@ func (r *runner) drift(step Step) {
 // play plans and applies one step. It isn't ok when the case can't go on,
 // because the configuration is wrong.
 func (r *runner) play(step Step) (failure *Failure, ok bool) {
-	files := step.Files()
+	if f := r.load(step); f != nil {
+		return f, false
+	}
 	o := engine.PlanOptions{SkipRefresh: step.SkipRefresh}
 	for _, text := range step.Replace {
 		i, err := addr.ParseInstance(text)
@@ -123,7 +134,7 @@ func (r *runner) play(step Step) (failure *Failure, ok bool) {
 		}
 		o.Replace = append(o.Replace, i)
 	}
-	p, diags := r.world.Plan(files, o)
+	p, diags := r.world.Plan(r.config, o)
 	if diags.HasErrors() {
 		for _, d := range diags {
 			if d.Severity == diag.Error && slices.Contains(Invalid, d.Summary) {
@@ -136,14 +147,23 @@ func (r *runner) play(step Step) (failure *Failure, ok bool) {
 	if demanded := r.world.conflicts(p); demanded != nil {
 		return r.demanded(step, p, diags, demanded)
 	}
-	if f := r.apply(files, p, step.Fail); f != nil {
+	if f := r.apply(p, step.Fail); f != nil {
 		return f, false
 	}
 	if len(step.Fail) > 0 {
 		step.Fail, step.Replace, step.Drift = nil, nil, nil
 		return r.play(step)
 	}
-	return r.settled(files), true
+	return r.settled(), true
+}
+
+func (r *runner) load(step Step) *Failure {
+	var diags diag.List
+	r.files = step.Files()
+	if r.config, diags = Load(r.files); diags.HasErrors() {
+		return r.fail("load: "+firstError(diags), "%s", problems(diags))
+	}
+	return nil
 }
 
 func firstError(diags diag.List) string {
@@ -258,12 +278,12 @@ func ordered(g *execgraph.Graph, update, deleted addr.Object) bool {
 
 // apply applies a plan in several ways to copies of the world, compares the
 // results and keeps one.
-func (r *runner) apply(files module.Memory, p *plan.Plan, fails []string) *Failure {
+func (r *runner) apply(p *plan.Plan, fails []string) *Failure {
 	for _, f := range fails {
 		r.world.Cloud.Fail(f)
 	}
 	before := r.world.Clone()
-	diags := r.world.Apply(files, p, How{Parallelism: 10})
+	diags := r.world.Apply(r.config, p, How{Parallelism: 10})
 	log := r.world.Cloud.Log()
 	r.stats.Ops += len(log)
 	if refused := r.world.Cloud.Refused(); refused != nil {
@@ -281,16 +301,20 @@ func (r *runner) apply(files module.Memory, p *plan.Plan, fails []string) *Failu
 	if f := r.nothingLost(p); f != nil {
 		return f
 	}
-	other, how := before, How{Parallelism: 1}
-	if r.rand.IntN(2) == 0 {
+	other, how, config := before, How{Parallelism: 1}, r.config
+	if r.rand.IntN(4) > 0 {
 		how.Choose = func(ready []execgraph.ID) int { return r.rand.IntN(len(ready)) }
 	} else {
-		var err error
-		if files, p, err = Save(files, p); err != nil {
+		files, saved, err := Save(r.files, p)
+		if err != nil {
 			return r.fail("save", "%s", err)
 		}
+		p = saved
+		if config, _ = Load(files); config == nil {
+			return r.fail("save", "the saved configuration can't be loaded")
+		}
 	}
-	more := other.Apply(files, p, how)
+	more := other.Apply(config, p, how)
 	if refused := other.Cloud.Refused(); refused != nil {
 		return r.fail("refused", "%s\n%s", strings.Join(refused, "\n"), printed(p))
 	}
@@ -518,8 +542,8 @@ func idOf(o *state.Object) string {
 }
 
 // settled checks that there is nothing more to do after an apply.
-func (r *runner) settled(files module.Memory) *Failure {
-	p, diags := r.world.Plan(files, engine.PlanOptions{})
+func (r *runner) settled() *Failure {
+	p, diags := r.world.Plan(r.config, engine.PlanOptions{})
 	if diags.HasErrors() {
 		return r.fail("second plan: "+firstError(diags), "%s", problems(diags))
 	}
@@ -539,12 +563,12 @@ func (r *runner) settled(files module.Memory) *Failure {
 }
 
 // end destroys everything.
-func (r *runner) end(files module.Memory) *Failure {
-	p, diags := r.world.Plan(files, engine.PlanOptions{Mode: plan.Destroy})
+func (r *runner) end() *Failure {
+	p, diags := r.world.Plan(r.config, engine.PlanOptions{Mode: plan.Destroy})
 	if diags.HasErrors() {
 		return r.fail("plan to destroy: "+firstError(diags), "%s", problems(diags))
 	}
-	if f := r.apply(files, p, nil); f != nil {
+	if f := r.apply(p, nil); f != nil {
 		f.Kind = "destroy: " + f.Kind
 		return f
 	}

@@ -236,7 +236,7 @@ func Random(seed uint64) Case {
 	s := &source{Rand: rand.New(rand.NewPCG(seed, 1))}
 	m := s.model()
 	steps := Case{{Model: m}}
-	for range 1 + s.IntN(3) {
+	for range 1 + s.IntN(2) {
 		m = s.edit(m)
 		step := Step{Model: m, SkipRefresh: s.chance(6)}
 		if o, name := s.someObject(m); o != nil && s.chance(5) {

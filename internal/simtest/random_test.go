@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"testing"
 	"time"
 )
@@ -19,30 +22,61 @@ var (
 // TestRandom tries random histories. Whatever fails is made small and shown;
 // with -keep it is written to testdata, where TestKept finds it.
 func TestRandom(t *testing.T) {
-	var stats Stats
+	if testing.Short() {
+		*cases = min(*cases, 500)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // little is alive at a time
 	start := time.Now()
-	failures := 0
-	for seed := *first; seed < *first+uint64(*cases) && failures < *stop; seed++ {
-		c := Random(seed)
-		f := c.Run(seed, &stats)
-		if f == nil {
-			continue
-		}
-		failures++
-		c = Shrink(c, seed, f)
-		if smaller := c.Run(seed, &Stats{}); smaller != nil {
-			f = smaller
-		}
-		text := c.Text(fmt.Sprintf("Found by seed %d: %s", seed, f.Kind))
-		t.Errorf("seed %d: %s\n%s", seed, f, text)
-		if *keep {
-			path := filepath.Join("testdata", fmt.Sprintf("seed-%d.txtar", seed))
-			if err := os.WriteFile(path, text, 0o666); err != nil {
-				t.Error(err)
+	var mu sync.Mutex
+	var total Stats
+	next, last, failures := *first, *first+uint64(*cases), 0
+	seed := func() (uint64, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		next++
+		return next - 1, next <= last && failures < *stop
+	}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			var stats Stats
+			for {
+				seed, ok := seed()
+				if !ok {
+					break
+				}
+				c := Random(seed)
+				f := c.Run(seed, &stats)
+				if f == nil {
+					continue
+				}
+				mu.Lock()
+				failures++
+				mu.Unlock()
+				report(t, seed, c, f)
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			total.Add(stats)
+		})
+	}
+	workers.Wait()
+	t.Logf("%d cases in %s: %+v", *cases, time.Since(start), total)
+}
+
+func report(t *testing.T, seed uint64, c Case, f *Failure) {
+	c = Shrink(c, seed, f)
+	if smaller := c.Run(seed, &Stats{}); smaller != nil {
+		f = smaller
+	}
+	text := c.Text(fmt.Sprintf("Found by seed %d: %s", seed, f.Kind))
+	t.Errorf("seed %d: %s\n%s", seed, f, text)
+	if *keep {
+		path := filepath.Join("testdata", fmt.Sprintf("seed-%d.txtar", seed))
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Error(err)
 		}
 	}
-	t.Logf("%d cases in %s: %+v", *cases, time.Since(start), stats)
 }
 
 // TestKept replays the cases that failed once.

@@ -30,30 +30,28 @@ func (w *World) Clone() *World { return &World{w.Cloud.Clone(), w.State.Clone()}
 // now is the time in all worlds.
 var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// load reads a configuration whose files are given by path.
-func (w *World) load(files module.Memory, parallelism int) (*engine.Config, diag.List) {
-	p := w.Cloud.Provider()
+// Load reads a configuration whose files are given by path.
+func Load(files module.Memory) (*engine.Config, diag.List) {
 	return engine.Load(context.Background(), engine.LoadOptions{
 		Dir: ".", Files: files,
-		World: engine.World{
-			Catalog: fake.Catalog{Source: p},
-			WorkDir: ".", OriginalDir: "/", Workspace: "default", Parallelism: parallelism,
-			Now: func() time.Time { return now },
-		},
+		World: engine.World{WorkDir: ".", OriginalDir: "/", Workspace: "default", Now: func() time.Time { return now }},
 		Resolve: func(_ context.Context, r module.Request) (string, diag.List) {
 			return filepath.Join(r.ParentDir, r.Source), nil
 		},
 	})
 }
 
+// in is a configuration in this world.
+func (w *World) in(c *engine.Config, parallelism int) *engine.Config {
+	here := *c
+	here.World.Catalog = fake.Catalog{Source: w.Cloud.Provider()}
+	here.World.Parallelism = parallelism
+	return &here
+}
+
 // Plan plans a configuration.
-func (w *World) Plan(files module.Memory, o engine.PlanOptions) (*plan.Plan, diag.List) {
-	c, diags := w.load(files, 1)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	p, more := engine.Plan(context.Background(), c, w.State, o)
-	return p, append(diags, more...)
+func (w *World) Plan(c *engine.Config, o engine.PlanOptions) (*plan.Plan, diag.List) {
+	return engine.Plan(context.Background(), w.in(c, 1), w.State, o)
 }
 
 // How says how a plan is applied.
@@ -65,14 +63,10 @@ type How struct {
 }
 
 // Apply applies a plan and keeps the state, beside errors too.
-func (w *World) Apply(files module.Memory, p *plan.Plan, how How) diag.List {
-	c, diags := w.load(files, how.Parallelism)
-	if diags.HasErrors() {
-		return diags
-	}
-	s, more := engine.Apply(context.Background(), c, p, engine.ApplyOptions{Choose: how.Choose})
+func (w *World) Apply(c *engine.Config, p *plan.Plan, how How) diag.List {
+	s, diags := engine.Apply(context.Background(), w.in(c, how.Parallelism), p, engine.ApplyOptions{Choose: how.Choose})
 	w.State = s
-	return append(diags, more...)
+	return diags
 }
 
 // Save writes a plan with its configuration as a plan file and reads it back.
