@@ -10,6 +10,7 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
+	growFirst()
 	defer profile()()
 	return cli.Run(cli.Process{
 		Args:    os.Args,
