@@ -16,15 +16,22 @@
 //	R3  y is deleted after the deletion of x, where x has a stored dependency on y
 //	R4  y is created after the deletion of x, where x has a stored dependency on y
 //	R5  in R2 and R4, a deletion with CBD comes after the creation instead
+//	R6  in R2, what is free doesn't wait, and an update that is free comes before
+//	    the deletion instead
+//
+// A creation or update is free if no former user of the object is deleted
+// without CBD and nothing that the object depends on by configuration has a
+// deletion, or a creation or update that isn't free: it may have let go of what
+// is deleted and needs nothing that comes after that.
 //
 // Dependencies are transitive. Objects that weren't stored before depend by
 // configuration alone, in R2 too.
 //
 // # Why there is no cycle
 //
-// Deletions without CBD, dependents first; then creations, dependencies
-// first; then deletions with CBD, dependents first: this order keeps all
-// rules, if whatever an object with CBD had a stored dependency on is deleted
+// What is free, dependencies first; deletions without CBD, dependents
+// first; then other creations, dependencies first; then deletions with CBD,
+// dependents first: this order keeps all rules, if whatever an object with CBD had a stored dependency on is deleted
 // with CBD too. The flags are chosen so: CBD spreads from configured objects
 // that want it to everything they depend on, and a leftover (an object
 // without configuration) gets it only where that holds already.
@@ -104,6 +111,7 @@ func Decide(objects []Object) Result {
 	}
 	g.stored()
 	g.flags()
+	g.freedom()
 	steps := g.steps()
 	return Result{CBD: g.cbd, Keep: g.keep, Steps: steps, Dropped: g.dropped}
 }
@@ -122,6 +130,7 @@ type graph struct {
 	dropped  [][2]int
 
 	cbd, keep []bool
+	free      []bool
 }
 
 // stored gathers the former dependencies, without those that go in circles
@@ -249,4 +258,23 @@ func (g *graph) inUse() []bool {
 		}
 	}
 	return used
+}
+
+// freedom finds what is free (R6).
+func (g *graph) freedom() {
+	n := len(g.objects)
+	abandoned := make([]bool, n) // some former user is deleted without CBD
+	for _, i := range slices.Backward(g.wasOrder) {
+		for _, user := range g.users[i] {
+			abandoned[i] = abandoned[i] || abandoned[user] || g.objects[user].Delete && !g.cbd[user]
+		}
+	}
+	g.free = make([]bool, n)
+	for _, i := range g.configOrder {
+		o := &g.objects[i]
+		g.free[i] = !o.Delete && !(o.Create && abandoned[i])
+		for _, to := range g.config[i] {
+			g.free[i] = g.free[i] && g.free[to]
+		}
+	}
 }

@@ -82,7 +82,8 @@ func TestExamples(t *testing.T) {
 		{"a new user holds on to what it replaced", []Object{cbd(replaced()), created(a)}, "a.C b.C a.D", "", "a"},
 		{"a new user through a gate", []Object{cbd(replaced()), {Config: []int{a}}, created(b)}, "a.C c.C a.D", "", "a"},
 		{"in use through a leftover", []Object{removed(), removed(a), dropped(updated(b))}, "c.C b.D a.D", "", "ab"},
-		{"in use, but something else must go first", []Object{replaced(), removed(a), dropped(updated(b))}, "b.D a.D a.C", "a.C c.C", ""},
+		{"in use, but something else must go first", []Object{replaced(), removed(a), dropped(updated(b))}, "c.C b.D a.D a.C", "", ""},
+		{"let go of what is replaced", []Object{replaced(), dropped(updated(a))}, "b.C a.D a.C", "", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -206,6 +207,7 @@ func rules(objects []Object, cbd []bool) [][]bool {
 	for i := range legs {
 		legs[i] = make([]bool, 2*n)
 	}
+	free := freedom(objects, cbd, config, was)
 	creates := func(i int) bool { return objects[i].Create }
 	deletes := func(i int) bool { return objects[i].Delete }
 	// c orders the creation of x after the deletion of y, or inverts it.
@@ -225,7 +227,12 @@ func rules(objects []Object, cbd []bool) [][]bool {
 				legs[2*x][2*y] = true // R0
 			}
 			if was[x][y] {
-				c(x, y) // R2
+				switch {
+				case !free[x] || cbd[y]:
+					c(x, y) // R2
+				case objects[x].Stored && creates(x) && deletes(y):
+					legs[2*y+1][2*x] = true // R6
+				}
 				c(y, x) // R4
 				if deletes(x) && deletes(y) {
 					legs[2*y+1][2*x+1] = true // R3
@@ -234,6 +241,27 @@ func rules(objects []Object, cbd []bool) [][]bool {
 		}
 	}
 	return closure(func(i, j int) bool { return legs[i][j] }, 2*n)
+}
+
+// freedom finds what is free, the slow way.
+func freedom(objects []Object, cbd []bool, config, was [][]bool) []bool {
+	n := len(objects)
+	alone := func(i int) bool {
+		for j := range n {
+			if objects[i].Create && was[j][i] && objects[j].Delete && !cbd[j] {
+				return false
+			}
+		}
+		return !objects[i].Delete
+	}
+	free := make([]bool, n)
+	for i := range n {
+		free[i] = alone(i)
+		for j := range n {
+			free[i] = free[i] && (!config[i][j] || alone(j))
+		}
+	}
+	return free
 }
 
 func former(objects []Object, i int) []int {

@@ -13,6 +13,7 @@ func (g *graph) steps() []Step {
 	if early {
 		g.earlyDeletions(b)
 		g.goneFirst(b)
+		g.freeFirst(b)
 	}
 	if late {
 		g.lateDeletions(b)
@@ -72,13 +73,28 @@ func (g *graph) goneFirst(b *builder) {
 		o := &g.objects[i]
 		before := collect(gone, g.was[i])
 		all := b.gate(before)
-		if o.Create && all != none {
+		if o.Create && all != none && !g.free[i] {
 			b.wait(b.create(i), []int{all})
 		}
 		if all == none && o.Delete && !g.cbd[i] {
 			all = b.delete(i)
 		}
 		gone[i] = all
+	}
+}
+
+// freeFirst follows R6.
+func (g *graph) freeFirst(b *builder) {
+	done := make([]int, b.n) // the updates of all former users that are free
+	for _, i := range slices.Backward(g.wasOrder) {
+		all := b.gate(collect(done, g.users[i]))
+		if g.objects[i].Delete && !g.cbd[i] && all != none {
+			b.wait(b.delete(i), []int{all})
+		}
+		if o := &g.objects[i]; g.free[i] && o.Create && o.Stored {
+			all = b.gate([]int{all, b.create(i)})
+		}
+		done[i] = all
 	}
 }
 
