@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       slices.Contains(os.Args, "-update"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"nest": nest},
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv("HOME", home)
@@ -41,6 +43,18 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(home, 0o755)
 		},
 	})
+}
+
+// nest writes a file with something that encloses itself:
+// nest FILE TIMES BEFORE OPEN INSIDE CLOSE AFTER.
+func nest(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 7 {
+		ts.Fatalf("nest FILE TIMES BEFORE OPEN INSIDE CLOSE AFTER")
+	}
+	times, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := args[2] + strings.Repeat(args[3], times) + args[4] + strings.Repeat(args[5], times) + args[6] + "\n"
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
 func TestSplitWords(t *testing.T) {

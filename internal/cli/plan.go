@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
@@ -77,6 +78,17 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	return 0
 }
 
+// needConfiguration refuses a directory without configuration: as one that asks
+// for nothing it would have everything destroyed.
+func needConfiguration(operation string) diag.List {
+	names, err := module.Disk{}.List(".")
+	if err != nil || !module.IsEmpty(names) {
+		return nil // who reads the files reports the error
+	}
+	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
+	return oneError("No configuration files", "%s requires configuration to be present. %s without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, use the destroy command, or plan with -destroy.", strings.ToUpper(operation[:1])+operation[1:], doing)
+}
+
 // make plans. The plan is nil if that wasn't possible at all, which has been
 // reported then; otherwise the diagnostics are still to be shown.
 func (p *planning) make(ctx context.Context, e *env, operation string) (*workload, *plan.Plan, diag.List) {
@@ -85,6 +97,9 @@ func (p *planning) make(ctx context.Context, e *env, operation string) (*workloa
 		if _, err := os.Stat(p.generate); err == nil {
 			diags.Errorf("Target generated file already exists", "weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
 		}
+	}
+	if chosen.mode == plan.Normal {
+		diags.Append(needConfiguration(operation))
 	}
 	if diags.HasErrors() {
 		e.diags(diags)

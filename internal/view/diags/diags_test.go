@@ -157,3 +157,23 @@ func TestBlockHeader(t *testing.T) {
 		}
 	}
 }
+
+func TestWindow(t *testing.T) {
+	long := strings.Repeat("é", 400)
+	for _, c := range []struct {
+		line     string
+		from, to int
+		want     string
+	}{
+		{"short line", 2, 5, "sh|ort| line"},
+		{long + "X" + long, 800, 801, "…" + long[:80] + "|X|" + long[:418] + "…"},
+		{"X" + long, 0, 1, "|X|" + long[:498] + "…"},
+		{long, 0, 800, "|" + long[:500] + "|…"},
+		{long + "X", 800, 801, "…" + long[:80] + "|X|"},
+	} {
+		before, marked, after := window(c.line, c.from, c.to)
+		if got := before + "|" + marked + "|" + after; got != c.want {
+			t.Errorf("%.20s: got %q, want %q", c.line, got, c.want)
+		}
+	}
+}

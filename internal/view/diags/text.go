@@ -3,6 +3,7 @@ package diags
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/view/clean"
@@ -171,10 +172,37 @@ func code(b *strings.Builder, s *Snippet, pen style.Pen) {
 		if i > 0 {
 			from = min(max(from, len(line)-len(strings.TrimLeft(line, " \t"))), to)
 		}
-		fmt.Fprintf(b, "%4d: %s%s%s\n", s.StartLine+i,
-			clean.Text(line[:from]), pen.Paint(clean.Text(line[from:to]), style.Underline), clean.Text(line[to:]))
 		at += len(line) + 1
+		before, marked, after := window(line, from, to)
+		fmt.Fprintf(b, "%4d: %s%s%s\n", s.StartLine+i,
+			clean.Text(before), pen.Paint(clean.Text(marked), style.Underline), clean.Text(after))
 	}
+}
+
+// window cuts a line that is too long to be shown down to what is around the
+// start of its marked part.
+func window(line string, from, to int) (before, marked, after string) {
+	const longest, ahead = 500, 80
+	if len(line) <= longest {
+		return line[:from], line[from:to], line[to:]
+	}
+	start := max(from-ahead, 0)
+	for start > 0 && !utf8.RuneStart(line[start]) {
+		start--
+	}
+	end := min(start+longest, len(line))
+	for end < len(line) && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	to = min(to, end)
+	before, marked, after = line[start:from], line[from:to], line[to:end]
+	if start > 0 {
+		before = "…" + before
+	}
+	if end < len(line) {
+		after += "…"
+	}
+	return before, marked, after
 }
 
 func values(b *strings.Builder, s *Snippet, pen style.Pen) {
