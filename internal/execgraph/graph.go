@@ -9,6 +9,7 @@ package execgraph
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/addr"
@@ -119,9 +120,12 @@ func (g *Graph) Print(w io.Writer) error {
 }
 
 // Verify reports the first violation of what apply relies on: steps wait for
-// earlier steps only, once each.
+// earlier steps only, once each, and follow a failure of one of these.
 func (g *Graph) Verify() error {
 	for id, s := range g.Steps {
+		if s.Kind == 0 || int(s.Kind) >= len(kindNames) {
+			return fmt.Errorf("step %d has no kind", id)
+		}
 		last := ID(-1)
 		for _, a := range s.After {
 			if a <= last || a >= ID(id) || a < 0 {
@@ -129,8 +133,8 @@ func (g *Graph) Verify() error {
 			}
 			last = a
 		}
-		if s.Kind == 0 || int(s.Kind) >= len(kindNames) {
-			return fmt.Errorf("step %d has no kind", id)
+		if s.When > OnFailure || s.When == OnFailure && !slices.Contains(s.After, s.Of) {
+			return fmt.Errorf("step %d (%s) has a condition that can't come true", id, s.Label())
 		}
 	}
 	return nil
