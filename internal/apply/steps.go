@@ -131,20 +131,26 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		after.Tainted = prior.Tainted
 	}
 	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, config.Sensitive))
+	// An object whose provisioners haven't ended isn't complete, also when this
+	// process ends meanwhile.
+	provisioned := create && !failed && op.instance.Resource.Provisions()
+	if provisioned {
+		after.Tainted = true
+	}
 	if !after.Unanswered {
 		diags.Append(r.save(op, after, marked, failed))
 	}
 	if failed {
 		return append(diags, r.restore(op.change, after.Exists() || after.Unanswered)...)
 	}
-	if create {
+	if provisioned {
 		more = r.provision(t, op, marked)
 		diags.Append(more)
 		if more.HasErrors() {
-			after.Tainted = true
-			diags.Append(r.save(op, after, marked, false))
 			return diags
 		}
+		after.Tainted = false
+		diags.Append(r.save(op, after, marked, false))
 	}
 	r.setResult(i, result{marked, false})
 	done = true

@@ -7,18 +7,24 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // interrupts turns signals into a polite and an impolite way to stop. While
 // something that must not be cut short is under way (graceful), the first
-// signal closes stop and the second cancels the context; otherwise the first
-// cancels.
+// signal closes stop, and the second cancels the context, after a moment in
+// which calls that are about to end can do so; the third doesn't wait for that
+// either. Otherwise the first cancels. Saving is never cut short.
 type interrupts struct {
 	mu       sync.Mutex
 	graceful bool
 	count    int
 	stop     chan struct{}
 }
+
+// lastMoment is how long calls of providers may still take after the second
+// interrupt.
+const lastMoment = time.Second
 
 func newInterrupts() *interrupts { return &interrupts{stop: make(chan struct{})} }
 
@@ -28,6 +34,10 @@ func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()
 	signals := make(chan os.Signal, 4)
 	done := make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Writing to a terminal or pipe that is gone must not end the process
+	// either: it would take unsaved results with it.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
 	go func() {
 		for {
 			select {
@@ -40,6 +50,7 @@ func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
+		signal.Stop(broken)
 		close(done)
 		cancel()
 	}
@@ -57,8 +68,10 @@ func (i *interrupts) interrupted(e *env, cancel func()) {
 		e.notice("\nInterrupt received.\nGracefully shutting down...\n")
 		close(i.stop)
 		cancel()
-	default:
+	case i.count == 2 && i.graceful:
 		e.notice("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
+		time.AfterFunc(lastMoment, cancel)
+	default:
 		cancel()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/failpoint"
 	"weir.dev/weir/internal/state"
 )
 
@@ -67,9 +68,11 @@ func Start(path string, b Begin, carried []Operation) (*Writer, error) {
 	if err == nil {
 		err = file.Sync()
 	}
+	failpoint.At("journal: new")
 	if err == nil {
 		err = os.Rename(file.Name(), path)
 	}
+	failpoint.At("journal: started")
 	if err != nil {
 		file.Close()
 		os.Remove(file.Name())
@@ -149,7 +152,9 @@ func (w *Writer) Close() error { return w.file.Close() }
 
 // Remove ends the journal. The state has to be saved by then.
 func (w *Writer) Remove() error {
+	failpoint.At("journal: done")
 	err := os.Remove(w.path)
+	failpoint.At("journal: removed")
 	syncFolder(filepath.Dir(w.path))
 	return errors.Join(err, w.file.Close())
 }
@@ -176,17 +181,24 @@ func (w *Writer) commit(lines []byte) error {
 			continue
 		}
 		batch, upTo := w.pending, w.added
+		w.size += int64(len(batch))
 		w.pending, w.busy = nil, true
 		w.mu.Unlock()
+		failpoint.At("journal: before")
+		failpoint.Half("journal: half", func() {
+			n, _ := w.file.Write(batch[:len(batch)/2])
+			batch = batch[n:]
+		})
 		_, err := w.file.Write(batch)
+		failpoint.At("journal: written")
 		if err == nil {
 			err = w.file.Sync()
 		}
+		failpoint.At("journal: synced")
 		w.mu.Lock()
 		w.busy = false
 		w.err = err
 		w.done = upTo
-		w.size += int64(len(batch))
 		w.synced.Broadcast()
 	}
 	return w.err

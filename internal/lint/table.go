@@ -76,12 +76,13 @@ var table = []row{
 	// formats and bytes
 	{"statefile", "words provider state", "program eval planner apply"},
 	{"planfile", "words program provider state execgraph plan statefile", "planner apply view cli"},
-	{"journal", "words state execgraph statefile", "planner apply view cli"},
+	{"failpoint", "", ""},
+	{"journal", "words failpoint state statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
 	{"storage/backends", "words storage storage/http storage/local storage/pg", "state plan planner apply view cli"},
 	{"storage/http", "words storage", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
-	{"storage/local", "words storage", "state plan planner apply view cli"},
+	{"storage/local", "words failpoint storage", "state plan planner apply view cli"},
 	{"storage/pg", "words storage", "state plan planner apply view cli"},
 	{"storage/storagetest", "words storage", "state plan planner apply view cli"},
 	{"workdir", "words", "state plan planner apply view cli"},
@@ -108,6 +109,7 @@ var table = []row{
 	// for tests; nothing but tests imports these
 	{"testkit", "*", "cli"},
 	{"interop", "", ""}, // starts the program
+	{"crash", "", ""}, // tests alone
 	{"lint", "", ""},
 }
 

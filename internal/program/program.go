@@ -165,6 +165,16 @@ type Resource struct {
 	Range hcl.Range
 }
 
+// Provisions reports whether something runs when an instance was created.
+func (r *Resource) Provisions() bool {
+	for _, p := range r.Provisioners {
+		if !p.OnDestroy {
+			return true
+		}
+	}
+	return false
+}
+
 // A Provisioner runs at creation or destruction of an instance.
 type Provisioner struct {
 	Type       string
@@ -308,13 +318,20 @@ type Endpoint struct {
 	Range  hcl.Range
 }
 
-// A Moved is a moved block.
+// A Moved is a moved block. Keys that aren't constant are AnyKey in its ends,
+// and their expressions stand in FromKeys and ToKeys: those of the modules by
+// step, then that of the resource. The lists are nil when all are constant.
 type Moved struct {
-	From, To Endpoint
-	Range    hcl.Range
+	From, To         Endpoint
+	FromKeys, ToKeys []*Expr
+	ForEach          *Expr // nil without
+	Range            hcl.Range
 }
 
-// A Removed is a removed block. Destroy is nil when the block doesn't say.
+// Computed reports whether the block has to be evaluated.
+func (m *Moved) Computed() bool { return m.ForEach != nil || m.FromKeys != nil || m.ToKeys != nil }
+
+// A Removed is a removed block. An end without keys stands for all instances. Destroy is nil when the block doesn't say.
 type Removed struct {
 	From         Endpoint
 	Destroy      *bool

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"weir.dev/weir/internal/failpoint"
 )
 
 // follow returns where a path leads, following symbolic links also when
@@ -77,6 +79,7 @@ func writeTemp(path string, content []byte, mode os.FileMode) (*os.File, error) 
 
 // overwrite gives an open file another content, safely on disk.
 func overwrite(file *os.File, content []byte) error {
+	failpoint.Half("state: half", func() { _, _ = file.WriteAt(content[:len(content)/2], 0) })
 	if _, err := file.WriteAt(content, 0); err != nil {
 		return err
 	}
@@ -98,10 +101,12 @@ func syncFolder(folder string) {
 // replace gives the file at path another content; see the package comment.
 // When it fails, the old content is in place.
 func (s *Store) replace(path string, content []byte) error {
+	failpoint.At("state: before")
 	temp, err := writeTemp(path, content, modeOf(path, 0o600))
 	if err != nil {
 		return err
 	}
+	failpoint.At("state: beside")
 	if runtime.GOOS == "windows" && s.held != nil {
 		// A locked file can't be replaced there. The complete copy is beside
 		// it until it is written.
@@ -129,10 +134,14 @@ func (s *Store) replace(path string, content []byte) error {
 		s.closeOld(old)
 		return err
 	}
+	failpoint.At("state: renamed")
 	syncFolder(filepath.Dir(path))
 
 	// The new state is safe. The rest is for those who know the old file.
-	back := keep != "" && overwrite(old, content) == nil && os.Rename(keep, path) == nil
+	back := keep != "" && overwrite(old, content) == nil
+	failpoint.At("state: overwritten")
+	back = back && os.Rename(keep, path) == nil
+	failpoint.At("state: back")
 	if back {
 		syncFolder(filepath.Dir(path))
 	} else if keep != "" {

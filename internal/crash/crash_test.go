@@ -1,0 +1,276 @@
+//go:build unix
+
+// Package crash ends the program at every moment in which something is half
+// written, and checks that nothing is lost and nothing is done twice.
+package crash
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"weir.dev/weir/internal/cli"
+	"weir.dev/weir/internal/failpoint"
+)
+
+// The test binary is also the program, which ends itself at the point with the
+// number in pointEnv, or counts the points into the file of countEnv.
+const (
+	roleEnv  = "WEIR_TEST_PROGRAM"
+	pointEnv = "WEIR_TEST_POINT"
+	countEnv = "WEIR_TEST_COUNT"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleEnv) == "" {
+		os.Exit(m.Run())
+	}
+	var hits atomic.Int64
+	at, _ := strconv.ParseInt(os.Getenv(pointEnv), 10, 64)
+	failpoint.Hit = func(string) {
+		if hits.Add(1) == at {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	code := cli.Run(cli.Process{
+		Args: append([]string{"weir"}, os.Args[1:]...), Environ: os.Environ(),
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getwd: os.Getwd, Chdir: os.Chdir,
+	})
+	if file := os.Getenv(countEnv); file != "" {
+		_ = os.WriteFile(file, fmt.Append(nil, hits.Load()), 0o600)
+	}
+	os.Exit(code)
+}
+
+// A run is a working directory.
+type run struct {
+	t        *testing.T
+	dir      string
+	reattach string
+}
+
+func (r *run) weir(env string, args ...string) (string, error) {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), roleEnv+"=1", "TF_REATTACH_PROVIDERS="+r.reattach, "TF_IN_AUTOMATION=1", "TF_DATA_DIR="+filepath.Join(r.dir, "data"), env)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+func (r *run) must(args ...string) string {
+	r.t.Helper()
+	out, err := r.weir("X=", args...)
+	if err != nil {
+		r.t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+func (r *run) apply(env string) (string, error) {
+	return r.weir(env, "apply", "-auto-approve", "-no-color", "-input=false")
+}
+
+// ids are the objects of the state by id.
+func (r *run) ids() map[string]string {
+	r.t.Helper()
+	data, err := os.ReadFile(filepath.Join(r.dir, "terraform.tfstate"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var s struct {
+		Resources []struct {
+			Instances []struct {
+				Attributes struct{ ID, Name string }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		r.t.Fatalf("the state is torn: %v", err)
+	}
+	all := map[string]string{}
+	for _, res := range s.Resources {
+		for _, i := range res.Instances {
+			all[i.Attributes.ID] = i.Attributes.Name
+		}
+	}
+	return all
+}
+
+const objects = 50
+
+func start(t *testing.T) (*world, *run) {
+	w, reattach := serve(t)
+	r := &run{t: t, dir: t.TempDir(), reattach: reattach}
+	config := fmt.Sprintf(`terraform {
+  required_providers {
+    world = { source = %q }
+  }
+}
+resource "world_object" "o" {
+  count = %d
+  name  = "n${count.index}"
+}
+`, source, objects)
+	if err := os.WriteFile(filepath.Join(r.dir, "main.tf"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.must("init")
+	return w, r
+}
+
+// forget makes the world and the directory new.
+func (r *run) forget(w *world) {
+	w.clear()
+	files, _ := filepath.Glob(filepath.Join(r.dir, "*tfstate*"))
+	hidden, _ := filepath.Glob(filepath.Join(r.dir, ".terraform.tfstate*"))
+	for _, f := range append(files, hidden...) {
+		os.Remove(f)
+	}
+}
+
+var doubtLine = regexp.MustCompile(`(?m)^  world_object\.o\[(\d+)\]$`)
+
+// settle recovers, holds what exists to what is known, and says of what is in
+// doubt what a person would find out.
+func (r *run) settle(w *world) {
+	r.t.Helper()
+	out := r.must("recover", "-no-color")
+	live := w.live()
+	known := map[string]string{}
+	if _, err := os.Stat(filepath.Join(r.dir, "terraform.tfstate")); err == nil {
+		known = r.ids()
+	}
+	args := []string{"recover", "-no-color"}
+	doubted := map[string]bool{}
+	for _, m := range doubtLine.FindAllStringSubmatch(out, -1) {
+		doubted["n"+m[1]] = true
+		if id := idOf(r.t, live, "n"+m[1]); id != "" {
+			args = append(args, "-import=world_object.o["+m[1]+"]="+id)
+		} else {
+			args = append(args, "-forget=world_object.o["+m[1]+"]")
+		}
+	}
+	for id, name := range live {
+		if known[id] == "" && !doubted[name] {
+			r.t.Fatalf("%s (%s) exists, and neither the state nor the journal knows it:\n%s", id, name, out)
+		}
+	}
+	for id, name := range known {
+		if live[id] == "" {
+			r.t.Fatalf("the state has %s (%s), which doesn't exist", id, name)
+		}
+	}
+	if len(doubted) > 0 {
+		// Without an answer nothing is made twice.
+		if out, err := r.apply("X="); err != nil || !strings.Contains(out, "Objects in doubt") {
+			r.t.Fatalf("applying beside doubts: %v\n%s", err, out)
+		}
+		for i := range objects {
+			idOf(r.t, w.live(), fmt.Sprintf("n%d", i))
+		}
+		r.must(args...)
+	}
+}
+
+// whole checks that there is each object once, and the state has them all.
+func (r *run) whole(w *world) {
+	r.t.Helper()
+	live := w.live()
+	if len(live) != objects {
+		r.t.Errorf("%d objects exist", len(live))
+	}
+	known := r.ids()
+	for i := range objects {
+		id := idOf(r.t, live, fmt.Sprintf("n%d", i))
+		if id == "" || known[id] == "" {
+			r.t.Errorf("n%d: %q exists, the state has %q", i, id, known[id])
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(r.dir, "*.journal*"))
+	if len(left) > 0 {
+		r.t.Errorf("left behind: %v", left)
+	}
+}
+
+// points counts the moments of an apply that are worth a crash.
+func (r *run) points() int {
+	r.t.Helper()
+	file := filepath.Join(r.t.TempDir(), "count")
+	if out, err := r.apply(countEnv + "=" + file); err != nil {
+		r.t.Fatal(err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n, _ := strconv.Atoi(string(text))
+	return n
+}
+
+// TestEveryPoint crashes an apply once at each point, which takes minutes, or
+// at some points spread over all if WEIR_TEST_ALL isn't set.
+func TestEveryPoint(t *testing.T) {
+	w, r := start(t)
+	n := r.points()
+	r.whole(w)
+	step := max(1, n/25)
+	if os.Getenv("WEIR_TEST_ALL") != "" {
+		step = 1
+	}
+	crashed := 0
+	for point := 1; point <= n; point += step {
+		r.forget(w)
+		_, err := r.apply(fmt.Sprintf("%s=%d", pointEnv, point))
+		if err != nil {
+			crashed++
+		}
+		r.settle(w)
+		if out, err := r.apply("X="); err != nil {
+			t.Fatalf("point %d: %v\n%s", point, err, out)
+		}
+		r.whole(w)
+		if t.Failed() {
+			t.Fatalf("at point %d of %d", point, n)
+		}
+	}
+	t.Logf("%d points, %d runs crashed", n, crashed)
+	if crashed == 0 {
+		t.Error("no run crashed")
+	}
+}
+
+// TestDestroy crashes a destruction: what was deleted isn't in the state any
+// more after the next one, and what wasn't is.
+func TestDestroy(t *testing.T) {
+	w, r := start(t)
+	for point := 20; point < 200; point += 60 {
+		r.forget(w)
+		if out, err := r.apply("X="); err != nil {
+			t.Fatal(err, out)
+		}
+		_, _ = r.weir(fmt.Sprintf("%s=%d", pointEnv, point), "destroy", "-auto-approve", "-no-color")
+		r.must("recover")
+		known := r.ids()
+		for id := range w.live() {
+			if known[id] == "" {
+				t.Errorf("point %d: %s exists and isn't in the state", point, id)
+			}
+		}
+		r.must("destroy", "-auto-approve", "-no-color")
+		if n := len(w.live()); n > 0 || len(r.ids()) > 0 {
+			t.Errorf("point %d: %d objects left, %d in the state", point, n, len(r.ids()))
+		}
+	}
+}
