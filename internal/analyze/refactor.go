@@ -262,7 +262,8 @@ func (c *compiler) resolveImport(im *program.Import, a address, attrs hcl.Attrib
 	im.ForEach = c.attribute(attrs["for_each"], noScope)
 	im.ID = c.attribute(attrs["id"], in)
 	im.Identity = c.attribute(attrs["identity"], in)
-	if attr := attrs["provider"]; attr != nil {
+	switch attr := attrs["provider"]; {
+	case attr != nil:
 		c.providerKey(&im.Provider, attr, in)
 	case len(a.modules) == 0 && c.prog.ResourceByName[a.name] == nil:
 		// Nobody else says which provider knows the object.
