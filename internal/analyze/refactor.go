@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	movedSchema            = schema([]string{"from!", "to!"})
+	movedSchema            = schema([]string{"from!", "to!", "for_each"})
 	removedSchema          = schema([]string{"from!"}, "lifecycle", "provisioner:type", "connection")
 	removedLifecycleSchema = schema([]string{"destroy"})
 	importSchema           = schema([]string{"to!", "id", "identity", "for_each", "provider"})
@@ -32,6 +32,11 @@ func (c *compiler) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
 		c.hcl(diags)
 		return e, false
 	}
+	e, _, ok = c.ends(e, traversalSteps(t), nil)
+	return e, ok
+}
+
+func traversalSteps(t hcl.Traversal) []step {
 	steps := make([]step, 0, len(t))
 	for _, s := range t {
 		switch s := s.(type) {
@@ -45,30 +50,59 @@ func (c *compiler) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
 			steps = append(steps, step{})
 		}
 	}
+	return steps
+}
+
+// movedEnd reads an end of a moved block, whose keys may be expressions.
+func (c *compiler) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint, keys []*program.Expr, ok bool) {
+	if attr == nil {
+		return e, nil, false
+	}
+	if _, diags := hcl.AbsTraversalForExpr(attr.Expr); diags.HasErrors() {
+		if steps, ok := addressSteps(attr.Expr); ok {
+			e.Range = attr.Expr.Range()
+			return c.ends(e, steps, in)
+		}
+	}
+	e, ok = c.endpoint(attr)
+	return e, nil, ok
+}
+
+// ends makes an end of the steps of its address. Computed keys are allowed
+// where there is a scope for them.
+func (c *compiler) ends(e program.Endpoint, steps []step, in *scope) (end program.Endpoint, keys []*program.Expr, ok bool) {
 	a, problem := parseAddress(steps)
 	if problem == "" && a.rest > 0 {
 		problem = "An address ends with the name of a resource or its instance key; there can be no attributes behind it."
 	}
 	if problem != "" {
 		c.diags.ErrorAt(e.Range, "Invalid address", "%s", problem)
-		return e, false
+		return e, nil, false
+	}
+	bad := false
+	keyAt := func(n int, expr hcl.Expression) addr.Key {
+		key, computed := constantKey(expr)
+		switch {
+		case computed && in == nil:
+			bad = true
+		case computed:
+			if keys == nil {
+				keys = make([]*program.Expr, len(a.modules)+1)
+			}
+			keys[n], key = c.expr(expr, in), addr.AnyKey
+		}
+		return key
 	}
 	var modules []addr.Step
 	for i, m := range a.modules {
-		key, bad := constantKey(a.moduleKeys[i])
-		if bad {
-			c.diags.ErrorAt(e.Range, "Invalid address", "An instance key must be a constant string or whole number.")
-			return e, false
-		}
-		modules = append(modules, addr.Step{Name: m, Key: key})
+		modules = append(modules, addr.Step{Name: m, Key: keyAt(i, a.moduleKeys[i])})
 	}
-	key, bad := constantKey(a.key)
+	e.Module, e.Name, e.Key = addr.FromSteps(modules), a.name, keyAt(len(a.modules), a.key)
 	if bad {
 		c.diags.ErrorAt(e.Range, "Invalid address", "An instance key must be a constant string or whole number.")
-		return e, false
+		return e, nil, false
 	}
-	e.Module, e.Name, e.Key = addr.FromSteps(modules), a.name, key
-	return e, true
+	return e, keys, true
 }
 
 // A step is one step of an address: a name or a key.
@@ -146,11 +180,22 @@ func constantKey(e hcl.Expression) (key addr.Key, bad bool) {
 
 func (c *compiler) moved(b *hcl.Block) {
 	content := c.content(b.Body, movedSchema)
-	from, ok := c.endpoint(content.Attributes["from"])
-	to, ok2 := c.endpoint(content.Attributes["to"])
+	m := &program.Moved{Range: b.DefRange}
+	c.later = append(c.later, func() { c.resolveMoved(m, content) })
+}
+
+// resolveMoved reads the ends of a moved block when the declarations are known
+// that its keys may refer to.
+func (c *compiler) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
+	repeat := content.Attributes["for_each"]
+	m.ForEach = c.attribute(repeat, noScope)
+	in := &scope{each: repeat != nil}
+	from, fromKeys, ok := c.movedEnd(content.Attributes["from"], in)
+	to, toKeys, ok2 := c.movedEnd(content.Attributes["to"], in)
 	if !ok || !ok2 {
 		return
 	}
+	m.From, m.To, m.FromKeys, m.ToKeys = from, to, fromKeys, toKeys
 	for _, end := range []struct {
 		name string
 		program.Endpoint
@@ -161,10 +206,10 @@ func (c *compiler) moved(b *hcl.Block) {
 		}
 	}
 	if (from.Name == addr.Name{}) != (to.Name == addr.Name{}) {
-		c.diags.ErrorAt(b.DefRange, `Invalid "moved" addresses`, `The "from" and "to" addresses must either both refer to resources or both refer to modules.`)
+		c.diags.ErrorAt(m.Range, `Invalid "moved" addresses`, `The "from" and "to" addresses must either both refer to resources or both refer to modules.`)
 		return
 	}
-	c.prog.Moved = append(c.prog.Moved, &program.Moved{From: from, To: to, Range: b.DefRange})
+	c.prog.Moved = append(c.prog.Moved, m)
 }
 
 func (c *compiler) removed(b *hcl.Block) {
@@ -176,10 +221,6 @@ func (c *compiler) removed(b *hcl.Block) {
 	r := &program.Removed{From: from, Range: b.DefRange}
 	if from.Name.Mode != addr.Managed {
 		c.diags.ErrorAt(from.Range, "Invalid address", "Only managed resources and modules can be named in a removed block.")
-		return
-	}
-	if from.Key != addr.NoKey || hasKeys(from.Module) {
-		c.diags.ErrorAt(from.Range, "Removed block with instance key", "A removed block names a whole resource or module, without instance keys. Remove the key.")
 		return
 	}
 	var lifecycle *hcl.Block
@@ -355,6 +396,8 @@ func (c *compiler) checkRefactoring() {
 	for _, r := range c.prog.Removed {
 		steps := r.From.Module.Steps()
 		switch {
+		case r.From.Key != addr.NoKey || hasKeys(r.From.Module):
+			// Planning knows which instances there are.
 		case len(steps) == 0:
 			if still := c.prog.ResourceByName[r.From.Name]; still != nil {
 				c.diags.ErrorAt(r.Range, "Removed resource block still exists", "This statement declares a removal of the resource %s, but this resource block still exists in the configuration at %s. Please remove the resource block.", r.From.Name, still.Range)

@@ -317,7 +317,11 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step) diag.List {
 	case execgraph.Destroy:
 		return r.destroy(t, s)
 	case execgraph.Forget:
-		return r.result(s.Object, nil)
+		diags := r.result(s.Object, nil)
+		if c := r.changes[s.Object]; c != nil && c.Action == plan.Forget && !diags.HasErrors() {
+			r.tell(event.Event{Kind: event.Forgotten, Addr: s.Object, Action: c.Action})
+		}
+		return diags
 	case execgraph.Condition:
 		return r.condition(t, s)
 	case execgraph.Output:

@@ -33,13 +33,11 @@ func (r *run) provisionDestroy(t *promise.Task, o addr.Object, i *eval.Instance,
 	return r.runProvisioners(t, o, standIn, block.Provisioners, true, self)
 }
 
-// removedBlock finds the removed block that names an instance's resource.
+// removedBlock finds the removed block that names an instance or its resource.
 func (r *run) removedBlock(i addr.Instance) (*program.Removed, *eval.Frame) {
-	erased := i.Resource.Erase()
 	for _, f := range r.root.Frames() {
 		for _, block := range f.Program.Removed {
-			module := addr.FromSteps(append(f.Addr.Erase().Steps(), block.From.Module.Steps()...))
-			if (addr.Resource{Module: module, Name: block.From.Name}) == erased {
+			if block.From.Name != (addr.Name{}) && block.From.Names(f.Addr, i) {
 				return block, f
 			}
 		}

@@ -28,6 +28,7 @@ const (
 	ImportPrepare                     // a plan looks for an object to import; IDValue is its id
 	ImportStart                       // the state takes an imported object; IDValue is its id
 	ImportComplete                    //
+	Forgotten                         // an object left the state and stays as it is
 )
 
 // An Event is one step of work on one object. IDKey and IDValue name the

@@ -46,6 +46,7 @@ func (r *run) claimFor(i *eval.Instance) (previous addr.Instance, stored *state.
 // follow from count coming or going.
 func (r *run) compileMoves() diag.List {
 	var statements []moves.Statement
+	computed := false
 	var collect func(m addr.Module, tree *program.Tree)
 	collect = func(m addr.Module, tree *program.Tree) {
 		modules := tree.Modules
@@ -53,6 +54,10 @@ func (r *run) compileMoves() diag.List {
 			modules = []addr.Module{m}
 		}
 		for _, s := range tree.Program.Moved {
+			if s.Computed() {
+				computed = true
+				continue
+			}
 			for _, m := range modules {
 				statements = append(statements, moves.Statement{Module: m, From: s.From, To: s.To, Range: s.Range})
 			}
@@ -64,6 +69,12 @@ func (r *run) compileMoves() diag.List {
 		}
 	}
 	collect(addr.Root, r.Tree)
+	var problems diag.List
+	if computed {
+		var more []moves.Statement
+		more, problems = r.computedMoves()
+		statements = append(statements, more...)
+	}
 	var prior []addr.Instance
 	for a := range r.prior.snapshot.Objects {
 		prior = append(prior, a.Instance)
@@ -74,7 +85,7 @@ func (r *run) compileMoves() diag.List {
 	statements = append(statements, moves.Implied(statements, prior, declarations{r.Tree})...)
 	table, diags := moves.Compile(statements)
 	r.moves.table = table
-	return diags
+	return append(problems, diags...)
 }
 
 // checkMoves reports statements that contradict what the configuration has,
@@ -89,7 +100,8 @@ func (r *run) checkMoves() {
 		frames[m] = append(frames[m], f.Addr)
 	}
 	r.note(r.moves.table.Validate(func(m addr.Module) []addr.Module { return frames[m] }, r.declares))
-	_, blocked := r.moves.table.Apply(r.moves.prior)
+	moved, blocked := r.moves.table.Apply(r.moves.prior)
+	r.checkCovered(moved)
 	var list strings.Builder
 	for _, b := range blocked {
 		fmt.Fprintf(&list, "\n  - %s could not move to %s", b.From, b.To)
@@ -98,6 +110,41 @@ func (r *run) checkMoves() {
 		r.note(diag.List{{Severity: diag.Warning, Summary: "Unresolved resource instance address changes",
 			Detail: "Other objects are at the addresses to which moved blocks, or count that was added or removed, would move these:" + list.String() + "\n\nThey keep their addresses, and are destroyed where the configuration has nothing there. If that isn't meant, settle with \"weir state mv\" or \"weir state rm\" which objects belong where, and plan again."}})
 	}
+}
+
+// checkCovered reports moves of objects that -target or -exclude leaves out on
+// one side: the plan would then end or make what only has another address.
+func (r *run) checkCovered(moved map[addr.Instance]addr.Instance) {
+	if len(r.Targets)+len(r.Excludes) == 0 {
+		return
+	}
+	var left []addr.Instance
+	for from, to := range moved {
+		for _, i := range []addr.Instance{from, to} {
+			if !r.wanted(i) {
+				left = append(left, i)
+			}
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	slices.SortFunc(left, addr.Instance.Compare)
+	left = slices.Compact(left)
+	var list strings.Builder
+	if len(r.Targets) > 0 {
+		for _, i := range left {
+			fmt.Fprintf(&list, "\n  -target=%q", i)
+		}
+		r.note(diag.List{{Severity: diag.Error, Summary: "Moved resource instances excluded by targeting",
+			Detail: "Objects in the state have other addresses in the configuration now, and the -target options cover only one of the two addresses, or none. Do without -target, or add these options:" + list.String()}})
+		return
+	}
+	for _, i := range left {
+		fmt.Fprintf(&list, "\n  %s", i)
+	}
+	r.note(diag.List{{Severity: diag.Error, Summary: "Moved resource instances excluded by targeting",
+		Detail: "Objects in the state have other addresses in the configuration now, and the -exclude options leave these of the addresses out:" + list.String() + "\n\nDo without -exclude until the objects have moved."}})
 }
 
 // declares reports whether the configuration has what an end of a statement

@@ -1,14 +1,13 @@
 package planner
 
 import (
-	"strings"
-
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/moves"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
@@ -40,7 +39,7 @@ func (r *run) sweep() {
 }
 
 // sweepObject plans the end of one object.
-func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed *removals) {
+func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed removals) {
 	o, diags := r.leftover(t, a, now)
 	if o == nil {
 		r.note(diags.InAddress(now.String()))
@@ -67,8 +66,11 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	rule := removed.find(now.Instance)
 	switch {
 	case rule != nil && r.forgets(rule):
-		c.Action, c.Reason = plan.Forget, plan.DeleteNoResourceConfig
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resources will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
+		c.Action = plan.Forget
+		if !rule.From.Keyed() {
+			c.Reason = plan.DeleteNoResourceConfig
+		}
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
 	case rule == nil && o.stored.SkipDestroy:
 		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalseState
 	}
@@ -210,15 +212,18 @@ func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason
 	return plan.DeleteWrongRepetition
 }
 
-// removals are the removed blocks of all modules, by the key-less address
-// that they name.
-type removals struct {
-	byResource map[string]*program.Removed
-	byModule   map[string]*program.Removed
+// removals are the removed blocks of all modules, by the address without keys
+// of what they name.
+type removals map[string][]removal
+
+type removal struct {
+	block     *program.Removed
+	declaring addr.Module // without keys
 }
 
-func (r *run) removedBlocks() *removals {
-	all := &removals{map[string]*program.Removed{}, map[string]*program.Removed{}}
+func (r *run) removedBlocks() removals {
+	all := removals{}
+	seen := map[string]bool{}
 	for _, f := range r.root.Frames() {
 		for _, block := range f.Program.Removed {
 			module := addr.FromSteps(append(f.Addr.Erase().Steps(), block.From.Module.Steps()...))
@@ -227,26 +232,52 @@ func (r *run) removedBlocks() *removals {
 			} else {
 				all.byResource[addr.Resource{Module: module, Name: block.From.Name}.String()] = block
 			}
+			all[named] = append(all[named], removal{block, m})
 		}
 	}
 	return all
 }
 
-// find is the block that covers an instance, or nil.
-func (m *removals) find(i addr.Instance) *program.Removed {
-	if len(m.byResource)+len(m.byModule) == 0 {
+// find is the block that covers an instance, or nil: one that names the
+// resource before those of modules around it, and one with keys before those
+// that name all instances.
+func (m removals) find(i addr.Instance) *program.Removed {
+	if len(m) == 0 {
 		return nil
 	}
-	if block := m.byResource[i.Resource.Erase().String()]; block != nil {
-		return block
-	}
-	path := i.Module.Erase().String()
-	for path != "" {
-		if block := m.byModule[path]; block != nil {
-			return block
+	module := i.Module.Erase()
+	for named, up := i.Resource.Erase().String(), false; ; named, up = module.String(), true {
+		var best *program.Removed
+		for _, r := range m[named] {
+			if r.block.From.Names(r.declaring, i) && (best == nil || r.block.From.Keyed()) {
+				best = r.block
+			}
 		}
-		n := strings.LastIndex(path, "module.")
-		path = strings.TrimSuffix(path[:n], ".")
+		if best != nil {
+			return best
+		}
+		if up {
+			module, _, _ = module.Parent()
+		}
+		if module.IsRoot() {
+			return nil
+		}
+	}
+}
+
+// checkRemoved reports removed blocks for instances that the configuration
+// still has.
+func (r *run) checkRemoved() {
+	for _, f := range r.root.Frames() {
+		for _, block := range f.Program.Removed {
+			if !block.From.Keyed() {
+				continue // told without a plan
+			}
+			o := moves.Object{Module: addr.FromSteps(append(f.Addr.Steps(), block.From.Module.Steps()...)), Name: block.From.Name, Key: block.From.Key}
+			if where, still := r.declares(o); still {
+				r.note(diag.List{{Severity: diag.Error, Summary: "Removed resource instance still exists", Detail: "This statement declares a removal of " + o.String() + ", but the configuration at " + where.String() + " still has that instance. Take its key out of there, or remove this block.", Subject: block.Range.Ptr()}})
+			}
+		}
 	}
 	return nil
 }

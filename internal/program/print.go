@@ -248,6 +248,36 @@ func (o *Output) print(b *printer) {
 	b.conditions("precondition", o.Preconditions)
 }
 
+// Names reports whether an end in a module, whose keys don't matter, names an
+// instance: itself, its resource or a module around it. Parts without keys
+// stand for all instances.
+func (e Endpoint) Names(declaring addr.Module, i addr.Instance) bool {
+	steps, outer, inner := i.Module.Steps(), declaring.Steps(), e.Module.Steps()
+	n := len(outer) + len(inner)
+	if len(steps) < n || e.Name != (addr.Name{}) && (len(steps) != n || e.Name != i.Name) {
+		return false
+	}
+	for k, s := range outer {
+		if s.Name != steps[k].Name {
+			return false
+		}
+	}
+	for k, s := range inner {
+		at := steps[len(outer)+k]
+		if s.Name != at.Name || !keyNames(s.Key, at.Key) {
+			return false
+		}
+	}
+	return e.Name == addr.Name{} || keyNames(e.Key, i.Key)
+}
+
+func keyNames(written, key addr.Key) bool {
+	return written == addr.NoKey || written.IsAny() || written == key
+}
+
+// Keyed reports whether an end names instances by their keys.
+func (e Endpoint) Keyed() bool { return e.Key != addr.NoKey || e.Module != e.Module.Erase() }
+
 // String is the address of the endpoint.
 func (e Endpoint) String() string {
 	if (e.Name == addr.Name{}) {
@@ -259,6 +289,10 @@ func (e Endpoint) String() string {
 func (p *Program) printRefactoring(b *printer) {
 	for _, m := range p.Moved {
 		b.line("moved %s to %s", m.From, m.To)
+		b.expr("for_each", m.ForEach)
+		for _, key := range append(m.FromKeys[:len(m.FromKeys):len(m.FromKeys)], m.ToKeys...) {
+			b.expr("key", key)
+		}
 	}
 	for _, r := range p.Removed {
 		what := ""

@@ -439,28 +439,12 @@ func (e *explainer) removedBlock(i addr.Instance) *program.Removed {
 			continue
 		}
 		for _, r := range f.Program.Removed {
-			if names(f, r.From, i) {
+			if r.From.Names(f.Addr, i) {
 				return r
 			}
 		}
 	}
 	return nil
-}
-
-// names reports whether an end of a moved or removed block in a frame names
-// an instance. Ends without keys name all.
-func names(f *eval.Frame, end program.Endpoint, i addr.Instance) bool {
-	steps, own := i.Module.Steps(), f.Addr.Steps()
-	want := append(slices.Clone(own), end.Module.Steps()...)
-	if len(steps) < len(want) || end.Name != (addr.Name{}) && (len(steps) != len(want) || end.Name != i.Name) {
-		return false
-	}
-	for n, s := range want {
-		if s.Name != steps[n].Name || s.Key != steps[n].Key && (n < len(own) || s.Key != addr.NoKey) {
-			return false
-		}
-	}
-	return end.Name == addr.Name{} || end.Key == addr.NoKey || end.Key == i.Key
 }
 
 // read explains why a data source is read during apply.
@@ -581,7 +565,7 @@ func (e *explainer) notes(c *plan.Change) []Chain {
 		l := Link{Kind: Moved, Subject: c.Addr.String(), Name: c.Previous.String()}
 		for _, f := range e.in.Root.Frames() {
 			for _, m := range f.Program.Moved {
-				if l.Range == nil && names(f, m.From, c.Previous) && names(f, m.To, c.Addr.Instance) {
+				if l.Range == nil && m.From.Names(f.Addr, c.Previous) && m.To.Names(f.Addr, c.Addr.Instance) {
 					l.Range = m.Range.Ptr()
 				}
 			}

@@ -49,9 +49,14 @@ type Counter struct {
 
 // Event counts the end of an operation.
 func (c *Counter) Event(e event.Event) {
-	if e.Kind == event.ImportComplete {
+	switch e.Kind {
+	case event.ImportComplete:
 		c.mu.Lock()
 		c.counts.Import++
+		c.mu.Unlock()
+	case event.Forgotten:
+		c.mu.Lock()
+		c.counts.Forget++
 		c.mu.Unlock()
 	}
 	if e.Kind != event.ApplyComplete || e.Addr.Name.Mode != addr.Managed {
