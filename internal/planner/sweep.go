@@ -225,12 +225,15 @@ func (r *run) removedBlocks() removals {
 	all := removals{}
 	seen := map[string]bool{}
 	for _, f := range r.root.Frames() {
+		m := f.Addr.Erase()
+		if seen[m.String()] {
+			continue // its blocks are those of another instance
+		}
+		seen[m.String()] = true
 		for _, block := range f.Program.Removed {
-			module := addr.FromSteps(append(f.Addr.Erase().Steps(), block.From.Module.Steps()...))
-			if block.From.Name == (addr.Name{}) {
-				all.byModule[module.String()] = block
-			} else {
-				all.byResource[addr.Resource{Module: module, Name: block.From.Name}.String()] = block
+			named := addr.FromSteps(append(m.Steps(), block.From.Module.Erase().Steps()...)).String()
+			if block.From.Name != (addr.Name{}) {
+				named = addr.Resource{Module: addr.Module(named), Name: block.From.Name}.String()
 			}
 			all[named] = append(all[named], removal{block, m})
 		}
@@ -279,7 +282,6 @@ func (r *run) checkRemoved() {
 			}
 		}
 	}
-	return nil
 }
 
 // forgets reports whether a removed block keeps the real object. Blocks that
