@@ -351,7 +351,7 @@ func (a *applying) openSaved(ctx context.Context, e *env, c planfile.Content, in
 		e.diags(l)
 		return nil
 	}
-	config, diags := e.loadSaved(ctx, c, inputs, loading{parallelism: a.parallelism, sink: e.progress.Event, workspace: c.Backend.Workspace})
+	config, diags := e.loadSaved(ctx, c, inputs, loading{parallelism: a.parallelism, sink: e.progress.Event, workspace: c.Backend.Workspace, warm: true})
 	if diags.HasErrors() {
 		return fail(diags)
 	}

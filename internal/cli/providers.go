@@ -16,7 +16,6 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
-	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/storage"
@@ -121,6 +120,9 @@ func requirements(tree *program.Tree, s *state.Snapshot) install.Requirements {
 type lateCatalog struct {
 	mu    sync.Mutex
 	inner *plugin.Catalog
+	// early gives what was prepared while the configuration was loaded, once
+	// it is complete; nil where nothing was.
+	early func() *supply
 }
 
 func (c *lateCatalog) get() (*plugin.Catalog, diag.List) {
@@ -146,35 +148,6 @@ func (c *lateCatalog) Start(ctx context.Context, p addr.Provider) (provider.Prov
 		return nil, diags
 	}
 	return inner.Start(ctx, p)
-}
-
-// provide finds the installed providers that are required and fills the
-// catalog. Without a lock file only built-in providers can be used.
-func (e *env) provide(c *lateCatalog, reqs install.Requirements) diag.List {
-	config, _, diags := e.settings()
-	sources, more := e.providerSources(config)
-	diags.Append(more)
-	diags.Append(overrideWarning(sources))
-	locks, more := lockfile.Read(lockfile.Name)
-	diags.Append(more)
-	if diags.HasErrors() {
-		return diags
-	}
-	verified := install.ReadVerified(filepath.Join(e.dataDir(), "verified.json"))
-	installed, more := install.Locate(e.dir().Providers(), locks, reqs, sources.external, verified)
-	verified.Save()
-	diags.Append(more)
-	catalog := plugin.NewCatalog(plugin.Sources{
-		Builtins:  map[addr.Provider]plugin.Builtin{builtin.Address: e.builtin},
-		Reattach:  sources.reattach,
-		Overrides: sources.overrides,
-		Installed: installed,
-	}, e.pluginCommand())
-	e.onClose(func() { catalog.Close() })
-	c.mu.Lock()
-	c.inner = catalog
-	c.mu.Unlock()
-	return diags
 }
 
 func (e *env) builtin() (provider.Provider, *provider.Schemas) {

@@ -46,7 +46,7 @@ func (e *env) validate(ctx context.Context, vars varFlags) int {
 }
 
 func (e *env) validation(ctx context.Context, vars varFlags) diag.List {
-	config, _, list := e.load(ctx, loading{vars: vars})
+	config, _, list := e.load(ctx, loading{vars: vars, warm: true})
 	if config == nil || list.HasErrors() {
 		return list
 	}

@@ -25,6 +25,7 @@ type loading struct {
 	workspace   string // empty for the selected one
 	extra       string // configuration beside that of the files
 	ask         bool   // for variables without a value: they are needed
+	warm        bool   // providers will be needed: start them meanwhile
 }
 
 // load loads the configuration in the working directory. The configuration may
@@ -75,8 +76,12 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 	if workspace == "" {
 		workspace, diags = e.workspace()
 	}
+	catalog := &lateCatalog{}
+	if l.warm && !diags.HasErrors() {
+		e.warm(catalog)
+	}
 	return engine.World{
-		Catalog:     &lateCatalog{},
+		Catalog:     catalog,
 		WorkDir:     ".",
 		OriginalDir: e.originalDir,
 		DataDir:     e.dataDir(),
@@ -90,7 +95,7 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 // begin loads the configuration, opens the state, locks and reads it. What is
 // wrong has been reported when the result is nil.
 func (e *env) begin(ctx context.Context, l loading, f stateFlags, operation string) *workload {
-	l.ask = true
+	l.ask, l.warm = true, true
 	config, inputs, diags := e.load(ctx, l)
 	if config == nil || config.Tree == nil || config.Tree.Program == nil {
 		e.diags(diags)

@@ -76,6 +76,33 @@ func (c *Catalog) Warm(providers []addr.Provider) {
 	}
 }
 
+// Release ends, in the background, the processes of providers that were started
+// ahead but aren't needed. One that is asked for all the same is started anew.
+func (c *Catalog) Release(needed func(addr.Provider) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	for p, e := range c.entries {
+		if c.sources.Builtins[p] != nil || needed(p) {
+			continue
+		}
+		c.pending.Add(1)
+		go func() {
+			defer c.pending.Done()
+			<-e.done
+			c.mu.Lock()
+			spare := e.spare
+			e.spare = nil
+			c.mu.Unlock()
+			if spare != nil {
+				spare.Close()
+			}
+		}()
+	}
+}
+
 // Schemas implements provider.Catalog.
 func (c *Catalog) Schemas(ctx context.Context, p addr.Provider) (*provider.Schemas, diag.List) {
 	if builtin := c.sources.Builtins[p]; builtin != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -58,6 +59,37 @@ func TestCatalogUsesProcessOfSchemasFirst(t *testing.T) {
 	if _, diags := c.Start(t.Context(), a); !diags.HasErrors() {
 		t.Error("a closed catalog starts providers")
 	}
+}
+
+func TestRelease(t *testing.T) {
+	a, b := testProvider("a"), testProvider("b")
+	command := self(t, "6")
+	c := NewCatalog(Sources{Installed: map[addr.Provider]string{a: command.Path, b: command.Path}}, command)
+	defer c.Close()
+	c.Warm([]addr.Provider{a, b})
+	c.Release(func(p addr.Provider) bool { return p == a })
+	if _, diags := c.Schemas(t.Context(), b); diags != nil {
+		t.Fatal(diags)
+	}
+	<-c.entries[a].done
+	for n := 0; ; n++ {
+		c.mu.Lock()
+		running, kept, dropped := len(c.running), c.entries[a].spare != nil, c.entries[b].spare == nil
+		c.mu.Unlock()
+		if running == 1 && kept && dropped {
+			break
+		}
+		if n > 200 {
+			t.Fatalf("%d processes run; the one that is needed: %t, the other: %t", running, kept, !dropped)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p, diags := c.Start(t.Context(), b)
+	if diags != nil || read(t, p, "pid") == "" {
+		t.Error(p, diags)
+	}
+	c.Close()
+	c.Release(func(addr.Provider) bool { return false })
 }
 
 func TestCatalogSources(t *testing.T) {
