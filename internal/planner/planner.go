@@ -139,12 +139,13 @@ func newRun(ctx context.Context, in Input) *run {
 	if in.Parallelism <= 0 {
 		in.Parallelism = 10
 	}
+	before := newPrior(in.Prior)
 	r := &run{
 		Input: in, ctx: ctx,
 		rt:      promise.NewRuntime(in.Parallelism),
 		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
-		prior:   newPrior(in.Prior),
-		objects: map[addr.Object]*object{},
+		prior:   before,
+		objects: make(map[addr.Object]*object, len(before.snapshot.Objects)),
 		moves:   &moveTable{},
 		checks:  checks.New(nil),
 		imports: map[addr.Instance]*importTarget{}, excluded: map[addr.Instance]bool{},
@@ -187,7 +188,6 @@ func (r *run) evaluate() {
 	}
 	if r.Mode != plan.Destroy {
 		r.checkMoves()
-		r.checkRemoved()
 	}
 	r.sweep()
 	r.rt.Wait()

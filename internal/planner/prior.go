@@ -14,14 +14,14 @@ type prior struct {
 	keys     *state.Keys
 
 	mu      sync.Mutex
-	claimed map[addr.Instance]addr.Instance // old address to new
+	claimed map[addr.Instance]*addr.Instance // old address to new, nil for the same
 }
 
 func newPrior(s *state.Snapshot) *prior {
 	if s == nil {
 		s = state.Empty()
 	}
-	return &prior{snapshot: s, keys: s.Keys(), claimed: map[addr.Instance]addr.Instance{}}
+	return &prior{snapshot: s, keys: s.Keys(), claimed: make(map[addr.Instance]*addr.Instance, len(s.Objects))}
 }
 
 // current is the stored current object, or nil.
@@ -37,7 +37,11 @@ func (p *prior) claim(old, new addr.Instance) bool {
 	if _, taken := p.claimed[old]; taken {
 		return false
 	}
-	p.claimed[old] = new
+	p.claimed[old] = nil
+	if new != old {
+		moved := new
+		p.claimed[old] = &moved
+	}
 	return true
 }
 
@@ -45,6 +49,12 @@ func (p *prior) claim(old, new addr.Instance) bool {
 func (p *prior) owner(old addr.Instance) (addr.Instance, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i, ok := p.claimed[old]
-	return i, ok
+	switch i, ok := p.claimed[old]; {
+	case !ok:
+		return addr.Instance{}, false
+	case i == nil:
+		return old, true
+	default:
+		return *i, true
+	}
 }

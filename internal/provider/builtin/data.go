@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"sync"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/conform"
@@ -12,14 +14,14 @@ import (
 
 const dataType = "terraform_data"
 
-func dataBlock() *schema.Block {
+var dataBlock = sync.OnceValue(func() *schema.Block {
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
 		"input":            {Type: cty.DynamicPseudoType, Optional: true},
 		"output":           {Type: cty.DynamicPseudoType, Computed: true},
 		"triggers_replace": {Type: cty.DynamicPseudoType, Optional: true},
 		"id":               {Type: cty.String, Computed: true},
 	}}
-}
+})
 
 func validateData(config cty.Value) diag.List {
 	var diags diag.List
