@@ -17,7 +17,7 @@ import (
 // either. Otherwise the first cancels. Saving is never cut short.
 type interrupts struct {
 	mu       sync.Mutex
-	graceful bool
+	graceful int // how many of these are under way
 	count    int
 	stop     chan struct{}
 }
@@ -61,7 +61,7 @@ func (i *interrupts) interrupted(e *env, cancel func()) {
 	defer i.mu.Unlock()
 	i.count++
 	switch {
-	case i.count == 1 && i.graceful:
+	case i.count == 1 && i.graceful > 0:
 		e.notice("\nInterrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...\n")
 		close(i.stop)
 	case i.count == 1:
@@ -80,11 +80,11 @@ func (i *interrupts) interrupted(e *env, cancel func()) {
 func (i *interrupts) begin() (stop <-chan struct{}, end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.graceful = true
+	i.graceful++
 	return i.stop, func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		i.graceful = false
+		i.graceful--
 	}
 }
 

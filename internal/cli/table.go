@@ -11,7 +11,7 @@ func init() {
 		modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
 		taintCommand, untaintCommand, versionCommand, whyCommand,
 	}
-	for _, group := range [][]*command{metadataCommands, providersCommands, stateCommands, workspaceCommands} {
+	for _, group := range [][]*command{metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands} {
 		commands = append(commands, group...)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/analyze"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/module"
@@ -16,13 +17,42 @@ import (
 
 // LoadOptions say what to load.
 type LoadOptions struct {
-	World  World
-	Dir    string
-	Inputs map[string]VariableInput
-	Files  module.Files // nil for the disk
+	World    World
+	Dir      string
+	Inputs   map[string]VariableInput
+	Files    module.Files // nil for the disk
+	Language Language     // nil for modules alone
 	// Resolve finds the directory behind a module call; nil looks it up among
 	// what is installed.
 	Resolve func(ctx context.Context, r module.Request) (dir string, diags diag.List)
+}
+
+// A Language reads what calls load. Package stack has another one than that of
+// modules.
+type Language interface {
+	// Compile reads and compiles the source in a directory; without a call it is
+	// the root.
+	Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List)
+	// Class tells apart the calls that Compile answers differently for the same
+	// directory.
+	Class(call *program.Call) string
+	// Check compares a call with the program that it loads.
+	Check(call *program.Call, child *program.Program) diag.List
+}
+
+// moduleLanguage is that of modules.
+type moduleLanguage struct{}
+
+func (moduleLanguage) Compile(files module.Files, dir string, _ *program.Call) (*module.Source, *program.Program, diag.List) {
+	src, diags := module.Load(files, dir)
+	p, more := analyze.Compile(src)
+	return src, p, append(diags, more...)
+}
+
+func (moduleLanguage) Class(*program.Call) string { return "" }
+
+func (moduleLanguage) Check(call *program.Call, child *program.Program) diag.List {
+	return analyze.CheckCall(call, child)
 }
 
 // Load reads and compiles the configuration in a directory with all modules
@@ -41,7 +71,7 @@ func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 			return manifest.Find(r.Key, r.Source, r.Constraint, r.Range)
 		}
 	}
-	root := l.compile(o.Dir)
+	root := l.compile(o.Dir, nil)
 	diags := slices.Clone(root.diags)
 	if root.program == nil {
 		c.Sources = l.sources()

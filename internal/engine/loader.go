@@ -89,24 +89,26 @@ func newLoader(ctx context.Context, o LoadOptions) *loader {
 		ctx: ctx, LoadOptions: o, compiled: map[string]*compiled{},
 		apart: map[addr.Module]bool{}, keyed: map[addr.Module]bool{},
 	}
+	if l.Language == nil {
+		l.Language = moduleLanguage{}
+	}
 	if l.Files == nil {
 		l.Files = module.Disk{}
 	}
 	return l
 }
 
-func (l *loader) compile(dir string) *compiled {
-	if done, ok := l.compiled[dir]; ok {
+func (l *loader) compile(dir string, call *program.Call) *compiled {
+	key := dir
+	if call != nil {
+		key += "\x00" + l.Language.Class(call)
+	}
+	if done, ok := l.compiled[key]; ok {
 		return done
 	}
 	done := &compiled{}
-	done.source, done.diags = module.Load(l.Files, dir)
-	if done.source != nil {
-		var more diag.List
-		done.program, more = analyze.Compile(done.source)
-		done.diags.Append(more)
-	}
-	l.compiled[dir] = done
+	done.source, done.program, done.diags = l.Language.Compile(l.Files, dir, call)
+	l.compiled[key] = done
 	return done
 }
 
@@ -197,14 +199,14 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 		t.Fail()
 		return nil, nil
 	}
-	done := l.compile(dir)
+	done := l.compile(dir, c)
 	if !l.told[dir] {
 		l.told[dir] = true
 		diags.Append(done.diags)
 	}
 	p := done.program
 	if p != nil && !slices.Contains(l.loads[c], p) {
-		diags.Append(analyze.CheckCall(c, p))
+		diags.Append(l.Language.Check(c, p))
 		l.loads[c] = append(l.loads[c], p)
 	}
 	l.modules.programs[child] = p

@@ -88,6 +88,12 @@ var table = []row{
 	{"workdir", "words", "state plan planner apply view cli"},
 
 	// where it is wired and shown
+	// stacks: another front end, and where their states are
+	{"stack", "words syntax module analyze program", "eval provider state plan"},
+	{"stack/deploy", "words syntax module analyze program eval static function", "state plan provider apply"},
+	{"stack/parts", "addr state statefile storage storage/local", "program eval plan"},
+	{"stack/removal", "words program state stack/parts", "eval plan planner apply"},
+
 	{"engine", "*", "view cli"},
 	{"view", "words program provider state execgraph plan why event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
 		"planner apply engine storage journal cli"},
@@ -134,7 +140,7 @@ var guards = []guard{
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal storage storage/local workdir format engine cli cmd/weir testkit lint",
+	{"os", "module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal storage storage/local stack/parts workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

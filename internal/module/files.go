@@ -128,3 +128,11 @@ func IsEmpty(names []string) bool {
 	primary, override := Select(names)
 	return len(primary) == 0 && len(override) == 0
 }
+
+// nothing reports whether the names of a directory have nothing that a call
+// could load, a stack included.
+func nothing(names []string) bool {
+	return IsEmpty(names) && !slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasSuffix(name, ".tfcomponent.hcl") || strings.HasSuffix(name, ".tfcomponent.json") || strings.HasSuffix(name, ".tfstack.hcl") || strings.HasSuffix(name, ".tfstack.json")
+	})
+}

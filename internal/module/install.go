@@ -63,7 +63,7 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 	}
 	var diags diag.List
 	if installed, found := in.Manifest[r.Key]; found && !in.Upgrade && installed.Source == Canonical(r.Source) && fits(installed.Version, r.Constraint) {
-		if names, err := in.Files.List(installed.Dir); err == nil && !IsEmpty(names) {
+		if names, err := in.Files.List(installed.Dir); err == nil && !nothing(names) {
 			return installed.Dir, nil
 		}
 	}
@@ -98,7 +98,7 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		diags.ErrorAt(r.Range, "Failed to download module", "Could not download module %q: %s.", r.Source, err)
 		return "", diags
 	}
-	if names, err := in.Files.List(dir); err != nil || IsEmpty(names) {
+	if names, err := in.Files.List(dir); err != nil || nothing(names) {
 		diags.ErrorAt(r.Range, "Unreadable module directory", "The package of %q has no configuration files in %s.", r.Source, dir)
 		return "", diags
 	}
@@ -146,7 +146,7 @@ func (in *Installer) local(r Request) (string, diag.List) {
 		diags.ErrorAt(r.Range, "Unreadable module directory", "Unable to read the module directory %s: it does not exist or cannot be opened.", dir)
 		return "", diags
 	}
-	if IsEmpty(names) {
+	if nothing(names) {
 		diags.ErrorAt(r.Range, "Unreadable module directory", "The directory %s of this module has no configuration files.", dir)
 		return "", diags
 	}

@@ -155,6 +155,9 @@ type Plan struct {
 	Checks   []state.CheckResult
 	// Resources are those that changes depend on, in order.
 	Resources []addr.Resource
+	// Modules are the module instances that the configuration has, the root
+	// included. Those with the key Any stand for instances that aren't known.
+	Modules []addr.Module
 
 	// Previous is the state as it was read, Refreshed as the providers see
 	// it now, with moves done.

@@ -35,6 +35,9 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	slices.SortFunc(p.Deferred, func(a, b *plan.Deferred) int { return a.Change.Addr.Compare(b.Change.Addr) })
 	p.Outputs = r.outputs()
+	for _, f := range r.root.Frames() {
+		p.Modules = append(p.Modules, f.Addr)
+	}
 	r.gatherChecks()
 	p.Checks = r.checks.Results()
 	if !diags.HasErrors() {

@@ -1,0 +1,388 @@
+// Package parts keeps the state of a deployment in parts: an ordinary state
+// file for each component instance, which other tools can read, and an index
+// with what belongs to none of them.
+//
+// It owns the layout of the files and how a state falls into parts. To its
+// callers a deployment is the workspace of a backend, with one state and one
+// lock.
+package parts
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/local"
+)
+
+// Dir is the directory of all deployments, IndexFile the index in that of one.
+const (
+	Dir       = "stacks.tfstate.d"
+	IndexFile = "index.json"
+)
+
+// A Backend has the deployments below a directory.
+type Backend struct{ Dir string }
+
+// Workspaces implements storage.Backend: the deployments that have a state.
+func (b Backend) Workspaces(context.Context) ([]string, error) {
+	entries, err := os.ReadDir(b.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(b.Dir, e.Name(), IndexFile)); err == nil {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// CreateWorkspace implements storage.Backend.
+func (b Backend) CreateWorkspace(_ context.Context, name string) error {
+	return os.MkdirAll(filepath.Join(b.Dir, name), 0o755)
+}
+
+// DeleteWorkspace implements storage.Backend.
+func (b Backend) DeleteWorkspace(_ context.Context, name string) error {
+	return os.RemoveAll(filepath.Join(b.Dir, name))
+}
+
+// State implements storage.Backend.
+func (b Backend) State(name string) (storage.Store, error) {
+	dir := filepath.Join(b.Dir, name)
+	files, diags := local.New(local.Schema().EmptyValue(), storage.Env{Dir: "."})
+	if diags.HasErrors() {
+		return nil, errors.New(diags[0].Detail)
+	}
+	index, err := files.WithOverride(local.Override{State: filepath.Join(dir, IndexFile), Backup: "-"}).State(storage.DefaultWorkspace)
+	return &store{dir: dir, index: index}, err
+}
+
+// A store is the state of one deployment.
+type store struct {
+	dir   string
+	index storage.Store
+}
+
+// An index lists the parts and has the rest of the state.
+type index struct {
+	Version    int             `json:"version"`
+	State      json.RawMessage `json:"state"` // without objects
+	Components []component     `json:"components"`
+}
+
+type component struct {
+	Address string `json:"address"`
+	File    string `json:"file"`
+	// Dependencies are those on objects of other components, by object.
+	Dependencies map[string][]string `json:"dependencies,omitempty"`
+}
+
+// Lock implements storage.Store.
+func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return "", err
+	}
+	return s.index.Lock(ctx, info)
+}
+
+// Unlock implements storage.Store.
+func (s *store) Unlock(ctx context.Context, id string) error { return s.index.Unlock(ctx, id) }
+
+// Read implements storage.Store: it puts the parts together.
+func (s *store) Read(ctx context.Context) ([]byte, error) {
+	whole, _, err := s.read(ctx)
+	if err != nil || whole == nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = statefile.Write(&b, whole)
+	return b.Bytes(), err
+}
+
+func (s *store) read(ctx context.Context) (*state.Snapshot, index, error) {
+	var ix index
+	data, err := s.index.Read(ctx)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return nil, ix, err
+	}
+	if err := json.Unmarshal(data, &ix); err != nil {
+		return nil, ix, fmt.Errorf("the index %s can't be read: %w", filepath.Join(s.dir, IndexFile), err)
+	}
+	if ix.Version != 1 {
+		return nil, ix, fmt.Errorf("the index %s is of version %d, which a newer version of weir has written", filepath.Join(s.dir, IndexFile), ix.Version)
+	}
+	whole, err := parse(ix.State, IndexFile)
+	if err != nil {
+		return nil, ix, err
+	}
+	whole = whole.Clone()
+	for _, c := range ix.Components {
+		data, err := os.ReadFile(filepath.Join(s.dir, c.File))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it never came to be
+		}
+		if err != nil {
+			return nil, ix, err
+		}
+		part, err := parse(data, c.File)
+		if err != nil {
+			return nil, ix, err
+		}
+		if err := join(whole, part, c); err != nil {
+			return nil, ix, err
+		}
+	}
+	return whole, ix, nil
+}
+
+func parse(data []byte, name string) (*state.Snapshot, error) {
+	s, diags := statefile.Read(data, name)
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("%s: %s", name, diags[0].Detail)
+	}
+	return s, nil
+}
+
+// Write implements storage.Store. The index names new parts before they are
+// there, and drops old ones before they go.
+func (s *store) Write(ctx context.Context, data []byte) error {
+	whole, err := parse(data, "the state")
+	if err != nil {
+		return err
+	}
+	before, old, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	parts, ix, err := split(whole)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return err
+	}
+	union := ix
+	for _, c := range old.Components {
+		if parts[c.File] == nil {
+			union.Components = append(slices.Clone(union.Components), c)
+		}
+	}
+	if before == nil || len(union.Components) != len(old.Components) {
+		if err := s.writeIndex(ctx, union); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if err := s.writePart(name, parts[name]); err != nil {
+			return err
+		}
+	}
+	if err := s.writeIndex(ctx, ix); err != nil {
+		return err
+	}
+	for _, c := range old.Components {
+		if parts[c.File] == nil {
+			if err := os.Remove(filepath.Join(s.dir, c.File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *store) writeIndex(ctx context.Context, ix index) error {
+	data, err := json.MarshalIndent(ix, "", "  ")
+	if err != nil {
+		return err
+	}
+	return s.index.Write(ctx, append(data, '\n'))
+}
+
+// writePart replaces a part whose objects have changed.
+func (s *store) writePart(name string, part *state.Snapshot) error {
+	path := filepath.Join(s.dir, name)
+	if data, err := os.ReadFile(path); err == nil {
+		if old, err := parse(data, name); err == nil && statefile.Equal(old, part) {
+			return nil
+		}
+	}
+	var b bytes.Buffer
+	if err := statefile.Write(&b, part); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(s.dir, ".part-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp.Name()) }()
+	_, err = temp.Write(b.Bytes())
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}
+
+// Instance is the component instance that a module instance is or belongs to,
+// with the stack that has it. ok is false outside of components.
+func Instance(m addr.Module) (stack, instance addr.Module, ok bool) {
+	steps := m.Steps()
+	for i, s := range steps {
+		if strings.HasPrefix(s.Name, "component.") {
+			return addr.FromSteps(steps[:i]), addr.FromSteps(steps[:i+1]), true
+		}
+	}
+	return addr.Root, addr.Root, false
+}
+
+// Restored is a module instance by its own name, where it is addressed as a
+// part of something removed.
+func Restored(m addr.Module) addr.Module {
+	if !strings.Contains(string(m), "removed-") {
+		return m
+	}
+	steps := m.Steps()
+	for i := range steps {
+		if rest, ok := strings.CutPrefix(steps[i].Name, "removed-"); ok {
+			steps[i].Name = strings.TrimRight(rest, "-")
+		}
+	}
+	return addr.FromSteps(steps)
+}
+
+// Renamed is an object with all its addresses changed by a rule.
+func Renamed(a addr.Object, o *state.Object, rule func(addr.Module) addr.Module) (addr.Object, *state.Object) {
+	a.Module = rule(a.Module)
+	fresh := *o
+	fresh.Provider.Module = rule(o.Provider.Module)
+	fresh.Dependencies = nil
+	for _, d := range o.Dependencies {
+		d.Module = rule(d.Module)
+		fresh.Dependencies = append(fresh.Dependencies, d)
+	}
+	return a, &fresh
+}
+
+// within is a module below another one, as seen from there.
+func within(m, top addr.Module) addr.Module {
+	return addr.FromSteps(m.Steps()[len(top.Steps()):])
+}
+
+func below(top, m addr.Module) addr.Module {
+	return addr.FromSteps(slices.Concat(top.Steps(), m.Steps()))
+}
+
+// fileName is the name of a component instance as that of a file.
+func fileName(instance addr.Module) string {
+	var words []string
+	for _, step := range instance.Steps() {
+		words = append(words, step.Name)
+		if key, ok := step.Key.Str(); ok {
+			words = append(words, url.PathEscape(key))
+		}
+	}
+	return strings.Join(words, ".") + ".tfstate"
+}
+
+// split divides a state.
+func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
+	parts := map[string]*state.Snapshot{}
+	byFile := map[string]*component{}
+	for _, a := range whole.Addresses() {
+		a, o := Renamed(a, whole.Objects[a], Restored)
+		stack, instance, ok := Instance(a.Module)
+		if !ok {
+			return nil, index{}, fmt.Errorf("%s belongs to no component", a)
+		}
+		name := fileName(instance)
+		part, c := parts[name], byFile[name]
+		if part == nil {
+			part = state.Empty()
+			sum := sha256.Sum256([]byte(whole.Lineage + "\n" + string(instance)))
+			part.Lineage = fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+			part.Serial, part.Version = whole.Serial, whole.Version
+			c = &component{Address: string(instance), File: name}
+			parts[name], byFile[name] = part, c
+		}
+		if c.Address != string(instance) {
+			return nil, index{}, fmt.Errorf("%s and %s would be kept in the same file; choose other instance keys", c.Address, instance)
+		}
+		fresh := *o
+		if fresh.Provider.Module == stack {
+			fresh.Provider.Module = addr.Root
+		}
+		fresh.Dependencies = nil
+		a.Module = within(a.Module, instance)
+		for _, d := range o.Dependencies {
+			if own := instance.Erase(); own.Contains(d.Module) {
+				d.Module = within(d.Module, own)
+				fresh.Dependencies = append(fresh.Dependencies, d)
+				continue
+			}
+			if c.Dependencies == nil {
+				c.Dependencies = map[string][]string{}
+			}
+			c.Dependencies[a.String()] = append(c.Dependencies[a.String()], d.String())
+		}
+		part.Objects[a] = &fresh
+	}
+	rest := *whole
+	rest.Objects = nil
+	var b bytes.Buffer
+	if err := statefile.Write(&b, &rest); err != nil {
+		return nil, index{}, err
+	}
+	ix := index{Version: 1, State: b.Bytes(), Components: []component{}}
+	for _, name := range slices.Sorted(maps.Keys(byFile)) {
+		ix.Components = append(ix.Components, *byFile[name])
+	}
+	return parts, ix, nil
+}
+
+// join adds a part to the whole.
+func join(whole, part *state.Snapshot, c component) error {
+	instance, err := addr.ParseModule(c.Address)
+	if err != nil {
+		return err
+	}
+	stack, _, ok := Instance(instance)
+	if !ok {
+		return fmt.Errorf("%q in the index is no component", c.Address)
+	}
+	for a, o := range part.Objects {
+		fresh := *o
+		fresh.Provider.Module = below(stack, o.Provider.Module)
+		fresh.Dependencies = nil
+		for _, d := range o.Dependencies {
+			d.Module = below(instance.Erase(), d.Module)
+			fresh.Dependencies = append(fresh.Dependencies, d)
+		}
+		for _, text := range c.Dependencies[a.String()] {
+			d, err := addr.ParseInstance(text)
+			if err != nil {
+				return err
+			}
+			fresh.Dependencies = append(fresh.Dependencies, d.Resource)
+		}
+		slices.SortFunc(fresh.Dependencies, addr.Resource.Compare)
+		a.Module = below(instance, a.Module)
+		whole.Objects[a] = &fresh
+	}
+	return nil
+}

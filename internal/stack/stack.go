@@ -1,0 +1,228 @@
+// Package stack compiles the component language: it turns the files of a stack
+// into the blocks that package analyze compiles, so that components and
+// embedded stacks are calls of a program like any other.
+//
+// It owns the files, the block types and what sets stacks apart from modules.
+// It evaluates nothing and has no rules of its own for what analyze, eval or
+// planner decide.
+package stack
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/syntax"
+)
+
+// Kinds of calls, as program.Call.Kind gives them.
+const (
+	Component        = "component"
+	Stack            = "stack"
+	RemovedComponent = "removed-component"
+	RemovedStack     = "removed-stack"
+)
+
+// A Language reads what the calls of a stack load. It is an engine.Language.
+type Language struct{}
+
+// Compile reads the program behind a call; without a call it is the root's.
+func (Language) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
+	kind := Stack
+	if call != nil {
+		kind = call.Kind()
+	}
+	switch kind {
+	case Stack, RemovedStack:
+		return compile(files, dir, kind == RemovedStack, call == nil)
+	case RemovedComponent:
+		return nil, &program.Program{Dir: dir}, nil
+	}
+	src, diags := module.Load(files, dir)
+	p, more := analyze.Compile(src)
+	return src, p, append(diags, more...)
+}
+
+// Class tells apart the calls that Compile answers differently.
+func (Language) Class(call *program.Call) string {
+	switch kind := call.Kind(); kind {
+	case Stack, RemovedStack, RemovedComponent:
+		return kind
+	}
+	return ""
+}
+
+// Check compares a call with the program that it loads.
+func (Language) Check(call *program.Call, child *program.Program) diag.List {
+	switch call.Kind() {
+	case Component:
+		return checkComponent(call, child)
+	case Stack, RemovedStack:
+		return analyze.CheckInputs(call, child)
+	case RemovedComponent:
+		return nil
+	}
+	return analyze.CheckCall(call, child)
+}
+
+func checkComponent(call *program.Call, child *program.Program) diag.List {
+	diags := slices.DeleteFunc(analyze.CheckCall(call, child), func(d diag.Diagnostic) bool {
+		// All providers are passed, also those that the module only implies.
+		return d.Severity == diag.Warning && d.Summary == "Reference to undefined provider"
+	})
+	for _, p := range child.Providers {
+		diags.ErrorAt(p.Range, "Inline provider configuration not allowed", "A module that is used as a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", call)
+	}
+	passed := map[string]bool{}
+	for _, p := range call.Providers {
+		passed[p.LocalName] = true
+	}
+	for _, name := range sorted(child.Requirements) {
+		if r := child.Requirements[name]; !passed[name] && len(r.Aliases) == 0 {
+			diags.ErrorAt(call.Range, "Missing required provider configuration", "The module of %s needs a configuration of provider %s under the name %q. Add an entry to its providers argument, as in:\n    providers = {\n      %s = provider.%s.NAME\n    }", call, r.Provider.ForDisplay(), name, name, name)
+		}
+	}
+	return diags
+}
+
+// CheckTree checks what needs more than one call: modules below components use
+// only providers that their component is given.
+func CheckTree(t *program.Tree) diag.List {
+	var diags diag.List
+	for _, c := range t.Program.Calls {
+		for _, child := range t.Of(c.Name) {
+			switch c.Kind() {
+			case Component:
+				given := map[string]bool{}
+				for _, p := range c.Providers {
+					given[p.Outer.Provider.String()] = true
+				}
+				checkModules(c, child, given, &diags)
+			case Stack:
+				diags.Append(CheckTree(child))
+			}
+		}
+	}
+	return diags
+}
+
+func checkModules(c *program.Call, t *program.Tree, given map[string]bool, diags *diag.List) {
+	for _, child := range t.Calls() {
+		for _, name := range sorted(child.Program.Requirements) {
+			if r := child.Program.Requirements[name]; !given[r.Provider.String()] {
+				given[r.Provider.String()] = true // told once
+				diags.ErrorAt(c.Range, "Missing required provider configuration", "The module in %s, which is part of %s, needs a configuration of provider %s. Declare the provider in required_providers of the component's module too, and pass a configuration of it in the providers argument.", child.Program.Dir, c, r.Provider.ForDisplay())
+			}
+		}
+		for _, p := range child.Program.Providers {
+			diags.ErrorAt(p.Range, "Inline provider configuration not allowed", "A module within a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", c)
+		}
+		checkModules(c, child, given, diags)
+	}
+}
+
+// IsFile reports whether a file is part of a stack, and whether its name is one
+// that the language has given up.
+func IsFile(name string) (is, old bool) {
+	for _, ext := range []string{".tfcomponent.hcl", ".tfcomponent.json", ".tfstack.hcl", ".tfstack.json"} {
+		if strings.HasSuffix(name, ext) && name != ext {
+			return true, strings.HasPrefix(ext, ".tfstack")
+		}
+	}
+	return false, false
+}
+
+var fileSchema = &hcl.BodySchema{
+	Attributes: []hcl.AttributeSchema{{Name: "language"}},
+	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "required_providers"},
+		{Type: "provider", LabelNames: []string{"type", "name"}},
+		{Type: "variable", LabelNames: []string{"name"}},
+		{Type: "locals"},
+		{Type: "output", LabelNames: []string{"name"}},
+		{Type: "component", LabelNames: []string{"name"}},
+		{Type: "stack", LabelNames: []string{"name"}},
+		{Type: "removed"},
+	},
+}
+
+// compile reads a stack. A husk is a stack that is to go: only its providers
+// are left.
+func compile(files module.Files, dir string, husk, root bool) (*module.Source, *program.Program, diag.List) {
+	src := &module.Source{Dir: dir}
+	var diags diag.List
+	names, err := files.List(dir)
+	if err != nil {
+		diags.Errorf("Failed to read stack directory", "The directory %s does not exist or cannot be read.", dir)
+		return src, nil, diags
+	}
+	tr := &translator{src: src, husk: husk}
+	for _, name := range names {
+		is, old := IsFile(name)
+		if !is {
+			if strings.HasSuffix(name, ".tfdeploy.hcl") && !root {
+				tr.diags.Errorf("Deployments in an embedded stack", "The file %s stands beside an embedded stack. Only the root stack has deployments: move the file, or remove it.", filepath.Join(dir, name))
+			}
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if old && !husk {
+			tr.diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Deprecated file name", Detail: fmt.Sprintf("Files of stacks end in .tfcomponent.hcl or .tfcomponent.json now. Rename %s.", path)})
+		}
+		data, err := files.ReadFile(path)
+		if err != nil {
+			tr.diags.Errorf("Failed to read file", "The file %q could not be read.", path)
+			continue
+		}
+		f, more := syntax.Parse(path, data)
+		tr.diags.Append(more)
+		src.Files = append(src.Files, f)
+		tr.file(f)
+	}
+	if len(src.Files) == 0 {
+		tr.diags.Errorf("No stack configuration", "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.", dir)
+		return src, nil, tr.diags
+	}
+	p, more := analyze.CompileStack(src)
+	if husk {
+		more = slices.DeleteFunc(more, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Summary, "Reference to undeclared ") })
+	}
+	diags.Append(tr.diags)
+	diags.Append(more)
+	for i := range tr.removed {
+		p.Removed = append(p.Removed, &tr.removed[i])
+	}
+	checkTypes(p, &diags)
+	return src, p, diags
+}
+
+// checkTypes wants the types that the language wants.
+func checkTypes(p *program.Program, diags *diag.List) {
+	const detail = "A stack's variables and outputs need exact types: there is no automatic type inference placeholder such as any. Write the type out, with optional() for attributes that may be missing."
+	for _, v := range p.Variables {
+		if v.Type.HasDynamicTypes() && !v.Untyped {
+			diags.ErrorAt(v.Range, "Invalid type specification", "%s", detail)
+		}
+	}
+	for _, o := range p.Outputs {
+		if o.Type.HasDynamicTypes() {
+			diags.ErrorAt(o.Range, "Invalid type specification", "%s", detail)
+		}
+	}
+}
+
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
