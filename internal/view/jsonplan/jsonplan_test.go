@@ -119,7 +119,7 @@ func TestMarshalIsReadable(t *testing.T) {
 	for _, c := range read.ResourceChanges {
 		got = append(got, c.Address+" "+string(c.Change.Actions[0]))
 	}
-	want := "sim_object.a create,sim_object.c no-op,sim_object.c delete,sim_object.gone delete,data.sim_object.read read,module.m[\"x\"].sim_object.b[1] delete"
+	want := "data.sim_object.read read,sim_object.a create,sim_object.c no-op,sim_object.c delete,sim_object.gone delete,module.m[\"x\"].sim_object.b[1] delete"
 	if strings.Join(got, ",") != want {
 		t.Errorf("changes %q", got)
 	}
@@ -133,11 +133,11 @@ func TestMarshalIsReadable(t *testing.T) {
 		"after_unknown":    {b.Change.AfterUnknown, `{"id":true}`},
 		"before_sensitive": {b.Change.BeforeSensitive, `{"secret":true}`},
 		"after_sensitive":  {b.Change.AfterSensitive, `{"name":true,"secret":true}`},
-		"of no object":     {read.ResourceChanges[0].Change.BeforeSensitive, `false`},
-		"of deleted":       {read.ResourceChanges[3].Change.AfterUnknown, `{}`},
+		"of no object":     {read.ResourceChanges[1].Change.BeforeSensitive, `false`},
+		"of deleted":       {read.ResourceChanges[4].Change.AfterUnknown, `{}`},
 		"output":           {read.OutputChanges["known"], `{"actions":["create"],"before":null,"after":[true],"after_unknown":false,"before_sensitive":false,"after_sensitive":false}`},
 		"unknown output":   {read.OutputChanges["later"].AfterUnknown, `true`},
-		"importing":        {read.ResourceChanges[1].Change.Importing, `{"identity":{"id":"i"}}`},
+		"importing":        {read.ResourceChanges[2].Change.Importing, `{"identity":{"id":"i"}}`},
 	} {
 		if raw, _ := json.Marshal(pair[0]); string(raw) != pair[1] {
 			t.Errorf("%s is %s, want %s", what, raw, pair[1])
@@ -148,7 +148,7 @@ func TestMarshalIsReadable(t *testing.T) {
 	}
 	values := read.PlannedValues
 	if len(values.RootModule.Resources) != 3 || values.RootModule.ChildModules[0].Resources[0].AttributeValues["name"] != "new" ||
-		values.Outputs["old"] != nil || !values.Outputs["later"].Sensitive || *values.RootModule.Resources[1].IdentitySchemaVersion != 4 {
+		values.Outputs["old"] != nil || !values.Outputs["later"].Sensitive || *values.RootModule.Resources[2].IdentitySchemaVersion != 4 {
 		t.Errorf("planned values:\n%s", text)
 	}
 	if prior := read.PriorState.Values.RootModule.Resources[0]; prior.Address != "sim_object.c" || string(prior.SensitiveValues) != `{"secret":true}` {
