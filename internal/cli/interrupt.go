@@ -68,7 +68,7 @@ func (i *interrupts) interrupted(e *env, cancel func()) {
 		e.notice("\nInterrupt received.\nGracefully shutting down...\n")
 		close(i.stop)
 		cancel()
-	case i.count == 2 && i.graceful:
+	case i.count == 2 && i.graceful > 0:
 		e.notice("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
 		time.AfterFunc(lastMoment, cancel)
 	default:
