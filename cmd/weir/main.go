@@ -12,6 +12,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	growFirst()
 	defer profile()()
+	defer count()
 	return cli.Run(cli.Process{
 		Args:    os.Args,
 		Environ: os.Environ(),

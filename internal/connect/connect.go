@@ -26,6 +26,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/work"
 )
 
 // A Conn is a configured provider instance.
@@ -74,6 +75,7 @@ func NewPool(ctx context.Context, catalog provider.Catalog, limit int) *Pool {
 
 // Call runs a call of a provider within the limit.
 func (p *Pool) Call(call func()) {
+	work.Calls.Add(1)
 	p.calls <- struct{}{}
 	defer func() { <-p.calls }()
 	call()

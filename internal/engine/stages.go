@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/validate"
 	"weir.dev/weir/internal/why"
+	"weir.dev/weir/internal/work"
 )
 
 type functionTable = map[string]function.Function
@@ -43,6 +44,10 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 		return nil, diags
 	}
 	p, more := planner.Create(ctx, in)
+	if p.Graph != nil {
+		work.Steps.Add(len(p.Graph.Steps))
+		work.Edges.Add(p.Graph.Edges())
+	}
 	diags.Append(more)
 	return p, diags
 }

@@ -95,6 +95,15 @@ type Graph struct {
 	Steps []Step
 }
 
+// Edges counts what steps wait for.
+func (g *Graph) Edges() int {
+	n := 0
+	for _, s := range g.Steps {
+		n += len(s.After)
+	}
+	return n
+}
+
 // Print lists every step with what it waits for, one per line.
 func (g *Graph) Print(w io.Writer) error {
 	for id, s := range g.Steps {

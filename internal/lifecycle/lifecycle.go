@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/work"
 )
 
 // A Subject is a resource instance with the provider that serves it.
@@ -74,6 +75,7 @@ func (s Subject) bug(summary, what string, errs ...error) diag.List {
 // Upgrade decodes a stored object, brought to the present schema by the
 // provider.
 func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, diag.List) {
+	work.Decoded.Add(1)
 	ty := s.Schema.Block.ImpliedType()
 	var diags diag.List
 	if stored.SchemaVersion > s.Schema.Version {
@@ -458,5 +460,6 @@ func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Obj
 
 // Decode reads a stored object as it is, without its provider.
 func (s Subject) Decode(stored *state.Object) (cty.Value, error) {
+	work.Decoded.Add(1)
 	return value.FromJSON(conform.StripUnknownAttributes(stored.JSON, s.Schema.Block.ImpliedType()), s.Schema.Block.ImpliedType())
 }

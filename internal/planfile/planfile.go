@@ -25,6 +25,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/work"
 )
 
 // format is the version of the archive's layout. Readers refuse others.
@@ -106,6 +107,7 @@ func Write(path string, c Content, seal func([]byte) ([]byte, error)) error {
 		return err
 	}
 	defer os.Remove(file.Name())
+	work.PlanBytes.Add(len(data))
 	_, err = file.Write(data)
 	err = errors.Join(err, file.Chmod(0o600), file.Sync(), file.Close())
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/work"
 )
 
 // A Runtime runs tasks. At most Limit of them are active at a time; a task
@@ -136,6 +138,7 @@ func (t *Task) Current() *Node {
 // doesn't read its value.
 func (t *Task) Depend(n *Node) {
 	if current := t.Current(); current != nil && n != current {
+		work.Reads.Add(1)
 		current.deps = append(current.deps, n)
 	}
 }
@@ -233,6 +236,7 @@ func (c *Cell[T]) Peek() (value T, ok bool) {
 }
 
 func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
+	work.Cells.Add(1)
 	t.stack = append(t.stack, frame{&c.Node, via})
 	depth := len(t.stack)
 	if depth%maxInline == 0 {

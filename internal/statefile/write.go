@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/work"
 )
 
 // Write writes a state, always the same bytes for the same state. Objects of
@@ -43,6 +44,7 @@ func Write(w io.Writer, s *state.Snapshot) error {
 	p.checks(s.Checks)
 	p.close('}')
 	p.out.WriteByte('\n')
+	work.StateBytes.Add(p.out.Len())
 	_, err := w.Write(p.out.Bytes())
 	return err
 }

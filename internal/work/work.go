@@ -1,0 +1,64 @@
+// Package work counts what a run does: not how long it took, which depends on
+// the machine, but how often it did the things that take time. Tests pin the
+// numbers, so that wasted work fails them without any clock.
+//
+// It owns the counters of the process. It knows nothing of what is counted,
+// and nothing may depend on the numbers.
+package work
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+// A Counter counts one kind of work.
+type Counter struct{ n atomic.Int64 }
+
+// Add counts n more.
+func (c *Counter) Add(n int) { c.n.Add(int64(n)) }
+
+// The counters.
+var (
+	Cells      Counter // computed: values, expansions, instances
+	Reads      Counter // of cells by others
+	Decoded    Counter // objects of a state
+	Calls      Counter // of providers about resource instances
+	Steps      Counter // of execution graphs
+	Edges      Counter // between these steps
+	StateBytes Counter // of states written
+	PlanBytes  Counter // of plan files written
+)
+
+var all = []struct {
+	name string
+	*Counter
+}{
+	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls},
+	{"steps", &Steps}, {"edges", &Edges}, {"state-bytes", &StateBytes}, {"plan-bytes", &PlanBytes},
+}
+
+// Count runs f and returns by how much each counter grew, by name. Nothing
+// else must be at work in the process.
+func Count(f func()) map[string]int64 {
+	before := make([]int64, len(all))
+	for i, c := range all {
+		before[i] = c.n.Load()
+	}
+	f()
+	grown := make(map[string]int64, len(all))
+	for i, c := range all {
+		grown[c.name] = c.n.Load() - before[i]
+	}
+	return grown
+}
+
+// Write lists the counters, one on each line.
+func Write(w io.Writer) error {
+	for _, c := range all {
+		if _, err := fmt.Fprintf(w, "%s %d\n", c.name, c.n.Load()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
