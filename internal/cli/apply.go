@@ -68,6 +68,7 @@ var refreshCommand = &command{
 		fs.Var(&a.exclude, "exclude", "Leave out the object at `ADDRESS` and what depends on it. May be repeated.")
 		fs.Var(&a.excludeFile, "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
 		registerParallelism(fs, &a.parallelism)
+		fs.BoolVar(&a.deferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
 		a.refresh, a.refreshOnly, a.approved = true, true, true
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},
@@ -405,6 +406,7 @@ func (e *env) applied(p *plan.Plan, result *state.Snapshot) {
 		return
 	}
 	e.say("\n%s\n", e.pen().Paint(stream.AppliedText(counts, destroy), style.Bold, style.Green))
+	e.written(view.NextRound(e.out, p, e.program, e.viewing()))
 	if !destroy {
 		e.written(view.OutputsAfterApply(e.out, outputs, e.viewing()))
 	}

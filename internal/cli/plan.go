@@ -72,7 +72,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if !e.json {
 		e.advise(p.out, made)
 	}
-	if p.detailed && made.HasChanges() {
+	if p.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
 		return exitChanges
 	}
 	return 0

@@ -32,6 +32,7 @@ var showCommand = &command{
 		fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
 		fs.BoolVar(&o.state, "state", false, "Show the current state, as without a path.")
 		fs.StringVar(&o.plan, "plan", "", "Show the saved plan at `PATH`.")
+		fs.BoolVar(&o.steps, "steps", false, "Show, after a saved plan, every step of its apply with what it waits for.")
 		fs.BoolVar(&o.config, "config", false, "Show the configuration. Requires -json.")
 		return func(ctx context.Context, args []string) int {
 			if len(args) > 0 {
@@ -45,6 +46,7 @@ var showCommand = &command{
 
 type showOptions struct {
 	json, state, config bool
+	steps               bool
 	path, plan          string
 	vars                varFlags
 }
@@ -64,7 +66,9 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	case o.config:
 		return e.showConfig(ctx, o)
 	case o.plan != "":
-		return e.showPlanFile(ctx, o.plan, o.json)
+		return e.showPlanFile(ctx, o.plan, o)
+	case o.path == "" && o.steps:
+		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, so it needs the path of one.")
 	case o.path == "":
 		s := e.inState(ctx, stateFlags{}, "")
 		if s == nil {
@@ -77,7 +81,10 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, cause(err))
 	}
 	if planfile.Is(start) {
-		return e.showPlanFile(ctx, o.path, o.json)
+		return e.showPlanFile(ctx, o.path, o)
+	}
+	if o.steps {
+		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, and %s isn't one.", o.path)
 	}
 	data, err := os.ReadFile(o.path)
 	if err != nil {
@@ -91,13 +98,20 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 }
 
 // showPlanFile starts no provider: the schemas are in the file.
-func (e *env) showPlanFile(ctx context.Context, path string, asJSON bool) int {
+func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int {
+	if o.json && o.steps {
+		return e.fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
+	}
 	content, diags := readPlan(path)
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	if !asJSON {
-		return e.written(view.Plan(e.out, content.Plan, e.viewing()))
+	if !o.json {
+		code := e.written(view.Plan(e.out, content.Plan, e.viewing()))
+		if code == 0 && o.steps {
+			code = e.written(view.Steps(e.out, content.Plan.Graph, e.viewing()))
+		}
+		return code
 	}
 	config, diags := e.loadSaved(ctx, content, nil, loading{workspace: content.Backend.Workspace})
 	var tree *program.Tree

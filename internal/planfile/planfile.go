@@ -169,10 +169,25 @@ func Encode(c Content) ([]byte, error) {
 	if err := add(entryDigest, []byte(digest(names, entries))); err != nil {
 		return nil, err
 	}
+	if err := w.SetComment(strings.Repeat("0", sealLength)); err != nil {
+		return nil, err
+	}
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	data := b.Bytes()
+	copy(data[len(data)-sealLength:], sealOf(data))
+	return data, nil
+}
+
+// sealLength is the length of the archive's comment, which ends the file.
+const sealLength = 2 * sha256.Size
+
+// sealOf is the comment that a file has to end with: a hash of all bytes before,
+// of which some have no meaning for the entries.
+func sealOf(data []byte) string {
+	sum := sha256.Sum256(data[:len(data)-sealLength])
+	return hex.EncodeToString(sum[:])
 }
 
 // order sorts the names of entries, the header first.
@@ -298,7 +313,7 @@ func unpack(data []byte) (map[string][]byte, error) {
 	}
 	delete(entries, entryDigest)
 	got := digest(order(entries), entries)
-	if subtle.ConstantTimeCompare([]byte(got), want) != 1 {
+	if len(r.Comment) != sealLength || subtle.ConstantTimeCompare([]byte(got), want) != 1 || subtle.ConstantTimeCompare([]byte(r.Comment), []byte(sealOf(data))) != 1 {
 		return nil, errors.New("the file was changed after it was written: its digest doesn't match its content")
 	}
 	return entries, nil

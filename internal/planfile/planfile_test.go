@@ -295,18 +295,14 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Decode(data)
-	if err != nil {
+	if _, err := Decode(data); err != nil {
 		t.Fatal(err)
 	}
 	for i := range data {
 		bad := bytes.Clone(data)
 		bad[i] ^= 0x20
-		// Some bytes of a zip archive have no meaning.
-		if got, err := Decode(bad); err == nil {
-			if diff := cmp.Diff(want, got, options); diff != "" {
-				t.Errorf("a changed byte at %d changes the content: %s", i, diff)
-			}
+		if _, err := Decode(bad); err == nil {
+			t.Errorf("a changed byte at %d: no error", i)
 		}
 		if _, err := Decode(data[:i]); err == nil {
 			t.Errorf("cut off after %d bytes: no error", i)

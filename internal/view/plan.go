@@ -376,6 +376,28 @@ func (p *planPrinter) deferrals() {
 	}
 }
 
+// NextRound says after an apply that deferred changes are left, and what to do
+// about them; program is the name of the command. Without any it writes
+// nothing.
+func NextRound(w io.Writer, pl *plan.Plan, program string, o Options) error {
+	n := len(pl.Deferred)
+	if n == 0 {
+		return nil
+	}
+	p := &printer{o: o}
+	what := "One change was deferred"
+	if n > 1 {
+		what = strconv.Itoa(n) + " changes were deferred"
+	}
+	p.prose("\n" + what + ", because they depended on something that wasn't known before. To go on with what is known now, apply again:")
+	command := program + " apply"
+	if pl.Mode == plan.RefreshOnly {
+		command += " -refresh-only"
+	}
+	p.printf("    %s -allow-deferral\n", command)
+	return p.flush(w)
+}
+
 func deferral(reason string) string {
 	switch reason {
 	case "instance_count_unknown":
