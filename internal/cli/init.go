@@ -80,10 +80,13 @@ func (i *initializing) run(ctx context.Context) int {
 		return i.fail("Failed to parse command-line flags", "-lockfile has to be readonly, not %q.", i.lockMode)
 	case i.lockMode == "readonly" && i.upgrade:
 		return i.fail("Invalid init options", "The -upgrade flag conflicts with -lockfile=readonly.")
-	case i.fromModule != "":
-		return i.fail("Unsupported option", "-from-module isn't supported yet. Copy the module into the directory and run init without it.")
 	}
 	i.backend = i.backend && i.cloud
+	if i.fromModule != "" {
+		if diags := i.copyModule(ctx); i.diags(diags) != 0 {
+			return 1
+		}
+	}
 
 	names, err := module.Disk{}.List(".")
 	if err != nil {

@@ -237,6 +237,34 @@ func duplicate(from, to string) error {
 	})
 }
 
+// Copy puts what isn't hidden in a directory into another one, which has nothing
+// of the same name.
+func Copy(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if err := duplicateEntry(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name()), entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func duplicateEntry(from, to string, entry fs.DirEntry) error {
+	if entry.IsDir() || entry.Type()&fs.ModeSymlink != 0 {
+		return duplicate(from, to)
+	}
+	if !entry.Type().IsRegular() {
+		return nil
+	}
+	return copyFile(from, to, entry)
+}
+
 func copyFile(from, to string, entry fs.DirEntry) error {
 	info, err := entry.Info()
 	if err != nil {

@@ -365,6 +365,31 @@ func TestFile(t *testing.T) {
 	}
 }
 
+func TestCopy(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	for _, name := range []string{"main.tf", ".hidden", "sub/x.tf", "sub/.git/config", ".git/config"} {
+		path := filepath.Join(from, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("main.tf", filepath.Join(from, "link.tf")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Copy(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, to, "main.tf") != "main.tf" || read(t, to, "sub", "x.tf") != "sub/x.tf" || read(t, to, "link.tf") != "main.tf" {
+		t.Error("a file isn't what it was")
+	}
+	if exists(filepath.Join(to, ".hidden")) || exists(filepath.Join(to, ".git")) || exists(filepath.Join(to, "sub", ".git")) {
+		t.Error("hidden files were copied")
+	}
+}
+
 func TestNetrc(t *testing.T) {
 	const text = "# comment\nmacdef init\n machine a login no password no\n\nmachine a login x account z password y\ndefault login d password e\n"
 	for host, want := range map[string]string{"a": "x y true", "b": "d e true"} {

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/module/fetch"
+	"weir.dev/weir/internal/view/style"
+)
+
+// copyModule fills the working directory, which has to be empty, with a copy of
+// the module that -from-module names. Modules that it calls are installed
+// afterwards, as for every configuration.
+func (i *initializing) copyModule(ctx context.Context) diag.List {
+	if diags := i.checkEmpty(); diags.HasErrors() {
+		return diags
+	}
+	i.tell("%s from %q...\n", i.pen().Paint("Copying configuration", style.Bold), i.fromModule)
+	source := i.fromModule
+	if module.IsLocal(source) {
+		// A copy is wanted, and not a place in the same package.
+		absolute, err := filepath.Abs(source)
+		if err != nil {
+			return oneError("Invalid module source address", "%s.", err)
+		}
+		source = absolute
+	}
+	fetcher, diags := i.fetcher(nil)
+	if diags.HasErrors() {
+		return diags
+	}
+	staged := filepath.Join(i.dataDir(), "init-from-module")
+	defer os.RemoveAll(staged)
+	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source), "", filepath.Join(staged, "root"))
+	var problem *module.Problem
+	switch {
+	case errors.As(err, &problem):
+		return oneError(problem.Summary, "%s", problem.Detail)
+	case err != nil:
+		return oneError("Failed to download module", "Could not download module %q: %s.", i.fromModule, err)
+	}
+	if err := fetch.Copy(dir, "."); err != nil {
+		return oneError("Failed to copy root module", "Error copying root module %q: %s.", i.fromModule, err)
+	}
+	return nil
+}
+
+// checkEmpty refuses a directory with files that a copy could get mixed up with.
+func (i *initializing) checkEmpty() diag.List {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		return oneError("Failed to read target directory", "%s.", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == i.dataDir() })
+	switch {
+	case !module.IsEmpty(names):
+		return oneError("The working directory already contains files", "The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")
+	case len(names) > 0:
+		return oneError("Can't populate non-empty directory", "The working directory has files, such as %s, so it cannot be initialized with the -from-module option.", names[0])
+	}
+	return nil
+}
