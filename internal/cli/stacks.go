@@ -217,13 +217,15 @@ func (s *stacking) makePlan(ctx context.Context, d *deploy.Deployment, operation
 			made, more = engine.Plan(ctx, config, adapted, o)
 		}
 	}
-	diags.Append(more)
-	if made != nil && o.Mode != plan.Destroy && !more.HasErrors() {
+	if made != nil && o.Mode != plan.Destroy {
 		if gone := removal.Unclaimed(made.Previous, made.Modules, config.Tree); gone.HasErrors() {
-			e.diags(append(diags, gone...))
+			// That their providers are gone too follows from it.
+			more = slices.DeleteFunc(more, func(d diag.Diagnostic) bool { return d.Summary == "Provider configuration not present" })
+			e.diags(append(append(diags, more...), gone...))
 			return nil, nil
 		}
 	}
+	diags.Append(more)
 	if made == nil {
 		e.diags(diags)
 		return nil, nil

@@ -116,7 +116,7 @@ var table = []row{
 	// for tests; nothing but tests imports these
 	{"testkit", "*", "cli"},
 	{"interop", "", ""}, // starts the program
-	{"crash", "", ""}, // tests alone
+	{"crash", "", ""},   // tests alone
 	{"lint", "", ""},
 }
 

@@ -242,7 +242,7 @@ func (tr *translator) providers(body *hclsyntax.Body, attr *hcl.Attribute) {
 	tr.hcl(diags)
 	out := &hclsyntax.ObjectConsExpr{SrcRange: attr.Expr.Range(), OpenRange: attr.Expr.StartRange()}
 	for _, pair := range pairs {
-		value, ok := pair.Value.(hclsyntax.Expression)
+		value, ok := unquoted(pair.Value)
 		key, keyOK := pair.Key.(hclsyntax.Expression)
 		if ok && keyOK {
 			value, ok = withoutRoot(value)
@@ -254,6 +254,16 @@ func (tr *translator) providers(body *hclsyntax.Body, attr *hcl.Attribute) {
 		out.Items = append(out.Items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: value})
 	}
 	tr.set(body, "providers", out, attr.Range, attr.NameRange)
+}
+
+// unquoted is an expression, which JSON has as the text of a string.
+func unquoted(e hcl.Expression) (hclsyntax.Expression, bool) {
+	if s, isString := e.(*syntax.StringExpr); isString {
+		inner, diags := s.AsExpression()
+		return inner, !diags.HasErrors()
+	}
+	expr, ok := e.(hclsyntax.Expression)
+	return expr, ok
 }
 
 func withoutRoot(e hclsyntax.Expression) (hclsyntax.Expression, bool) {
@@ -349,6 +359,9 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 // from reads component.NAME or stack.NAME, with a key.
 func (tr *translator) from(e hcl.Expression) (kind, name string, key hclsyntax.Expression, ok bool) {
 	at := e.Range()
+	if inner, ok := unquoted(e); ok {
+		e = inner
+	}
 	if index, isIndex := e.(*hclsyntax.IndexExpr); isIndex {
 		key, e = index.Key, index.Collection
 	}
