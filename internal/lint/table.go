@@ -115,6 +115,7 @@ var table = []row{
 
 	// for tests; nothing but tests imports these
 	{"testkit", "*", "cli"},
+	{"simtest", "*", "cli"},
 	{"interop", "", ""}, // starts the program
 	{"crash", "", ""},   // tests alone
 	{"lint", "", ""},
@@ -122,7 +123,7 @@ var table = []row{
 
 // onlyTests are the packages that no other package may import, "*" or not,
 // except from test files and from one another.
-const onlyTests = "provider/fake storage/inmem storage/storagetest testkit interop lint"
+const onlyTests = "simtest provider/fake storage/inmem storage/storagetest testkit interop lint"
 
 // A guard keeps a package or function of the outside world to the few places
 // that have a use for it.

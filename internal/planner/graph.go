@@ -82,7 +82,6 @@ func (b *builder) build(p *plan.Plan) diag.List {
 	b.addConfigEdges()
 	b.addOutputs()
 	b.addStateEdges()
-	b.dropCircles()
 	b.addDependencies(p)
 	result := order.Decide(b.vertices)
 	var diags diag.List
@@ -314,6 +313,7 @@ func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 	d.connect()
 	d.prune()
 	d.close()
+	d.untie()
 	return d.sorted()
 }
 

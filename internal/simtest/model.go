@@ -15,6 +15,9 @@ type Model struct {
 	// Objects are in an order in which references go back only.
 	Objects []Object
 	Moved   []Moved
+	// Endpoint is the label of an object that the second provider
+	// configuration needs.
+	Endpoint string
 }
 
 // A Module is a module that is called once. Its label stays when it is
@@ -64,7 +67,7 @@ type Moved struct{ In, From, To string }
 
 // Clone makes a copy that shares nothing.
 func (m *Model) Clone() *Model {
-	c := &Model{Modules: slices.Clone(m.Modules), Objects: slices.Clone(m.Objects), Moved: slices.Clone(m.Moved)}
+	c := &Model{Endpoint: m.Endpoint, Modules: slices.Clone(m.Modules), Objects: slices.Clone(m.Objects), Moved: slices.Clone(m.Moved)}
 	for i := range c.Modules {
 		c.Modules[i].DependsOn = slices.Clone(c.Modules[i].DependsOn)
 	}
@@ -147,13 +150,33 @@ func (m *Model) Files() module.Memory {
 		if !m.attached(mod.Label) {
 			continue
 		}
-		path, head := "main.tf", "provider \"sim\" {}\n\nprovider \"sim\" {\n  alias = \"other\"\n}\n"
+		path, head := "main.tf", "provider \"sim\" {}\n\nprovider \"sim\" {\n  alias = \"other\"\n"+r.endpoint()+"}\n"
 		if mod.Label != m.Modules[0].Label {
 			path, head = mod.Label+"/main.tf", "variable \"prefix\" {}\n"
 		}
 		files[path] = []byte(head + r.of(mod.Label).text.String())
 	}
 	return files
+}
+
+// endpoint is the argument of the second provider configuration. It isn't
+// taken from modules that are repeated, of which all outputs are read at once.
+func (r *renderer) endpoint() string {
+	o, _ := r.m.object(r.m.Endpoint)
+	if o == nil {
+		return ""
+	}
+	if _, plain := r.m.path(o.Module); !plain {
+		return ""
+	}
+	return "  endpoint = try((" + r.list(r.m.Modules[0].Label, o, "echo") + ")[0], null)\n"
+}
+
+// other reports whether the second provider configuration can be used from a
+// position on.
+func (r *renderer) other(at int) bool {
+	o, p := r.m.object(r.m.Endpoint)
+	return o == nil || p < at
 }
 
 // A renderer writes the text of a model.
@@ -302,13 +325,13 @@ func (r *renderer) prefix(label string) string {
 
 func (r *renderer) object(o *Object, at int) {
 	if o.Data != "" {
-		r.data(o)
+		r.data(o, at)
 		return
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nresource \"sim_object\" %q {\n", o.Name)
 	repeat(&b, o.Repeat, r.refer(o, at, Ref{To: o.Repeat.To}, "id"))
-	if o.Other && o.Module == r.m.Modules[0].Label {
+	if o.Other && o.Module == r.m.Modules[0].Label && r.other(at) {
 		b.WriteString("  provider = sim.other\n")
 	}
 	fmt.Fprintf(&b, "  name = \"%s%s%s\"\n", r.prefix(o.Module), o.Label, suffix(o.Repeat))
@@ -419,12 +442,12 @@ func (m *Model) checkData(o *Object, at int) {
 }
 
 // data writes a data source about one object of the same module.
-func (r *renderer) data(o *Object) {
+func (r *renderer) data(o *Object, at int) {
 	to, _ := r.m.object(o.Refs[0].To)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\ndata \"sim_%s\" %q {\n", o.Data, o.Name)
 	repeat(&b, o.Repeat, "")
-	if o.Other && o.Module == r.m.Modules[0].Label {
+	if o.Other && o.Module == r.m.Modules[0].Label && r.other(at) {
 		b.WriteString("  provider = sim.other\n")
 	}
 	if o.Data == "find" {
@@ -445,7 +468,7 @@ func (r *renderer) call(mod *Module) {
 	for _, arg := range r.of(mod.Label).args {
 		b.WriteString(arg)
 	}
-	if mod.Other && mod.Parent == r.m.Modules[0].Label {
+	if first, _ := r.m.span(mod.Label); mod.Other && mod.Parent == r.m.Modules[0].Label && r.other(first) {
 		b.WriteString("  providers = {\n    sim = sim.other\n  }\n")
 	}
 	var list []string

@@ -17,7 +17,7 @@ import (
 // sketch reads a configuration from a few words: blocks separated by
 // semicolons, each a name and words such as key=1, value=1, refs=a,b,
 // all=a (all instances), parent=a, from=a, needs=a, count=2, each=ab, cbd, other, was=a (a moved
-// block) and in=m (a module, whose own words follow "module m").
+// block), endpoint (what the other provider needs) and in=m (a module, whose own words follow "module m").
 func sketch(t *testing.T, text string) *Model {
 	t.Helper()
 	m := &Model{Modules: []Module{{Label: "root"}}}
@@ -71,6 +71,8 @@ func sketch(t *testing.T, text string) *Model {
 				o.CBD = true
 			case "other":
 				o.Other = true
+			case "endpoint":
+				m.Endpoint = o.Label
 			case "was":
 				m.Moved = append(m.Moved, Moved{o.Module, "sim_object." + value, "sim_object." + o.Name})
 				o.Label = value
@@ -205,8 +207,21 @@ var scenarios = []scenario{
 	{name: "providers: another one and removed", before: "a; b refs=a", failing: "a other; b refs=a", after: "", want: "b.D a.D"},
 	{name: "providers: module with another one removed", before: "module m other; a; b in=m refs=a", after: "a value=1", want: "m.b.D a.U"},
 
+	{name: "providers: configured with what is created", before: "", after: "p endpoint; b other", want: "p.C b.C"},
+	{name: "providers: configured with what is updated", before: "p endpoint; b other", after: "p endpoint value=1; b other value=1", want: "p.U b.U"},
+	{name: "providers: configured with what is updated, object removed", before: "p endpoint; b other", after: "p endpoint value=1", want: "p.U b.D"},
+	{name: "providers: configured with what is updated, object replaced", before: "p endpoint; b other", after: "p endpoint value=1; b other key=1", want: "p.U b.D b.C"},
+	{name: "providers: configured with what is updated, object replaced with CBD", before: "p endpoint; b other cbd", after: "p endpoint value=1; b other key=1 cbd", want: "p.U b.C b.D"},
+	{name: "providers: configured with what is updated, objects removed", before: "p endpoint; b other; c other refs=b", after: "p endpoint value=1", want: "p.U c.D b.D"},
+	{name: "providers: configured with what is updated, objects of both removed", before: "p endpoint; b refs=p; c other refs=b", after: "p endpoint value=1", want: "p.U c.D b.D"},
+	{name: "providers: configured with what is replaced", before: "p endpoint; b other", after: "p endpoint key=1; b other", want: "p.D p.C"},
+	{name: "providers: configured with what is replaced, object removed", before: "p endpoint; b other", after: "p endpoint key=1", want: "p.D p.C b.D"},
+	{name: "providers: configured with what is replaced with CBD, object removed", before: "p endpoint cbd; b other", after: "p endpoint key=1 cbd", want: "p.C b.D p.D"},
+	{name: "providers: configured with what is removed", before: "p endpoint; b other", after: "b other value=1", want: "b.U p.D"},
+
 	// everything
 	{name: "destroy", before: "a; b parent=a cbd; c refs=b", destroy: true, want: "c.D b.D a.D"},
+	{name: "destroy what configures a provider", before: "p endpoint; b other; c other refs=b", destroy: true, want: "c.D b.D p.D"},
 	{name: "destroy with deposed", before: "a cbd; b refs=a", failing: "a key=1 cbd; b refs=a", fail: "update b", destroy: true, want: "b.D a#1.D; b.D a#2.D"},
 }
 

@@ -31,6 +31,10 @@ func (s *source) model() *Model {
 	for range s.IntN(3) {
 		s.addModule(m)
 	}
+	if s.chance(3) {
+		m.Endpoint = s.fresh("e")
+		m.Objects = append(m.Objects, Object{Label: m.Endpoint, Name: m.Endpoint, Module: pick(s, m.Modules).Label})
+	}
 	for range 2 + s.IntN(5) {
 		s.addObject(m)
 	}
@@ -122,7 +126,12 @@ func (s *source) editOnce(m *Model) {
 		return
 	}
 	o := &m.Objects[s.IntN(len(m.Objects))]
-	switch s.IntN(16) {
+	kind := s.IntN(16)
+	if o.Label == m.Endpoint && kind >= 2 && kind <= 4 {
+		// What the provider's own objects may be in has to stay.
+		kind = 0
+	}
+	switch kind {
 	case 0, 1:
 		o.Value++
 	case 2, 3, 4:
@@ -136,7 +145,9 @@ func (s *source) editOnce(m *Model) {
 	case 9:
 		s.addObject(m)
 	case 10, 11:
-		s.references(m, o)
+		if o.Label != m.Endpoint {
+			s.references(m, o)
+		}
 	case 12:
 		o.Other = !o.Other
 	case 13:
@@ -145,6 +156,9 @@ func (s *source) editOnce(m *Model) {
 		s.editModule(m)
 	case 15:
 		i, j := s.IntN(len(m.Objects)), s.IntN(len(m.Objects))
+		if m.Objects[i].Label == m.Endpoint || m.Objects[j].Label == m.Endpoint {
+			return
+		}
 		m.Objects[i], m.Objects[j] = m.Objects[j], m.Objects[i]
 	}
 }
@@ -245,7 +259,7 @@ func Random(seed uint64) Case {
 		if o, name := s.someObject(m); o != nil && s.chance(6) {
 			step.Drift, step.SkipRefresh = []string{pick(s, []string{"drop", "set"}) + " " + name}, false
 		}
-		if o, _ := s.someObject(m); o != nil && o.Module == "root" && o.Repeat.Kind == "" && s.chance(6) {
+		if o, _ := s.someObject(m); o != nil && o.Module == "root" && o.Repeat.Kind == "" && o.Label != m.Endpoint && s.chance(6) {
 			step.Replace = []string{address(o)}
 		}
 		steps = append(steps, step)
