@@ -28,6 +28,9 @@ func profile() (stop func()) {
 	}
 }
 
+// profiled reports whether profiles are asked for.
+func profiled() bool { return os.Getenv("WEIR_CPUPROFILE")+os.Getenv("WEIR_MEMPROFILE") != "" }
+
 func create(name string) *os.File {
 	f, err := os.Create(name)
 	if err != nil {
