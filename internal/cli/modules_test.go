@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 // TestModuleScripts runs the scripts below testdata/modules beside a web server
 // for the files in www, which is the module registry registry.example.com and
 // the provider registry in place of the default one, and has www/NAME.zip for each directory zip/NAME.
+// Whoever opens /authorize is logged in.
 func TestModuleScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/modules",
@@ -24,7 +26,13 @@ func TestModuleScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			www := filepath.Join(env.WorkDir, "www")
-			server := httptest.NewServer(http.FileServer(http.Dir(www)))
+			mux := http.NewServeMux()
+			mux.Handle("/", http.FileServer(http.Dir(www)))
+			mux.HandleFunc("/authorize", func(w http.ResponseWriter, r *http.Request) {
+				q := r.URL.Query()
+				http.Redirect(w, r, q.Get("redirect_uri")+"?code=x&state="+url.QueryEscape(q.Get("state")), http.StatusFound)
+			})
+			server := httptest.NewServer(mux)
 			env.Defer(server.Close)
 			home := filepath.Join(env.WorkDir, ".home")
 			if err := os.Mkdir(home, 0o755); err != nil {
@@ -37,6 +45,8 @@ func TestModuleScripts(t *testing.T) {
 				env.Setenv(name, value)
 			}
 			settings := fmt.Sprintf("host \"registry.example.com\" {\n  services = { \"modules.v1\" = %q }\n}\nhost \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = %q }\n}\n", server.URL+"/v1/", server.URL+"/p/")
+			settings += fmt.Sprintf("host \"login.example.com\" {\n  services = {\n    \"login.v1\" = { client = \"weir\", authz = \"%s/authorize\", token = \"%[1]s/token\" }\n  }\n}\n", server.URL)
+			settings += "credentials \"written.example.com\" {\n  token = \"x\"\n}\n"
 			if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(settings), 0o644); err != nil {
 				return err
 			}

@@ -53,6 +53,21 @@ func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 }
 
 func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
+	out, err := c.help(ctx, "get", host, nil)
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		Token string `json:"token"`
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return "", fmt.Errorf("the credentials helper %s didn't answer with JSON for %s: %w", c.config.Helper.Name, host, err)
+	}
+	return answer.Token, nil
+}
+
+// help runs the credentials helper.
+func (c *Credentials) help(ctx context.Context, verb, host string, in []byte) ([]byte, error) {
 	name := "terraform-credentials-" + c.config.Helper.Name
 	path := name
 	for _, dir := range c.dirs {
@@ -62,20 +77,14 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 			}
 		}
 	}
-	args := append(append([]string{}, c.config.Helper.Args...), "get", host)
+	args := append(append([]string{}, c.config.Helper.Args...), verb, host)
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &errOut
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("the credentials helper %s failed for %s: %w%s", name, host, err, suffix(errOut.String()))
+		return nil, fmt.Errorf("the credentials helper %s failed for %s: %w%s", name, host, err, suffix(errOut.String()))
 	}
-	var answer struct {
-		Token string `json:"token"`
-	}
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
-		return "", fmt.Errorf("the credentials helper %s didn't answer with JSON for %s: %w", name, host, err)
-	}
-	return answer.Token, nil
+	return out.Bytes(), nil
 }
 
 func suffix(text string) string {

@@ -111,6 +111,7 @@ var table = []row{
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
 	{"cli", "*", ""},
 	{"cliconfig", "diag addr", ""},
+	{"login", "", ""},
 	{"cmd/weir", "cli work", ""},
 
 	// for tests; nothing but tests imports these
@@ -134,7 +135,7 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "provider/install module/fetch storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "provider/install module/fetch login storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "provider/plugin cliconfig provisioner module/fetch storage cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
