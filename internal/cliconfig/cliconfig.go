@@ -3,7 +3,7 @@
 //
 // It owns the syntax (that of HCL 1) and where the files are. It refuses to
 // act on the settings. Files and environment are read once, by Load; the
-// results are plain values.
+// results are plain values. The only thing it writes is tokens, for login.
 package cliconfig
 
 import (
