@@ -556,7 +556,7 @@ func (r *runner) settled() *Failure {
 		return r.fail("second plan isn't empty", "%s\n%s", r.world, printed(p))
 	}
 	if !statefile.Equal(r.world.State, p.Refreshed) {
-		fresh := &World{r.world.Cloud, p.Refreshed}
+		fresh := &World{Cloud: r.world.Cloud, State: p.Refreshed}
 		return r.fail("state isn't settled", "- after apply, + after the next plan\n%s", difference(r.world.String(), fresh.String()))
 	}
 	return nil

@@ -16,7 +16,8 @@ import (
 
 // sketch reads a configuration from a few words: blocks separated by
 // semicolons, each a name and words such as key=1, value=1, refs=a,b,
-// all=a (all instances), parent=a, from=a, needs=a, count=2, each=ab, cbd, other, was=a (a moved
+// all=a (all instances), parent=a, from=a, needs=a, triggers=a, lookup=a and
+// find=a (a data source), output, length=a, count=2, each=ab, cbd, other, was=a (a moved
 // block), endpoint (what the other provider needs) and in=m (a module, whose own words follow "module m").
 func sketch(t *testing.T, text string) *Model {
 	t.Helper()
@@ -67,6 +68,12 @@ func sketch(t *testing.T, text string) *Model {
 				o.ValueFrom = &Ref{To: value, Index: true}
 			case "needs":
 				o.DependsOn = strings.Split(value, ",")
+			case "triggers":
+				o.TriggeredBy = strings.Split(value, ",")
+			case "lookup", "find":
+				o.Data, o.Refs = key, []Ref{{To: value}}
+			case "output":
+				o.Output = true
 			case "cbd":
 				o.CBD = true
 			case "other":
@@ -96,6 +103,9 @@ func repeatWord(t *testing.T, key, value string) Repeat {
 		return Repeat{Kind: "count", N: n}
 	case "each":
 		return Repeat{Kind: "each", Keys: value}
+	}
+	if key == "length" {
+		return Repeat{Kind: "length", To: value}
 	}
 	t.Fatalf("%s=%s has no meaning", key, value)
 	return Repeat{}

@@ -19,13 +19,15 @@ import (
 type World struct {
 	Cloud *Cloud
 	State *state.Snapshot
+	// Calls counts the calls of the last plan or apply.
+	Calls *fake.Provider
 }
 
 // NewWorld makes a world in which there is nothing.
-func NewWorld() *World { return &World{NewCloud(), state.Empty()} }
+func NewWorld() *World { return &World{Cloud: NewCloud(), State: state.Empty()} }
 
 // Clone makes a world in which other things can happen.
-func (w *World) Clone() *World { return &World{w.Cloud.Clone(), w.State.Clone()} }
+func (w *World) Clone() *World { return &World{Cloud: w.Cloud.Clone(), State: w.State.Clone()} }
 
 // now is the time in all worlds.
 var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -44,7 +46,8 @@ func Load(files module.Memory) (*engine.Config, diag.List) {
 // in is a configuration in this world.
 func (w *World) in(c *engine.Config, parallelism int) *engine.Config {
 	here := *c
-	here.World.Catalog = fake.Catalog{Source: w.Cloud.Provider()}
+	w.Calls = w.Cloud.Provider()
+	here.World.Catalog = fake.Catalog{Source: w.Calls}
 	here.World.Parallelism = parallelism
 	return &here
 }
