@@ -13,10 +13,6 @@ func run() int {
 	growFirst()
 	defer profile()()
 	defer count()
-	self := ""
-	if !profiled() { // there is one process in a profile
-		self, _ = os.Executable()
-	}
 	return cli.Run(cli.Process{
 		Args:    os.Args,
 		Environ: os.Environ(),
@@ -25,6 +21,5 @@ func run() int {
 		Err:     os.Stderr,
 		Getwd:   os.Getwd,
 		Chdir:   os.Chdir,
-		Self:    self,
 	})
 }

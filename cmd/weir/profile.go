@@ -28,9 +28,6 @@ func profile() (stop func()) {
 	}
 }
 
-// profiled reports whether profiles are asked for.
-func profiled() bool { return os.Getenv("WEIR_CPUPROFILE")+os.Getenv("WEIR_MEMPROFILE") != "" }
-
 func create(name string) *os.File {
 	f, err := os.Create(name)
 	if err != nil {

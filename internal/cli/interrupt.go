@@ -28,10 +28,8 @@ const lastMoment = time.Second
 
 func newInterrupts() *interrupts { return &interrupts{stop: make(chan struct{})} }
 
-// watch follows the signals until the returned function is called: those of
-// this process, or where there is a pipe to the process that keeps it, what
-// comes from there. A terminal sends signals to both.
-func (i *interrupts) watch(ctx context.Context, e *env, pipe *os.File) (context.Context, func()) {
+// watch follows the signals until the returned function is called.
+func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 4)
 	done := make(chan struct{})
@@ -40,16 +38,11 @@ func (i *interrupts) watch(ctx context.Context, e *env, pipe *os.File) (context.
 	// either: it would take unsaved results with it.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
-	if pipe != nil {
-		go i.follow(pipe, e, cancel)
-	}
 	go func() {
 		for {
 			select {
-			case s := <-signals:
-				if pipe == nil || s == syscall.SIGTERM {
-					i.interrupted(e, cancel)
-				}
+			case <-signals:
+				i.interrupted(e, cancel)
 			case <-done:
 				return
 			}

@@ -40,8 +40,6 @@ type Process struct {
 	// Chdir serves -chdir, once, before anything else happens: providers and
 	// provisioners expect to be started in that directory.
 	Chdir func(string) error
-	// Self is the program's file, empty where it must not be started again.
-	Self string
 }
 
 // Run does what the arguments say and returns the exit code.
@@ -52,12 +50,6 @@ func Run(p Process) (code int) {
 			code = exitPanic
 		}
 	}()
-	if keeps(p) {
-		if code, ok := keep(p); ok {
-			return code
-		}
-	}
-	pipe := keptBy(&p)
 	e, err := newEnv(p)
 	if err != nil {
 		fmt.Fprintf(p.Err, "%s\n", err)
@@ -68,7 +60,7 @@ func Run(p Process) (code int) {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
 	}
-	ctx, stop := e.interrupts.watch(context.Background(), e, pipe)
+	ctx, stop := e.interrupts.watch(context.Background(), e)
 	defer stop()
 	defer e.close()
 	return dispatch(ctx, e, args)

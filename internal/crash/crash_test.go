@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"weir.dev/weir/internal/cli"
 	"weir.dev/weir/internal/failpoint"
@@ -29,7 +28,6 @@ const (
 	roleEnv  = "WEIR_TEST_PROGRAM"
 	pointEnv = "WEIR_TEST_POINT"
 	countEnv = "WEIR_TEST_COUNT"
-	selfEnv  = "WEIR_TEST_SELF" // the program's file where it may start itself
 )
 
 func TestMain(m *testing.M) {
@@ -47,7 +45,6 @@ func TestMain(m *testing.M) {
 	code := cli.Run(cli.Process{
 		Args: append([]string{"weir"}, os.Args[1:]...), Environ: os.Environ(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getwd: os.Getwd, Chdir: os.Chdir,
-		Self: os.Getenv(selfEnv),
 	})
 	if file := os.Getenv(countEnv); file != "" {
 		_ = os.WriteFile(file, fmt.Append(nil, hits.Load()), 0o600)
@@ -62,15 +59,10 @@ type run struct {
 	reattach string
 }
 
-func (r *run) command(env string, args ...string) *exec.Cmd {
+func (r *run) weir(env string, args ...string) (string, error) {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), roleEnv+"=1", "TF_REATTACH_PROVIDERS="+r.reattach, "TF_IN_AUTOMATION=1", "TF_DATA_DIR="+filepath.Join(r.dir, "data"), env)
-	return cmd
-}
-
-func (r *run) weir(env string, args ...string) (string, error) {
-	cmd := r.command(env, args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -257,47 +249,6 @@ func TestEveryPoint(t *testing.T) {
 	if crashed == 0 {
 		t.Error("no run crashed")
 	}
-}
-
-// TestKeeper kills the process that everyone sees. The other one ends what is
-// under way, and nothing is in doubt.
-func TestKeeper(t *testing.T) {
-	w, r := start(t)
-	w.slow.Store(int64(100 * time.Millisecond))
-	self, err := filepath.Abs(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := r.command(selfEnv+"="+self, "apply", "-auto-approve", "-no-color")
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for w.count() < 15 {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	w.slow.Store(0)
-	out := r.must("recover", "-lock-timeout=30s") // it waits for the other process
-	if !strings.Contains(out, "Nothing is in doubt") {
-		t.Errorf("recover: %s", out)
-	}
-	live, known := w.live(), r.ids()
-	if len(live) == objects || len(live) != len(known) {
-		t.Errorf("%d objects exist, the state has %d", len(live), len(known))
-	}
-	if out, err := r.apply("X="); err != nil {
-		t.Fatal(err, out)
-	}
-	r.whole(w)
 }
 
 // TestDestroy crashes a destruction: what was deleted isn't in the state any

@@ -9,9 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/msgpack"
@@ -29,7 +27,6 @@ type world struct {
 	objects map[string]string // id -> name
 	made    int
 	busy    sync.WaitGroup
-	slow    atomic.Int64 // how long a change takes, in nanoseconds
 }
 
 const source = "registry.opentofu.org/test/world"
@@ -66,12 +63,6 @@ func (w *world) live() map[string]string {
 		all[id] = name
 	}
 	return all
-}
-
-func (w *world) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.objects)
 }
 
 func (w *world) clear() {
@@ -185,7 +176,6 @@ func (w *world) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResourc
 		delete(w.objects, prior.GetAttr("id").AsString())
 		w.mu.Unlock()
 	case prior.IsNull():
-		defer time.Sleep(time.Duration(w.slow.Load()))
 		name := planned.GetAttr("name")
 		planned = object(cty.StringVal(w.create(name.AsString())), name)
 	}
