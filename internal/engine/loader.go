@@ -202,7 +202,12 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 	done := l.compile(dir, c)
 	if !l.told[dir] {
 		l.told[dir] = true
-		diags.Append(done.diags)
+		for _, d := range done.diags {
+			if d.Subject == nil { // the directory itself
+				d.Subject = c.Source.Range().Ptr()
+			}
+			diags.Add(d)
+		}
 	}
 	p := done.program
 	if p != nil && !slices.Contains(l.loads[c], p) {

@@ -177,6 +177,17 @@ func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr
 	v, marks := v.Unmark()
 	if failed || !v.IsKnown() || len(marks) > 0 {
 		reasons := Explain(t, f, c, each, expr.Refs)
+		switch {
+		case len(reasons) > 0:
+		case failed:
+			// Something that it uses has a problem of its own.
+			if own := problems(f); own != nil {
+				return "", nil, own
+			}
+		case len(marks) > 0:
+			diags.ErrorAt(expr.Range(), "Invalid "+what, "The %s must not be sensitive or ephemeral, since it is shown and kept in files.", what)
+			return "", nil, diags
+		}
 		var open []Reason
 		for _, r := range reasons {
 			if r.Call != nil {
@@ -191,4 +202,18 @@ func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr
 		return "", nil, diags
 	}
 	return v.AsString(), nil, diags
+}
+
+// problems are the errors that the evaluation has found so far.
+func problems(f *eval.Frame) diag.List {
+	for f.Parent != nil {
+		f = f.Parent
+	}
+	var list diag.List
+	for _, d := range f.Diagnostics() {
+		if d.Severity == diag.Error {
+			list.Add(d)
+		}
+	}
+	return list
 }
