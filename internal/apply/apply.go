@@ -73,6 +73,7 @@ type run struct {
 	results map[addr.Instance]result
 	leases  map[addr.Object]*connect.Lease
 	deposed map[addr.Instance]*state.Object
+	apart   map[addr.Module]*eval.Frame // of stand-ins
 	checks  *checks.Set
 	diags   diag.List
 	stopped bool
@@ -103,6 +104,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		results: map[addr.Instance]result{},
 		leases:  map[addr.Object]*connect.Lease{},
 		deposed: map[addr.Instance]*state.Object{},
+		apart:   map[addr.Module]*eval.Frame{},
 		checks:  checks.New(in.Plan.Checks),
 	}
 	defer r.pool.Close()

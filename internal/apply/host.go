@@ -134,8 +134,15 @@ func (r *run) standIn(a addr.Instance) *eval.Instance {
 	if res == nil {
 		return nil
 	}
+	r.mu.Lock()
+	f := r.apart[a.Module]
+	if f == nil {
+		f = r.root.Apart(tree.Program, a.Module)
+		r.apart[a.Module] = f
+	}
+	r.mu.Unlock()
 	each := &eval.Each{Key: a.Key, Value: cty.DynamicVal}
-	return &eval.Instance{Addr: a, Frame: r.root.Apart(tree.Program, a.Module), Resource: res, Each: each}
+	return &eval.Instance{Addr: a, Frame: f, Resource: res, Each: each}
 }
 
 // frame returns the module instance for an address, or nil.

@@ -312,18 +312,18 @@ func (t *Task) await(n *Node, via *hcl.Range) {
 // cycleThrough follows who waits for whom from the node's owner. When that
 // leads back to t it returns the circle. rt.mu is held.
 func (t *Task) cycleThrough(n *Node, via *hcl.Range) Cycle {
-	tasks := []*Task{t}
-	nodes := []*Node{n}
-	owner := n.owner
-	for owner != t {
+	for owner := n.owner; owner != t; owner = owner.waiting.owner {
 		// A task that still has to notice that its wait is over waits for a
 		// cell without an owner.
 		if owner.waiting == nil || owner.waiting.owner == nil {
 			return nil
 		}
+	}
+	tasks := []*Task{t}
+	nodes := []*Node{n}
+	for owner := n.owner; owner != t; owner = owner.waiting.owner {
 		tasks = append(tasks, owner)
 		nodes = append(nodes, owner.waiting)
-		owner = owner.waiting.owner
 	}
 	// nodes[i] is owned by tasks[i+1], the last one by t itself. The circle
 	// goes through each task from the cell it owns up to the cell it waits
