@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/journal"
+	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/storage/local"
 )
 
@@ -45,7 +46,7 @@ func (s *session) journalBegin() journal.Begin {
 
 // keepDoubts leaves a journal that has only operations in doubt.
 func (s *session) keepDoubts(left []journal.Operation) error {
-	w, err := journal.Start(s.journalPath(), s.journalBegin(), left)
+	w, err := journal.Start(s.journalPath(), s.journalBegin(), left, nil)
 	if err != nil {
 		return err
 	}
@@ -219,6 +220,18 @@ func (s *session) inDoubt() diag.List {
 	first := s.doubts[0].Object.Instance
 	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'", s.e.program, first, s.e.program, first)
 	return warning("Objects in doubt", "%s", b.String())
+}
+
+// again refuses a plan that was made before something came into doubt.
+func (s *session) again(p *plan.Plan) diag.List {
+	for _, o := range s.doubts {
+		for _, c := range p.Changes {
+			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
+				return oneError("Object in doubt", "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s recover\", then make a new plan.", o.Object, s.e.program)
+			}
+		}
+	}
+	return nil
 }
 
 // doubted are the instances that must not be created.

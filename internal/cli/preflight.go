@@ -30,6 +30,9 @@ func effects(p *plan.Plan) bool {
 // preflight refuses an apply whose results could not be kept. That the backend
 // takes writes is shown by its lock, which is held by now.
 func (s *session) preflight(ctx context.Context, p *plan.Plan) diag.List {
+	if diags := s.again(p); diags.HasErrors() {
+		return diags
+	}
 	store, ok := s.store.(storage.Preparer)
 	if !ok {
 		return nil

@@ -67,16 +67,11 @@ func (s *session) record(ctx context.Context, p *plan.Plan) (*recorder, error) {
 		r.every = max(time.Duration(n)*time.Second, remoteEvery)
 	}
 	var err error
-	if r.w, err = journal.Start(s.journalPath(), s.journalBegin(), s.doubts); err != nil {
+	// What refreshing and moving have changed belongs to the start.
+	if r.w, err = journal.Start(s.journalPath(), s.journalBegin(), s.doubts, changes(s.base, start)); err != nil {
 		return nil, err
 	}
 	s.journal = r.w
-	// What refreshing and moving have changed belongs to the start.
-	if changed := changes(s.base, start); len(changed) > 0 {
-		if err := r.w.Results(changed); err != nil {
-			return nil, err
-		}
-	}
 	return r, nil
 }
 

@@ -50,7 +50,7 @@ func object(t testing.TB, id string) *state.Object {
 func begun(t testing.TB, b Begin, carried ...Operation) (*Writer, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "terraform.tfstate.journal")
-	w, err := Start(path, b, carried)
+	w, err := Start(path, b, carried, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +124,11 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestFoldIntoOtherStates(t *testing.T) {
-	w, path := begun(t, Begin{Lineage: "l", Serial: 3, Base: "base"})
 	a, b, c := at(t, "sim_object.a"), at(t, "sim_object.b"), at(t, "sim_object.c")
-	do(t, w.Results(map[addr.Object]*state.Object{a: object(t, "a"), b: nil}))
+	path := filepath.Join(t.TempDir(), "j")
+	w, err := Start(path, Begin{Lineage: "l", Serial: 3, Base: "base"}, nil, map[addr.Object]*state.Object{a: object(t, "a"), b: nil})
+	do(t, err)
+	defer w.Close()
 	do(t, w.Snapshot("between"))
 	do(t, w.Result(c, object(t, "c")))
 	l, err := Read(bytes.NewReader(read(t, path)))

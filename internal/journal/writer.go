@@ -39,13 +39,24 @@ type Writer struct {
 	size    int64
 }
 
-// Start puts a new journal at path, which may have an old one that has been
-// recovered. carried are operations that stay in doubt from before. From the
-// moment that Start returns until Close, Busy says that the journal is in use.
-func Start(path string, b Begin, carried []Operation) (*Writer, error) {
+// Start puts a new journal at path, in place of an old one that has been
+// recovered, at once with what it begins with: operations that stay in doubt
+// from before, and objects that aren't as the stored state has them, nil for
+// those that don't exist. From the moment that Start returns until Close, Busy
+// says that the journal is in use.
+func Start(path string, b Begin, carried []Operation, known map[addr.Object]*state.Object) (*Writer, error) {
 	lines, err := appendLine(nil, record{Op: opBegin, Begin: &b})
 	if err != nil {
 		return nil, err
+	}
+	for at, stored := range known {
+		r, err := resultRecord(at, stored)
+		if err == nil {
+			lines, err = appendLine(lines, r)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	for _, o := range carried {
 		if lines, err = appendLine(lines, intentRecord(o)); err != nil {
@@ -102,21 +113,6 @@ func (w *Writer) Result(at addr.Object, stored *state.Object) error {
 		return err
 	}
 	return w.add(r)
-}
-
-// Results tells several results at once; nil is for what isn't there any more.
-func (w *Writer) Results(objects map[addr.Object]*state.Object) error {
-	var lines []byte
-	for at, stored := range objects {
-		r, err := resultRecord(at, stored)
-		if err == nil {
-			lines, err = appendLine(lines, r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return w.commit(lines)
 }
 
 // Unsure says that the provider gave no answer: the intent stays in doubt.
