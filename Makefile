@@ -6,7 +6,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo packages test lint conformance providers acceptance bench chaos ci clean
+.PHONY: help build demo packages test lint conformance providers acceptance bench chaos versus ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -49,11 +49,16 @@ acceptance: build ## the real providers' own tests with bin/weir; RUN='random ti
 	@[ -d $(MIRROR) ] || { echo "run 'make providers' first"; exit 1; }
 	providers/acceptance.sh bin/weir $(MIRROR) $(RUN)
 
+bench: build ## time bin/weir and compare with the goals; RUN=count picks, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
+	go build -o bench/gen ./bench
+	go build -o bench/bare/bare ./bench/bare
+	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
+
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
-bench: build ## time bin/weir; PEER=BINARY times another one beside it, WORKLOADS=... picks
+versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=... picks
 	go build -o bench/gen ./bench
 	@mkdir -p .cache && rm -f .cache/bench.jsonl
-	bench/bench.py -o .cache/bench.jsonl -l 240 -e weir=$(CURDIR)/bin/weir $(if $(PEER),-e peer=$(PEER)) $(WORKLOADS:%=-w %)
+	bench/bench.py -o .cache/bench.jsonl -l 240 -e weir=$(CURDIR)/bin/weir -e peer=$(PEER) $(WORKLOADS:%=-w %)
 	bench/table.py .cache/bench.jsonl
 
 chaos: build ## faults while an apply runs; RUN=kill9,order picks
@@ -74,4 +79,4 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) chaos CHAOS='--n 60 --trials 2'
 
 clean: ## remove what was built, but not the provider mirror
-	rm -rf bin bench/gen chaos/bin $(STATICCHECK)
+	rm -rf bin bench/gen bench/bare/bare chaos/bin $(STATICCHECK)

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Time the workloads with goals, and compare with the goals and with the last recorded table.
+
+    suite.py -b BINARY [--mirror DIR --bare BINARY] [--huge] [--record] [PATTERN]
+
+Each workload runs at a quarter of its size and at its size, which gives the
+growth exponents of CPU time and memory. results.json beside this file has the
+recorded table, RESULTS.md shows it. PATTERN picks workloads by name.
+"""
+import argparse, datetime, json, math, os, re, shutil, subprocess, sys, tempfile
+from bench import timed, HERE
+
+STEPS = {"plan": ["plan", "-no-color", "-out=tfplan"], "apply": ["apply", "-no-color", "tfplan"],
+         "no-op plan": ["plan", "-no-color", "-detailed-exitcode"], "destroy": ["destroy", "-no-color", "-auto-approve"]}
+ALL = list(STEPS)
+# name, sizes, generator flags, {step: (must: CPU s, MiB or None; aim)}
+SUITE = [
+    ("tiny", [1], [], {"plan": ((0.015, None), (0.008, None))}),
+    ("static", [5000, 20000], [], {"plan": ((2.4, None), (0.8, None)), "no-op plan": ((3.2, 300), (1.2, 130))}),
+    ("count", [250, 1000], [], {"plan": ((0.3, None), (0.1, None)), "apply": ((0.6, None), (0.15, None))}),
+    ("count", [5000, 20000], [], {"plan": ((None, None), (3.0, None))}),
+    ("foreach", [250, 1000], [], {"plan": ((0.3, None), (0.1, None))}),
+    ("modules", [75, 300], [], {"plan": ((0.4, None), (0.15, None))}),
+    ("calls", [25, 100], [], {"plan": ((0.4, None), (0.15, None))}),
+    ("chain", [500, 2000], [], {"plan": ((0.4, None), (0.15, None))}),
+    ("dense", [200, 800], ["-degree", "100"], {}),
+    ("dense", [200], ["-degree", "100"], {"plan": ((0.5, None), (0.2, None))}),
+    ("exprs", [750, 3000], [], {"plan": ((0.8, None), (0.3, None))}),
+]
+HUGE = [("count", [50000], [], {}), ("modules", [10000], [], {})]
+# commands on a given state or on files
+GIVEN = [("state list", ["state", "list"], ((0.3, None), (0.1, None))), ("show -json", ["show", "-json"], ((0.6, None), (0.3, None)))]
+NULL = [("no-op plan", ["plan", "-no-color", "-detailed-exitcode"], "noop", (1.6, 1.25)),
+        ("create plan", ["plan", "-no-color", "-state=none.tfstate"], "create", (1.8, 1.3))]
+GROWTH = (1.15, 1.05)
+
+
+class Suite:
+    def __init__(self, a):
+        self.a, self.rows, self.base = a, [], tempfile.mkdtemp(prefix="weirbench-")
+        self.env = dict(os.environ, CHECKPOINT_DISABLE="1", TF_IN_AUTOMATION="1", TF_INPUT="0")
+
+    def gen(self, *args):
+        d = os.path.join(self.base, "w")
+        shutil.rmtree(d, ignore_errors=True)
+        subprocess.run([os.path.join(HERE, "gen"), "-out", d, *map(str, args)], check=True)
+        return d
+
+    def time(self, args, d, repeat=1, binary=None):
+        runs = [timed([binary or self.a.b] + args, d, self.env, 900, os.path.join(self.base, "log")) for _ in range(repeat)]
+        best = min(runs, key=lambda r: r["cpu"])
+        if best["rc"] not in (0, 2):
+            sys.exit(f"{args} in {d}: exit {best['rc']}\n" + open(os.path.join(self.base, "log"), errors="replace").read()[-2000:])
+        return best
+
+    def add(self, workload, size, step, r, smaller=None, goal=None, ratio=None, **more):
+        row = dict(workload=workload, size=size, step=step, cpu=r["cpu"], rss=r["rss"], wall=r["wall"], **more)
+        if smaller:
+            n, s = smaller
+            for key in ("cpu", "rss"):
+                row[key + "_exponent"] = round(math.log(max(r[key], .001) / max(s[key], .001)) / math.log(size / n), 2)
+        if ratio:
+            row["ratio"] = round(ratio, 2)
+        row["must"], row["aim"] = (verdict(row, g) for g in (goal or (None, None)))
+        if goal:
+            row["goal"] = goal
+        self.rows.append(row)
+        print(line(row, self.a.recorded), flush=True)
+
+    def wanted(self, name):
+        return not self.a.pattern or re.search(self.a.pattern, name)
+
+    def run(self):
+        if self.wanted("version"):
+            self.add("version", 1, "–", self.time(["version"], self.base, 7), goal=((0.012, 30), (0.006, 15)))
+        for name, sizes, flags, goals in SUITE + (HUGE if self.a.huge else []):
+            if self.wanted(name):
+                self.workload(name, sizes, flags, goals)
+        if self.wanted("state"):
+            self.given()
+        if self.wanted("fmt"):
+            self.fmt()
+        if self.a.mirror and self.wanted("null"):
+            self.null()
+        shutil.rmtree(self.base)
+
+    def workload(self, name, sizes, flags, goals):
+        small = {}
+        for n in sizes:
+            d = self.gen("-w", name, "-n", n, *flags)
+            self.time(["init", "-no-color"], d)
+            for step in ALL:
+                r = self.time(STEPS[step], d, 5 if n == 1 and step == "plan" else 1)
+                state = os.path.join(d, "terraform.tfstate")
+                if n == sizes[-1]:
+                    more = {"state_mib": round(os.path.getsize(state) / 2**20, 2)} if step == "apply" else {}
+                    self.add(name, n, step, r, small.get(step), goals.get(step), **more)
+                small[step] = (n, r)
+
+    def given(self):
+        small = {}
+        for n in (5000, 20000):
+            d = self.gen("-w", "static", "-n", n, "-state", "registry.opentofu.org")
+            self.time(["init", "-no-color"], d)
+            for name, args, goal in GIVEN:
+                r = self.time(args, d, 3)
+                if n == 20000:
+                    self.add(name, n, "–", r, small[name], goal)
+                small[name] = (n, r)
+
+    def fmt(self):
+        small = None
+        for n in (500, 2000):
+            runs = []
+            for _ in range(3):
+                d = self.gen("-w", "fmt", "-n", n)
+                runs.append(self.time(["fmt", "-recursive"], d))
+            r = min(runs, key=lambda r: r["cpu"])
+            if n == 2000:
+                self.add("fmt", n, "–", r, small, ((0.9, None), (0.5, None)))
+            small = (n, r)
+
+    def null(self):
+        rc = os.path.join(self.base, "rc")
+        with open(rc, "w") as f:
+            f.write('provider_installation {\n  filesystem_mirror {\n    path = "%s"\n  }\n}\n' % os.path.abspath(self.a.mirror))
+        self.env["TF_CLI_CONFIG_FILE"] = rc
+        found = subprocess.run(["find", os.path.join(os.path.abspath(self.a.mirror), "registry.opentofu.org"), "-name", "terraform-provider-null_*"], capture_output=True, text=True).stdout.split()
+        if not found:
+            return print("no null provider in the mirror", file=sys.stderr)
+        small = {}
+        for n in (1250, 5000):
+            d = self.gen("-w", "static", "-kind", "null", "-n", n, "-state", "registry.opentofu.org")
+            self.time(["init", "-no-color"], d)
+            for step, args, bare, limits in NULL:
+                r = self.time(args, d, 2)
+                if n == 5000:
+                    b = self.time(["-provider", found[-1], "-n", str(n), "-plan", bare], d, 2, self.a.bare)
+                    self.add("null_resource", n, step, r, small[step], [("ratio", l) for l in limits], ratio=r["cpu"] / b["cpu"])
+                small[step] = (n, r)
+
+
+def verdict(row, goal):
+    if goal is None:
+        return None
+    if goal[0] == "ratio":
+        return row["ratio"] <= goal[1]
+    cpu, rss = goal
+    if cpu is None and rss is None:
+        return None
+    return (cpu is None or row["cpu"] <= cpu) and (rss is None or row["rss"] <= rss)
+
+
+HEAD = "| workload | size | step | CPU s | MiB | exponent CPU / memory | ÷ bare calls | must | aim | CPU before |\n|---|---|---|---|---|---|---|---|---|---|"
+
+
+def line(r, recorded):
+    mark = {True: "met", False: "**missed**", None: ""}
+    exponent = f"{r['cpu_exponent']} / {r['rss_exponent']}" if "cpu_exponent" in r else ""
+    before = recorded.get((r["workload"], r["size"], r["step"]), {}).get("cpu", "")
+    return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {exponent} | {r.get('ratio', '')} | {mark[r['must']]} | {mark[r['aim']]} | {before} |"
+
+
+def main():
+    ap = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__)
+    ap.add_argument("-b", required=True, help="binary")
+    ap.add_argument("--mirror", help="folder with the null provider")
+    ap.add_argument("--bare", help="the program of bench/bare")
+    ap.add_argument("--huge", action="store_true", help="100,000 instances too")
+    ap.add_argument("--record", action="store_true")
+    ap.add_argument("pattern", nargs="?")
+    a = ap.parse_args()
+    store = os.path.join(HERE, "results.json")
+    old = json.load(open(store)) if os.path.exists(store) else []
+    a.recorded = {(r["workload"], r["size"], r["step"]): r for r in old}
+    print(HEAD)
+    s = Suite(a)
+    s.run()
+    steep = [r for r in s.rows if r.get("cpu_exponent", 0) > GROWTH[0] or r.get("rss_exponent", 0) > GROWTH[0]]
+    for kind in ("must", "aim"):
+        of = [r for r in s.rows if r[kind] is not None]
+        print(f"\n{kind}: {sum(r[kind] for r in of)} of {len(of)} met", end="")
+    print(f"; steeper than {GROWTH[0]}: " + (", ".join(f"{r['workload']} {r['step']}" for r in steep) or "none"))
+    if a.record:
+        merged = dict(a.recorded)
+        merged.update({(r["workload"], r["size"], r["step"]): r for r in s.rows})
+        rows = list(merged.values())
+        json.dump(rows, open(store, "w"), indent=1)
+        with open(os.path.join(HERE, "RESULTS.md"), "w") as f:
+            f.write(f"# The last recorded table\n\nWritten by `make bench RECORD=1` on {datetime.date.today()}, on {os.cpu_count()} processors. CPU is user and system time of the process and its children; memory is the peak of the largest process. The exponent is between a quarter of the size and the size.\n\n")
+            f.write(HEAD + "\n" + "\n".join(line(r, {}) for r in rows) + "\n")
+
+
+if __name__ == "__main__":
+    main()
