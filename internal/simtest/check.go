@@ -302,7 +302,7 @@ func (r *runner) apply(p *plan.Plan, fails []string) *Failure {
 		return f
 	}
 	other, how, config := before, How{Parallelism: 1}, r.config
-	if r.rand.IntN(4) > 0 {
+	if r.rand.IntN(6) > 0 {
 		how.Choose = func(ready []execgraph.ID) int { return r.rand.IntN(len(ready)) }
 	} else {
 		files, saved, err := Save(r.files, p)

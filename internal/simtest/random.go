@@ -35,7 +35,7 @@ func (s *source) model() *Model {
 		m.Endpoint = s.fresh("e")
 		m.Objects = append(m.Objects, Object{Label: m.Endpoint, Name: m.Endpoint, Module: pick(s, m.Modules).Label})
 	}
-	for range 2 + s.IntN(5) {
+	for range 2 + s.IntN(4) {
 		s.addObject(m)
 	}
 	return m
