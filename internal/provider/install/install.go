@@ -224,7 +224,7 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 		emit(Event{Kind: Reusing, Provider: p, Version: lock.Version.String(), Constraints: constraints.String()})
 		if !allowed.Has(lock.Version) {
 			r.diags.Errorf("Failed to resolve provider packages",
-				"Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use tofu init -upgrade to allow selection of new versions",
+				"Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use weir init -upgrade to allow selection of new versions",
 				p.ForDisplay(), p, lock.Version, constraints)
 			return
 		}
@@ -253,7 +253,7 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 	case ok:
 		r.version = newest
 	case locked:
-		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run tofu init -upgrade to select another.", p.ForDisplay(), lock.Version)
+		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run weir init -upgrade to select another.", p.ForDisplay(), lock.Version)
 	default:
 		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: no available releases match the given constraints %s", p.ForDisplay(), constraints)
 	}
@@ -287,7 +287,7 @@ func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
 		if alternative := in.alternative(p); alternative != p {
 			detail += fmt.Sprintf("\n\nDid you intend to use %s? If so, name it as the source in required_providers of each module that needs it.", alternative.ForDisplay())
 		} else {
-			detail += "\n\nCheck the source in required_providers. To see which modules need the provider, run:\n    tofu providers"
+			detail += "\n\nCheck the source in required_providers. To see which modules need the provider, run:\n    weir providers"
 		}
 		diags.Add(diag.Diagnostic{Summary: "Failed to query available provider packages", Detail: detail})
 	case errors.As(err, &host):
@@ -362,7 +362,7 @@ func (in *installer) finish(providers []addr.Provider, results []result, diags *
 	if len(incomplete) > 0 {
 		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Incomplete lock file information for providers",
 			Detail: fmt.Sprintf("The configured installation methods tell no checksums for other platforms, so those of the following providers were calculated for %s alone:\n  - %s\n\n"+
-				"On another platform these providers will fail to install. To add its checksums to %s, run:\n  tofu providers lock -platform=linux_amd64\n(where linux_amd64 is the platform to add)",
+				"On another platform these providers will fail to install. To add its checksums to %s, run:\n  weir providers lock -platform=linux_amd64\n(where linux_amd64 is the platform to add)",
 				in.Platform, strings.Join(incomplete, "\n  - "), lockfile.Name)})
 	}
 }
@@ -374,10 +374,10 @@ func ReadOnly(old, new *lockfile.Locks) diag.List {
 	switch {
 	case !old.SameProviders(new):
 		diags.Errorf("Provider dependency changes detected",
-			"Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"tofu init\" without the \"-lockfile=readonly\" flag.")
+			"Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"weir init\" without the \"-lockfile=readonly\" flag.")
 	case !old.Equal(new):
 		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Provider lock file not updated",
-			Detail: "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To record these selections, run \"tofu init\" without the \"-lockfile=readonly\" flag."})
+			Detail: "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To record these selections, run \"weir init\" without the \"-lockfile=readonly\" flag."})
 	}
 	return diags
 }

@@ -47,9 +47,9 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 		out[p] = path
 	}
 	if len(inconsistent) > 0 {
-		advice := "To update the locked dependency selections to match a changed configuration, run:\n  tofu init -upgrade"
+		advice := "To update the locked dependency selections to match a changed configuration, run:\n  weir init -upgrade"
 		if locks.Empty() {
-			advice = "To make the initial dependency selections that will initialize the dependency lock file, run:\n  tofu init"
+			advice = "To make the initial dependency selections that will initialize the dependency lock file, run:\n  weir init"
 		}
 		diags.Errorf("Inconsistent dependency lock file",
 			"The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s",
@@ -58,7 +58,7 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 	if len(missing) > 0 {
 		diags.Errorf("Required plugins are not installed",
 			"The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
-				"To download the plugins required for this configuration, run:\n  tofu init",
+				"To download the plugins required for this configuration, run:\n  weir init",
 			strings.Join(missing, "\n  - "))
 	}
 	return out, diags

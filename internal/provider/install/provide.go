@@ -170,7 +170,7 @@ func check(hashes, authorized []string, known lockfile.Lock) error {
 	if len(understood) > 0 && !slices.ContainsFunc(understood, has) {
 		return fmt.Errorf("the package doesn't match any of the checksums previously recorded in the dependency lock file "+
 			"(they may be those of packages for other platforms). If the new package is to be trusted, "+
-			"run \"tofu providers lock\", or delete the hashes of %s from %s", known.Provider, lockfile.Name)
+			"run \"weir providers lock\", or delete the hashes of %s from %s", known.Provider, lockfile.Name)
 	}
 	return nil
 }

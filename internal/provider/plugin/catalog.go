@@ -201,7 +201,7 @@ func (c *Catalog) entry(p addr.Provider) *entry {
 	command, ok := c.command(p)
 	if !ok {
 		e.diags.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. "+
-			"You may be able to install it automatically by running:\n  tofu init", p)
+			"You may be able to install it automatically by running:\n  weir init", p)
 		close(e.done)
 		return e
 	}
