@@ -202,6 +202,9 @@ func (s *session) put(ctx context.Context, next *state.Snapshot) error {
 		// So that a next run knows this state from one that others wrote.
 		_ = s.journal.Snapshot(journal.Digest(b.Bytes()))
 	}
+	if !s.wrote && !s.elsewhere {
+		s.remember()
+	}
 	if err := s.store.Write(ctx, b.Bytes()); err != nil {
 		return err
 	}

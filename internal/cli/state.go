@@ -60,6 +60,18 @@ var stateCommands = []*command{
 		setup:    setupStatePush,
 	},
 	{
+		name:     "state history",
+		synopsis: "List earlier states that were kept",
+		long:     "Each change of a local state keeps the one before in the data directory, the last 20 of them.",
+		setup:    setupStateHistory,
+	},
+	{
+		name:     "state undo",
+		synopsis: "Go back to an earlier state",
+		long:     "Gives the state the content that it had before. Nothing happens to the infrastructure.",
+		setup:    setupStateUndo,
+	},
+	{
 		name: "state replace-provider", args: "FROM TO", min: 2, max: 2,
 		synopsis: "Replace provider in the state",
 		setup:    setupReplaceProvider,
