@@ -38,6 +38,9 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
+	if r.leftOut(t, i) {
+		return r.asStored(o), diags
+	}
 	deps := t.Current().Deps()
 	if why := r.deferral(t, i, o, ""); why != "" {
 		return r.deferData(o, config, why), diags
@@ -60,6 +63,20 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
 	return v, diags
+}
+
+// asStored is the former result of a data source that is left out, unknown
+// without one.
+func (r *run) asStored(o *object) cty.Value {
+	stored := r.prior.current(o.addr.Instance)
+	if stored == nil {
+		return cty.DynamicVal
+	}
+	v, err := o.subject.Decode(stored)
+	if err != nil {
+		return cty.DynamicVal
+	}
+	return instance.Marked(o.subject.Schema, v, stored)
 }
 
 // mildly turns the errors of a data source in a check block into warnings:

@@ -172,7 +172,7 @@ func (d *destroyer) walkStored(t *promise.Task, f *eval.Frame) {
 			continue
 		}
 		for _, i := range f.Instances(t, res, nil) {
-			if d.prior.current(i.Addr) != nil {
+			if d.prior.current(i.Addr) != nil && d.dooms(i.Addr) {
 				d.rt.Go(func(t *promise.Task) { i.Value(t, nil) })
 			}
 		}

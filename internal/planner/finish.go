@@ -57,7 +57,7 @@ func targetingWarning(targets bool) diag.Diagnostic {
 		return diag.Diagnostic{Severity: diag.Warning, Summary: "Resource targeting is in effect",
 			Detail: "You are creating a plan with the -target option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -target option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use."}
 	}
-	return diag.Diagnostic{Severity: diag.Warning, Summary: "Resource exclusion is in effect",
+	return diag.Diagnostic{Severity: diag.Warning, Summary: "Resource targeting is in effect",
 		Detail: "You are creating a plan with the -exclude option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -exclude option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use."}
 }
 

@@ -33,6 +33,14 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		return cty.DynamicVal, diags
 	}
 	o.previous, o.stored = previous, stored
+	if len(r.Excludes) > 0 {
+		// What the configuration refers to says whether the object is left out,
+		// and then its provider isn't asked about it.
+		var out bool
+		if out, diags = r.excludes(t, o); diags.HasErrors() || t.Current().Failed() || out {
+			return asItIs(o), diags
+		}
+	}
 	diags.Append(r.readPrior(t, o))
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
@@ -45,10 +53,6 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
-	}
-	if r.leftOut(t, i) {
-		r.recordNoOp(o)
-		return asItIs(o), diags
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
 	if diags.HasErrors() || t.Current().Failed() {
@@ -68,6 +72,23 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	r.record(o)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed"))
 	return after, diags
+}
+
+// excludes reports whether -exclude leaves the object as it is, and records
+// it then.
+func (r *run) excludes(t *promise.Task, o *object) (bool, diag.List) {
+	var diags diag.List
+	if r.Mode != plan.RefreshOnly {
+		if _, diags = instance.Configure(t, o.instance, o.subject.Schema); diags.HasErrors() || t.Current().Failed() {
+			return false, diags
+		}
+	}
+	if o.leftOut = r.leftOut(t, o.instance); o.leftOut {
+		if diags = r.readPrior(t, o); !diags.HasErrors() {
+			r.recordNoOp(o)
+		}
+	}
+	return o.leftOut, diags
 }
 
 // asItIs is what others see of an object that the plan leaves alone: unknown
@@ -102,7 +123,10 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 
 // readPrior upgrades and refreshes the object's prior form, or imports it.
 func (r *run) readPrior(t *promise.Task, o *object) diag.List {
-	if o.stored == nil {
+	switch {
+	case o.stored == nil && o.leftOut:
+		return nil
+	case o.stored == nil:
 		return r.importPrior(t, o)
 	}
 	var diags diag.List
@@ -114,7 +138,7 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if diags.HasErrors() {
 		return r.locate(o, diags)
 	}
-	if r.SkipRefresh {
+	if r.SkipRefresh || o.leftOut {
 		return diags
 	}
 	return append(diags, r.refresh(o)...)

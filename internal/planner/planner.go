@@ -104,6 +104,8 @@ type object struct {
 	deferred provider.DeferredReason // what the provider said
 	// conditions: the instance has conditions to evaluate in apply.
 	conditions bool
+	// leftOut: -exclude leaves the object as it is.
+	leftOut bool
 }
 
 // Create makes a plan. Beside errors it returns what was planned so far,
