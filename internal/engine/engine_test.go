@@ -36,6 +36,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/view"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata")
@@ -52,6 +53,8 @@ var sim = addr.DefaultProvider("sim")
 //	validate                validate
 //	plan OPTION…            plan; see planOptions
 //	graph                   print the execution graph of the last plan
+//	why ADDRESS OPTION…     plan and explain what becomes of the address
+//	generate                print configuration for imports without one
 //	save                    write the last plan to a plan file and read it back
 //	apply [stop=INSTANCE]   apply the last plan; stop when that instance begins
 //	remote ID NAME=VALUE…   what exists under that id has changed so
@@ -243,6 +246,10 @@ func (s *story) run(line string) {
 		} else if err := errors.Join(s.plan.Graph.Verify(), s.plan.Graph.Print(&s.out)); err != nil {
 			s.t.Fatal(err)
 		}
+	case "why":
+		s.why(args)
+	case "generate":
+		s.generate()
 	case "save":
 		s.save()
 	case "apply":
@@ -338,6 +345,33 @@ func (s *story) makePlan(args []string) {
 	}
 	if n := s.fake.Running(); n != 0 {
 		s.t.Errorf("%d providers are left running", n)
+	}
+}
+
+func (s *story) why(args []string) {
+	c, diags := s.load()
+	target, err := addr.ParseTarget(args[0])
+	if err != nil || diags.HasErrors() {
+		s.t.Fatal(err, diags)
+	}
+	_, list, diags := engine.Explain(s.t.Context(), c, s.prior, s.planOptions(args[1:]), target)
+	s.takeEvents(false)
+	s.problems(diags)
+	if err := view.Why(&s.out, list, view.Options{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *story) generate() {
+	c, diags := s.load()
+	if diags.HasErrors() {
+		s.t.Fatal(diags)
+	}
+	list, diags := engine.Generate(s.t.Context(), c, s.prior, engine.PlanOptions{})
+	s.takeEvents(false)
+	s.problems(diags)
+	for _, g := range list {
+		s.printf("%s\n", g.Text)
 	}
 }
 
