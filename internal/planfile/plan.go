@@ -174,9 +174,9 @@ type pair struct {
 	v  cty.Value
 }
 
-func (t *typeTable) fill(hint string, pairs ...pair) error {
-	for _, p := range pairs {
-		r, err := t.encode(p.v, hint)
+func (t *typeTable) fill(kind string, pairs ...pair) error {
+	for i, p := range pairs {
+		r, err := t.encode(p.v, hint{kind, i})
 		if err != nil {
 			return err
 		}
@@ -213,17 +213,17 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 	if c.Moved() {
 		r.Previous = c.Previous.String()
 	}
-	hint := c.Addr.Name.Mode.String() + "." + c.Addr.Name.Type
-	err := types.fill(hint, pair{&r.Before, c.Before}, pair{&r.After, c.After})
+	kind := c.Addr.Name.Mode.String() + "." + c.Addr.Name.Type
+	err := types.fill(kind, pair{&r.Before, c.Before}, pair{&r.After, c.After})
 	if err == nil {
-		err = types.fill("identity "+hint, pair{&r.BeforeIdentity, c.BeforeIdentity}, pair{&r.AfterIdentity, c.AfterIdentity})
+		err = types.fill("identity "+kind, pair{&r.BeforeIdentity, c.BeforeIdentity}, pair{&r.AfterIdentity, c.AfterIdentity})
 	}
 	if err == nil && len(c.ReplacePaths) > 0 {
 		r.ReplacePaths, err = value.PathsToJSON(c.ReplacePaths)
 	}
 	if err == nil && c.Importing != nil {
 		r.Importing = &importingRecord{ID: c.Importing.ID, Unknown: c.Importing.Unknown}
-		err = types.fill("identity "+hint, pair{&r.Importing.Identity, c.Importing.Identity})
+		err = types.fill("identity "+kind, pair{&r.Importing.Identity, c.Importing.Identity})
 	}
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", c.Addr, err)

@@ -31,7 +31,14 @@ type typeTable struct {
 	byText map[string]int
 	// recent has the type that last came with a hint, such as the resource
 	// type whose value it is: mostly it comes again.
-	recent map[string]typeEntry
+	recent map[hint]typeEntry
+}
+
+// A hint is equal for values that are likely to have the same type: those in
+// the same place of the same kind of record.
+type hint struct {
+	kind  string
+	place int
 }
 
 type typeEntry struct {
@@ -40,11 +47,11 @@ type typeEntry struct {
 }
 
 func newTypeTable() *typeTable {
-	return &typeTable{byText: map[string]int{}, recent: map[string]typeEntry{}}
+	return &typeTable{byText: map[string]int{}, recent: map[hint]typeEntry{}}
 }
 
-func (t *typeTable) id(ty cty.Type, hint string) (int, error) {
-	if last, ok := t.recent[hint]; ok && last.ty.Equals(ty) {
+func (t *typeTable) id(ty cty.Type, at hint) (int, error) {
+	if last, ok := t.recent[at]; ok && last.ty.Equals(ty) {
 		return last.id, nil
 	}
 	text, err := ctyjson.MarshalType(ty)
@@ -57,20 +64,19 @@ func (t *typeTable) id(ty cty.Type, hint string) (int, error) {
 		id = len(t.list)
 		t.byText[string(text)] = id
 	}
-	t.recent[hint] = typeEntry{ty, id}
+	t.recent[at] = typeEntry{ty, id}
 	return id, nil
 }
 
-// encode writes a value. hint is equal for values that are likely to have the
-// same type.
-func (t *typeTable) encode(v cty.Value, hint string) (valueRecord, error) {
+// encode writes a value.
+func (t *typeTable) encode(v cty.Value, at hint) (valueRecord, error) {
 	var r valueRecord
 	if v == cty.NilVal {
 		return r, nil
 	}
 	bare, marked := value.UnmarkDeepPaths(v)
 	var err error
-	if r.Type, err = t.id(bare.Type(), hint); err != nil {
+	if r.Type, err = t.id(bare.Type(), at); err != nil {
 		return r, err
 	}
 	if r.Bytes, err = ctymsgpack.Marshal(bare, bare.Type()); err != nil {

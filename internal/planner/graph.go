@@ -301,7 +301,8 @@ func (b *builder) group(user addr.Instance, dep addr.Resource, members map[strin
 
 // steps turns the ordered legs into the steps of the execution graph.
 func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
-	d := &draft{b: b, opened: map[addr.ProviderConfig]int{}}
+	room := len(result.Steps) + len(result.Steps)/8
+	d := &draft{b: b, opened: map[addr.ProviderConfig]int{}, steps: make([]execgraph.Step, 0, room), after: make([][]int, 0, room)}
 	last := make([]int, len(result.Steps)) // the draft's step that ends an ordered one
 	for n, s := range result.Steps {
 		var after []int
