@@ -286,18 +286,19 @@ func (r *run) gatherChecks() {
 	}
 }
 
-// relevant lists the attributes of other resources that changes refer to.
+// relevant lists the attributes of other resources that changes refer to,
+// through locals, outputs and arguments of modules too.
 func (r *run) relevant(objects []*object) []plan.Attribute {
-	var list []plan.Attribute
-	seen := map[string]bool{}
-	done := map[*program.Resource]bool{}
+	c := &attributes{seen: map[string]bool{}, passed: map[passage]bool{}}
 	for _, o := range objects {
-		if o.instance == nil || o.change == nil || o.change.Action == plan.NoOp || done[o.instance.Resource] {
+		if o.instance == nil || o.change == nil || o.change.Action == plan.NoOp {
 			continue
 		}
-		done[o.instance.Resource] = true
-		list = appendRelevant(list, o.instance.Frame, o.instance.Resource.Config.Refs, seen, map[*program.Local]bool{})
+		if c.pass(o.instance.Frame, o.instance.Resource) {
+			c.follow(o.instance.Frame, o.instance.Resource.Config.Refs)
+		}
 	}
+	list := c.list
 	slices.SortFunc(list, func(a, b plan.Attribute) int {
 		if c := a.Resource.Compare(b.Resource); c != 0 {
 			return c
@@ -307,22 +308,56 @@ func (r *run) relevant(objects []*object) []plan.Attribute {
 	return list
 }
 
-func appendRelevant(list []plan.Attribute, f *eval.Frame, refs []*program.Ref, seen map[string]bool, locals map[*program.Local]bool) []plan.Attribute {
+// attributes collects those that references lead to.
+type attributes struct {
+	list   []plan.Attribute
+	seen   map[string]bool
+	passed map[passage]bool
+}
+
+// A passage is a declaration in a module instance.
+type passage struct {
+	frame       *eval.Frame
+	declaration any
+}
+
+// pass reports whether the declaration wasn't followed yet.
+func (c *attributes) pass(f *eval.Frame, declaration any) bool {
+	p := passage{f, declaration}
+	fresh := !c.passed[p]
+	c.passed[p] = true
+	return fresh
+}
+
+func (c *attributes) follow(f *eval.Frame, refs []*program.Ref) {
 	for _, ref := range refs {
 		switch ref.Kind {
 		case program.RefResource:
 			paths := instance.Paths([]traversal{ref.Rest})
 			a := plan.Attribute{Resource: addr.Resource{Module: f.Addr, Name: ref.Resource.Name}.Instance(constantKey(ref)), Path: paths[0]}
-			if text := a.Resource.String() + pathText(a.Path); !seen[text] {
-				seen[text] = true
-				list = append(list, a)
+			if text := a.Resource.String() + pathText(a.Path); !c.seen[text] {
+				c.seen[text] = true
+				c.list = append(c.list, a)
 			}
 		case program.RefLocal:
-			if !locals[ref.Local] && ref.Local.Expr != nil {
-				locals[ref.Local] = true
-				list = appendRelevant(list, f, ref.Local.Expr.Refs, seen, locals)
+			if ref.Local.Expr != nil && c.pass(f, ref.Local) {
+				c.follow(f, ref.Local.Expr.Refs)
+			}
+		case program.RefVariable:
+			if f.Call == nil || !c.pass(f, ref.Variable) {
+				continue
+			}
+			if in := f.Call.Input(ref.Variable.Name); in != nil && in.Expr != nil {
+				c.follow(f.Parent, in.Expr.Refs)
+			}
+		case program.RefCall:
+			for _, child := range f.Children(ref.Call) {
+				for _, o := range child.Program.Outputs {
+					if (ref.Attr == "" || o.Name == ref.Attr) && o.Expr != nil && c.pass(child, o) {
+						c.follow(child, o.Expr.Refs)
+					}
+				}
 			}
 		}
 	}
-	return list
 }
