@@ -119,7 +119,12 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r.runChecks()
 	r.state.Checks = r.checks.Results()
 
-	diags := r.diags
+	// In the order of the graph, whatever order the steps ended in.
+	var diags diag.List
+	for id := range r.steps {
+		diags.Append(r.steps[id].diags)
+	}
+	diags.Append(r.diags)
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.root.Diagnostics())
@@ -157,6 +162,7 @@ type stepState struct {
 	next    []execgraph.ID
 	failed  bool // or skipped because of a failure
 	ended   bool
+	diags   diag.List // written by the step alone, read when all have ended
 }
 
 // schedule runs the graph.
@@ -236,9 +242,7 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 	} else {
 		var diags diag.List
 		diags, failed = r.step(t, s)
-		r.mu.Lock()
-		r.diags.Append(diags)
-		r.mu.Unlock()
+		r.steps[id].diags = diags
 	}
 	r.end(id, failed)
 }
