@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/storage/local"
 )
 
@@ -26,6 +27,9 @@ const journalSuffix = ".journal"
 func (s *session) journalPath() string {
 	if l, ok := s.backend.withFiles(s.files).(*local.Backend); ok {
 		return l.Paths(s.workspace).Out + journalSuffix
+	}
+	if b, ok := s.backend.Backend.(parts.Backend); ok {
+		return b.JournalPath(s.workspace)
 	}
 	sum := sha256.New()
 	if record, err := recordOf(s.backend); err == nil {

@@ -92,9 +92,15 @@ func checkComponent(call *program.Call, child *program.Program) diag.List {
 	return diags
 }
 
+// maxDepth is how deep stacks may be embedded in each other.
+const maxDepth = 20
+
 // CheckTree checks what needs more than one call: modules below components use
-// only providers that their component is given.
-func CheckTree(t *program.Tree) diag.List {
+// only providers that their component is given, and stacks aren't embedded too
+// deep.
+func CheckTree(t *program.Tree) diag.List { return checkTree(t, 0) }
+
+func checkTree(t *program.Tree, depth int) diag.List {
 	var diags diag.List
 	for _, c := range t.Program.Calls {
 		for _, child := range t.Of(c.Name) {
@@ -106,7 +112,11 @@ func CheckTree(t *program.Tree) diag.List {
 				}
 				checkModules(c, child, given, &diags)
 			case Stack:
-				diags.Append(CheckTree(child))
+				if depth == maxDepth {
+					diags.ErrorAt(c.Range, "Too many embedded stacks", "Stacks can be embedded in each other %d deep. Move %s further up.", maxDepth, c)
+					continue
+				}
+				diags.Append(checkTree(child, depth+1))
 			}
 		}
 	}
@@ -200,6 +210,7 @@ func compile(files module.Files, dir string, husk, root bool) (*module.Source, *
 		p.Removed = append(p.Removed, &tr.removed[i])
 	}
 	checkTypes(p, &diags)
+	checkRequirements(p, &diags)
 	return src, p, diags
 }
 
@@ -214,6 +225,22 @@ func checkTypes(p *program.Program, diags *diag.List) {
 	for _, o := range p.Outputs {
 		if o.Type.HasDynamicTypes() {
 			diags.ErrorAt(o.Range, "Invalid type specification", "%s", detail)
+		}
+	}
+}
+
+// checkRequirements wants one name for each provider, and says what isn't
+// declared.
+func checkRequirements(p *program.Program, diags *diag.List) {
+	first := map[string]*program.Requirement{}
+	for _, name := range sorted(p.Requirements) {
+		r := p.Requirements[name]
+		if other := first[r.Provider.String()]; other != nil {
+			diags.ErrorAt(r.Range, "Duplicate provider requirement", "The provider %s already has the name %q here, at %s. Use one name for it.", r.Provider.ForDisplay(), other.LocalName, other.Range)
+		}
+		first[r.Provider.String()] = r
+		if r.Implied {
+			diags.ErrorAt(r.Range, "Undeclared provider", "The stack's required_providers block has no entry named %q. A stack has to declare each of its providers:\n    required_providers {\n      %s = {\n        source = \"NAMESPACE/%s\"\n      }\n    }", name, name, name)
 		}
 	}
 }
