@@ -12,8 +12,11 @@ import (
 // which takes a fifth of the time of a plan of usual size.
 const smallHeap = 64 << 20
 
-// growFirst tunes the collector. A bigger heap is collected when it has
-// doubled, as always in Go. Who sets GOGC knows better.
+// bigGrowth is by how many percent a bigger heap grows before it is collected
+// again; 100 would be usual in Go.
+const bigGrowth = 80
+
+// growFirst tunes the collector. Who sets GOGC knows better.
 func growFirst() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -25,11 +28,11 @@ func growFirst() {
 	collected = func(sentinel *[16]byte) {
 		metrics.Read(live)
 		bytes := max(1, int(live[0].Value.Uint64()))
-		if next := max(100, (smallHeap-bytes)*100/bytes); next != percent {
+		if next := max(bigGrowth, (smallHeap-bytes)*100/bytes); next != percent {
 			percent = next
 			debug.SetGCPercent(next)
 		}
-		if percent > 100 {
+		if percent > bigGrowth {
 			runtime.SetFinalizer(sentinel, collected)
 		}
 	}
