@@ -31,12 +31,13 @@ var Source = addr.DefaultProvider("sim")
 // value, key and parent (whose changes replace the object) and refs, a list of
 // ids, and with the computed id and echo. The id tells the name and how many
 // objects of that name there were; echo follows from id and value. The data
-// source sim_lookup finds an object by its id and fails without, sim_find
-// finds the value of one by its name, or nothing.
+// source sim_lookup finds an object by its id and fails without, sim_find the
+// value of the newest object of a name, or nothing.
 type Cloud struct {
 	mu      sync.Mutex
 	objects map[string]cty.Value
 	made    map[string]int
+	born    map[string]int // by id: which of all creations it was
 	log     []Op
 	refused []string
 	fails   map[string]bool
@@ -63,14 +64,14 @@ func (o Op) String() string {
 
 // NewCloud makes an empty cloud.
 func NewCloud() *Cloud {
-	return &Cloud{objects: map[string]cty.Value{}, made: map[string]int{}, fails: map[string]bool{}}
+	return &Cloud{objects: map[string]cty.Value{}, made: map[string]int{}, born: map[string]int{}, fails: map[string]bool{}}
 }
 
 // Clone makes a cloud with the same objects and no memory of how they came.
 func (c *Cloud) Clone() *Cloud {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &Cloud{objects: maps.Clone(c.objects), made: maps.Clone(c.made), fails: maps.Clone(c.fails)}
+	return &Cloud{objects: maps.Clone(c.objects), made: maps.Clone(c.made), born: maps.Clone(c.born), fails: maps.Clone(c.fails)}
 }
 
 // Log lists what was done, in order, and forgets it.
@@ -211,10 +212,10 @@ func (c *Cloud) lookup(r provider.ReadDataRequest) provider.ReadDataResponse {
 func (c *Cloud) find(r provider.ReadDataRequest) provider.ReadDataResponse {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := cty.NullVal(cty.String)
-	for _, id := range slices.Sorted(maps.Keys(c.objects)) {
-		if text(c.objects[id], "name") == text(r.Config, "name") {
-			out = c.objects[id].GetAttr("value")
+	out, newest := cty.NullVal(cty.String), 0
+	for id, o := range c.objects {
+		if text(o, "name") == text(r.Config, "name") && c.born[id] > newest {
+			out, newest = o.GetAttr("value"), c.born[id]
 		}
 	}
 	return provider.ReadDataResponse{New: cty.ObjectVal(map[string]cty.Value{"name": r.Config.GetAttr("name"), "value": out})}
@@ -250,6 +251,7 @@ func (c *Cloud) apply(r provider.ApplyRequest) provider.ApplyResponse {
 		case "create":
 			c.made[op.Name]++
 			op.ID = fmt.Sprintf("%s#%d", op.Name, c.made[op.Name])
+			c.born[op.ID] = len(c.born) + 1
 			fallthrough
 		case "update":
 			v := r.Planned.AsValueMap()

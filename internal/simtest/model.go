@@ -435,10 +435,19 @@ func (m *Model) checkData(o *Object, at int) {
 		to, p := m.object(o.Refs[0].To)
 		if to != nil && p < at && to.Module == o.Module && to.Data == "" && to.Repeat.Kind != "length" {
 			o.Repeat = to.Repeat
+			if o.second(to) {
+				o.Repeat = Repeat{}
+			}
 			return
 		}
 	}
 	o.Label, o.Module = "", ""
+}
+
+// second reports whether a data source is about the second instance only,
+// whether there is one or not.
+func (o *Object) second(to *Object) bool {
+	return o.Data == "find" && o.Key > 0 && to.Repeat.Kind == "count"
 }
 
 // data writes a data source about one object of the same module.
@@ -451,7 +460,11 @@ func (r *renderer) data(o *Object, at int) {
 		b.WriteString("  provider = sim.other\n")
 	}
 	if o.Data == "find" {
-		fmt.Fprintf(&b, "  name = \"%s%s%s\"\n  depends_on = [%s]\n", r.prefix(to.Module), to.Label, suffix(to.Repeat), address(to))
+		which := suffix(to.Repeat)
+		if o.second(to) {
+			which = "-1"
+		}
+		fmt.Fprintf(&b, "  name = \"%s%s%s\"\n  depends_on = [%s]\n", r.prefix(to.Module), to.Label, which, address(to))
 	} else {
 		key := map[string]string{"": "", "count": "[count.index]", "each": "[each.key]"}[to.Repeat.Kind]
 		fmt.Fprintf(&b, "  id = %s%s.id\n", address(to), key)
