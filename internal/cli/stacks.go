@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/stack/removal"
+	"weir.dev/weir/internal/storage"
 	"weir.dev/weir/internal/view/diags"
 	"weir.dev/weir/internal/view/style"
 )
@@ -280,7 +281,7 @@ func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 		}
 		done := len(made.Deferred) == 0
 		if made.HasChanges() && !s.approved {
-			if code := s.approve(ctx, made, d.Name); code != 0 {
+			if code := s.approve(ctx, made, storage.DefaultWorkspace); code != 0 {
 				w.unlock()
 				return code
 			}

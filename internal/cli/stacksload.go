@@ -51,10 +51,7 @@ func (s *stacking) load(ctx context.Context, d *deploy.Deployment, resolve func(
 	if config.Tree == nil {
 		return config, diags
 	}
-	wrong := checkInputs(config.Tree.Program, d)
-	if wrong.HasErrors() && !more.HasErrors() || len(wrong) > 0 {
-		diags = merged(diags, wrong)
-	}
+	diags = merged(diags, checkInputs(config.Tree.Program, d))
 	if !diags.HasErrors() {
 		diags.Append(stack.CheckTree(config.Tree))
 		diags.Append(s.checkVersions(config.Tree))

@@ -80,7 +80,7 @@ removed-component.gone
     for_each
     source
 output.out string <- stack.child .out
-removed component.gone destroy=true
+removed component.gone["k"] destroy=true
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

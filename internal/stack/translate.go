@@ -316,13 +316,15 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 	}
 	body := newBody(b)
 	tr.copy(body, attrs, "source", "version", "for_each")
+	constant := addr.NoKey
 	switch {
 	case attrs["for_each"] == nil && key != nil:
 		k, diags := key.Value(nil)
-		if diags.HasErrors() || k.Type() != cty.String {
+		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
 			tr.diags.ErrorAt(key.Range(), "Invalid from argument", "Without for_each the key has to be a constant string.")
 			return
 		}
+		constant = addr.StringKey(k.AsString())
 		tr.set(body, "for_each", &hclsyntax.LiteralValueExpr{Val: cty.ObjectVal(map[string]cty.Value{k.AsString(): k}), SrcRange: key.Range()}, key.Range(), key.Range())
 	case attrs["for_each"] != nil && !isEachKey(key):
 		tr.diags.ErrorAt(attrs["from"].Expr.Range(), "Invalid from argument", "With for_each, \"from\" has to name one instance for each key: %s.%s[each.key].", kind, name)
@@ -351,7 +353,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 		target = typ + "." + label
 	}
 	tr.removed = append(tr.removed, program.Removed{
-		From:    program.Endpoint{Module: addr.Root.Child(target, addr.NoKey), Range: attrs["from"].Expr.Range()},
+		From:    program.Endpoint{Module: addr.Root.Child(target, constant), Range: attrs["from"].Expr.Range()},
 		Destroy: &destroy, Range: b.DefRange,
 	})
 }

@@ -171,12 +171,12 @@ func (w *walker) module(at *place) {
 }
 
 func (w *walker) call(at *place, c *program.Call) {
-	name := at.expand("module." + c.Name)
-	w.node(name, at.name("module."+c.Name), "")
+	name := at.expand(c.String())
+	w.node(name, at.name(c.String()), "")
 	w.expr(at, name, c.Repeat.Expr())
 	w.refs(at, name, c.DependsOn)
 	if at.call != nil {
-		w.edge(name, at.parent.expand("module."+at.call.Name))
+		w.edge(name, at.parent.expand(at.call.String()))
 	}
 	child := at.tree.Children[c.Name]
 	if child == nil || child.Program == nil {
@@ -248,7 +248,7 @@ func (w *walker) refs(at *place, from string, refs []*program.Ref) {
 func (w *walker) callRef(at *place, from string, r *program.Ref) {
 	child := at.tree.Children[r.Call.Name]
 	if child == nil || child.Program == nil {
-		w.edge(from, at.expand("module."+r.Call.Name))
+		w.edge(from, at.expand(r.Call.String()))
 		return
 	}
 	inner := &place{child, at.path.Child(r.Call.Name, addr.NoKey), r.Call, at}
