@@ -14,7 +14,7 @@ const smallHeap = 64 << 20
 
 // bigGrowth is by how many percent a bigger heap grows before it is collected
 // again; 100 would be usual in Go.
-const bigGrowth = 80
+const bigGrowth = 60
 
 // growFirst tunes the collector. Who sets GOGC knows better.
 func growFirst() {
