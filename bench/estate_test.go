@@ -41,7 +41,6 @@ var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 type estate struct {
 	tb     testing.TB
 	dir    string
-	files  module.Memory
 	source *module.Source
 	prog   *program.Program
 	config *engine.Config

@@ -136,7 +136,7 @@ func (k *callChecker) ownProviders() {
 	if !slices.ContainsFunc(k.child.Providers, func(p *program.Provider) bool { return !isEmpty(p) }) {
 		return
 	}
-	at := k.call.Range
+	var at hcl.Range
 	switch e := k.call.Repeat.Expr(); {
 	case e != nil:
 		at = e.Range()

@@ -114,7 +114,8 @@ func (c *compiler) backend(b *hcl.Block) {
 	if b.Type == "backend" {
 		backend.Type = b.Labels[0]
 	}
-	for _, first := range c.backends {
+	if len(c.backends) > 0 {
+		first := c.backends[0]
 		switch {
 		case b.Type == "cloud" && first.Type == "cloud":
 			c.diags.ErrorAt(b.DefRange, "Duplicate cloud configurations", "A module may have only one 'cloud' block configuring a cloud backend. A cloud backend was previously configured at %s.", first.Range)

@@ -88,13 +88,6 @@ func (i *interrupts) begin() (stop <-chan struct{}, end func()) {
 	}
 }
 
-// stopped reports whether a signal has come.
-func (i *interrupts) stopped() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.count > 0
-}
-
 // notice tells people something beside the results.
 func (e *env) notice(text string) {
 	if e.json {

@@ -176,9 +176,7 @@ func renameDependencies(s *state.Snapshot, moves []move) {
 		}
 	}
 	for _, at := range s.Addresses() {
-		if _, still := renamed[at.Resource.Erase()]; still {
-			delete(renamed, at.Resource.Erase()) // other instances stayed
-		}
+		delete(renamed, at.Resource.Erase()) // other instances stayed
 	}
 	for at, o := range s.Objects {
 		if !slices.ContainsFunc(o.Dependencies, func(d addr.Resource) bool { _, ok := renamed[d]; return ok }) {

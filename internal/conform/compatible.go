@@ -288,8 +288,6 @@ func Conforms(v cty.Value, want cty.Type) []error {
 		return []error{fmt.Errorf("no value at all")}
 	}
 	p := &problems{}
-	for _, err := range v.Type().TestConformance(want) {
-		p.errs = append(p.errs, err)
-	}
+	p.errs = append(p.errs, v.Type().TestConformance(want)...)
 	return p.sorted()
 }

@@ -25,7 +25,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
 
@@ -144,5 +143,3 @@ func Plain(name string) (string, bool) {
 func IsImpure(name string) bool {
 	return slices.Contains(impure, strings.TrimPrefix(name, namespace))
 }
-
-func notNull(b *cty.RefinementBuilder) *cty.RefinementBuilder { return b.NotNull() }

@@ -12,11 +12,6 @@ import (
 
 var cases = flag.Int("cases", 20_000, "random graphs to try")
 
-// leg is a step by name, such as a.C or b.D.
-func leg(names string, s Step) string {
-	return string(names[s.Object]) + "." + [...]string{"C", "D"}[s.Kind]
-}
-
 // reach is which step comes after which, gates left out.
 func reach(n int, steps []Step) [][]bool {
 	all := make([][]bool, len(steps))

@@ -51,7 +51,7 @@ func appendJSON(b []byte, v cty.Value, ty cty.Type) (_ []byte, ok bool) {
 		start := len(b)
 		for key, elem := range v.Elements() {
 			name := key.AsString()
-			inner := cty.DynamicPseudoType
+			var inner cty.Type
 			switch {
 			case ty.IsMapType():
 				inner = ty.ElementType()
@@ -73,7 +73,7 @@ func appendJSON(b []byte, v cty.Value, ty cty.Type) (_ []byte, ok bool) {
 		b = append(b, '[')
 		i := 0
 		for _, elem := range v.Elements() {
-			inner := cty.DynamicPseudoType
+			var inner cty.Type
 			switch {
 			case !ty.IsTupleType():
 				inner = ty.ElementType()

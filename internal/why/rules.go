@@ -543,7 +543,8 @@ func (e *explainer) deferral(c *plan.Change, reason string) []Chain {
 
 // waiting is the judge of what is deferred.
 func (e *explainer) waiting(at place, ref *program.Ref) []Chain {
-	for _, d := range e.deferred[addr.Resource{Module: at.frame.Addr, Name: ref.Resource.Name}] {
+	if list := e.deferred[addr.Resource{Module: at.frame.Addr, Name: ref.Resource.Name}]; len(list) > 0 {
+		d := list[0]
 		l := Link{Kind: DeferredFor, Subject: d.Change.Addr.String(), Name: d.Reason, Range: ref.Range.Ptr()}
 		name := "deferred " + l.Subject
 		tails, done := e.known[name]
