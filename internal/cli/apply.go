@@ -168,7 +168,7 @@ func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Pl
 			return e.diags(diags)
 		}
 		var err error
-		if r, err = w.record(saving, p); err != nil {
+		if r, err = w.record(saving, p, stop); err != nil {
 			return e.fail("Failed to write the journal", "Nothing was done, because the journal %s, which would remember it, can't be written: %s.", w.journalPath(), cause(err))
 		}
 		limits.Journal = r

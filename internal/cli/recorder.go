@@ -13,7 +13,6 @@ import (
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/storage/local"
 )
 
 // A recorder keeps what an apply does while it runs: at once in the journal,
@@ -23,8 +22,8 @@ type recorder struct {
 	ctx context.Context
 	s   *session
 	w   *journal.Writer
-	// every is the least time between two saves; when 0 it follows from how
-	// long they take.
+	// every is the least time between two saves, for backends where each costs
+	// something; when 0 it follows from how long they take.
 	every time.Duration
 
 	mu      sync.Mutex
@@ -34,6 +33,8 @@ type recorder struct {
 	dirty   bool
 	saver   chan struct{} // closed when nobody saves any more; nil when nobody does
 	stop    chan struct{}
+	hurry   <-chan struct{} // closed by an interrupt: who knows what comes next
+	hurried bool
 	written int64 // bytes of states
 }
 
@@ -41,30 +42,28 @@ type recorder struct {
 // number of objects: after the first bytes, states are written only when the
 // journal, which grows by a constant with each object, has grown by as much.
 const (
-	freeBytes   = 8 << 20
-	shortWait   = 20 * time.Millisecond
-	waitFactor  = 1 // of the time that the last save took
-	remoteEvery = 20 * time.Second
+	freeBytes  = 8 << 20
+	shortWait  = 20 * time.Millisecond
+	waitFactor = 1 // of the time that the last save took
+	// leastInterval is the least that TF_STATE_PERSIST_INTERVAL can ask for.
+	leastInterval = 20 * time.Second
 )
 
 // record opens the journal and starts from the state that apply starts from.
-func (s *session) record(ctx context.Context, p *plan.Plan) (*recorder, error) {
+func (s *session) record(ctx context.Context, p *plan.Plan, interrupted <-chan struct{}) (*recorder, error) {
 	start := p.Refreshed
 	if start == nil {
 		start = state.Empty()
 	}
 	r := &recorder{
-		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}),
+		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}), hurry: interrupted,
 		doubts: map[addr.Object]journal.Operation{}, intents: map[addr.Object]journal.Operation{},
 	}
 	for _, o := range s.doubts {
 		r.doubts[o.Object] = o
 	}
-	if _, ok := s.backend.Backend.(*local.Backend); !ok {
-		r.every = remoteEvery
-	}
 	if n, err := strconv.Atoi(s.e.vars["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
-		r.every = max(time.Duration(n)*time.Second, remoteEvery)
+		r.every = max(time.Duration(n)*time.Second, leastInterval)
 	}
 	var err error
 	// What refreshing and moving have changed belongs to the start.
@@ -72,6 +71,7 @@ func (s *session) record(ctx context.Context, p *plan.Plan) (*recorder, error) {
 		return nil, err
 	}
 	s.journal = r.w
+	go r.saveWhenInterrupted()
 	return r, nil
 }
 
@@ -118,11 +118,29 @@ func (r *recorder) Result(at addr.Object, stored *state.Object) error {
 		r.state.Objects[at] = stored
 	}
 	r.dirty = true
+	r.wake()
+	return err
+}
+
+// wake has what is new saved before long. r.mu is held.
+func (r *recorder) wake() {
 	if r.saver == nil {
 		r.saver = make(chan struct{})
 		go r.keepSaving(r.saver)
 	}
-	return err
+}
+
+// saveWhenInterrupted saves at once what is known when the run is interrupted,
+// whatever that costs: the next signal may be the last.
+func (r *recorder) saveWhenInterrupted() {
+	select {
+	case <-r.hurry:
+		r.mu.Lock()
+		r.hurried = true
+		r.wake()
+		r.mu.Unlock()
+	case <-r.stop:
+	}
 }
 
 // Unsure implements apply.Journal.
@@ -144,19 +162,22 @@ func (r *recorder) Output(name string, o *state.Output) error { return r.w.Outpu
 func (r *recorder) keepSaving(done chan struct{}) {
 	defer close(done)
 	wait := max(shortWait, r.every)
+	hurry := r.hurry
 	for {
 		select {
 		case <-time.After(wait):
+		case <-hurry:
+			hurry = nil
 		case <-r.stop:
 			return
 		}
 		r.mu.Lock()
-		if !r.dirty || !r.affordable() {
+		if !r.dirty || !r.hurried && !r.affordable() {
 			r.saver = nil
 			r.mu.Unlock()
 			return
 		}
-		r.dirty = false
+		r.dirty, r.hurried = false, false
 		snapshot := r.state.Clone()
 		r.mu.Unlock()
 		began := time.Now()

@@ -69,7 +69,7 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 		e.say("Nothing is in doubt.\n")
 		return 0
 	}
-	e.say("%d objects are in doubt:\n", len(left))
+	e.say("In doubt:\n")
 	for _, o := range left {
 		e.say("  %s\n", o.Object)
 	}

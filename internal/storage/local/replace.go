@@ -135,18 +135,16 @@ func (s *Store) replace(path string, content []byte) error {
 		return err
 	}
 	failpoint.At("state: renamed")
-	syncFolder(filepath.Dir(path))
 
-	// The new state is safe. The rest is for those who know the old file.
+	// The new state is in place. The rest is for those who know the old file.
 	back := keep != "" && overwrite(old, content) == nil
 	failpoint.At("state: overwritten")
 	back = back && os.Rename(keep, path) == nil
 	failpoint.At("state: back")
-	if back {
-		syncFolder(filepath.Dir(path))
-	} else if keep != "" {
+	if !back && keep != "" {
 		os.Remove(keep)
 	}
+	syncFolder(filepath.Dir(path))
 	if !back && locked {
 		s.held.more = append(s.held.more, s.held.file)
 		s.held.file = temp
