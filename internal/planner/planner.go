@@ -190,6 +190,7 @@ func (r *run) evaluate() {
 	}
 	if r.Mode != plan.Destroy {
 		r.checkMoves()
+		r.checkRemoved()
 	}
 	r.sweep()
 	r.rt.Wait()
