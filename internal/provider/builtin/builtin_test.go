@@ -231,7 +231,7 @@ func TestRemoteState(t *testing.T) {
 		{"workspace", remote("local", null, null, text("dev")), object("x", text("dev")), ""},
 		{"workspace_dir", remote("local", object("workspace_dir", text("ws")), null, text("dev")), object("x", text("ws")), ""},
 		{"missing", remote("local", path("other"), object("a", cty.True), str), cty.NilVal, "Unable to find remote state"},
-		{"empty", remote("local", path("empty.tfstate"), null, str), cty.NilVal, "Unable to find remote state"},
+		{"empty", remote("local", path("empty.tfstate"), null, str), cty.NilVal, "the state is empty"},
 		{"missing workspace", remote("local", null, null, text("prod")), cty.NilVal, "Unable to find remote state"},
 		{"bad workspace", remote("local", null, null, text("../x")), cty.NilVal, "Error loading state error"},
 		{"damaged", remote("local", path("bad.tfstate"), null, str), cty.NilVal, "Unsupported state file format"},
