@@ -61,6 +61,9 @@ versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=...
 	bench/bench.py -o .cache/bench.jsonl -l 240 -e weir=$(CURDIR)/bin/weir -e peer=$(PEER) $(WORKLOADS:%=-w %)
 	bench/table.py .cache/bench.jsonl
 
+# The scenarios whose outcome doesn't hang on the moment of a random kill; the
+# crash points of every write are in internal/crash.
+FAULTS := torn_write,empty_window,empty_state,sigint,sigterm,sighup,hang_sigint2,disk_full,readonly_dir,http_put_fails,http_kill9,stale_plan,concurrent,order,secrets,ansi
 chaos: build ## faults while an apply runs; RUN=kill9,order picks
 	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)
@@ -76,7 +79,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
 	scripts/step $(MAKE) conformance
 	scripts/step $(MAKE) acceptance RUN='echoprovider time'
-	scripts/step $(MAKE) chaos CHAOS='--n 60 --trials 2'
+	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
 
 clean: ## remove what was built, but not the provider mirror
 	rm -rf bin bench/gen bench/bare/bare chaos/bin $(STATICCHECK)
