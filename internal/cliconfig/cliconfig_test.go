@@ -223,8 +223,8 @@ func TestHelper(t *testing.T) {
 
 func TestPluginDirs(t *testing.T) {
 	e := env(t, map[string]string{"XDG_DATA_HOME": "/data", "XDG_DATA_DIRS": "/usr/share:relative"}, nil)
-	got := e.PluginDirs("/work")
-	want := []string{"/work/terraform.d/plugins", e.Home + "/.terraform.d/plugins", "/data/opentofu/plugins",
+	got := e.PluginDirs("/srv")
+	want := []string{"/srv/terraform.d/plugins", e.Home + "/.terraform.d/plugins", "/data/opentofu/plugins",
 		"/data/terraform/plugins", "/usr/share/terraform/plugins", "/usr/share/opentofu/plugins"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
