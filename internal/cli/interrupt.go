@@ -62,7 +62,7 @@ func (i *interrupts) interrupted(e *env, cancel func()) {
 	i.count++
 	switch {
 	case i.count == 1 && i.graceful > 0:
-		e.notice("\nInterrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...\n")
+		// The apply tells that it stops.
 		close(i.stop)
 	case i.count == 1:
 		e.notice("\nInterrupt received.\nGracefully shutting down...\n")
