@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strconv"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -32,7 +33,7 @@ var showCommand = &command{
 		fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
 		fs.BoolVar(&o.state, "state", false, "Show the current state, as without a path.")
 		fs.StringVar(&o.plan, "plan", "", "Show the saved plan at `PATH`.")
-		fs.BoolVar(&o.steps, "steps", false, "Show, after a saved plan, every step of its apply with what it waits for.")
+		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.setSteps)
 		fs.BoolVar(&o.config, "config", false, "Show the configuration. Requires -json.")
 		return func(ctx context.Context, args []string) int {
 			if len(args) > 0 {
@@ -46,10 +47,19 @@ var showCommand = &command{
 
 type showOptions struct {
 	json, state, config bool
-	steps               bool
+	steps               *bool // nil unless the option is given
 	path, plan          string
 	vars                varFlags
 }
+
+func (o *showOptions) setSteps(text string) error {
+	steps, err := strconv.ParseBool(text)
+	o.steps = &steps
+	return err
+}
+
+// wantsSteps reports whether the steps were asked for by name.
+func (o showOptions) wantsSteps() bool { return o.steps != nil && *o.steps }
 
 func (e *env) show(ctx context.Context, o showOptions) int {
 	chosen := 0
@@ -67,7 +77,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		return e.showConfig(ctx, o)
 	case o.plan != "":
 		return e.showPlanFile(ctx, o.plan, o)
-	case o.path == "" && o.steps:
+	case o.path == "" && o.wantsSteps():
 		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, so it needs the path of one.")
 	case o.path == "":
 		s := e.inState(ctx, stateFlags{}, "")
@@ -83,7 +93,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	if planfile.Is(start) {
 		return e.showPlanFile(ctx, o.path, o)
 	}
-	if o.steps {
+	if o.wantsSteps() {
 		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, and %s isn't one.", o.path)
 	}
 	data, err := os.ReadFile(o.path)
@@ -99,7 +109,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 
 // showPlanFile starts no provider: the schemas are in the file.
 func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int {
-	if o.json && o.steps {
+	if o.json && o.wantsSteps() {
 		return e.fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
 	}
 	content, diags := readPlan(path)
@@ -108,8 +118,9 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 	}
 	if !o.json {
 		code := e.written(view.Plan(e.out, content.Plan, e.viewing()))
-		if code == 0 && o.steps {
-			code = e.written(view.Steps(e.out, content.Plan.Graph, e.viewing()))
+		g := content.Plan.Graph
+		if code == 0 && (o.wantsSteps() || o.steps == nil && g != nil && len(g.Steps) > 0) {
+			code = e.written(view.Steps(e.out, content.Plan, e.viewing()))
 		}
 		return code
 	}
