@@ -15,10 +15,11 @@ import (
 // at its very beginning. That is nearly always the end of a top-level block.
 // Where it isn't, as in a heredoc or a comment, the text before it is no valid
 // file, so a chunk that parses without a problem was cut at the right place.
-// Chunks keep token lists small, and are parsed on all processors.
+// Chunks keep token lists small, which grow by copying, and are parsed on all
+// processors.
 const (
-	chunkBytes   = 12 << 10
-	minToDivide  = 4 * chunkBytes
+	chunkBytes   = 2 << 10
+	minToDivide  = 2 * chunkBytes
 	blockEndLine = "\n}\n"
 )
 
