@@ -368,10 +368,24 @@ func sortedNames(parts map[string]*Node, shown func(string) string) (names []str
 // Name writes the name of an attribute as configuration would: in quotes
 // unless it is an identifier.
 func Name(name string) string {
-	if hclsyntax.ValidIdentifier(name) {
+	if isWord(name) || hclsyntax.ValidIdentifier(name) {
 		return name
 	}
 	return strconv.Quote(name)
+}
+
+// isWord reports whether the name is an identifier of ASCII characters, as
+// nearly all are; the library scans a name as if it were a file.
+func isWord(name string) bool {
+	for i := range len(name) {
+		switch c := name[i] | 0x20; {
+		case 'a' <= c && c <= 'z':
+		case i > 0 && ('0' <= c && c <= '9' || name[i] == '-' || name[i] == '_'):
+		default:
+			return false
+		}
+	}
+	return name != ""
 }
 
 // A block is an object by schema: attributes, then nested blocks.
