@@ -47,6 +47,8 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	}
 	if r.Mode == plan.RefreshOnly {
 		r.recordNoOp(o)
+		diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+		diags.Append(r.conditions(t, i, i.Resource.Postconditions, asItIs(o), "Resource postcondition failed"))
 		return asItIs(o), diags
 	}
 	config, more := r.config(t, o)
@@ -308,9 +310,8 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 	reason := plan.NoReason
 	var diags diag.List
-	ctx := o.instance.Context(t, cty.NilVal)
 	for _, ref := range o.instance.Resource.ReplaceTriggeredBy {
-		referents, more := o.instance.Frame.Referents(t, ref, ctx)
+		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
 		diags.Append(more)
 		for _, referent := range referents {
 			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && triggers(other.change, ref) {
