@@ -451,26 +451,46 @@ func (d *draft) close() {
 	}
 }
 
+// next lists the steps that wait for each.
+func (d *draft) next() [][]int {
+	counts, edges := make([]int, len(d.steps)), 0
+	for _, after := range d.after {
+		edges += len(after)
+		for _, a := range after {
+			counts[a]++
+		}
+	}
+	room := make([]int, edges)
+	next := make([][]int, len(d.steps))
+	for n, count := range counts {
+		next[n], room = room[:0:count], room[count:]
+	}
+	for n, after := range d.after {
+		for _, a := range after {
+			next[a] = append(next[a], n)
+		}
+	}
+	return next
+}
+
 // sorted numbers the steps so that each waits for earlier ones only.
 func (d *draft) sorted() (*execgraph.Graph, diag.List) {
 	waiting := make([]int, len(d.steps))
-	next := make([][]int, len(d.steps))
-	var ready []int
+	ready := make([]int, 0, len(d.steps))
 	for n := range d.steps {
 		slices.Sort(d.after[n])
 		d.after[n] = slices.Compact(d.after[n])
 		if waiting[n] = len(d.after[n]); waiting[n] == 0 {
 			ready = append(ready, n)
 		}
-		for _, a := range d.after[n] {
-			next[a] = append(next[a], n)
-		}
 	}
-	g := &execgraph.Graph{}
+	next := d.next()
+	g := &execgraph.Graph{Steps: make([]execgraph.Step, 0, len(d.steps))}
 	number := make([]execgraph.ID, len(d.steps))
 	for at := 0; at < len(ready); at++ {
 		n := ready[at]
 		s := d.steps[n]
+		s.After = slices.Grow(s.After, len(d.after[n]))
 		for _, a := range d.after[n] {
 			s.After = append(s.After, number[a])
 		}

@@ -81,13 +81,9 @@ func (d *draft) loosen(core []bool, drop func(n, a int) bool) {
 // none.
 func (d *draft) circular() []bool {
 	waiting, waited := make([]int, len(d.steps)), make([]int, len(d.steps))
-	next := make([][]int, len(d.steps))
+	next := d.next()
 	for n := range d.steps {
-		waiting[n] = len(d.after[n])
-		for _, a := range d.after[n] {
-			next[a] = append(next[a], n)
-			waited[a]++
-		}
+		waiting[n], waited[n] = len(d.after[n]), len(next[n])
 	}
 	core := make([]bool, len(d.steps))
 	for n := range core {
