@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/stream"
@@ -102,13 +103,13 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 	if made == nil {
 		return 1
 	}
-	defer w.unlock()
+	defer w.Unlock()
 	e.showPlan(made)
 	if e.diags(diags) != 0 {
 		return 1
 	}
 	if made.HasChanges() && !a.approved {
-		if code := e.approve(ctx, made, w.workspace); code != 0 {
+		if code := e.approve(ctx, made, w.Workspace()); code != 0 {
 			return code
 		}
 	}
@@ -162,19 +163,15 @@ func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Pl
 		return e.diags(diags)
 	}
 	limits.Stop = stop
-	var r *recorder
-	if effects(p) {
-		if diags = w.preflight(saving, p); diags.HasErrors() {
-			return e.diags(diags)
-		}
-		var err error
-		if r, err = w.record(saving, p, stop); err != nil {
-			return e.fail("Failed to write the journal", "Nothing was done, because the journal %s, which would remember it, can't be written: %s.", w.journalPath(), cause(err))
-		}
+	r, diags := w.Record(saving, p, stop)
+	if diags.HasErrors() {
+		return e.diags(diags)
+	}
+	if r != nil {
 		limits.Journal = r
 	}
 	result, diags := engine.Apply(ctx, w.config, p, limits)
-	diags.Append(w.keep(saving, r, result))
+	diags.Append(w.Keep(saving, r, result))
 	if code := e.diags(diags); code != 0 {
 		return code
 	}
@@ -183,32 +180,6 @@ func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Pl
 		return e.fail("Destroy was successful but left behind forgotten instances", "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure.")
 	}
 	return 0
-}
-
-// keep saves the state after an apply and ends the journal.
-func (s *session) keep(ctx context.Context, r *recorder, result *state.Snapshot) diag.List {
-	if r != nil {
-		r.rest()
-	}
-	var diags diag.List
-	if result == nil {
-		return diags
-	}
-	if err := s.save(ctx, result); err != nil {
-		// The journal stays: the next run saves what it has.
-		if r != nil {
-			r.w.Close()
-		}
-		return s.rescue(s.stamped(result), err)
-	}
-	if r == nil {
-		return diags
-	}
-	s.base = s.stamped(result)
-	if err := r.finish(); err != nil {
-		diags.Append(warning("Failed to end the journal", "The state is saved, but the journal %s can't be ended: %s. The next run does that.", s.journalPath(), cause(err)))
-	}
-	return diags
 }
 
 // runSaved carries out a saved plan.
@@ -236,7 +207,7 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 	if w == nil {
 		return 1
 	}
-	defer w.unlock()
+	defer w.Unlock()
 	return a.carryOut(ctx, e, w, p)
 }
 
@@ -356,39 +327,40 @@ func (a *applying) openSaved(ctx context.Context, e *env, c planfile.Content, in
 	if diags.HasErrors() {
 		return fail(diags)
 	}
-	b, more := e.recordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
+	b, more := e.opener().Recorded(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 	if more.HasErrors() {
 		return fail(more)
 	}
 	s, more := e.openWorkspace(b, c.Backend.Workspace, a.state)
 	if !more.HasErrors() {
-		more.Append(s.lock(ctx, "apply", a.state))
+		more.Append(e.lock(ctx, s, "apply", a.state))
 	}
 	if !more.HasErrors() {
-		more.Append(s.read(ctx))
+		more.Append(e.read(ctx, s))
 	}
 	if !more.HasErrors() && stale(c.Backend, s) {
 		more.Errorf("Saved plan is stale", "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")
 	}
 	diags.Append(more)
 	if !diags.HasErrors() {
-		diags.Append(e.provideFor(config, s.prior))
+		diags.Append(e.provideFor(config, s.Prior()))
 	}
 	if e.diags(diags) != 0 {
 		if s != nil {
-			s.unlock()
+			s.Unlock()
 		}
 		return nil
 	}
-	return &workload{config: config, backend: b, session: s, inputs: inputs}
+	return &workload{config: config, Session: s, inputs: inputs}
 }
 
 // stale reports whether the state isn't the one that the plan was made for.
-func stale(made planfile.Backend, s *session) bool {
-	if s.base == nil {
+func stale(made planfile.Backend, s *session.Session) bool {
+	base := s.Base()
+	if base == nil {
 		return made.Lineage != "" || made.Serial != 0
 	}
-	return s.base.Lineage != made.Lineage || s.base.Serial != made.Serial
+	return base.Lineage != made.Lineage || base.Serial != made.Serial
 }
 
 // applied shows the totals and the outputs.

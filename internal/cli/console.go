@@ -36,7 +36,7 @@ func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
 	if w == nil {
 		return 1
 	}
-	c, diags := engine.NewConsole(ctx, w.config, w.snapshot())
+	c, diags := engine.NewConsole(ctx, w.config, w.Snapshot())
 	if e.diags(diags) != 0 {
 		return 1
 	}

@@ -16,7 +16,7 @@ import (
 // that -generate-config-out names, and loads it with the rest. The file is
 // kept also when planning fails: somebody has to correct it then.
 func (p *planning) generateConfig(ctx context.Context, e *env, w *workload, o engine.PlanOptions) (map[addr.Instance]string, diag.List) {
-	list, diags := engine.Generate(ctx, w.config, w.snapshot(), o)
+	list, diags := engine.Generate(ctx, w.config, w.Snapshot(), o)
 	if diags.HasErrors() || len(list) == 0 {
 		return nil, only(diags, diag.Error)
 	}
@@ -29,7 +29,7 @@ func (p *planning) generateConfig(ctx context.Context, e *env, w *workload, o en
 	if err := writeNew(p.generate, file); err != nil {
 		return nil, oneError("Failed to write generated configuration", "Writing %s: %s.", p.generate, cause(err))
 	}
-	extra := loading{vars: p.vars, parallelism: p.parallelism, sink: e.progress.Event, workspace: w.workspace}
+	extra := loading{vars: p.vars, parallelism: p.parallelism, sink: e.progress.Event, workspace: w.Workspace()}
 	if filepath.Dir(filepath.Clean(p.generate)) != "." || !isSource(p.generate) {
 		extra.extra = string(file)
 	}
@@ -37,7 +37,7 @@ func (p *planning) generateConfig(ctx context.Context, e *env, w *workload, o en
 	if config == nil || diags.HasErrors() {
 		return nil, diags
 	}
-	diags = e.provideFor(config, w.prior)
+	diags = e.provideFor(config, w.Prior())
 	w.config = config
 	return texts, only(diags, diag.Error)
 }

@@ -53,13 +53,13 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	if w == nil {
 		return 1
 	}
-	defer w.unlock()
+	defer w.Unlock()
 	object := addr.Object{Instance: target.Instance()}
-	if _, ok := w.snapshot().Objects[object]; ok {
+	if _, ok := w.Snapshot().Objects[object]; ok {
 		return e.fail("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", object)
 	}
 	e.say("%s: Importing from ID %q...\n", object, id)
-	p, diags := engine.Plan(ctx, w.config, w.snapshot(), engine.PlanOptions{Targets: []addr.Target{target}})
+	p, diags := engine.Plan(ctx, w.config, w.Snapshot(), engine.PlanOptions{Targets: []addr.Target{target}})
 	diags = without(diags, "Resource targeting is in effect")
 	if p == nil || p.Refreshed == nil || p.Refreshed.Objects[object] == nil {
 		if !diags.HasErrors() {
@@ -70,10 +70,10 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	next := w.snapshot().Clone()
+	next := w.Snapshot().Clone()
 	next.Objects[object] = p.Refreshed.Objects[object]
 	e.say("%s: Import prepared!\n  Prepared %s for import\n", object, object.Name.Type)
-	if code := w.commit(context.WithoutCancel(ctx), next); code != 0 {
+	if code := e.commit(context.WithoutCancel(ctx), w.Session, next); code != 0 {
 		return code
 	}
 	e.say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
@@ -136,7 +137,7 @@ func (i *initializing) prepare(ctx context.Context) int {
 		return i.diags(diags)
 	}
 	i.prog = prog
-	var current *backend
+	var current *backend.Backend
 	if i.backend {
 		i.heading("Initializing the backend...")
 		current, more = i.initBackend(ctx)
@@ -173,12 +174,12 @@ func (i *initializing) initModules(ctx context.Context) (*program.Tree, diag.Lis
 }
 
 // initProviders installs what the configuration and the state need.
-func (i *initializing) initProviders(ctx context.Context, tree *program.Tree, b *backend) diag.List {
+func (i *initializing) initProviders(ctx context.Context, tree *program.Tree, b *backend.Backend) diag.List {
 	reqs := requirements(tree, nil)
 	if b != nil {
 		if s, diags := i.openSession(b, stateFlags{}); !diags.HasErrors() {
-			if !s.read(ctx).HasErrors() && s.prior != nil {
-				reqs = requirements(tree, s.prior)
+			if !i.env.read(ctx, s).HasErrors() && s.Prior() != nil {
+				reqs = requirements(tree, s.Prior())
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	if s == nil {
 		return 1
 	}
-	all := s.snapshot().Outputs
+	all := s.Snapshot().Outputs
 	if o.name == "" {
 		return e.allOutputs(all, o)
 	}

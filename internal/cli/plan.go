@@ -59,7 +59,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if made == nil {
 		return 1
 	}
-	defer w.unlock()
+	defer w.Unlock()
 	e.showPlan(made)
 	if p.out != "" {
 		if err := p.save(e, w, made); err != nil {
@@ -114,15 +114,15 @@ func (p *planning) make(ctx context.Context, e *env, operation string) (*workloa
 	if p.generate != "" && chosen.mode == plan.Normal {
 		if o.Generated, generated = p.generateConfig(ctx, e, w, o); generated.HasErrors() {
 			e.diags(generated)
-			w.unlock()
+			w.Unlock()
 			return nil, nil, nil
 		}
 	}
-	made, diags := engine.Plan(ctx, w.config, w.snapshot(), o)
+	made, diags := engine.Plan(ctx, w.config, w.Snapshot(), o)
 	diags.Append(generated)
 	if made == nil {
 		e.diags(diags)
-		w.unlock()
+		w.Unlock()
 	}
 	return w, made, diags
 }
@@ -136,7 +136,7 @@ func (p *planning) options(e *env, w *workload, chosen choice) engine.PlanOption
 		Excludes:      chosen.excludes,
 		Replace:       chosen.replace,
 		AllowDeferral: p.deferral,
-		InDoubt:       w.doubted(),
+		InDoubt:       w.Doubted(),
 		// The two engines differ in what a removed block means by default.
 		RemovedDestroys: e.compat == compatTerraform,
 	}
@@ -155,13 +155,13 @@ func (p *planning) save(e *env, w *workload, made *plan.Plan) error {
 		Files:  w.config.Sources,
 		Tree:   w.config.Tree,
 	}
-	record, err := recordOf(w.backend)
+	record, err := w.Backend().Record()
 	if err != nil {
 		return err
 	}
-	c.Backend = planfile.Backend{Type: w.backend.kind, Config: record, Workspace: w.workspace}
-	if w.base != nil {
-		c.Backend.Lineage, c.Backend.Serial = w.base.Lineage, w.base.Serial
+	c.Backend = planfile.Backend{Type: w.Backend().Kind, Config: record, Workspace: w.Workspace()}
+	if base := w.Base(); base != nil {
+		c.Backend.Lineage, c.Backend.Serial = base.Lineage, base.Serial
 	}
 	if c.Lock, err = optionalFile(lockfile.Name); err != nil {
 		return err

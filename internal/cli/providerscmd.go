@@ -85,14 +85,14 @@ func (e *env) providers(ctx context.Context, vars varFlags) int {
 	}
 	s, diags := e.openSession(b, stateFlags{})
 	if s != nil {
-		diags.Append(s.read(ctx))
+		diags.Append(e.read(ctx, s))
 	}
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	if s.prior != nil && len(s.prior.Objects) > 0 {
+	if s.Prior() != nil && len(s.Prior().Objects) > 0 {
 		e.say("Providers required by state:\n\n")
-		for _, p := range s.prior.Providers() {
+		for _, p := range s.Prior().Providers() {
 			e.say("    provider[%s]\n\n", p)
 		}
 	}
@@ -152,8 +152,8 @@ func (e *env) providerSchemas(ctx context.Context, vars varFlags) int {
 	reqs := requirements(config.Tree, nil)
 	// Providers of objects in the state count too, where there is one.
 	if b, more := e.initializedBackend(config.Tree.Program, inputs); !more.HasErrors() {
-		if s, more := e.openSession(b, stateFlags{}); !more.HasErrors() && !s.read(ctx).HasErrors() {
-			reqs = requirements(config.Tree, s.prior)
+		if s, more := e.openSession(b, stateFlags{}); !more.HasErrors() && !e.read(ctx, s).HasErrors() {
+			reqs = requirements(config.Tree, s.Prior())
 		}
 	}
 	diags = e.provide(config.World.Catalog.(*lateCatalog), reqs)

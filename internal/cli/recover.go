@@ -46,8 +46,8 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 	if s == nil {
 		return 1
 	}
-	defer s.unlock()
-	left := slices.Clone(s.doubts)
+	defer s.Unlock()
+	left := s.Doubts()
 	for _, text := range r.forget {
 		i, err := addr.ParseInstance(text)
 		if err != nil {
@@ -61,7 +61,7 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 		e.say("%s doesn't exist; it may be created again.\n", i)
 	}
 	if len(r.forget) > 0 {
-		if err := s.settle(left); err != nil {
+		if err := s.Settle(left); err != nil {
 			return e.fail("Failed to write the journal", "%s.", err)
 		}
 	}
@@ -91,13 +91,4 @@ func cutAddress(text string) (address, id string) {
 		}
 	}
 	return "", ""
-}
-
-// settle leaves the given operations in doubt and no others.
-func (s *session) settle(left []journal.Operation) error {
-	s.doubts = left
-	if len(left) > 0 {
-		return s.keepDoubts(left)
-	}
-	return removeIfThere(s.journalPath())
 }

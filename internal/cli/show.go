@@ -84,7 +84,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		if s == nil {
 			return 1
 		}
-		return e.showState(ctx, s.prior, o.json)
+		return e.showState(ctx, s.Prior(), o.json)
 	}
 	start, err := readStart(o.path)
 	if err != nil {

@@ -8,13 +8,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/stack/deploy"
-	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/stack/removal"
 	"weir.dev/weir/internal/storage"
 	"weir.dev/weir/internal/view/diags"
@@ -191,30 +188,29 @@ func (s *stacking) makePlan(ctx context.Context, d *deploy.Deployment, operation
 		e.diags(diags)
 		return nil, nil
 	}
-	b := &backend{Backend: parts.Backend{Dir: parts.Dir}, kind: "stack", config: cty.EmptyObjectVal}
-	session, more := e.openWorkspace(b, d.Name, s.state)
+	state, more := e.openWorkspace(stackBackend(), d.Name, s.state)
 	diags.Append(more)
-	if session != nil {
-		diags.Append(session.lock(ctx, operation, s.state))
+	if state != nil {
+		diags.Append(e.lock(ctx, state, operation, s.state))
 	}
 	if !diags.HasErrors() {
-		diags.Append(session.read(ctx))
+		diags.Append(e.read(ctx, state))
 	}
 	if !diags.HasErrors() {
-		diags.Append(e.provideFor(config, session.prior))
+		diags.Append(e.provideFor(config, state.Prior()))
 	}
 	if diags.HasErrors() {
 		e.diags(diags)
 		return nil, nil
 	}
-	w := &workload{config: config, backend: b, session: session}
-	o := engine.PlanOptions{AllowDeferral: true, InDoubt: w.doubted()}
+	w := &workload{config: config, Session: state}
+	o := engine.PlanOptions{AllowDeferral: true, InDoubt: w.Doubted()}
 	if s.destroy || d.Destroy {
 		o.Mode = plan.Destroy
 	}
-	made, more := engine.Plan(ctx, config, w.snapshot(), o)
+	made, more := engine.Plan(ctx, config, w.Snapshot(), o)
 	if made != nil && o.Mode != plan.Destroy {
-		if adapted := removal.Adapt(w.prior, made.Modules); adapted != w.prior {
+		if adapted := removal.Adapt(w.Prior(), made.Modules); adapted != w.Prior() {
 			made, more = engine.Plan(ctx, config, adapted, o)
 		}
 	}
@@ -256,7 +252,7 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	if made == nil {
 		return 1
 	}
-	w.unlock()
+	w.Unlock()
 	if s.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
 		return exitChanges
 	}
@@ -282,12 +278,12 @@ func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 		done := len(made.Deferred) == 0
 		if made.HasChanges() && !s.approved {
 			if code := s.approve(ctx, made, storage.DefaultWorkspace); code != 0 {
-				w.unlock()
+				w.Unlock()
 				return code
 			}
 		}
 		code := (&applying{}).carryOut(ctx, s.env, w, made)
-		w.unlock()
+		w.Unlock()
 		switch {
 		case code != 0 || done || ctx.Err() != nil:
 			return code

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
@@ -138,16 +136,15 @@ func (s *stacking) states(ctx context.Context) ([]*deploy.Deployment, []*state.S
 	list, diags := s.chosen()
 	var states []*state.Snapshot
 	for _, d := range list {
-		b := &backend{Backend: parts.Backend{Dir: parts.Dir}, kind: "stack", config: cty.EmptyObjectVal}
-		session, more := s.openWorkspace(b, d.Name, stateFlags{})
+		one, more := s.openWorkspace(stackBackend(), d.Name, stateFlags{})
 		if !more.HasErrors() {
-			more.Append(session.read(ctx))
+			more.Append(s.read(ctx, one))
 		}
 		diags.Append(more)
 		if more.HasErrors() {
 			break
 		}
-		states = append(states, session.snapshot())
+		states = append(states, one.Snapshot())
 	}
 	return list, states, diags
 }

@@ -13,6 +13,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/view"
@@ -80,12 +81,12 @@ var stateCommands = []*command{
 
 // inState opens the state, locks it if the command changes it, and reads it.
 // A problem has been reported when the session is nil.
-func (e *env) inState(ctx context.Context, f stateFlags, operation string) *session {
+func (e *env) inState(ctx context.Context, f stateFlags, operation string) *session.Session {
 	return e.open(ctx, f, operation, false)
 }
 
 // open is inState for commands that may replace a state that can't be read.
-func (e *env) open(ctx context.Context, f stateFlags, operation string, replace bool) *session {
+func (e *env) open(ctx context.Context, f stateFlags, operation string, replace bool) *session.Session {
 	b, diags := e.currentBackend(ctx)
 	if b == nil {
 		e.diags(diags)
@@ -94,10 +95,10 @@ func (e *env) open(ctx context.Context, f stateFlags, operation string, replace 
 	s, more := e.openSession(b, f)
 	diags.Append(more)
 	if s != nil && operation != "" {
-		diags.Append(s.lock(ctx, operation, f))
+		diags.Append(e.lock(ctx, s, operation, f))
 	}
 	if s != nil && !diags.HasErrors() {
-		if problems := s.read(ctx); !replace || !problems.HasErrors() {
+		if problems := e.read(ctx, s); !replace || !problems.HasErrors() {
 			diags.Append(problems)
 		}
 	}
@@ -112,14 +113,6 @@ func (e *env) noState() int {
 	return e.fail("No state file was found!", "State management commands need a state. Run this command in a directory where something was applied, or use the -state option to name a state file.")
 }
 
-// commit saves a changed state and reports problems.
-func (s *session) commit(ctx context.Context, next *state.Snapshot) int {
-	if err := s.save(ctx, next); err != nil {
-		return s.e.fail("Failed to save state", "Error saving the state: %s.\n\nThe state was not changed.", err)
-	}
-	return 0
-}
-
 func setupStateList(e *env, fs *flag.FlagSet) runner {
 	var f stateFlags
 	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
@@ -129,7 +122,7 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 		if s == nil {
 			return 1
 		}
-		if s.prior == nil {
+		if s.Prior() == nil {
 			return e.noState()
 		}
 		targets, diags := targetsOf(args)
@@ -137,11 +130,11 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 			return e.diags(diags)
 		}
 		var list strings.Builder
-		for _, at := range s.prior.Addresses() {
+		for _, at := range s.Prior().Addresses() {
 			if at.Deposed != "" || !anyMatches(targets, at.Instance) {
 				continue
 			}
-			if *id != "" && attributeText(s.prior.Objects[at], "id") != *id {
+			if *id != "" && attributeText(s.Prior().Objects[at], "id") != *id {
 				continue
 			}
 			list.WriteString(at.String())
@@ -186,14 +179,14 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 		if s == nil {
 			return 1
 		}
-		if s.prior == nil {
+		if s.Prior() == nil {
 			return e.noState()
 		}
-		next := s.prior.Clone()
+		next := s.Prior().Clone()
 		removed := map[addr.Instance]bool{}
 		for _, t := range targets {
 			found := false
-			for _, at := range s.prior.Addresses() {
+			for _, at := range s.Prior().Addresses() {
 				if !t.Matches(at.Instance) {
 					continue
 				}
@@ -211,7 +204,7 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 		if *dry {
 			return 0
 		}
-		if code := s.commit(ctx, next); code != 0 {
+		if code := e.commit(ctx, s, next); code != 0 {
 			return code
 		}
 		e.say("Successfully removed %d resource instance(s).\n", len(removed))
@@ -232,16 +225,16 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 		if s == nil {
 			return 1
 		}
-		if s.prior == nil {
+		if s.Prior() == nil {
 			return e.noState()
 		}
 		at := addr.Object{Instance: i}
-		o := s.prior.Objects[at]
+		o := s.Prior().Objects[at]
 		if o == nil {
 			return e.fail("No instance found for the given address", "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.")
 		}
 		// The object can be shown without its schema too.
-		schemas, _ := e.stateSchemas(ctx, s.prior)
+		schemas, _ := e.stateSchemas(ctx, s.Prior())
 		return e.written(view.Object(e.out, at, o, schemas, e.viewing()))
 	}
 }
@@ -258,11 +251,11 @@ func (e *env) statePull(ctx context.Context) int {
 	if s == nil {
 		return 1
 	}
-	if s.base == nil {
+	if s.Base() == nil {
 		return 0
 	}
 	var b bytes.Buffer
-	if err := statefile.Write(&b, s.base); err != nil {
+	if err := statefile.Write(&b, s.Base()); err != nil {
 		return e.fail("Failed to write state", "%s.", err)
 	}
 	e.say("%s", b.String())
@@ -287,21 +280,21 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		if s == nil {
 			return 1
 		}
-		if s.base != nil && !*force {
+		if s.Base() != nil && !*force {
 			switch {
-			case pushed.Lineage != s.base.Lineage && s.base.Lineage != "":
-				return e.fail("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q. Use -force to do it nevertheless: the present state is lost then.", pushed.Lineage, s.base.Lineage)
-			case pushed.Serial < s.base.Serial:
-				return e.fail("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Use -force to do it nevertheless: the newer state is lost then.", pushed.Serial, s.base.Serial)
-			case pushed.Serial == s.base.Serial && !statefile.Equal(pushed, s.base):
+			case pushed.Lineage != s.Base().Lineage && s.Base().Lineage != "":
+				return e.fail("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q. Use -force to do it nevertheless: the present state is lost then.", pushed.Lineage, s.Base().Lineage)
+			case pushed.Serial < s.Base().Serial:
+				return e.fail("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Use -force to do it nevertheless: the newer state is lost then.", pushed.Serial, s.Base().Serial)
+			case pushed.Serial == s.Base().Serial && !statefile.Equal(pushed, s.Base()):
 				return e.fail("Failed to write state", "cannot overwrite existing state with serial %d with a different state that has the same serial. Use -force to do it nevertheless.", pushed.Serial)
 			}
 		}
 		next := *pushed
-		if *force && s.base != nil && pushed.Lineage == s.base.Lineage && !statefile.Equal(pushed, s.base) {
-			next.Serial = max(pushed.Serial, s.base.Serial+1)
+		if *force && s.Base() != nil && pushed.Lineage == s.Base().Lineage && !statefile.Equal(pushed, s.Base()) {
+			next.Serial = max(pushed.Serial, s.Base().Serial+1)
 		}
-		if err := s.put(ctx, &next); err != nil {
+		if err := s.Put(ctx, &next); err != nil {
 			return e.fail("Failed to write state", "%s.", err)
 		}
 		return 0
@@ -335,14 +328,14 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 		if s == nil {
 			return 1
 		}
-		if s.base == nil {
+		if s.Base() == nil {
 			return e.noState()
 		}
 		// The state as it is stored: the names in it are what this is about.
-		next := s.base.Clone()
+		next := s.Base().Clone()
 		var changed []string
-		for _, at := range s.base.Addresses() {
-			o := *s.base.Objects[at]
+		for _, at := range s.Base().Addresses() {
+			o := *s.Base().Objects[at]
 			if o.Provider.Provider != from {
 				continue
 			}
@@ -370,7 +363,7 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 				return 0
 			}
 		}
-		if code := s.commit(ctx, next); code != 0 {
+		if code := e.commit(ctx, s, next); code != 0 {
 			return code
 		}
 		e.say("\nSuccessfully replaced provider for %d resources.\n", len(changed))

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
 )
 
@@ -25,23 +27,23 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 		if s == nil {
 			return 1
 		}
-		if s.prior == nil {
+		if s.Prior() == nil {
 			return e.noState()
 		}
-		target := s.prior
-		var other *session
+		target := s.Prior()
+		var other *session.Session
 		if *out != "" && *out != f.state {
 			var diags diag.List
-			other, diags = e.openWorkspace(localBackend(), s.workspace, stateFlags{state: *out, backup: "-"})
+			other, diags = e.openWorkspace(backend.Local(nil), s.Workspace(), stateFlags{state: *out, backup: "-"})
 			if other != nil {
-				diags.Append(other.read(ctx))
+				diags.Append(e.read(ctx, other))
 			}
 			if e.diags(diags) != 0 {
 				return 1
 			}
-			target = other.snapshot()
+			target = other.Snapshot()
 		}
-		moves, err := planMoves(s.prior, target, args[0], args[1])
+		moves, err := planMoves(s.Prior(), target, args[0], args[1])
 		if err != nil {
 			return e.fail("Invalid state move request", "%s.", err)
 		}
@@ -50,11 +52,11 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 }
 
 // moveObjects carries out moves within a state, or from one to another.
-func (e *env) moveObjects(ctx context.Context, s, other *session, moves []move, dry bool) int {
-	from := s.prior.Clone()
+func (e *env) moveObjects(ctx context.Context, s, other *session.Session, moves []move, dry bool) int {
+	from := s.Prior().Clone()
 	to := from
 	if other != nil {
-		to = other.snapshot().Clone()
+		to = other.Snapshot().Clone()
 	}
 	shown := map[string]bool{}
 	for _, m := range moves {
@@ -66,7 +68,7 @@ func (e *env) moveObjects(ctx context.Context, s, other *session, moves []move, 
 		delete(from.Objects, m.from)
 	}
 	for _, m := range moves {
-		to.Objects[m.to] = s.prior.Objects[m.from]
+		to.Objects[m.to] = s.Prior().Objects[m.from]
 	}
 	switch {
 	case dry && len(moves) == 0:
@@ -82,11 +84,11 @@ func (e *env) moveObjects(ctx context.Context, s, other *session, moves []move, 
 	if other != nil {
 		renameDependencies(to, moves)
 		// The target first: an object in two states is better than one in none.
-		if code := other.commit(ctx, to); code != 0 {
+		if code := e.commit(ctx, other, to); code != 0 {
 			return code
 		}
 	}
-	if code := s.commit(ctx, from); code != 0 {
+	if code := e.commit(ctx, s, from); code != 0 {
 		return code
 	}
 	e.say("Successfully moved %d object(s).\n", len(shown))

@@ -45,13 +45,13 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 			}
 			return e.fail("No such resource instance", "%s", why)
 		}
-		if s.prior == nil {
+		if s.Prior() == nil {
 			return absent(fmt.Sprintf("The state currently contains no resource instances whatsoever, so %s cannot be changed. Perhaps nothing was applied yet, or the state is in another workspace.", i))
 		}
 		current := addr.Object{Instance: i}
-		o := s.prior.Objects[current]
+		o := s.Prior().Objects[current]
 		if o == nil {
-			if hasDeposed(s.prior, i) {
+			if hasDeposed(s.Prior(), i) {
 				return absent(fmt.Sprintf("Resource instance %s is currently part-way through a create_before_destroy replacement action: it has no current object. Run apply to complete it.", i))
 			}
 			return absent(fmt.Sprintf("Resource instance %s was not found in the state.", i))
@@ -61,9 +61,9 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		}
 		changed := *o
 		changed.Tainted = taint
-		next := s.prior.Clone()
+		next := s.Prior().Clone()
 		next.Objects[current] = &changed
-		if code := s.commit(ctx, next); code != 0 {
+		if code := e.commit(ctx, s, next); code != 0 {
 			return code
 		}
 		if taint {

@@ -38,7 +38,7 @@ func (e *env) forceUnlock(ctx context.Context, id string, force bool) int {
 			return 1
 		}
 	}
-	if err := s.store.Unlock(ctx, id); err != nil {
+	if err := s.ForceUnlock(ctx, id); err != nil {
 		return e.fail("Failed to unlock state", "%s.", err)
 	}
 	e.say("weir state has been successfully unlocked!\n\nThe state has been unlocked, and commands should now be able to obtain a new lock on the state.\n")

@@ -39,8 +39,8 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 	if w == nil {
 		return 1
 	}
-	defer w.unlock()
-	made, list, diags := engine.Explain(ctx, w.config, w.snapshot(), p.options(e, w, chosen), target)
+	defer w.Unlock()
+	made, list, diags := engine.Explain(ctx, w.config, w.Snapshot(), p.options(e, w, chosen), target)
 	if made == nil || diags.HasErrors() {
 		return e.diags(diags)
 	}

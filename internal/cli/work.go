@@ -7,13 +7,13 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/session"
 )
 
 // A workload is a loaded configuration with the state it is about.
 type workload struct {
-	config  *engine.Config
-	backend *backend
-	*session
+	config *engine.Config
+	*session.Session
 	inputs map[string]engine.VariableInput
 }
 
@@ -115,19 +115,19 @@ func (e *env) begin(ctx context.Context, l loading, f stateFlags, operation stri
 	s, more := e.openSession(b, f)
 	diags.Append(more)
 	if s != nil && operation != "" {
-		diags.Append(s.lock(ctx, operation, f))
+		diags.Append(e.lock(ctx, s, operation, f))
 	}
 	if s != nil && !diags.HasErrors() {
-		diags.Append(s.read(ctx))
+		diags.Append(e.read(ctx, s))
 	}
 	if !diags.HasErrors() {
-		diags.Append(e.provideFor(config, s.prior))
+		diags.Append(e.provideFor(config, s.Prior()))
 	}
 	if e.diags(diags) != 0 {
 		if s != nil {
-			s.unlock()
+			s.Unlock()
 		}
 		return nil
 	}
-	return &workload{config: config, backend: b, session: s, inputs: inputs}
+	return &workload{config: config, Session: s, inputs: inputs}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/storage"
 )
@@ -60,7 +62,7 @@ var workspaceCommands = []*command{
 }
 
 // workspaces opens the backend and lists its workspaces.
-func (e *env) workspaces(ctx context.Context) (*backend, []string, int) {
+func (e *env) workspaces(ctx context.Context) (*backend.Backend, []string, int) {
 	b, diags := e.currentBackend(ctx)
 	if e.diags(diags) != 0 || b == nil {
 		return nil, nil, 1
@@ -155,7 +157,7 @@ func (e *env) workspaceNew(ctx context.Context, name, from string, f stateFlags)
 }
 
 // copyInto begins a workspace with a state from a file.
-func (e *env) copyInto(ctx context.Context, b *backend, name, from string, f stateFlags) int {
+func (e *env) copyInto(ctx context.Context, b *backend.Backend, name, from string, f stateFlags) int {
 	data, err := os.ReadFile(from)
 	if err != nil {
 		return e.fail("Failed to read the state to copy", "%s: %s.", from, cause(err))
@@ -166,12 +168,12 @@ func (e *env) copyInto(ctx context.Context, b *backend, name, from string, f sta
 	}
 	s, diags := e.openWorkspace(b, name, f)
 	if s != nil {
-		diags.Append(s.lock(ctx, "workspace-new", f))
+		diags.Append(e.lock(ctx, s, "workspace-new", f))
 	}
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	if err := s.put(ctx, snapshot); err != nil {
+	if err := s.Put(ctx, snapshot); err != nil {
 		return e.fail("Failed to write state", "%s.", err)
 	}
 	return 0
@@ -231,19 +233,19 @@ func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f st
 	}
 	s, diags := e.openWorkspace(b, name, f)
 	if s != nil {
-		diags.Append(s.lock(ctx, "workspace-delete", f))
+		diags.Append(e.lock(ctx, s, "workspace-delete", f))
 	}
 	if s != nil && !diags.HasErrors() {
-		diags.Append(s.read(ctx))
+		diags.Append(e.read(ctx, s))
 	}
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	full := s.prior != nil && len(s.prior.Objects) > 0
+	full := s.Prior() != nil && len(s.Prior().Objects) > 0
 	if full && !force {
-		return e.fail("Workspace is not empty", "Workspace %q is currently tracking %d resource instances. Deleting it would leave them without management. Destroy them first, or use -force to delete the workspace nevertheless.", name, len(s.prior.Objects))
+		return e.fail("Workspace is not empty", "Workspace %q is currently tracking %d resource instances. Deleting it would leave them without management. Destroy them first, or use -force to delete the workspace nevertheless.", name, len(s.Prior().Objects))
 	}
-	s.unlock() // the lock may be a file beside the state
+	s.Unlock() // the lock may be a file beside the state
 	if err := b.DeleteWorkspace(ctx, name); err != nil {
 		return e.fail("Failed to delete workspace", "%s.", err)
 	}
@@ -252,4 +254,36 @@ func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f st
 		e.say("WARNING: %q was non-empty.\nThe resources managed by the deleted workspace may still exist,\nbut are no longer manageable since the state has been deleted.\n", name)
 	}
 	return 0
+}
+
+// workspace is the name of the selected workspace.
+func (e *env) workspace() (string, diag.List) {
+	if name := e.vars["TF_WORKSPACE"]; name != "" {
+		if !validWorkspace(name) {
+			return "", oneError("Invalid workspace name", "The name %q in TF_WORKSPACE is not allowed: %s", name, workspaceNames)
+		}
+		return name, nil
+	}
+	name, err := e.dir().Workspace()
+	if err != nil {
+		return "", oneError("Failed to read the selected workspace", "%s.", err)
+	}
+	return name, nil
+}
+
+const workspaceNames = "it must contain only URL safe characters, and no path separators."
+
+func validWorkspace(name string) bool {
+	if name == "" || name == "." || name == ".." {
+		return false
+	}
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		case r == '-', r == '_', r == '.', r == '~':
+		default:
+			return false
+		}
+	}
+	return true
 }

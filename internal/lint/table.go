@@ -88,6 +88,10 @@ var table = []row{
 	{"storage/storagetest", "words storage", "state plan planner apply view cli"},
 	{"workdir", "words", "state plan planner apply view cli"},
 
+	// where a directory's states are, and work on one of them
+	{"backend", "words program storage storage/backends storage/local workdir", "eval state plan planner apply view cli"},
+	{"session", "words apply backend execgraph journal plan state statefile storage storage/local", "planner view cli"},
+
 	// where it is wired and shown
 	// stacks: another front end, and where their states are
 	{"stack", "words syntax module analyze program", "eval provider state plan"},
@@ -143,7 +147,7 @@ var guards = []guard{
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal storage storage/local stack/parts workdir format engine cli cmd/weir testkit lint",
+	{"os", "module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local stack/parts workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -43,6 +43,13 @@ type Backend interface {
 	State(name string) (Store, error)
 }
 
+// A Journaled Backend has its states on this machine, so that the journals of
+// applies can be beside them.
+type Journaled interface {
+	// JournalPath is the file for the journal of a workspace.
+	JournalPath(workspace string) string
+}
+
 // A Preparer is a Store that can tell before an apply whether it could save the
 // outcome.
 type Preparer interface {

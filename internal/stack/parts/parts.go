@@ -74,7 +74,7 @@ func (b Backend) State(name string) (storage.Store, error) {
 	return &store{dir: dir, index: index}, err
 }
 
-// JournalPath is where the journal of a deployment is.
+// JournalPath implements storage.Journaled.
 func (b Backend) JournalPath(name string) string { return filepath.Join(b.Dir, name, "journal") }
 
 // A store is the state of one deployment.

@@ -148,6 +148,9 @@ func (b *Backend) Paths(workspace string) Paths {
 	return p
 }
 
+// JournalPath implements storage.Journaled.
+func (b *Backend) JournalPath(workspace string) string { return b.Paths(workspace).Out + ".journal" }
+
 // abs is where a path is for the process.
 func (b *Backend) abs(path string) string {
 	if path == "" || filepath.IsAbs(path) {

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"time"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+)
+
+// Variables of the environment that limit how long providers may take.
+const (
+	callTimeout    = "WEIR_CALL_TIMEOUT"
+	interruptGrace = "WEIR_INTERRUPT_GRACE"
+)
+
+// limits are how long calls of providers may take: as such, and after an
+// interrupt.
+func (e *env) limits() (engine.ApplyOptions, diag.List) {
+	var diags diag.List
+	read := func(name string, without time.Duration) time.Duration {
+		text := e.vars[name]
+		if text == "" {
+			return without
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			diags.Errorf("Invalid duration", "%s is %q. It has to be a duration such as 90s or 2h; 0 is no limit.", name, text)
+		}
+		return d
+	}
+	return engine.ApplyOptions{
+		CallTimeout: read(callTimeout, 24*time.Hour),
+		Grace:       read(interruptGrace, 15*time.Second),
+	}, diags
+}

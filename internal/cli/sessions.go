@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/session"
+	"weir.dev/weir/internal/stack/parts"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/storage/local"
+)
+
+// openSession finds the state that a command works on. It takes no lock.
+func (e *env) openSession(b *backend.Backend, f stateFlags) (*session.Session, diag.List) {
+	name, diags := e.workspace()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return e.openWorkspace(b, name, f)
+}
+
+func (e *env) openWorkspace(b *backend.Backend, name string, f stateFlags) (*session.Session, diag.List) {
+	return session.Open(b, name, e.sessionOptions(f))
+}
+
+// stackBackend is where the states of a stack's deployments are.
+func stackBackend() *backend.Backend {
+	return &backend.Backend{Backend: parts.Backend{Dir: parts.Dir}, Kind: "stack", Config: cty.EmptyObjectVal}
+}
+
+// leastInterval is the least that TF_STATE_PERSIST_INTERVAL can ask for.
+const leastInterval = 20 * time.Second
+
+func (e *env) sessionOptions(f stateFlags) session.Options {
+	o := session.Options{
+		Files:     local.Override{State: f.state, StateOut: f.stateOut, Backup: f.backup},
+		DataDir:   e.dataDir(),
+		Program:   e.program,
+		Version:   e.compat.claims(),
+		Translate: e.compat == compatTofu,
+		Notice:    e.notice,
+		Problem:   func(l diag.List) { e.diags(l) },
+	}
+	if n, err := strconv.Atoi(e.vars["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
+		o.Interval = max(time.Duration(n)*time.Second, leastInterval)
+	}
+	return o
+}
+
+func (f stateFlags) locking() session.Locking {
+	return session.Locking{Off: !f.lock, Timeout: f.timeout}
+}
+
+// lock takes the lock of a state unless flags say otherwise. It is released
+// when the command ends, on every path.
+func (e *env) lock(ctx context.Context, s *session.Session, operation string, f stateFlags) diag.List {
+	e.onClose(s.Unlock)
+	return s.Lock(ctx, operation, f.locking())
+}
+
+// read loads a state.
+func (e *env) read(ctx context.Context, s *session.Session) diag.List {
+	diags := s.Read(ctx)
+	if e.progress == nil && !diags.HasErrors() {
+		// Commands that print the state itself: this is no part of it.
+		fmt.Fprint(e.err, e.diagText(diags))
+		return nil
+	}
+	return diags
+}
+
+// commit saves a changed state and reports problems.
+func (e *env) commit(ctx context.Context, s *session.Session, next *state.Snapshot) int {
+	if err := s.Save(ctx, next); err != nil {
+		return e.fail("Failed to save state", "Error saving the state: %s.\n\nThe state was not changed.", err)
+	}
+	return 0
+}

@@ -1,0 +1,87 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/storage/local"
+)
+
+// keptStates is how many earlier states of a workspace are kept.
+const keptStates = 20
+
+// historyDir is where earlier states are kept, empty where none are: states
+// elsewhere have secrets that don't belong on this machine, and their backends
+// keep versions of their own.
+func (s *Session) historyDir() string {
+	if _, ok := s.backend.Backend.(*local.Backend); !ok || s.Files.Backup == "-" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(s.journalPath()))
+	return filepath.Join(s.DataDir, "history", s.workspace+"-"+hex.EncodeToString(sum[:])[:12])
+}
+
+// remember keeps the state that is about to be replaced. That this fails is no
+// reason not to go on: there is the backup, too.
+func (s *Session) remember() {
+	dir := s.historyDir()
+	if dir == "" || s.base == nil || len(s.saved) == 0 || os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	name := filepath.Join(dir, fmt.Sprintf("%010d.tfstate", s.base.Serial))
+	if os.WriteFile(name+".new", s.saved, 0o600) != nil || os.Rename(name+".new", name) != nil {
+		os.Remove(name + ".new")
+		return
+	}
+	all, _ := filepath.Glob(filepath.Join(dir, "*.tfstate"))
+	slices.Sort(all)
+	for len(all) > keptStates {
+		os.Remove(all[0])
+		all = all[1:]
+	}
+}
+
+// An Earlier is a state that was kept.
+type Earlier struct {
+	Serial uint64
+	Until  time.Time // when it was replaced
+	path   string
+}
+
+// History lists the earlier states, the latest first.
+func (s *Session) History() []Earlier {
+	entries, err := os.ReadDir(s.historyDir())
+	if err != nil {
+		return nil // nothing was kept yet
+	}
+	var list []Earlier
+	for _, entry := range entries {
+		number, ok := strings.CutSuffix(entry.Name(), ".tfstate")
+		serial, err := strconv.ParseUint(number, 10, 64)
+		info, infoErr := entry.Info()
+		if ok && err == nil && infoErr == nil {
+			list = append(list, Earlier{serial, info.ModTime(), filepath.Join(s.historyDir(), entry.Name())})
+		}
+	}
+	slices.SortFunc(list, func(a, b Earlier) int { return strings.Compare(b.path, a.path) })
+	return list
+}
+
+// Read reads the state.
+func (k Earlier) Read() (*state.Snapshot, diag.List) {
+	data, err := os.ReadFile(k.path)
+	if err != nil {
+		return nil, problem("Failed to read an earlier state", "%s: %s.", k.path, cause(err))
+	}
+	return statefile.Read(data, k.path)
+}

@@ -1,0 +1,255 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/journal"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/local"
+)
+
+// journalPath is where the journal of the state is: beside it where the backend
+// has it on this machine, and else in the data directory, under a name that the
+// next run finds.
+func (s *Session) journalPath() string {
+	if b, ok := s.backend.WithFiles(s.Files).(storage.Journaled); ok {
+		return b.JournalPath(s.workspace)
+	}
+	sum := sha256.New()
+	if record, err := s.backend.Record(); err == nil {
+		sum.Write(record)
+	}
+	name := fmt.Sprintf("%s-%s-%s.journal", s.backend.Kind, s.workspace, hex.EncodeToString(sum.Sum(nil))[:12])
+	return filepath.Join(s.DataDir, "journals", name)
+}
+
+// journalBegin says which state a new journal is about.
+func (s *Session) journalBegin() journal.Begin {
+	b := journal.Begin{Lineage: s.newLineage(), Base: journal.Digest(s.saved), Backend: s.backend.Kind, Workspace: s.workspace}
+	if s.base != nil {
+		b.Lineage, b.Serial = s.base.Lineage, s.base.Serial
+	}
+	return b
+}
+
+// keepDoubts leaves a journal that has only operations in doubt.
+func (s *Session) keepDoubts(left []journal.Operation) error {
+	w, err := journal.Start(s.journalPath(), s.journalBegin(), left, nil)
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// recover folds what a journal knows into the state that was read. The result
+// is saved if the session holds the lock; else it is only in memory.
+func (s *Session) recover(ctx context.Context) diag.List {
+	path := s.journalPath()
+	l, err := readJournal(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, errJournalBusy):
+		return nil
+	case err != nil:
+		return problem("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text, and import what is missing; then move the file away.", path, cause(err))
+	}
+	rec, err := l.Fold(s.base, journal.Digest(s.saved))
+	switch {
+	case err != nil:
+		return problem("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
+	case rec.Foreign:
+		return problem("Journal of another state", "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)
+	}
+	if s.base == nil {
+		s.lineage = l.Begin.Lineage
+	}
+	s.doubts = nil
+	var settled []journal.Operation // by refreshing
+	for _, o := range rec.InDoubt {
+		if o.Action == journal.Create {
+			s.doubts = append(s.doubts, o)
+		} else {
+			settled = append(settled, o)
+		}
+	}
+	var diags diag.List
+	if len(rec.Folded) > 0 || len(settled) > 0 || l.Damaged > 0 || len(rec.Conflicts) > 0 {
+		diags.Append(interrupted(path, l, rec, settled))
+	}
+	diags.Append(s.inDoubt())
+	s.adopt(rec.State)
+	if s.lockID == "" {
+		return diags
+	}
+	if len(rec.Folded) > 0 {
+		if err := s.Save(ctx, rec.State); err != nil {
+			diags.Errorf("Failed to save the recovered state", "Saving the state with what the journal %s knows: %s. The journal is kept; run the command again once the cause is removed.", path, err)
+			return diags
+		}
+		saved := s.stamped(rec.State)
+		s.base, s.wrote = saved, false
+		s.adopt(saved)
+	}
+	err = nil
+	if len(s.doubts) > 0 {
+		if len(rec.Folded) > 0 || len(settled) > 0 {
+			err = s.keepDoubts(s.doubts)
+		}
+	} else {
+		err = removeIfThere(path)
+	}
+	if err != nil {
+		diags.Errorf("Failed to end the journal", "The state is saved, but the journal %s can't be replaced: %s.", path, cause(err))
+	}
+	return diags
+}
+
+var errJournalBusy = errors.New("the journal is in use")
+
+// emptied refuses a state file without content: taking it for "no state" would
+// create everything a second time.
+func (s *Session) emptied() diag.List {
+	return problem("Empty state file", "The state is there but empty, as a crash or a full disk leaves it. It is not taken for \"no state\", because everything would be created a second time.%s", s.wayOut())
+}
+
+// torn adds to what is wrong with a state how to get it back.
+func (s *Session) torn(diags diag.List) diag.List {
+	for i := range diags {
+		if diags[i].Severity == diag.Error {
+			diags[i].Detail += s.wayOut()
+			break
+		}
+	}
+	return diags
+}
+
+// wayOut says what to do with a state that can't be read, naming what is beside
+// it.
+func (s *Session) wayOut() string {
+	var b strings.Builder
+	here := false
+	if l, ok := s.backend.WithFiles(s.Files).(*local.Backend); ok {
+		p := l.Paths(s.workspace)
+		here = true
+		if info, err := os.Stat(p.Backup); p.Backup != "" && err == nil && info.Size() > 0 {
+			fmt.Fprintf(&b, "\n\nThe state from before the last change is in %q. To go back to it, copy it over %q.", p.Backup, p.In)
+		}
+	}
+	if path := s.journalPath(); exists(path) {
+		fmt.Fprintf(&b, "\n\nThe journal %q has what the last run did. It is folded into the state as soon as that can be read again.", path)
+	}
+	fmt.Fprintf(&b, "\n\nAn intact copy can be put in place with:\n    %s state push -force FILE", s.Program)
+	if here {
+		b.WriteString("\nIf there really is nothing that is managed, remove the file.")
+	}
+	return b.String()
+}
+
+func removeIfThere(path string) error {
+	err := os.Remove(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// readJournal reads a journal unless a run is writing it.
+func readJournal(path string) (*journal.Log, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if journal.Busy(f) {
+		return nil, errJournalBusy
+	}
+	return journal.Read(f)
+}
+
+// interrupted tells what was recovered.
+func interrupted(path string, l *journal.Log, rec journal.Recovery, settled []journal.Operation) diag.List {
+	var b strings.Builder
+	fmt.Fprintf(&b, "An earlier run ended before it could save the state. Its journal %s had the results of %d objects, which are in the state now.", path, len(rec.Folded))
+	if len(settled) > 0 {
+		b.WriteString("\n\nIt was still changing or deleting these objects. Refreshing, which plan and apply do, finds out what became of them:")
+		for _, o := range settled {
+			fmt.Fprintf(&b, "\n  - %s (%s)", o.Object, o.Action)
+		}
+	}
+	if len(rec.Conflicts) > 0 {
+		b.WriteString("\n\nThe state was changed by others meanwhile. These objects of the journal were left out, because the state has other objects in their place; find and delete or import them:")
+		for _, at := range rec.Conflicts {
+			fmt.Fprintf(&b, "\n  - %s", at)
+		}
+	}
+	if l.Damaged > 0 {
+		fmt.Fprintf(&b, "\n\n%d lines of the journal can't be read: something other than a crash has damaged it. Objects may exist that aren't in the state.", l.Damaged)
+	}
+	return warning("Recovered from an interrupted run", "%s", b.String())
+}
+
+// inDoubt lists the objects that may exist.
+func (s *Session) inDoubt() diag.List {
+	if len(s.doubts) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("An earlier run asked providers to create these objects and didn't learn whether they did:\n")
+	for _, o := range s.doubts {
+		fmt.Fprintf(&b, "\n  - %s", o.Object)
+		if o.Key != "" {
+			fmt.Fprintf(&b, " (%s = %q)", o.Key, o.ID)
+		}
+	}
+	first := s.doubts[0].Object.Instance
+	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'", s.Program, first, s.Program, first)
+	return warning("Objects in doubt", "%s", b.String())
+}
+
+// again refuses a plan that was made before something came into doubt.
+func (s *Session) again(p *plan.Plan) diag.List {
+	for _, o := range s.doubts {
+		for _, c := range p.Changes {
+			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
+				return problem("Object in doubt", "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s recover\", then make a new plan.", o.Object, s.Program)
+			}
+		}
+	}
+	return nil
+}
+
+// Doubts are creates of earlier runs whose outcome isn't known.
+func (s *Session) Doubts() []journal.Operation { return slices.Clone(s.doubts) }
+
+// Settle leaves the given operations in doubt and no others.
+func (s *Session) Settle(left []journal.Operation) error {
+	s.doubts = left
+	if len(left) > 0 {
+		return s.keepDoubts(left)
+	}
+	return removeIfThere(s.journalPath())
+}
+
+// Doubted are the instances that must not be created.
+func (s *Session) Doubted() []addr.Instance {
+	var list []addr.Instance
+	for _, o := range s.doubts {
+		list = append(list, o.Object.Instance)
+	}
+	return list
+}

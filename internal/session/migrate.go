@@ -1,0 +1,107 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/storage"
+)
+
+// A Copy is the state of a workspace on its way to another backend.
+type Copy struct {
+	// Overwrites: there is a state in the other backend, and another one.
+	Overwrites     bool
+	from, to       string // workspaces
+	data           []byte
+	source, target storage.Store
+	next           *backend.Backend
+}
+
+// PlanCopies finds the states that aren't in the next backend yet. Where that
+// one has a single workspace, only the current one is copied.
+func PlanCopies(ctx context.Context, old, next *backend.Backend, current func() (string, diag.List)) ([]Copy, diag.List) {
+	names, err := old.Workspaces(ctx)
+	if errors.Is(err, storage.ErrWorkspacesNotSupported) {
+		names, err = []string{storage.DefaultWorkspace}, nil
+	}
+	if err != nil {
+		return nil, problem(migrating, "The workspaces of the %q backend can't be listed: %s.", old.Kind, err)
+	}
+	_, err = next.Workspaces(ctx)
+	single := errors.Is(err, storage.ErrWorkspacesNotSupported)
+	if err != nil && !single {
+		return nil, problem(migrating, "The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
+	}
+	if single && len(names) > 1 {
+		name, diags := current()
+		if diags.HasErrors() {
+			return nil, diags
+		}
+		names = []string{name}
+	}
+	var plan []Copy
+	for _, name := range names {
+		c := Copy{from: name, to: name, next: next}
+		if single {
+			c.to = storage.DefaultWorkspace
+		}
+		needed, diags := c.look(ctx, old)
+		if diags.HasErrors() {
+			return nil, diags
+		}
+		if needed {
+			plan = append(plan, c)
+		}
+	}
+	return plan, nil
+}
+
+const migrating = "Error migrating state"
+
+// look reads both sides and reports whether there is anything to copy.
+func (c *Copy) look(ctx context.Context, old *backend.Backend) (bool, diag.List) {
+	var err error
+	if c.source, err = old.State(c.from); err == nil {
+		c.data, err = c.source.Read(ctx)
+	}
+	if err != nil {
+		return false, problem(migrating, "The state of workspace %q can't be read: %s.", c.from, err)
+	}
+	if len(bytes.TrimSpace(c.data)) == 0 {
+		return false, nil
+	}
+	var there []byte
+	if c.target, err = c.next.State(c.to); err == nil {
+		there, err = c.target.Read(ctx)
+	}
+	if err != nil {
+		return false, problem(migrating, "The state of workspace %q in the new backend can't be read: %s.", c.to, err)
+	}
+	c.Overwrites = len(bytes.TrimSpace(there)) > 0
+	return !bytes.Equal(there, c.data), nil
+}
+
+// Run copies the state, with both locks held.
+func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
+	if err := c.next.CreateWorkspace(ctx, c.to); err != nil && !errors.Is(err, storage.ErrWorkspacesNotSupported) && c.to != storage.DefaultWorkspace {
+		return problem(migrating, "The workspace %q can't be made: %s.", c.to, err)
+	}
+	from := &Session{Options: o, store: c.source}
+	to := &Session{Options: o, store: c.target}
+	defer from.Unlock()
+	defer to.Unlock()
+	diags := from.Lock(ctx, "migration source state", l)
+	if !diags.HasErrors() {
+		diags.Append(to.Lock(ctx, "migration destination state", l))
+	}
+	if diags.HasErrors() {
+		return diags
+	}
+	if err := c.target.Write(ctx, c.data); err != nil {
+		diags.Errorf(migrating, "The state of workspace %q can't be written to the new backend: %s. The old backend still has it.", c.to, err)
+	}
+	return diags
+}

@@ -1,0 +1,296 @@
+// Package session is work on the state of one workspace while a command runs:
+// the lock, reading, recovering what an earlier run left, recording an apply,
+// saving, and what is kept of earlier states.
+//
+// It owns when the state is written and what is remembered beside it, so that
+// nothing is lost with the process. It refuses to know flags and terminals, to
+// change states, and to choose the backend.
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/journal"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/local"
+)
+
+// Options are what a session takes from the command around it.
+type Options struct {
+	// Files are those that the command line names.
+	Files local.Override
+	// DataDir is where journals and earlier states are kept that can't be
+	// beside the state.
+	DataDir string
+	// Program is the name in messages that say what to run.
+	Program string
+	// Version is the version of the engine that states say they were written by.
+	Version string
+	// Translate has providers read by the names that the configuration uses.
+	Translate bool
+	// Interval is the least time between two saves during an apply; 0 lets it
+	// follow from how long they take.
+	Interval time.Duration
+	// Notice tells something while the command waits.
+	Notice func(text string)
+	// Problem tells what goes wrong at the end, when nothing else can.
+	Problem func(diag.List)
+}
+
+// A Session is work on the state of one workspace: opened, perhaps locked,
+// read, perhaps written.
+type Session struct {
+	Options
+	backend   *backend.Backend
+	workspace string
+	store     storage.Store
+	// elsewhere: the state is written to another place than it is read from.
+	elsewhere bool
+	lockID    string
+
+	prior   *state.Snapshot
+	base    *state.Snapshot
+	saved   []byte // the bytes of base
+	wrote   bool
+	lineage string // of a state that is new
+
+	// doubts are creates of earlier runs whose outcome isn't known.
+	doubts []journal.Operation
+	// journal is that of the apply under way, nil otherwise.
+	journal *journal.Writer
+}
+
+// Open finds the state of a workspace. It takes no lock and reads nothing.
+func Open(b *backend.Backend, workspace string, o Options) (*Session, diag.List) {
+	f := o.Files
+	s := &Session{Options: o, backend: b, workspace: workspace, elsewhere: f.StateOut != "" && f.StateOut != f.State}
+	var err error
+	if s.store, err = b.WithFiles(f).State(workspace); err != nil {
+		return nil, problem("Error loading the state", "%s.", err)
+	}
+	return s, nil
+}
+
+// Backend is where the state is.
+func (s *Session) Backend() *backend.Backend { return s.backend }
+
+// Workspace is whose state it is.
+func (s *Session) Workspace() string { return s.workspace }
+
+// Prior is the state as it was read, nil where there is none. Its providers
+// have the names that the configuration uses.
+func (s *Session) Prior() *state.Snapshot { return s.prior }
+
+// Base is the state as it is stored, nil where there is none.
+func (s *Session) Base() *state.Snapshot { return s.base }
+
+// Snapshot is the state as it was read, empty where there is none.
+func (s *Session) Snapshot() *state.Snapshot {
+	if s.prior == nil {
+		return state.Empty()
+	}
+	return s.prior
+}
+
+// Locking says whether and how a state is locked.
+type Locking struct {
+	Off     bool
+	Timeout time.Duration // how long to wait while somebody else has the lock
+}
+
+// Lock takes the lock of the state. Whoever calls it sees to Unlock.
+func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.List {
+	if l.Off {
+		return nil
+	}
+	info := storage.NewLockInfo(operation, who(), s.Version)
+	slow := time.AfterFunc(3*time.Second, func() {
+		s.Notice("Acquiring state lock. This may take a few moments...\n")
+	})
+	id, err := storage.LockWithTimeout(ctx, s.store, info, l.Timeout)
+	slow.Stop()
+	if err != nil {
+		return problem("Error acquiring the state lock", "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
+	}
+	s.lockID = id
+	return nil
+}
+
+// Unlock releases the lock, once; without one it does nothing.
+func (s *Session) Unlock() {
+	id := s.lockID
+	s.lockID = ""
+	if id == "" {
+		return
+	}
+	// The lock must be released also after an interrupt.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.store.Unlock(ctx, id); err != nil {
+		s.Problem(problem("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
+	}
+}
+
+// ForceUnlock removes the lock with that id, which another run left behind.
+func (s *Session) ForceUnlock(ctx context.Context, id string) error { return s.store.Unlock(ctx, id) }
+
+// who tells the people who wait for a lock whose it is.
+func who() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + host
+}
+
+// Read loads the state with what the journal of an earlier run knows. Warnings
+// are about such a run, never about the state.
+func (s *Session) Read(ctx context.Context) diag.List {
+	data, err := s.store.Read(ctx)
+	if err == nil && data != nil && len(bytes.TrimSpace(data)) == 0 {
+		err = storage.ErrEmptyState
+	}
+	if errors.Is(err, storage.ErrEmptyState) {
+		return s.emptied()
+	}
+	if err != nil {
+		return problem("Error loading the state", "%s.", err)
+	}
+	s.saved = data
+	s.base, s.prior = nil, nil
+	snapshot, diags := statefile.Read(data, s.backend.Describe())
+	if diags.HasErrors() {
+		return s.torn(diags)
+	}
+	s.base = snapshot
+	s.adopt(snapshot)
+	diags.Append(s.recover(ctx))
+	return diags
+}
+
+// adopt makes a state the one to work on.
+func (s *Session) adopt(snapshot *state.Snapshot) {
+	s.prior = snapshot
+	if s.Translate {
+		s.prior = statefile.TranslateProviders(snapshot, s.backend.Requires)
+	}
+}
+
+// Save writes a state whose content differs from what is stored. However often
+// it is called, the serial grows by one.
+func (s *Session) Save(ctx context.Context, next *state.Snapshot) error {
+	same := statefile.Equal(s.base, next)
+	if same && !s.wrote && !s.elsewhere {
+		return nil
+	}
+	out := s.stamped(next)
+	if same && !s.wrote { // only -state-out needs it
+		out.Serial = s.base.Serial
+	}
+	return s.Put(ctx, out)
+}
+
+// stamped is a state as it follows on the one that was read.
+func (s *Session) stamped(next *state.Snapshot) *state.Snapshot {
+	out := *next
+	if s.base != nil {
+		out.Serial, out.Lineage = s.base.Serial+1, s.base.Lineage
+	} else {
+		out.Serial, out.Lineage = 1, s.newLineage()
+	}
+	out.Version = s.Version
+	return &out
+}
+
+// newLineage is the lineage of a state that is new, always the same.
+func (s *Session) newLineage() string {
+	if s.lineage == "" {
+		s.lineage = newLineage()
+	}
+	return s.lineage
+}
+
+// Put writes a state as it is, unless those very bytes are stored.
+func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
+	var b bytes.Buffer
+	if err := statefile.Write(&b, next); err != nil {
+		return err
+	}
+	if !s.elsewhere && bytes.Equal(b.Bytes(), s.saved) {
+		return nil
+	}
+	if s.journal != nil {
+		// So that a next run knows this state from one that others wrote.
+		_ = s.journal.Snapshot(journal.Digest(b.Bytes()))
+	}
+	if !s.wrote && !s.elsewhere {
+		s.remember()
+	}
+	if err := s.store.Write(ctx, b.Bytes()); err != nil {
+		return err
+	}
+	s.wrote, s.saved = true, b.Bytes()
+	return nil
+}
+
+// rescue keeps a state that could not be saved where it belongs.
+func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
+	const name = "errored.tfstate"
+	diags := problem("Failed to save state", "Error saving state: %s.", why)
+	var b bytes.Buffer
+	if err := statefile.Write(&b, next); err != nil {
+		diags.Errorf("Failed to create local state file", "The state can't be written at all: %s.", err)
+		return diags
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, cause(err), b.String())
+		return diags
+	}
+	diags.Errorf("Failed to persist state to backend", "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name)
+	return diags
+}
+
+// newLineage makes a random UUID.
+func newLineage() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// problem is a list with one error that has no place.
+func problem(summary, format string, args ...any) diag.List {
+	var l diag.List
+	l.Errorf(summary, format, args...)
+	return l
+}
+
+// warning is a list with one warning that has no place.
+func warning(summary, format string, args ...any) diag.List {
+	return diag.List{{Severity: diag.Warning, Summary: summary, Detail: fmt.Sprintf(format, args...)}}
+}
+
+// cause is an error without the path that *os.PathError repeats.
+func cause(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
