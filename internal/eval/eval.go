@@ -58,6 +58,9 @@ type Facts struct {
 type Evaluator struct {
 	Host  Host
 	Facts Facts
+	// Lenient: preconditions of outputs that don't hold are warnings, for who
+	// only looks at what there is.
+	Lenient bool
 
 	mu     sync.Mutex
 	cycles []promise.Cycle

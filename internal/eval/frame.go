@@ -229,8 +229,13 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 			diags.Append(outcome.Diags)
 			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
-				diags.Add(outcome.Problem("Module output value precondition failed", c))
-				t.Fail()
+				problem := outcome.Problem("Module output value precondition failed", c)
+				if f.ev.Lenient {
+					problem.Severity = diag.Warning
+				} else {
+					t.Fail()
+				}
+				diags.Add(problem)
 			}
 		}
 		if t.Current().Failed() {

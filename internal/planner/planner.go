@@ -154,7 +154,7 @@ func newRun(ctx context.Context, in Input) *run {
 		deferred:  map[addr.Instance]*plan.Deferred{},
 		pendingOf: map[*promise.Node]bool{},
 	}
-	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts}
+	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
 	return r
 }
@@ -194,7 +194,7 @@ func (r *run) evaluate() {
 	}
 	r.sweep()
 	r.rt.Wait()
-	if r.Mode == plan.Normal {
+	if r.Mode != plan.Destroy {
 		r.runChecks()
 		r.rt.Wait()
 	}
