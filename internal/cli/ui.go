@@ -61,6 +61,7 @@ func (e *env) diags(l diag.List) int {
 		return code
 	}
 	l.Sort()
+	l = l.Condense()
 	if e.stream != nil {
 		e.stream.Diagnostics(l, e.sources)
 		if e.json {

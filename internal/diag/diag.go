@@ -50,6 +50,9 @@ type Diagnostic struct {
 	// Path is the attribute path that a provider reported, for whoever knows
 	// the configuration to turn it into a range; nil without.
 	Path cty.Path
+	// Once: it is one problem however many objects meet it, and shown for one
+	// of them.
+	Once bool
 }
 
 // A Value tells what one reference in a failing expression was: Traversal is
@@ -122,6 +125,24 @@ func (l List) InAddress(address string) List {
 		}
 	}
 	return l
+}
+
+// Condense drops those that are to be shown once and were shown before.
+func (l List) Condense() List {
+	type text struct {
+		severity        Severity
+		summary, detail string
+	}
+	shown := map[text]bool{}
+	return slices.DeleteFunc(l, func(d Diagnostic) bool {
+		if !d.Once {
+			return false
+		}
+		t := text{d.Severity, d.Summary, d.Detail}
+		again := shown[t]
+		shown[t] = true
+		return again
+	})
 }
 
 // Err returns the errors of the list as one Go error, or nil.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zclconf/go-cty/cty"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -25,9 +25,11 @@ type client struct {
 	schemas      *provider.Schemas
 	askFirst     bool // a process must be asked for its schemas first
 
-	conn    grpc.ClientConnInterface
-	rpc     tfplugin6.ProviderClient
-	process *process // nil for a plugin that somebody else runs
+	conn  grpc.ClientConnInterface
+	rpc   tfplugin6.ProviderClient
+	lives *lives // nil for a plugin that somebody else runs
+	// configured is the request with which the provider was configured.
+	configured atomic.Pointer[tfplugin6.ConfigureProvider_Request]
 
 	end     func() error
 	endOnce sync.Once
@@ -56,7 +58,13 @@ func (c *client) Close() error {
 }
 
 func (c *client) Stop(ctx context.Context) error {
+	if c.lives != nil {
+		c.lives.stop()
+	}
 	r, err := c.rpc.StopProvider(ctx, &tfplugin6.StopProvider_Request{})
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		return nil // there is nothing to stop
+	}
 	if err != nil {
 		return c.callFailed("StopProvider", err).Err()
 	}
@@ -87,7 +95,29 @@ func (c *client) Configure(ctx context.Context, config cty.Value) diag.List {
 		r, err := c.rpc.ConfigureProvider(ctx, req)
 		x.answered(err, r.GetDiagnostics())
 	}
+	if !x.failed() {
+		c.configured.Store(req)
+	}
 	return x.diags
+}
+
+// ready brings a new process to where the ended one was.
+func (c *client) ready(ctx context.Context, n *life) error {
+	if c.askFirst {
+		if err := n.call(ctx, tfplugin6.Provider_GetProviderSchema_FullMethodName,
+			&tfplugin6.GetProviderSchema_Request{}, &emptypb.Empty{}); err != nil {
+			return err
+		}
+	}
+	req := c.configured.Load()
+	if req == nil {
+		return nil
+	}
+	var r tfplugin6.ConfigureProvider_Response
+	if err := n.call(ctx, tfplugin6.Provider_ConfigureProvider_FullMethodName, req, &r); err != nil {
+		return err
+	}
+	return diagnostics(r.Diagnostics).Err()
 }
 
 func (c *client) ValidateResource(ctx context.Context, mode addr.Mode, typ string, config cty.Value) diag.List {
@@ -220,15 +250,13 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.Ap
 		ProviderMeta:    x.encodeMeta(r.Meta),
 		PlannedIdentity: x.encodeIdentity(r.PlannedIdentity),
 	}
-	if !x.failed() && c.process.ended() {
-		x.answered(status.Error(codes.Unavailable, "the plugin has ended"), nil)
-	}
 	if x.failed() {
 		return provider.ApplyResponse{Unsent: true, Diags: x.diags}
 	}
 	resp, err := c.rpc.ApplyResourceChange(ctx, req)
 	if !x.answered(err, resp.GetDiagnostics()) {
-		return provider.ApplyResponse{Diags: x.diags}
+		var refused *refusal
+		return provider.ApplyResponse{Unsent: errors.As(err, &refused), Diags: x.diags}
 	}
 	out := provider.ApplyResponse{
 		New:      x.decode(resp.NewState),

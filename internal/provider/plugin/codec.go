@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -112,14 +113,18 @@ func (x *exchange) decodeIdentity(d *tfplugin6.ResourceIdentityData) cty.Value {
 
 // callFailed is for calls that didn't come back with a response.
 func (c *client) callFailed(call string, err error) diag.List {
+	var ended *death
+	var refused *refusal
+	switch {
+	case errors.As(err, &ended):
+		return c.diedDuring(call, ended)
+	case errors.As(err, &refused):
+		return c.refused(call, refused)
+	}
 	var diags diag.List
 	switch status.Code(err) {
 	case codes.Unavailable:
-		detail := fmt.Sprintf("The plugin encountered an error, and failed to respond to the %s call. The plugin logs may contain more details.", call)
-		if trace := c.process.crashed(); trace != "" {
-			detail += fmt.Sprintf("\n\nStack trace from the %s plugin:\n\n%s", c.name, trace)
-		}
-		diags.Add(diag.Diagnostic{Summary: "Plugin did not respond", Detail: detail})
+		diags.Errorf(noResponse, "%s", failedToRespond(call))
 	case codes.Canceled, codes.DeadlineExceeded:
 		diags.Errorf("Request cancelled", "The %s request was cancelled.", call)
 	case codes.Unimplemented:
@@ -131,6 +136,48 @@ func (c *client) callFailed(call string, err error) diag.List {
 		}
 		diags.Errorf("Plugin error", "The plugin returned an unexpected error from %s: %s", call, err)
 	}
+	return diags
+}
+
+const noResponse = "Plugin did not respond"
+
+func failedToRespond(call string) string {
+	return fmt.Sprintf("The plugin encountered an error, and failed to respond to the %s call. The plugin logs may contain more details.", call)
+}
+
+// diedDuring is for a call during which the process ended. All such calls say
+// how it ended; the stack trace is shown once.
+func (c *client) diedDuring(call string, d *death) diag.List {
+	var diags diag.List
+	how := fmt.Sprintf("The process of %s ended by itself: %s.", c.name, d.how)
+	if d.trace != "" {
+		first, _, _ := strings.Cut(d.trace, "\n")
+		how += "\n\n  " + first
+	} else if d.tail != "" {
+		how += " The last that it wrote to its standard error:\n\n  " + strings.ReplaceAll(d.tail, "\n", "\n  ")
+	}
+	diags.Errorf(noResponse, "%s\n\n%s", failedToRespond(call), how)
+	if d.trace != "" {
+		diags.Add(diag.Diagnostic{
+			Summary: "Provider crashed", Once: true,
+			Detail: fmt.Sprintf("Stack trace from the %s plugin:\n\n%s\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", c.name, d.trace),
+		})
+	}
+	return diags
+}
+
+// refused is for a call that there was no process for.
+func (c *client) refused(call string, r *refusal) diag.List {
+	var diags diag.List
+	if !r.final {
+		diags.Errorf("Request cancelled", "The %s request to %s was cancelled. %s", call, c.name, r.why)
+		return diags
+	}
+	diags.Add(diag.Diagnostic{
+		Summary: "Provider is not available", Once: true,
+		Detail: fmt.Sprintf("What else needs %s wasn't done. %s This is a bug in the provider, which should be reported in the provider's own issue tracker. "+
+			"Run the operation again to do the rest, with another version of the provider if there is one.", c.name, r.why),
+	})
 	return diags
 }
 

@@ -7,6 +7,14 @@
 //
 // A response of a call that failed as a whole has errors in Diags and NilVal
 // for its values; a provider that answers with errors may have values too.
+//
+// # When a process ends by itself
+//
+// A provider outlives its process. The calls under way when the process ends
+// fail: what they did isn't known. The next call starts another process, which
+// is configured as the first one was. Three ends in a row without an answer in
+// between are the last: all further calls fail with one message and are Unsent.
+// After Stop nothing is started any more.
 package plugin
 
 import (
@@ -17,6 +25,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -103,7 +112,16 @@ func connect(ctx context.Context, command Command) (*client, error) {
 	if command.Reattach != nil {
 		return c, c.reattach(command.Reattach)
 	}
-	return c, c.launch(ctx, command)
+	l := &lives{
+		launch: func(ctx context.Context) (*life, error) { return launch(ctx, command) },
+		ready:  c.ready,
+	}
+	if err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	c.use(l)
+	c.lives, c.end = l, l.close
+	return c, nil
 }
 
 func (c *client) reattach(r *Reattach) error {
@@ -126,9 +144,9 @@ var callSizes = grpc.WithDefaultCallOptions(
 	grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))
 
 // launch starts the process and waits until it serves, or until ctx ends.
-func (c *client) launch(ctx context.Context, command Command) error {
+func launch(ctx context.Context, command Command) (*life, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	p := newProcess(command)
 	log := logger(command)
@@ -148,14 +166,13 @@ func (c *client) launch(ctx context.Context, command Command) error {
 		RunnerFunc:       p.run,
 		SkipHostEnv:      true,
 		Logger:           log,
-		Stderr:           &p.crash,
+		Stderr:           &p.said,
 		SyncStdout:       output,
-		SyncStderr:       output,
-		GRPCDialOptions:  []grpc.DialOption{callSizes},
+		SyncStderr:       io.MultiWriter(output, &p.told),
+		GRPCDialOptions:  []grpc.DialOption{callSizes, grpc.WithStatsHandler(watcher{})},
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: socketDir()},
 	})
-	c.process = p
-	c.end = func() error { return p.stop(gp) }
+	end := sync.OnceValue(func() error { return p.stop(gp) })
 
 	type result struct {
 		conn grpc.ClientConnInterface
@@ -169,18 +186,17 @@ func (c *client) launch(ctx context.Context, command Command) error {
 	select {
 	case r := <-started:
 		if r.err != nil {
-			c.end()
-			return p.explain(r.err)
+			end()
+			return nil, p.explain(r.err)
 		}
-		c.use(r.conn)
-		return nil
+		return &life{conn: r.conn, process: p, end: end}, nil
 	case <-ctx.Done():
 		p.kill()
 		go func() {
 			<-started
-			c.end()
+			end()
 		}()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

@@ -158,13 +158,16 @@ func checkValues(t *testing.T, p provider.Provider) {
 func TestCrashIsReported(t *testing.T) {
 	p, _ := startSelf(t, self(t, "6"))
 	r := p.Read(t.Context(), provider.ReadRequest{Type: "test_thing", Current: thing("crash")})
-	if len(r.Diags) != 1 || r.Diags[0].Summary != "Plugin did not respond" ||
-		!strings.Contains(r.Diags[0].Detail, "ReadResource call") || !strings.Contains(r.Diags[0].Detail, "panic: out of cheese") {
-		t.Errorf("%v", r.Diags)
+	if len(r.Diags) != 2 || r.Diags[0].Summary != "Plugin did not respond" {
+		t.Fatalf("%v", r.Diags)
 	}
-	// Later calls don't hang either.
-	if r := p.Read(t.Context(), provider.ReadRequest{Type: "test_thing", Current: thing("x")}); !r.Diags.HasErrors() {
-		t.Error("a dead provider answered")
+	for _, want := range []string{"ReadResource call", "exit status 2", "panic: out of cheese", "plugin.test ended by itself"} {
+		if !strings.Contains(r.Diags[0].Detail, want) {
+			t.Errorf("%q isn't in %q", want, r.Diags[0].Detail)
+		}
+	}
+	if d := r.Diags[1]; !d.Once || !strings.Contains(d.Detail, "goroutine ") || !strings.Contains(d.Detail, "panic: out of cheese") {
+		t.Errorf("%+v", d)
 	}
 }
 

@@ -1,7 +1,7 @@
 package plugin
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +30,12 @@ type process struct {
 	cmd     *exec.Cmd
 	stdout  io.ReadCloser
 	stderr  io.ReadCloser
-	crash   crashText
-	exited  chan struct{}
-	sockets string // directory for the plugin's sockets
+	said    lastWords // to the standard error
+	told    lastWords // as the standard error, over the connection
+	exited  chan struct{} // closed when the process has ended
+	drained chan struct{} // closed when all that it printed was read
+	status  string        // how it ended, set before exited is closed
+	sockets string        // directory for the plugin's sockets
 
 	mu      sync.Mutex
 	started bool
@@ -44,7 +47,7 @@ func newProcess(command Command) *process {
 	if env == nil {
 		env = os.Environ()
 	}
-	p := &process{command: command, env: slices.Clip(env), exited: make(chan struct{})}
+	p := &process{command: command, env: slices.Clip(env), exited: make(chan struct{}), drained: make(chan struct{})}
 	return p
 }
 
@@ -116,12 +119,32 @@ func (p *process) Start(context.Context) error {
 	spawn() <- func() { done <- p.cmd.Start() }
 	err := <-done
 	p.started = err == nil
+	if p.started {
+		go p.watch()
+	}
 	return err
 }
 
+// watch waits for the end of the process, which need not be the end of its
+// output: what it started may hold that open.
+func (p *process) watch() {
+	state, err := p.cmd.Process.Wait()
+	switch {
+	case err != nil:
+		p.status = err.Error()
+	default:
+		p.status = state.String()
+	}
+	close(p.exited)
+}
+
+// Wait is called when all output has been read.
 func (p *process) Wait(context.Context) error {
-	defer close(p.exited)
-	return p.cmd.Wait()
+	close(p.drained)
+	<-p.exited
+	p.stdout.Close()
+	p.stderr.Close()
+	return nil
 }
 
 func (p *process) Kill(context.Context) error {
@@ -135,10 +158,12 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.killed = true
-	select {
-	case <-p.exited: // the number may be another process's by now
-		return
-	default:
+	if p.ended() {
+		select {
+		case <-p.drained: // the number may be another process's by now
+			return
+		default: // somebody in the group lives
+		}
 	}
 	if p.started {
 		killGroup(p.cmd.Process)
@@ -170,11 +195,8 @@ func (p *process) stop(gp *goplugin.Client) error {
 	}
 }
 
-// ended reports whether the process is known to have ended. It may be nil.
+// ended reports whether the process is known to have ended.
 func (p *process) ended() bool {
-	if p == nil {
-		return false
-	}
 	select {
 	case <-p.exited:
 		return true
@@ -183,25 +205,36 @@ func (p *process) ended() bool {
 	}
 }
 
+// endPatience is how long a process whose connection broke may take to end.
+const endPatience = 5 * time.Second
+
+// isGone says whether the process has ended, now that its connection broke.
+func (p *process) isGone(ctx context.Context) bool {
+	patience, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	select {
+	case <-p.exited:
+		return true
+	case <-patience.Done():
+		return p.ended()
+	}
+}
+
+// end describes an ended process: how it ended and what it wrote last.
+func (p *process) end() *death {
+	select {
+	case <-p.drained:
+	case <-time.After(500 * time.Millisecond): // a child holds it open
+	}
+	return &death{how: p.status, trace: p.said.trace(), tail: cmp.Or(p.said.tail(), p.told.tail())}
+}
+
 // explain adds what the plugin said when it crashed.
 func (p *process) explain(err error) error {
-	if text := p.crashed(); text != "" {
+	if text := p.said.trace(); text != "" {
 		return fmt.Errorf("%w\n\n%s", err, text)
 	}
 	return err
-}
-
-// crashed waits shortly for the end of the process and returns its stack
-// trace, if it wrote one.
-func (p *process) crashed() string {
-	if p == nil {
-		return ""
-	}
-	select {
-	case <-p.exited:
-	case <-time.After(500 * time.Millisecond):
-	}
-	return p.crash.String()
 }
 
 func (p *process) Diagnose(context.Context) string {
@@ -233,42 +266,4 @@ func (p *process) PluginToHost(network, address string) (string, string, error) 
 
 func (p *process) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
-}
-
-// crashText keeps what follows the line with which a Go program reports its
-// crash, up to a limit.
-type crashText struct {
-	mu   sync.Mutex
-	line bytes.Buffer
-	text bytes.Buffer
-}
-
-const maxCrashText = 16 << 10
-
-func (c *crashText) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.text.Len() > 0 {
-		if room := maxCrashText - c.text.Len(); room > 0 {
-			c.text.Write(b[:min(room, len(b))])
-		}
-		return len(b), nil
-	}
-	if bytes.Equal(b, []byte{'\n'}) {
-		c.line.Reset()
-		return len(b), nil
-	}
-	if c.line.Len() < 64 {
-		c.line.Write(b)
-		if line := c.line.Bytes(); bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: ")) {
-			c.text.Write(line)
-		}
-	}
-	return len(b), nil
-}
-
-func (c *crashText) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return strings.TrimSpace(c.text.String())
 }

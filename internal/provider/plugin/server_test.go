@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,6 +95,7 @@ func thing(name string) cty.Value {
 type server6 struct {
 	tfplugin6.UnimplementedProviderServer
 	version string
+	region  string
 }
 
 func attribute(name, typ string) *tfplugin6.Schema_Attribute {
@@ -146,6 +148,14 @@ func (*server6) ValidateProviderConfig(context.Context, *tfplugin6.ValidateProvi
 
 func (s *server6) ConfigureProvider(_ context.Context, r *tfplugin6.ConfigureProvider_Request) (*tfplugin6.ConfigureProvider_Response, error) {
 	s.version = r.TerraformVersion
+	if v, err := decode(r.Config, cty.Object(map[string]cty.Type{"region": cty.String})); err == nil && !v.IsNull() {
+		s.region = v.GetAttr("region").AsString()
+	}
+	if file, ok := strings.CutPrefix(s.region, "once:"); ok {
+		if os.Mkdir(file, 0o755) != nil {
+			panic("configured twice")
+		}
+	}
 	return &tfplugin6.ConfigureProvider_Response{}, nil
 }
 
@@ -169,6 +179,11 @@ func (s *server6) ReadResource(ctx context.Context, r *tfplugin6.ReadResource_Re
 		fmt.Fprintln(os.Stderr, "[WARN] the cheese is low")
 	case name == "pid":
 		id = fmt.Sprint(os.Getpid())
+	case name == "region":
+		id = s.region
+	case name == "exit":
+		syscall.Write(2, []byte("{\"@level\":\"warn\",\"@message\":\"of the log\"}\nno cheese\nnone \x1b[31mat\x80 all\n"))
+		os.Exit(3)
 	case name == "version":
 		id = s.version
 	case name == "big":
@@ -204,6 +219,14 @@ func (*server6) PlanResourceChange(_ context.Context, r *tfplugin6.PlanResourceC
 		{Selector: &tfplugin6.AttributePath_Step_AttributeName{AttributeName: "name"}},
 	}}}
 	return out, nil
+}
+
+func (*server6) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResourceChange_Request) (*tfplugin6.ApplyResourceChange_Response, error) {
+	v, err := decode(r.PlannedState, thingType)
+	if err == nil && v.GetAttr("name").AsString() == "crash" {
+		panic("out of cheese")
+	}
+	return &tfplugin6.ApplyResourceChange_Response{NewState: r.PlannedState}, err
 }
 
 func (*server6) CallFunction(_ context.Context, r *tfplugin6.CallFunction_Request) (*tfplugin6.CallFunction_Response, error) {
