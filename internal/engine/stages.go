@@ -137,5 +137,10 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 		})),
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Grace: o.Grace, CallTimeout: o.CallTimeout, Journal: o.Journal, Choose: o.Choose,
 	})
-	return s, append(diags, more...)
+	diags.Append(more)
+	if len(p.Targets)+len(p.Excludes) > 0 {
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Applied changes may be incomplete",
+			Detail: "The plan was limited with -target or -exclude, so there may be further changes that the configuration asks for, and outputs may not be up to date. Run plan without these options to see whether anything is left to do."})
+	}
+	return s, diags
 }

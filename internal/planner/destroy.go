@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/instance"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/state"
 )
@@ -144,6 +145,35 @@ func (r *run) doom() {
 			r.doomed[a.Instance] = true
 		}
 	}
+}
+
+// endsWithObjects reports whether a plan to destroy removes an output: where
+// only some objects are destroyed, one that reads objects of which all are.
+// What reads others too stays as it is until the next apply.
+func (r *run) endsWithObjects(o *program.Output) bool {
+	if len(r.Targets)+len(r.Excludes) == 0 {
+		return true
+	}
+	if o.Expr == nil {
+		return false
+	}
+	c := &attributes{seen: map[string]bool{}, passed: map[passage]bool{}}
+	c.follow(r.root, o.Expr.Refs)
+	ends := false
+	for _, a := range c.list {
+		of := a.Resource.Resource
+		for _, key := range r.prior.keys.Resource(of) {
+			i := of.Instance(key)
+			switch {
+			case a.Resource.Key != addr.NoKey && a.Resource.Key != key:
+			case !r.dooms(i):
+				return false
+			default:
+				ends = true
+			}
+		}
+	}
+	return ends
 }
 
 // reached is what can be reached from some resources in one step or more.

@@ -201,7 +201,7 @@ func (r *run) outputs() []*plan.OutputChange {
 		ok = ok && !r.deferredOutput(node) && !r.excludedOutput(node)
 		switch {
 		case r.Mode == plan.Destroy:
-			if !had || len(r.Targets)+len(r.Excludes) > 0 {
+			if !had || !r.endsWithObjects(o) {
 				continue
 			}
 			c.Action = plan.Delete
