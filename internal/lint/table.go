@@ -77,6 +77,7 @@ var table = []row{
 	// formats and bytes
 	{"statefile", "words provider state", "program eval planner apply"},
 	{"planfile", "words program provider state execgraph plan statefile", "planner apply view cli"},
+	{"encryption", "diag syntax", "program eval provider state plan statefile planfile storage"},
 	{"failpoint", "", ""},
 	{"journal", "words failpoint state statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
