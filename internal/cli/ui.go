@@ -60,8 +60,8 @@ func (e *env) diags(l diag.List) int {
 	if len(l) == 0 {
 		return code
 	}
-	l.Sort()
 	l = l.Condense()
+	l.Sort()
 	if e.stream != nil {
 		e.stream.Diagnostics(l, e.sources)
 		if e.json {

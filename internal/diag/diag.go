@@ -50,7 +50,7 @@ type Diagnostic struct {
 	// Path is the attribute path that a provider reported, for whoever knows
 	// the configuration to turn it into a range; nil without.
 	Path cty.Path
-	// Once: it is one problem however many objects meet it, and shown for one
+	// Once: it is one problem however many objects meet it, and not about any
 	// of them.
 	Once bool
 }
@@ -127,22 +127,26 @@ func (l List) InAddress(address string) List {
 	return l
 }
 
-// Condense drops those that are to be shown once and were shown before.
+// Condense makes each problem that many objects met one that names none.
 func (l List) Condense() List {
 	type text struct {
 		severity        Severity
 		summary, detail string
 	}
 	shown := map[text]bool{}
-	return slices.DeleteFunc(l, func(d Diagnostic) bool {
-		if !d.Once {
-			return false
+	var out List
+	for _, d := range l {
+		if d.Once {
+			t := text{d.Severity, d.Summary, d.Detail}
+			if shown[t] {
+				continue
+			}
+			shown[t] = true
+			d.Address, d.Subject, d.Context = "", nil, nil
 		}
-		t := text{d.Severity, d.Summary, d.Detail}
-		again := shown[t]
-		shown[t] = true
-		return again
-	})
+		out = append(out, d)
+	}
+	return out
 }
 
 // Err returns the errors of the list as one Go error, or nil.

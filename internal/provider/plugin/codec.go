@@ -160,7 +160,7 @@ func (c *client) diedDuring(call string, d *death) diag.List {
 	if d.trace != "" {
 		diags.Add(diag.Diagnostic{
 			Summary: "Provider crashed", Once: true,
-			Detail: fmt.Sprintf("Stack trace from the %s plugin:\n\n%s\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", c.name, d.trace),
+			Detail: fmt.Sprintf("Stack trace from the %s plugin:\n\n  %s\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", c.name, strings.ReplaceAll(d.trace, "\n", "\n  ")),
 		})
 	}
 	return diags

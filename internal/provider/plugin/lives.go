@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,11 +11,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+
+	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
 
 // maxDeaths is how many processes of a plugin may end one after the other
 // without an answer of any of them but the first.
-const maxDeaths = 3
+const maxDeaths = 5
 
 // lives are the processes of one plugin, one after the other: a process that
 // ended by itself takes the calls under way with it and no others. The next
@@ -22,8 +25,8 @@ const maxDeaths = 3
 //
 // It is a connection, so that whoever calls needn't know. A call that fails
 // because of an end has a *death as its error when it may have reached the
-// plugin, and is made again when it can't have. Once no process is to be
-// started any more the error is a *refusal.
+// plugin, and is made again when it can't have, or when it changes nothing.
+// Once no process is to be started any more the error is a *refusal.
 type lives struct {
 	// launch starts a process, ready brings it to where its predecessor was.
 	launch func(context.Context) (*life, error)
@@ -32,6 +35,7 @@ type lives struct {
 	ctx    context.Context // ends with close
 	cancel context.CancelFunc
 	turn   chan struct{} // held by the one who starts a process
+	alone  chan struct{} // held by the one whose call is made once more
 	ends   sync.WaitGroup
 
 	mu      sync.Mutex
@@ -88,7 +92,7 @@ func (r *refusal) Error() string { return r.why }
 // begin starts the first process, without making it ready.
 func (l *lives) begin(ctx context.Context) error {
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.turn = make(chan struct{}, 1)
+	l.turn, l.alone = make(chan struct{}, 1), make(chan struct{}, 1)
 	first, err := l.launch(ctx)
 	if err != nil {
 		l.cancel()
@@ -99,6 +103,48 @@ func (l *lives) begin(ctx context.Context) error {
 }
 
 func (l *lives) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	err := l.call(ctx, method, args, reply, opts...)
+	var ended *death
+	if !repeatable[method] || !errors.As(err, &ended) {
+		return err
+	}
+	select {
+	case l.alone <- struct{}{}:
+	case <-ctx.Done():
+		return err
+	}
+	defer func() { <-l.alone }()
+	second := l.call(ctx, method, args, reply, opts...)
+	if refused := (*refusal)(nil); errors.As(second, &refused) {
+		return err
+	}
+	return second
+}
+
+// repeatable are the calls that change nothing. Those under way when a process
+// ended are made once more, one after the other, so that only the one that
+// ends processes fails.
+var repeatable = map[string]bool{
+	tfplugin6.Provider_GetProviderSchema_FullMethodName:               true,
+	tfplugin6.Provider_GetResourceIdentitySchemas_FullMethodName:      true,
+	tfplugin6.Provider_GetFunctions_FullMethodName:                    true,
+	tfplugin6.Provider_ValidateProviderConfig_FullMethodName:          true,
+	tfplugin6.Provider_ValidateResourceConfig_FullMethodName:          true,
+	tfplugin6.Provider_ValidateDataResourceConfig_FullMethodName:      true,
+	tfplugin6.Provider_ValidateEphemeralResourceConfig_FullMethodName: true,
+	tfplugin6.Provider_UpgradeResourceState_FullMethodName:            true,
+	tfplugin6.Provider_UpgradeResourceIdentity_FullMethodName:         true,
+	tfplugin6.Provider_ReadResource_FullMethodName:                    true,
+	tfplugin6.Provider_PlanResourceChange_FullMethodName:              true,
+	tfplugin6.Provider_ImportResourceState_FullMethodName:             true,
+	tfplugin6.Provider_MoveResourceState_FullMethodName:               true,
+	tfplugin6.Provider_ReadDataSource_FullMethodName:                  true,
+	tfplugin6.Provider_CallFunction_FullMethodName:                    true,
+}
+
+// call makes a call of the process that lives, and of the next one as long as
+// the last ended before it got the call.
+func (l *lives) call(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	for {
 		now, err := l.alive(ctx)
 		if err != nil {
@@ -258,7 +304,7 @@ type progressKey struct{}
 // watcher is told by gRPC what becomes of each call.
 type watcher struct{}
 
-func (watcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context    { return ctx }
+func (watcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
 func (watcher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (watcher) HandleConn(context.Context, stats.ConnStats)                       {}
 

@@ -99,29 +99,61 @@ func kill(t *testing.T, p provider.Provider, wait bool) {
 	}
 }
 
-// TestDeathsAmongCalls: calls fail only with the process that had them, and
-// none is made twice.
-func TestDeathsAmongCalls(t *testing.T) {
+// TestDeathAmongReads: only the call that ends processes fails.
+func TestDeathAmongReads(t *testing.T) {
 	p := configured(t, "north")
 	for range 3 {
 		var calls sync.WaitGroup
 		for n := range 20 {
 			calls.Go(func() {
-				name := "pid"
+				name := "region"
 				if n == 10 {
 					name = "crash"
 				}
-				for _, d := range ask(t.Context(), p, name).Diags {
-					if d.Summary != noResponse && d.Summary != "Provider crashed" || !strings.Contains(d.Detail, "out of cheese") {
-						t.Errorf("%+v", d)
+				r := ask(t.Context(), p, name)
+				switch {
+				case n == 10:
+					if !strings.Contains(r.Diags.Err().Error(), "out of cheese") {
+						t.Errorf("%+v", r.Diags)
 					}
+				case r.Diags != nil || r.New.GetAttr("id").AsString() != "north":
+					t.Errorf("%+v", r)
 				}
 			})
 		}
 		calls.Wait()
-		if got := read(t, p, "region"); got != "north" {
-			t.Errorf("configured with %q", got)
-		}
+	}
+}
+
+// TestDeathAmongChanges: no change is asked for twice.
+func TestDeathAmongChanges(t *testing.T) {
+	p := configured(t, "north")
+	log := filepath.Join(t.TempDir(), "log")
+	var calls sync.WaitGroup
+	for n := range 40 {
+		calls.Go(func() {
+			name := "log:" + log
+			if n == 5 {
+				name = "crash"
+			}
+			r := apply(t, p, name)
+			if r.Unsent {
+				t.Errorf("%+v", r)
+			}
+			for _, d := range r.Diags {
+				if !strings.Contains(d.Detail, "out of cheese") {
+					t.Errorf("%+v", d)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	done, _ := os.ReadFile(log)
+	if n := strings.Count(string(done), "\n"); n > 39 {
+		t.Errorf("%d changes are made, 39 were asked for", n)
+	}
+	if r := apply(t, p, "fine"); r.Diags != nil {
+		t.Error(r.Diags)
 	}
 }
 
@@ -137,7 +169,7 @@ func TestLastDeath(t *testing.T) {
 	for range 2 {
 		r := apply(t, p, "fine")
 		if !r.Unsent || len(r.Diags) != 1 || !r.Diags[0].Once || r.Diags[0].Summary != "Provider is not available" ||
-			!strings.Contains(r.Diags[0].Detail, "3 times in a row without an answer, the last time with exit status 2 (panic: out of cheese") {
+			!strings.Contains(r.Diags[0].Detail, "5 times in a row without an answer, the last time with exit status 2 (panic: out of cheese") {
 			t.Fatalf("%+v", r)
 		}
 	}

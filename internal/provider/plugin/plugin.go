@@ -11,8 +11,9 @@
 // # When a process ends by itself
 //
 // A provider outlives its process. The calls under way when the process ends
-// fail: what they did isn't known. The next call starts another process, which
-// is configured as the first one was. Three ends in a row without an answer in
+// fail if they may have changed something: what they did isn't known. Others
+// are made once more, one by one. The next call starts another process, which
+// is configured as the first one was. Five ends in a row without an answer in
 // between are the last: all further calls fail with one message and are Unsent.
 // After Stop nothing is started any more.
 package plugin

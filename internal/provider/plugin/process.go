@@ -30,8 +30,8 @@ type process struct {
 	cmd     *exec.Cmd
 	stdout  io.ReadCloser
 	stderr  io.ReadCloser
-	said    lastWords // to the standard error
-	told    lastWords // as the standard error, over the connection
+	said    lastWords     // to the standard error
+	told    lastWords     // as the standard error, over the connection
 	exited  chan struct{} // closed when the process has ended
 	drained chan struct{} // closed when all that it printed was read
 	status  string        // how it ended, set before exited is closed

@@ -223,8 +223,18 @@ func (*server6) PlanResourceChange(_ context.Context, r *tfplugin6.PlanResourceC
 
 func (*server6) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResourceChange_Request) (*tfplugin6.ApplyResourceChange_Response, error) {
 	v, err := decode(r.PlannedState, thingType)
-	if err == nil && v.GetAttr("name").AsString() == "crash" {
+	if err != nil {
+		return nil, err
+	}
+	if name := v.GetAttr("name").AsString(); name == "crash" {
 		panic("out of cheese")
+	} else if path, ok := strings.CutPrefix(name, "log:"); ok {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		fmt.Fprintln(f, "changed")
 	}
 	return &tfplugin6.ApplyResourceChange_Response{NewState: r.PlannedState}, err
 }
