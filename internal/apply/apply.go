@@ -71,6 +71,9 @@ type run struct {
 	mu      sync.Mutex
 	state   *state.Snapshot // the working state
 	results map[addr.Instance]result
+	final   map[addr.Object]finalized
+	created map[addr.Object]created
+	unknown map[addr.Object]bool // asked for, without an answer
 	leases  map[addr.Object]*connect.Lease
 	deposed map[addr.Instance]*state.Object
 	apart   map[addr.Module]*eval.Frame // of stand-ins
@@ -102,6 +105,9 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		state:   in.Plan.Refreshed.Clone(),
 		keys:    in.Plan.Refreshed.Keys(),
 		results: map[addr.Instance]result{},
+		final:   map[addr.Object]finalized{},
+		created: map[addr.Object]created{},
+		unknown: map[addr.Object]bool{},
 		leases:  map[addr.Object]*connect.Lease{},
 		deposed: map[addr.Instance]*state.Object{},
 		apart:   map[addr.Module]*eval.Frame{},
@@ -116,7 +122,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r.dropOutputs()
 	r.tellImports()
 	r.schedule()
-	r.runChecks()
+	r.gatherChecks()
 	r.state.Checks = r.checks.Results()
 
 	// In the order of the graph, whatever order the steps ended in.
@@ -236,10 +242,12 @@ func (r *run) start(id execgraph.ID) {
 func (r *run) run(t *promise.Task, id execgraph.ID) {
 	s := &r.Plan.Graph.Steps[id]
 	failed := false
-	if r.skips(s) {
+	switch r.turn(s) {
+	case superfluous:
+	case skipped:
 		failed = true
 		r.skip(s)
-	} else {
+	default:
 		var diags diag.List
 		diags, failed = r.step(t, s)
 		r.steps[id].diags = diags
@@ -247,35 +255,39 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 	r.end(id, failed)
 }
 
-// skips reports whether a step must not run.
-func (r *run) skips(s *execgraph.Step) bool {
-	if s.When == execgraph.Always {
-		return false
-	}
+// A turn is what becomes of a step when those before it have ended.
+type turn uint8
+
+const (
+	runs        turn = iota
+	skipped          // and so is what waits for it
+	superfluous      // it was for a failure that hasn't come
+)
+
+func (r *run) turn(s *execgraph.Step) turn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stopped && s.Kind != execgraph.Gate && s.Kind != execgraph.Output {
-		return true
+	if s.When == execgraph.OnFailure && !r.steps[s.Of].failed {
+		return superfluous
 	}
-	for _, a := range s.After {
-		if r.steps[a].failed {
-			return true
+	if r.stopped && s.Kind != execgraph.Gate && s.Kind != execgraph.Output && !s.Kind.Closes() {
+		return skipped
+	}
+	if s.When == execgraph.OnSuccess {
+		for _, a := range s.After {
+			if r.steps[a].failed {
+				return skipped
+			}
 		}
 	}
-	return false
+	return runs
 }
 
 // skip notes that the value of an instance won't come.
 func (r *run) skip(s *execgraph.Step) {
 	switch s.Kind {
-	case execgraph.Apply, execgraph.ReadData, execgraph.OpenEphemeral:
+	case execgraph.Apply, execgraph.Provision, execgraph.ReadData, execgraph.OpenEphemeral:
 		r.setResult(s.Object.Instance, result{cty.DynamicVal, true})
-	}
-	if s.Kind == execgraph.Apply {
-		diags := r.restore(r.changes[s.Object], false)
-		r.mu.Lock()
-		r.diags.Append(diags)
-		r.mu.Unlock()
 	}
 }
 
@@ -316,10 +328,18 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step) diag.List {
 		return r.closeEphemeral(s)
 	case execgraph.ReadData:
 		return r.readData(t, s)
+	case execgraph.Finalize:
+		return r.finalizeEarly(t, s)
 	case execgraph.Depose:
 		return r.depose(s)
 	case execgraph.Apply:
 		return r.apply(t, s)
+	case execgraph.RestoreDeposed:
+		return r.restore(s)
+	case execgraph.Provision:
+		return r.provision(t, s)
+	case execgraph.ProvisionDestroy:
+		return r.provisionDestroy(t, s)
 	case execgraph.Destroy:
 		return r.destroy(t, s)
 	case execgraph.Forget:
@@ -329,6 +349,9 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step) diag.List {
 		}
 		return diags
 	case execgraph.Condition:
+		if s.Name != "" {
+			return r.check(t, s)
+		}
 		return r.condition(t, s)
 	case execgraph.Output:
 		return r.output(t, s)

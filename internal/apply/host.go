@@ -124,11 +124,9 @@ func (r *run) find(t *promise.Task, a addr.Instance) *eval.Instance {
 // anything: which instances there are may follow from what is still to be
 // done. It is nil when the configuration doesn't have the resource.
 func (r *run) standIn(a addr.Instance) *eval.Instance {
-	tree := r.Tree
-	for _, s := range a.Module.Steps() {
-		if tree = tree.Children[s.Name]; tree == nil {
-			return nil
-		}
+	tree := r.Tree.At(a.Module)
+	if tree == nil {
+		return nil
 	}
 	res := tree.Program.ResourceByName[a.Name]
 	if res == nil {

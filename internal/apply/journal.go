@@ -119,6 +119,9 @@ func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput) (af
 	}
 	r.tell(e)
 	if after.Unanswered {
+		r.mu.Lock()
+		r.unknown[i.Object] = true
+		r.mu.Unlock()
 		diags.Append(r.unsure(i))
 	}
 	return after, true, diags

@@ -7,30 +7,47 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/execgraph"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/provisioner"
 	"weir.dev/weir/internal/value"
 )
 
-// provision runs the creation-time provisioners of an instance, one after
-// the other.
-func (r *run) provision(t *promise.Task, op operation, self cty.Value) diag.List {
-	return r.runProvisioners(t, op.change.Addr, op.instance, op.instance.Resource.Provisioners, false, self)
+// provision runs the creation-time provisioners of an instance, one after the
+// other. The instance is complete when they have.
+func (r *run) provision(t *promise.Task, s *execgraph.Step) diag.List {
+	r.mu.Lock()
+	c := r.created[s.Object]
+	delete(r.created, s.Object)
+	r.mu.Unlock()
+	i := c.op.instance
+	diags := r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, false, c.value)
+	if diags.HasErrors() {
+		r.setResult(i.Addr, result{cty.DynamicVal, true})
+		return diags
+	}
+	c.object.Tainted = false
+	diags.Append(r.save(c.op, c.object, c.value, false))
+	return append(diags, r.complete(t, c.op, c.value)...)
 }
 
 // provisionDestroy runs the destruction-time provisioners of an object: those
 // of its resource, or of the removed block that ended it.
-func (r *run) provisionDestroy(t *promise.Task, o addr.Object, i *eval.Instance, self cty.Value) diag.List {
-	if i != nil {
-		return r.runProvisioners(t, o, i, i.Resource.Provisioners, true, self)
+func (r *run) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.List {
+	if r.object(s.Object) == nil {
+		return nil
 	}
-	block, f := r.removedBlock(o.Instance)
+	self := r.changeOf(s.Object).Before
+	if i := r.standIn(s.Object.Instance); i != nil {
+		return r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, true, self)
+	}
+	block, f := r.removedBlock(s.Object.Instance)
 	if block == nil {
 		return nil
 	}
-	standIn := &eval.Instance{Addr: o.Instance, Frame: f, Each: &eval.Each{Key: o.Key, Value: cty.DynamicVal}}
-	return r.runProvisioners(t, o, standIn, block.Provisioners, true, self)
+	standIn := &eval.Instance{Addr: s.Object.Instance, Frame: f, Each: &eval.Each{Key: s.Object.Key, Value: cty.DynamicVal}}
+	return r.runProvisioners(t, s.Object, standIn, block.Provisioners, true, self)
 }
 
 // removedBlock finds the removed block that names an instance or its resource.

@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/instance"
 	"weir.dev/weir/internal/lifecycle"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/value"
@@ -88,6 +89,68 @@ func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.V
 	return instance.Conditions(t, i, res.Postconditions, self, "Resource postcondition failed", diag.Error, r.checks)
 }
 
+// A finalized change is one that is ready to be made: its configuration has no
+// unknown values, its preconditions hold, and the provider's final plan keeps
+// what was shown.
+type finalized struct {
+	op      operation
+	config  instance.Config
+	prior   lifecycle.Object
+	planned lifecycle.Planned
+}
+
+// finalize makes a change ready. ok is false after a problem.
+func (r *run) finalize(t *promise.Task, s *execgraph.Step) (f finalized, diags diag.List, ok bool) {
+	f.op, diags, ok = r.open(t, s)
+	if !ok {
+		return f, diags, false
+	}
+	i := s.Object.Instance.String()
+	config, more := instance.Configure(t, f.op.instance, f.op.subject.Schema)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return f, diags.InAddress(i), false
+	}
+	diags.Append(r.conditions(t, f.op.instance, true, cty.NilVal))
+	if diags.HasErrors() {
+		return f, diags.InAddress(i), false
+	}
+	f.config, f.prior = config, r.priorOf(f.op)
+	f.planned, more = r.finalPlan(f.op, f.prior, config)
+	diags.Append(r.locate(f.op.instance, s.Object, more))
+	return f, diags, !more.HasErrors()
+}
+
+// finalizeEarly makes a replacement ready before anything is deleted for it.
+func (r *run) finalizeEarly(t *promise.Task, s *execgraph.Step) diag.List {
+	f, diags, ok := r.finalize(t, s)
+	if ok {
+		r.mu.Lock()
+		r.final[s.Object] = f
+		r.mu.Unlock()
+	}
+	return diags
+}
+
+// finalized is a change that is ready, by an earlier step or now.
+func (r *run) finalized(t *promise.Task, s *execgraph.Step) (finalized, diag.List, bool) {
+	r.mu.Lock()
+	f, ok := r.final[s.Object]
+	delete(r.final, s.Object)
+	r.mu.Unlock()
+	if ok {
+		return f, nil, true
+	}
+	return r.finalize(t, s)
+}
+
+// A created object is one whose provisioners are still to run.
+type created struct {
+	op     operation
+	object lifecycle.Object
+	value  cty.Value // with marks
+}
+
 // apply creates or updates an object.
 func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	i := s.Object.Instance
@@ -97,65 +160,53 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 			r.setResult(i, result{cty.DynamicVal, true})
 		}
 	}()
-	op, diags, ok := r.open(t, s)
+	f, diags, ok := r.finalized(t, s)
 	if !ok {
 		return diags
 	}
-	config, more := instance.Configure(t, op.instance, op.subject.Schema)
-	diags.Append(more)
-	if diags.HasErrors() || t.Current().Failed() {
-		return diags.InAddress(i.String())
-	}
-	diags.Append(r.conditions(t, op.instance, true, cty.NilVal))
-	if diags.HasErrors() {
-		return diags.InAddress(i.String())
-	}
-	prior := r.priorOf(op)
-	planned, more := r.finalPlan(op, prior, config)
-	diags.Append(r.locate(op.instance, s.Object, more))
-	if more.HasErrors() {
-		return diags
-	}
-	after, begun, more := r.callApply(op, prior, planned, config)
+	op := f.op
+	after, begun, more := r.callApply(f)
 	diags.Append(more)
 	if !begun {
 		t.Fail()
-		return append(diags, r.restore(op.change, false)...)
+		return diags
 	}
 	failed := more.HasErrors()
-	create := !prior.Exists()
+	create := !f.prior.Exists()
 	if failed && create && after.Exists() {
 		after.Tainted = true
 	}
 	if failed && !create {
-		after.Tainted = prior.Tainted
+		after.Tainted = f.prior.Tainted
 	}
-	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, config.Sensitive))
+	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, f.config.Sensitive))
 	// An object whose provisioners haven't ended isn't complete, also when this
 	// process ends meanwhile.
 	provisioned := create && !failed && op.instance.Resource.Provisions()
 	if provisioned {
 		after.Tainted = true
 	}
-	if !after.Unanswered {
-		diags.Append(r.save(op, after, marked, failed))
+	if after.Unanswered {
+		return diags
 	}
+	diags.Append(r.save(op, after, marked, failed))
 	if failed {
-		return append(diags, r.restore(op.change, after.Exists() || after.Unanswered)...)
+		return diags
 	}
-	if provisioned {
-		more = r.provision(t, op, marked)
-		diags.Append(more)
-		if more.HasErrors() {
-			return diags
-		}
-		after.Tainted = false
-		diags.Append(r.save(op, after, marked, false))
-	}
-	r.setResult(i, result{marked, false})
 	done = true
-	diags.Append(r.conditions(t, op.instance, false, marked).InAddress(i.String()))
-	return diags
+	if provisioned {
+		r.mu.Lock()
+		r.created[s.Object] = created{op, after, marked}
+		r.mu.Unlock()
+		return diags
+	}
+	return append(diags, r.complete(t, op, marked)...)
+}
+
+// complete gives an instance its value and holds it to its postconditions.
+func (r *run) complete(t *promise.Task, op operation, v cty.Value) diag.List {
+	r.setResult(op.instance.Addr, result{v, false})
+	return r.conditions(t, op.instance, false, v).InAddress(op.instance.Addr.String())
 }
 
 // priorOf is the object that an apply starts from: none where the old one is
@@ -198,7 +249,8 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Co
 }
 
 // callApply asks the provider to make the change, unless there is none.
-func (r *run) callApply(op operation, prior lifecycle.Object, p lifecycle.Planned, config instance.Config) (_ lifecycle.Object, begun bool, _ diag.List) {
+func (r *run) callApply(f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
+	op, prior, p := f.op, f.prior, f.planned
 	if p.Change == conform.None && prior.Exists() {
 		return lifecycle.Object{Value: p.Value, Private: prior.Private, Identity: prior.Identity, Tainted: prior.Tainted}, true, nil
 	}
@@ -209,7 +261,7 @@ func (r *run) callApply(op operation, prior lifecycle.Object, p lifecycle.Planne
 	key, id := instance.Identify(prior.Value)
 	i := Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id}
 	after, begun, diags := r.effect(i, op.subject, lifecycle.ApplyInput{
-		Prior: prior, Planned: p.Value, Config: config.Value, Private: p.Private, Identity: p.Identity,
+		Prior: prior, Planned: p.Value, Config: f.config.Value, Private: p.Private, Identity: p.Identity,
 	})
 	return after, begun, r.locate(op.instance, op.change.Addr, diags)
 }
@@ -257,29 +309,31 @@ func (r *run) depose(s *execgraph.Step) diag.List {
 }
 
 // restore takes a deposed object back when its replacement came to nothing. It
-// stays aside while the replacement may exist.
-func (r *run) restore(c *plan.Change, mayExist bool) diag.List {
-	if c == nil || c.DeposedKey == "" || mayExist {
+// stays aside while the replacement exists or may exist.
+func (r *run) restore(s *execgraph.Step) diag.List {
+	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.changes[s.Object].DeposedKey}
+	r.mu.Lock()
+	stored, mayExist := r.deposed[s.Object.Instance], r.unknown[s.Object]
+	r.mu.Unlock()
+	if mayExist || r.object(s.Object) != nil || r.object(deposed) == nil {
 		return nil
 	}
-	deposed := addr.Object{Instance: c.Addr.Instance, Deposed: c.DeposedKey}
-	if r.object(deposed) != nil {
-		r.mu.Lock()
-		stored := r.deposed[c.Addr.Instance]
-		r.mu.Unlock()
-		diags := r.result(c.Addr, stored)
-		diags.Append(r.result(deposed, nil))
-		return diags
+	diags := r.result(s.Object, stored)
+	return append(diags, r.result(deposed, nil)...)
+}
+
+// changeOf is the change that ends an object: its own, or the replacement
+// that has put it aside.
+func (r *run) changeOf(o addr.Object) *plan.Change {
+	if c := r.changes[o]; c != nil {
+		return c
 	}
-	return nil
+	return r.changes[addr.Object{Instance: o.Instance}]
 }
 
 // destroy deletes an object: a current one, or a deposed one.
 func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
-	c := r.changes[s.Object]
-	if c == nil { // the old object of a replacement
-		c = r.changes[addr.Object{Instance: s.Object.Instance}]
-	}
+	c := r.changeOf(s.Object)
 	stored := r.object(s.Object)
 	if stored == nil {
 		return nil
@@ -297,13 +351,6 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	subject, diags := instance.Subject(t, s.Object.Instance, conn, sch, f)
 	before, _ := c.Before.UnmarkDeep()
 	prior := lifecycle.Object{Value: before, Private: stored.Private, Identity: c.BeforeIdentity, Tainted: stored.Tainted}
-	if !stored.Tainted {
-		more := r.provisionDestroy(t, s.Object, i, c.Before)
-		diags.Append(more)
-		if more.HasErrors() {
-			return diags
-		}
-	}
 	private := stored.Private
 	if c.Action == plan.Delete && c.Private != nil {
 		private = c.Private
@@ -476,24 +523,27 @@ func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
 	return nil
 }
 
-// runChecks evaluates check blocks, and gathers the outcomes of conditions
-// that evaluation has computed.
-func (r *run) runChecks() {
-	if r.Plan.Mode == plan.Destroy || r.stopped {
+// check evaluates a check block.
+func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
+	f := r.frame(t, s.Module)
+	if f == nil {
+		return nil
+	}
+	n := slices.IndexFunc(f.Program.Checks, func(c *program.Check) bool { return c.Name == s.Name })
+	c := f.Program.Checks[n]
+	return f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) { r.recheck("check", f, "check."+c.Name, outcomes) })
+}
+
+// gatherChecks adds the outcomes of conditions that evaluation has computed.
+func (r *run) gatherChecks() {
+	if r.Plan.Mode == plan.Destroy {
 		return
 	}
 	for _, f := range r.root.Frames() {
-		p := f.Program
-		for _, o := range p.Outputs {
+		for _, o := range f.Program.Outputs {
 			if outcomes := f.OutputOutcomes(o); len(outcomes) > 0 {
 				r.recheck("output_value", f, "output."+o.Name, outcomes)
 			}
-		}
-		for _, c := range p.Checks {
-			r.rt.Do(func(t *promise.Task) {
-				diags := f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) { r.recheck("check", f, "check."+c.Name, outcomes) })
-				r.diags.Append(diags)
-			})
 		}
 	}
 }

@@ -19,27 +19,43 @@ import (
 type Kind uint8
 
 const (
-	Gate           Kind = iota + 1 // nothing: joins many steps for many others
-	OpenProvider                   // configure a provider instance
-	CloseProvider                  // end it
-	OpenEphemeral                  // open an ephemeral resource instance
-	CloseEphemeral                 // close it
-	ReadData                       // read a data source
-	Finalize                       // plan again with final values, check, no effect
-	Depose                         // put the current object aside
-	Apply                          // create or update
-	RestoreDeposed                 // take the deposed object back after a failed create
-	Destroy                        // delete an object
-	Forget                         // drop an object from the state
-	Adopt                          // write a changed or moved object to the state without a provider call
-	Provision                      // run creation-time provisioners
-	Condition                      // evaluate checks and conditions
-	Output                         // evaluate a root output
+	Gate             Kind = iota + 1 // nothing: joins many steps for many others
+	OpenProvider                     // configure a provider instance
+	CloseProvider                    // end it
+	OpenEphemeral                    // open an ephemeral resource instance
+	CloseEphemeral                   // close it
+	ReadData                         // read a data source
+	Finalize                         // make the final plan of a replacement before its first effect
+	Depose                           // put the current object aside
+	Apply                            // create or update, after a final plan where no Finalize has made it
+	RestoreDeposed                   // take the deposed object back where a failed create has left nothing
+	Destroy                          // delete an object
+	Forget                           // drop an object from the state
+	Adopt                            // write a changed or moved object to the state without a provider call
+	Provision                        // run creation-time provisioners
+	ProvisionDestroy                 // run destruction-time provisioners
+	Condition                        // evaluate a check block, or the conditions of an unchanged object
+	Output                           // evaluate a root output
 )
 
-var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "adopt", "provision", "condition", "output"}
+var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "adopt", "provision", "provision-destroy", "condition", "output"}
 
 func (k Kind) String() string { return kindNames[k] }
+
+// Calls reports whether steps of the kind call a provider that has to be open.
+func (k Kind) Calls() bool {
+	switch k {
+	case Finalize, Apply, Destroy, ReadData, OpenEphemeral:
+		return true
+	}
+	return false
+}
+
+// Closes reports whether steps of the kind end what others have begun: they
+// are done also when the run is stopped.
+func (k Kind) Closes() bool {
+	return k == CloseProvider || k == CloseEphemeral || k == RestoreDeposed
+}
 
 // ParseKind is the inverse of String.
 func ParseKind(text string) (Kind, error) {
@@ -70,8 +86,10 @@ type Step struct {
 	Object addr.Object
 	// Provider is the provider instance that is opened, closed or called.
 	Provider addr.ProviderConfig
-	// Name is an output's or check's address.
+	// Name is that of a root output or of a check block.
 	Name string
+	// Module is where the check block is.
+	Module addr.Module
 	// After are the steps that have to end first, ascending, without
 	// repetition. Conditions apply to all of them.
 	After []ID
@@ -84,10 +102,26 @@ func (s *Step) Label() string {
 	switch s.Kind {
 	case OpenProvider, CloseProvider:
 		return s.Kind.String() + " " + s.Provider.String()
-	case Output, Condition, Gate:
+	case Output, Gate:
 		return strings.TrimSpace(s.Kind.String() + " " + s.Name)
+	case Condition:
+		if s.Name != "" {
+			return s.Kind.String() + " " + s.Check()
+		}
 	}
 	return s.Kind.String() + " " + s.Object.String()
+}
+
+// Check is the address of the check block that a Condition evaluates; empty
+// for the conditions of an object.
+func (s *Step) Check() string {
+	switch {
+	case s.Kind != Condition || s.Name == "":
+		return ""
+	case s.Module.IsRoot():
+		return "check." + s.Name
+	}
+	return s.Module.String() + ".check." + s.Name
 }
 
 // A Graph is the steps in a topological order. It isn't changed after Build.

@@ -3,7 +3,8 @@
 // makes a cycle.
 //
 // An object has up to two legs, one that creates or updates it and one that
-// deletes what was there before. The caller says which legs there are and who
+// deletes what was there before. What can be found out about a replacement
+// without an effect may be a third. The caller says which legs there are and who
 // depends on whom, by configuration and by what is stored; the package says
 // which objects are replaced with create before destroy (CBD) and which leg
 // waits for which. It refuses addresses, states and providers.
@@ -18,21 +19,26 @@
 //	R5  in R2 and R4, a deletion with CBD comes after the creation instead
 //	R6  in R2, what is free doesn't wait, and an update that is free comes before
 //	    the deletion instead
+//	R7  a replacement that can be is prepared first: after the creations that x
+//	    depends on by configuration, and before x and all that had a stored
+//	    dependency on it are deleted without CBD
 //
 // A creation or update is free if no former user of the object is deleted
 // without CBD and nothing that the object depends on by configuration has a
 // deletion, or a creation or update that isn't free: it may have let go of what
-// is deleted and needs nothing that comes after that.
+// is deleted and needs nothing that comes after that. A replacement without CBD
+// can be prepared if all that it depends on by configuration is free: what it
+// needs is there before anything is deleted.
 //
 // Dependencies are transitive. Objects that weren't stored before depend by
 // configuration alone, in R2 too.
 //
 // # Why there is no cycle
 //
-// What is free, dependencies first; deletions without CBD, dependents
+// What is free and what is prepared, dependencies first; deletions without CBD, dependents
 // first; then other creations, dependencies first; then deletions with CBD,
-// dependents first: this order keeps all rules, if whatever an object with CBD had a stored dependency on is deleted
-// with CBD too. The flags are chosen so: CBD spreads from configured objects
+// dependents first: this order keeps all rules, if whatever an object with CBD
+// had a stored dependency on is deleted with CBD too. The flags are chosen so: CBD spreads from configured objects
 // that want it to everything they depend on, and a leftover (an object
 // without configuration) gets it only where that holds already.
 package order
@@ -64,9 +70,10 @@ func (o *Object) gate() bool { return !o.Create && !o.Delete && !o.Configured &&
 type Kind uint8
 
 const (
-	Create Kind = iota // create or update the object
-	Delete             // delete the object
-	Gate               // join other steps
+	Create  Kind = iota // create or update the object
+	Delete              // delete the object
+	Prepare             // all of its replacement that has no effect
+	Gate                // join other steps
 )
 
 // A Step is one leg of an object, or a gate.
@@ -131,6 +138,7 @@ type graph struct {
 
 	cbd, keep []bool
 	free      []bool
+	prepares  []bool
 }
 
 // stored gathers the former dependencies, without those that go in circles
@@ -260,7 +268,7 @@ func (g *graph) inUse() []bool {
 	return used
 }
 
-// freedom finds what is free (R6).
+// freedom finds what is free (R6) and what is prepared (R7).
 func (g *graph) freedom() {
 	n := len(g.objects)
 	abandoned := make([]bool, n) // some former user is deleted without CBD
@@ -269,12 +277,14 @@ func (g *graph) freedom() {
 			abandoned[i] = abandoned[i] || abandoned[user] || g.objects[user].Delete && !g.cbd[user]
 		}
 	}
-	g.free = make([]bool, n)
+	g.free, g.prepares = make([]bool, n), make([]bool, n)
 	for _, i := range g.configOrder {
 		o := &g.objects[i]
-		g.free[i] = !o.Delete && !(o.Create && abandoned[i])
+		needs := true // all that it needs is free
 		for _, to := range g.config[i] {
-			g.free[i] = g.free[i] && g.free[to]
+			needs = needs && g.free[to]
 		}
+		g.free[i] = needs && !o.Delete && !(o.Create && abandoned[i])
+		g.prepares[i] = needs && o.Create && o.Delete && !g.cbd[i]
 	}
 }

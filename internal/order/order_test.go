@@ -12,7 +12,10 @@ import (
 
 var cases = flag.Int("cases", 20_000, "random graphs to try")
 
-// reach is which step comes after which, gates left out.
+// leg reports whether a step has an effect.
+func leg(s Step) bool { return s.Kind == Create || s.Kind == Delete }
+
+// reach is which leg comes after which.
 func reach(n int, steps []Step) [][]bool {
 	all := make([][]bool, len(steps))
 	out := make([][]bool, 2*n)
@@ -28,7 +31,7 @@ func reach(n int, steps []Step) [][]bool {
 			}
 		}
 		for j, after := range all[i] {
-			if after && s.Kind != Gate && steps[j].Kind != Gate {
+			if after && leg(s) && leg(steps[j]) {
 				out[2*s.Object+int(s.Kind)][2*steps[j].Object+int(steps[j].Kind)] = true
 			}
 		}
@@ -112,7 +115,7 @@ func TestExamples(t *testing.T) {
 			}
 			legs := 0
 			for _, s := range r.Steps {
-				if s.Kind != Gate {
+				if leg(s) {
 					legs++
 				}
 			}
@@ -233,9 +236,30 @@ func rules(objects []Object, cbd []bool) [][]bool {
 					legs[2*y+1][2*x+1] = true // R3
 				}
 			}
+			// R7: x is prepared after the creation of y; it and its former users
+			// are deleted after that.
+			for user := range n {
+				if prepares(objects, cbd, free, config, x) && config[x][y] && creates(y) &&
+					(user == x || was[user][x]) && deletes(user) && !cbd[user] {
+					legs[2*user+1][2*y] = true
+				}
+			}
 		}
 	}
 	return closure(func(i, j int) bool { return legs[i][j] }, 2*n)
+}
+
+// prepares is R7's condition.
+func prepares(objects []Object, cbd, free []bool, config [][]bool, x int) bool {
+	if !objects[x].Create || !objects[x].Delete || cbd[x] {
+		return false
+	}
+	for y := range objects {
+		if config[x][y] && !free[y] {
+			return false
+		}
+	}
+	return true
 }
 
 // freedom finds what is free, the slow way.
@@ -456,6 +480,40 @@ func TestStepsAreTheSameEachTime(t *testing.T) {
 		objects := random(r)
 		if a, b := fmt.Sprint(Decide(objects)), fmt.Sprint(Decide(objects)); a != b {
 			t.Fatalf("%s\n%s", a, b)
+		}
+	}
+}
+
+// A replacement is prepared when what it needs is done and before anything is
+// deleted for it; where that can't be, it isn't prepared apart.
+func TestPrepared(t *testing.T) {
+	const a, b = 0, 1
+	created := Object{Create: true, Configured: true}
+	updated := Object{Create: true, Configured: true, Stored: true}
+	replaced := Object{Create: true, Delete: true, Configured: true, Stored: true}
+	for _, test := range []struct {
+		name   string
+		a      Object
+		stored []int // what b depended on
+		want   string
+	}{
+		{"needs something new", created, nil, "aC bP cD bD bC"},
+		{"needs an update that has to wait for the deletion", updated, []int{a}, "cD bD aC bC"},
+		{"needs another replacement", replaced, []int{a}, "aP cD bD aD aC bC"},
+	} {
+		r := Decide([]Object{
+			test.a,
+			{Create: true, Delete: true, Configured: true, Stored: true, Config: []int{a}, State: test.stored},
+			{Delete: true, Stored: true, State: []int{b}},
+		})
+		var got []string
+		for _, s := range r.Steps {
+			if s.Kind != Gate {
+				got = append(got, "abc"[s.Object:s.Object+1]+"CDP"[s.Kind:s.Kind+1])
+			}
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %v instead of %s", test.name, got, test.want)
 		}
 	}
 }

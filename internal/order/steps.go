@@ -7,19 +7,20 @@ import "slices"
 // nothing or serve nobody are never seen outside.
 func (g *graph) steps() []Step {
 	b := &builder{n: len(g.objects)}
-	b.after = make([][]int, 2*b.n)
+	b.after = make([][]int, legs*b.n)
 	g.creations(b)
 	early, late := g.deletions()
 	if early {
 		g.earlyDeletions(b)
 		g.goneFirst(b)
 		g.freeFirst(b)
+		g.preparedFirst(b)
 	}
 	if late {
 		g.lateDeletions(b)
 		g.replacedFirst(b)
 	}
-	return b.finish(g.objects)
+	return b.finish(g.objects, g.prepares)
 }
 
 // deletions reports whether there are any without and with CBD.
@@ -38,6 +39,10 @@ func (g *graph) creations(b *builder) {
 	done := make([]int, b.n)
 	for _, i := range g.configOrder {
 		before := collect(done, g.config[i])
+		if g.prepares[i] {
+			b.wait(b.prepare(i), before)
+			before = []int{b.prepare(i)}
+		}
 		if g.objects[i].Create {
 			b.wait(b.create(i), before)
 			done[i] = b.create(i)
@@ -98,6 +103,22 @@ func (g *graph) freeFirst(b *builder) {
 	}
 }
 
+// preparedFirst follows R7.
+func (g *graph) preparedFirst(b *builder) {
+	ready := make([]int, b.n) // the preparations of the object and of all it depended on
+	for _, i := range g.wasOrder {
+		before := collect(ready, g.was[i])
+		if g.prepares[i] {
+			before = append(before, b.prepare(i))
+		}
+		all := b.gate(before)
+		if g.objects[i].Delete && !g.cbd[i] && all != none {
+			b.wait(b.delete(i), []int{all})
+		}
+		ready[i] = all
+	}
+}
+
 // lateDeletions follows R1, R2 and R3 for deletions with CBD: they wait for
 // all that happens to the object and its users.
 func (g *graph) lateDeletions(b *builder) {
@@ -151,14 +172,18 @@ func collect(of []int, of2 []int) []int {
 	return out
 }
 
-// A builder numbers the steps: both legs of each object, then gates.
+// A builder numbers the steps: the legs of each object, then gates.
 type builder struct {
 	n     int
 	after [][]int // by number-1
 }
 
-func (b *builder) create(i int) int { return 2*i + 1 }
-func (b *builder) delete(i int) int { return 2*i + 2 }
+// legs is how many steps each object may have.
+const legs = int(Gate)
+
+func (b *builder) create(i int) int  { return legs*i + int(Create) + 1 }
+func (b *builder) delete(i int) int  { return legs*i + int(Delete) + 1 }
+func (b *builder) prepare(i int) int { return legs*i + int(Prepare) + 1 }
 
 func (b *builder) wait(step int, before []int) {
 	b.after[step-1] = append(b.after[step-1], before...)
@@ -180,16 +205,16 @@ func (b *builder) gate(before []int) int {
 }
 
 // finish leaves out what nobody needs and puts the rest in order.
-func (b *builder) finish(objects []Object) []Step {
-	b.inline(b.consumers(objects))
+func (b *builder) finish(objects []Object, prepares []bool) []Step {
+	b.inline(b.consumers(objects, prepares))
 	b.thin()
-	uses := b.consumers(objects)
+	uses := b.consumers(objects, prepares)
 	number := make([]int, len(b.after))
 	var steps []Step
 	for _, s := range b.sorted(uses) {
 		step := Step{Kind: Gate, Object: -1}
-		if s < 2*b.n {
-			step = Step{Kind: Kind(s % 2), Object: s / 2}
+		if s < legs*b.n {
+			step = Step{Kind: Kind(s % legs), Object: s / legs}
 		}
 		for _, before := range b.after[s] {
 			step.After = append(step.After, number[before-1])
@@ -203,7 +228,7 @@ func (b *builder) finish(objects []Object) []Step {
 
 // consumers counts who waits for each step; -1 is for steps that are left out:
 // missing legs, and gates that no leg waits for.
-func (b *builder) consumers(objects []Object) []int {
+func (b *builder) consumers(objects []Object, prepares []bool) []int {
 	uses := make([]int, len(b.after))
 	for s := range uses {
 		uses[s] = -1
@@ -211,10 +236,13 @@ func (b *builder) consumers(objects []Object) []int {
 	var todo []int
 	for i := range objects {
 		if objects[i].Create {
-			todo = append(todo, 2*i)
+			todo = append(todo, b.create(i)-1)
 		}
 		if objects[i].Delete {
-			todo = append(todo, 2*i+1)
+			todo = append(todo, b.delete(i)-1)
+		}
+		if prepares[i] {
+			todo = append(todo, b.prepare(i)-1)
 		}
 	}
 	for _, s := range todo {
@@ -239,12 +267,12 @@ func (b *builder) consumers(objects []Object) []int {
 // inline replaces gates that cost more than the edges they save: those that
 // one step waits for, and those that join two for two.
 func (b *builder) inline(uses []int) {
-	for s := 2 * b.n; s < len(b.after); s++ { // a gate waits for earlier gates only
+	for s := legs * b.n; s < len(b.after); s++ { // a gate waits for earlier gates only
 		if uses[s] >= 0 {
 			b.after[s] = b.inlined(b.after[s], uses)
 		}
 	}
-	for s := range 2 * b.n {
+	for s := range legs * b.n {
 		if uses[s] >= 0 {
 			b.after[s] = b.inlined(b.after[s], uses)
 		}
@@ -255,7 +283,7 @@ func (b *builder) inlined(after, uses []int) []int {
 	var out []int
 	for _, before := range after {
 		s := before - 1
-		if s >= 2*b.n && (uses[s] == 1 || uses[s] == 2 && len(b.after[s]) == 2) {
+		if s >= legs*b.n && (uses[s] == 1 || uses[s] == 2 && len(b.after[s]) == 2) {
 			out = append(out, b.after[s]...)
 		} else {
 			out = append(out, before)

@@ -88,6 +88,7 @@ type stepRecord struct {
 	Object   objectAddr `msgpack:"o"`
 	Provider string     `msgpack:"p,omitempty"`
 	Name     string     `msgpack:"n,omitempty"`
+	Module   string     `msgpack:"m,omitempty"`
 	After    []int      `msgpack:"a,omitempty"`
 	When     uint8      `msgpack:"w,omitempty"`
 	Of       int        `msgpack:"of,omitempty"`
@@ -234,7 +235,7 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 func fromSteps(steps []execgraph.Step) []stepRecord {
 	out := make([]stepRecord, len(steps))
 	for i, s := range steps {
-		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, When: uint8(s.When), Of: int(s.Of)}
+		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of)}
 		if s.Object != (addr.Object{}) {
 			r.Object = objectAddr{s.Object.Instance.String(), s.Object.Deposed}
 		}
@@ -444,7 +445,7 @@ func toGraph(records []stepRecord) (*execgraph.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := execgraph.Step{Kind: kind, Name: r.Name, When: execgraph.When(r.When), Of: execgraph.ID(r.Of)}
+		s := execgraph.Step{Kind: kind, Name: r.Name, Module: addr.Module(r.Module), When: execgraph.When(r.When), Of: execgraph.ID(r.Of)}
 		if s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= len(records) {
 			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
 		}

@@ -58,6 +58,7 @@ type builder struct {
 	byNode   map[*promise.Node]int
 	byAddr   map[addr.Object]int
 	groups   map[string]int // gates of stored dependencies
+	removed  removals       // made when first needed
 }
 
 // A vertex tells what an order.Object stands for.
@@ -302,7 +303,7 @@ func (b *builder) group(user addr.Instance, dep addr.Resource, members map[strin
 // steps turns the ordered legs into the steps of the execution graph.
 func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 	room := len(result.Steps) + len(result.Steps)/8
-	d := &draft{b: b, opened: map[addr.ProviderConfig]int{}, steps: make([]execgraph.Step, 0, room), after: make([][]int, 0, room)}
+	d := &draft{b: b, opened: map[addr.ProviderConfig]int{}, failure: map[int]int{}, steps: make([]execgraph.Step, 0, room), after: make([][]int, 0, room)}
 	last := make([]int, len(result.Steps)) // the draft's step that ends an ordered one
 	for n, s := range result.Steps {
 		var after []int
@@ -313,6 +314,7 @@ func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 	}
 	d.connect()
 	d.prune()
+	d.checks()
 	d.close()
 	d.untie()
 	return d.sorted()
@@ -324,6 +326,8 @@ type draft struct {
 	steps  []execgraph.Step
 	after  [][]int
 	opened map[addr.ProviderConfig]int
+	// failure names the step whose failure a step is for.
+	failure map[int]int
 }
 
 func (d *draft) add(s execgraph.Step, after []int) int {
@@ -337,43 +341,143 @@ func (d *draft) emit(s order.Step, after []int) int {
 	if s.Kind == order.Gate {
 		return d.add(execgraph.Step{Kind: execgraph.Gate}, after)
 	}
-	v := d.b.of[s.Object]
-	switch {
+	switch v := d.b.of[s.Object]; {
 	case v.provider != nil:
 		id := d.add(execgraph.Step{Kind: execgraph.OpenProvider, Provider: v.provider.Addr}, after)
 		d.opened[v.provider.Addr] = id
 		return id
 	case v.output != nil:
 		return d.add(execgraph.Step{Kind: execgraph.Output, Name: v.output.Name}, after)
+	case s.Kind == order.Prepare:
+		return d.add(execgraph.Step{Kind: execgraph.Finalize, Object: v.object.addr, Provider: v.object.conn.Addr}, after)
+	case s.Kind == order.Delete:
+		return d.emitDeletion(v.object, after)
+	default:
+		return d.emitCreation(v.object, after)
 	}
-	o := v.object
+}
+
+// emitDeletion adds the end of an object, after its provisioners.
+func (d *draft) emitDeletion(o *object, after []int) int {
+	step := execgraph.Step{Kind: execgraph.Destroy, Object: o.addr, Provider: o.conn.Addr}
+	switch o.change.Action {
+	case plan.Forget, plan.ForgetThenCreate:
+		step.Kind = execgraph.Forget
+		return d.add(step, after)
+	case plan.CreateThenDelete:
+		step.Object.Deposed = o.change.DeposedKey
+	}
+	if d.b.deprovisions(o) {
+		before := step
+		before.Kind, before.Provider = execgraph.ProvisionDestroy, addr.ProviderConfig{}
+		after = []int{d.add(before, after)}
+	}
+	return d.add(step, after)
+}
+
+// emitCreation adds what brings an object into its new form, with what comes
+// of a failure.
+func (d *draft) emitCreation(o *object, after []int) int {
 	step := execgraph.Step{Kind: execgraph.Apply, Object: o.addr, Provider: o.conn.Addr}
 	switch {
 	case o.addr.Name.Mode == addr.Ephemeral:
 		step.Kind = execgraph.OpenEphemeral
+		return d.add(step, after)
 	case o.change.Action == plan.Read:
 		step.Kind = execgraph.ReadData
+		return d.add(step, after)
 	case o.change.Action == plan.NoOp:
 		step.Kind = execgraph.Condition
-	case s.Kind == order.Delete && (o.change.Action == plan.Forget || o.change.Action == plan.ForgetThenCreate):
-		step.Kind = execgraph.Forget
-	case s.Kind == order.Delete:
-		step.Kind = execgraph.Destroy
-		if o.change.Action == plan.CreateThenDelete {
-			step.Object.Deposed = o.change.DeposedKey
-		}
-	case o.change.Action == plan.CreateThenDelete:
-		after = []int{d.add(execgraph.Step{Kind: execgraph.Depose, Object: o.addr, Provider: o.conn.Addr}, after)}
+		return d.add(step, after)
 	}
-	return d.add(step, after)
+	aside := o.change.Action == plan.CreateThenDelete
+	if aside {
+		after = []int{d.add(execgraph.Step{Kind: execgraph.Depose, Object: o.addr}, after)}
+	}
+	last := d.add(step, after)
+	if aside {
+		back := d.add(execgraph.Step{Kind: execgraph.RestoreDeposed, Object: o.addr, When: execgraph.OnFailure}, []int{last})
+		d.failure[back] = last
+	}
+	if o.change.Action != plan.Update && o.instance.Resource.Provisions() {
+		last = d.add(execgraph.Step{Kind: execgraph.Provision, Object: o.addr}, []int{last})
+	}
+	return last
+}
+
+// deprovisions reports whether provisioners run before the object is deleted:
+// those of its resource, or else of the removed block that ends it. Tainted
+// objects go without.
+func (b *builder) deprovisions(o *object) bool {
+	if o.stored == nil || o.stored.Tainted {
+		return false
+	}
+	if tree := b.r.Tree.At(o.addr.Module); tree != nil {
+		if res := tree.Program.ResourceByName[o.addr.Name]; res != nil {
+			return res.Deprovisions()
+		}
+	}
+	if b.removed == nil {
+		b.removed = b.r.removedBlocks()
+	}
+	block := b.removed.find(o.addr.Instance)
+	return block != nil && len(block.Provisioners) > 0
+}
+
+// checks adds the steps of check blocks. They come last, whatever becomes of
+// the rest: what they look at is done by then, and nothing depends on them. A
+// data source within a check is read once everything else is done.
+func (d *draft) checks() {
+	if d.b.r.Mode == plan.Destroy {
+		return
+	}
+	var blocks []execgraph.Step
+	for _, f := range d.b.r.root.Frames() {
+		for _, c := range f.Program.Checks {
+			blocks = append(blocks, execgraph.Step{Kind: execgraph.Condition, Name: c.Name, Module: f.Addr, When: execgraph.Always})
+		}
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	// What others wait for is done when they are.
+	covered := make([]bool, len(d.steps))
+	var within, others []int
+	for n, s := range d.steps {
+		switch {
+		case s.Kind == execgraph.ReadData && d.b.r.find(s.Object).instance.Resource.Check != nil:
+			within = append(within, n)
+			covered[n] = true
+		case s.Kind == execgraph.RestoreDeposed:
+			covered[n] = true
+		default:
+			for _, a := range d.after[n] {
+				covered[a] = true
+			}
+		}
+	}
+	for n := range d.steps {
+		if !covered[n] {
+			others = append(others, n)
+		}
+	}
+	if len(others) > 0 {
+		all := d.add(execgraph.Step{Kind: execgraph.Gate, When: execgraph.Always}, others)
+		for _, n := range within {
+			d.after[n] = append(d.after[n], all)
+		}
+		within = append(within, all)
+	}
+	for _, block := range blocks {
+		d.add(block, within)
+	}
 }
 
 // connect makes every step that calls a provider wait for its opening.
 func (d *draft) connect() {
 	for n := range d.steps {
 		s := &d.steps[n]
-		switch s.Kind {
-		case execgraph.Apply, execgraph.Destroy, execgraph.ReadData, execgraph.OpenEphemeral:
+		if s.Kind.Calls() {
 			open, ok := d.opened[s.Provider]
 			if !ok {
 				open = d.add(execgraph.Step{Kind: execgraph.OpenProvider, Provider: s.Provider}, nil)
@@ -413,11 +517,10 @@ func (d *draft) close() {
 	var ephemerals []int
 	var ends []int
 	for n, s := range d.steps {
-		switch s.Kind {
-		case execgraph.OpenEphemeral:
+		if s.Kind == execgraph.OpenEphemeral {
 			ephemerals = append(ephemerals, n)
-			fallthrough
-		case execgraph.Apply, execgraph.Destroy, execgraph.ReadData, execgraph.OpenProvider:
+		}
+		if s.Kind.Calls() || s.Kind == execgraph.OpenProvider {
 			users[s.Provider] = append(users[s.Provider], n)
 		}
 	}
@@ -433,7 +536,8 @@ func (d *draft) close() {
 	}
 	if len(ephemerals) > 0 {
 		for n, s := range d.steps {
-			if s.Kind == execgraph.Condition || s.Kind == execgraph.Output || held[s.Provider] && s.Kind != execgraph.Gate {
+			switch {
+			case s.Kind == execgraph.Condition, s.Kind == execgraph.Output, s.Kind == execgraph.Provision, held[s.Provider] && s.Kind != execgraph.Gate:
 				ends = append(ends, n)
 			}
 		}
@@ -495,6 +599,9 @@ func (d *draft) sorted() (*execgraph.Graph, diag.List) {
 			s.After = append(s.After, number[a])
 		}
 		slices.Sort(s.After)
+		if s.When == execgraph.OnFailure {
+			s.Of = number[d.failure[n]]
+		}
 		number[n] = execgraph.ID(len(g.Steps))
 		g.Steps = append(g.Steps, s)
 		for _, m := range next[n] {

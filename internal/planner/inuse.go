@@ -52,7 +52,7 @@ func places(steps []order.Step, n int) [][2]int {
 		at[i] = [2]int{-1, -1}
 	}
 	for n, s := range steps {
-		if s.Kind != order.Gate {
+		if s.Kind == order.Create || s.Kind == order.Delete {
 			at[s.Object][s.Kind] = n
 		}
 	}

@@ -47,11 +47,11 @@ func (d *draft) deletes(n int) bool {
 	return false
 }
 
-// loosen drops the waiting of n for a within the core where drop says so.
-// Outside of it whoever waits for something in the core waits for what was
-// dropped too.
+// loosen drops the waiting of n for a within the core where drop says so. What
+// comes before the core n still waits for. Outside of the core whoever waits
+// for something in it waits for what was dropped too.
 func (d *draft) loosen(core []bool, drop func(n, a int) bool) {
-	var dropped []int
+	var loosened, dropped []int
 	for n := range core {
 		if !core[n] {
 			continue
@@ -64,10 +64,20 @@ func (d *draft) loosen(core []bool, drop func(n, a int) bool) {
 				kept = append(kept, a)
 			}
 		}
+		if len(kept) < len(d.after[n]) {
+			loosened = append(loosened, n)
+		}
 		d.after[n] = kept
 	}
 	if dropped == nil {
 		return
+	}
+	before := d.beforeCore(core, dropped)
+	if len(before) > 1 {
+		before = []int{d.add(execgraph.Step{Kind: execgraph.Gate}, before)}
+	}
+	for _, n := range loosened {
+		d.after[n] = append(d.after[n], before...)
 	}
 	gate := d.add(execgraph.Step{Kind: execgraph.Gate}, dropped)
 	for n := range core {
@@ -75,6 +85,28 @@ func (d *draft) loosen(core []bool, drop func(n, a int) bool) {
 			d.after[n] = append(d.after[n], gate)
 		}
 	}
+}
+
+// beforeCore lists the steps outside of the core that some of it wait for, by
+// way of others in the core too. None of them waits for anything in the core.
+func (d *draft) beforeCore(core []bool, from []int) []int {
+	seen := make([]bool, len(core))
+	var before []int
+	todo := slices.Clone(from)
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		if core[n] {
+			todo = append(todo, d.after[n]...)
+		} else {
+			before = append(before, n)
+		}
+	}
+	return before
 }
 
 // circular marks the steps on circles and between them; nil when there are

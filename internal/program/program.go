@@ -167,12 +167,12 @@ type Resource struct {
 
 // Provisions reports whether something runs when an instance was created.
 func (r *Resource) Provisions() bool {
-	for _, p := range r.Provisioners {
-		if !p.OnDestroy {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Provisioners, func(p *Provisioner) bool { return !p.OnDestroy })
+}
+
+// Deprovisions reports whether something runs before an instance is destroyed.
+func (r *Resource) Deprovisions() bool {
+	return slices.ContainsFunc(r.Provisioners, func(p *Provisioner) bool { return p.OnDestroy })
 }
 
 // A Provisioner runs at creation or destruction of an instance.
