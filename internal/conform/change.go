@@ -49,6 +49,14 @@ func Action(prior, planned cty.Value, paths []cty.Path, force bool) Change {
 // equal reports whether the values are known to be equal; null attributes are
 // equal whatever their type.
 func equal(a, b cty.Value) bool {
+	if ty := a.Type(); ty.IsObjectType() && known(a) && known(b) && ty.Equals(b.Type()) {
+		for name := range ty.AttributeTypes() {
+			if !equal(a.GetAttr(name), b.GetAttr(name)) {
+				return false
+			}
+		}
+		return true
+	}
 	eq := a.Equals(b)
 	return eq.IsKnown() && eq.True()
 }

@@ -287,7 +287,34 @@ func Conforms(v cty.Value, want cty.Type) []error {
 	if v == cty.NilVal {
 		return []error{fmt.Errorf("no value at all")}
 	}
+	if conforms(v.Type(), want) {
+		return nil
+	}
 	p := &problems{}
 	p.errs = append(p.errs, v.Type().TestConformance(want)...)
 	return p.sorted()
+}
+
+// conforms reports whether a type is the one that is wanted, with anything in
+// the place of dynamic types. It looks into objects, since that is where types
+// of whole objects differ.
+func conforms(ty, want cty.Type) bool {
+	switch {
+	case want == cty.DynamicPseudoType:
+		return true
+	case !want.IsObjectType():
+		return ty.Equals(want)
+	case !ty.IsObjectType():
+		return false
+	}
+	have, wanted := ty.AttributeTypes(), want.AttributeTypes()
+	if len(have) != len(wanted) {
+		return false
+	}
+	for name, inner := range wanted {
+		if !ty.HasAttribute(name) || !conforms(have[name], inner) {
+			return false
+		}
+	}
+	return true
 }

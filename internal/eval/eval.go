@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/value"
 )
 
 // A Host answers what the evaluator can't know. Its methods are called from
@@ -120,7 +121,7 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 		t.Fail()
 		return cty.DynamicVal, diags
 	}
-	if len(expr.Refs) > 0 && !v.IsWhollyKnown() {
+	if len(expr.Refs) > 0 && !value.WhollyKnown(v) {
 		Complete(t, expr.Refs, ctx)
 	}
 	return v, diags

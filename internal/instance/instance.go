@@ -40,7 +40,7 @@ func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, d
 		return Config{Value: cty.DynamicVal}, diags
 	}
 	unmarked, pvms := value.UnmarkDeepPaths(v)
-	if len(i.Resource.Config.Refs) > 0 && !unmarked.IsWhollyKnown() {
+	if len(i.Resource.Config.Refs) > 0 && !value.WhollyKnown(unmarked) {
 		eval.Complete(t, i.Resource.Config.Refs, ctx)
 	}
 	for _, pvm := range pvms {
@@ -57,7 +57,7 @@ func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, d
 
 // SensitivePaths are the paths of the sensitive parts of a value.
 func SensitivePaths(v cty.Value) []cty.Path {
-	if !v.ContainsMarked() {
+	if !value.ContainsMarked(v) {
 		return nil
 	}
 	_, pvms := value.UnmarkDeepPaths(v)

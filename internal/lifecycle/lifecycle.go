@@ -134,7 +134,7 @@ func (s Subject) Refresh(ctx context.Context, o Object) (Object, provider.Deferr
 	if errs := conform.Conforms(resp.New, s.Schema.Block.ImpliedType()); len(errs) > 0 {
 		return o, "", append(diags, s.bug("Provider produced invalid object", "planned an invalid value during refresh", errs...)...)
 	}
-	if !resp.New.IsWhollyKnown() {
+	if !value.WhollyKnown(resp.New) {
 		return o, "", append(diags, s.bug("Provider produced invalid object", "returned a value with unknown parts during refresh")...)
 	}
 	if errs := conform.WriteOnlyNull(s.Schema.Block, resp.New); len(errs) > 0 {
@@ -322,7 +322,7 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value after apply", errs...))
 		return in.Prior, diags
 	}
-	if !resp.New.IsWhollyKnown() {
+	if !value.WhollyKnown(resp.New) {
 		if !diags.HasErrors() {
 			diags.Append(s.bug("Provider returned invalid result object after apply", "returned unknown values after apply; they were stored as null, so the object may need repair"))
 		}
@@ -368,7 +368,7 @@ func (s Subject) ReadData(ctx context.Context, config cty.Value) (cty.Value, pro
 		diags.Append(s.bug("Provider produced null object", "produced a null object"))
 	case len(conform.Conforms(resp.New, ty)) > 0:
 		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value", conform.Conforms(resp.New, ty)...))
-	case !resp.New.IsWhollyKnown():
+	case !value.WhollyKnown(resp.New):
 		diags.Append(s.bug("Provider produced invalid object", "produced a value with unknown parts"))
 	}
 	return resp.New, "", diags

@@ -297,7 +297,7 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 	case conform.None:
 		if o.stored != nil && !instance.SamePaths(instance.SensitivePaths(c.Before), instance.SensitivePaths(c.After)) {
 			c.Action = plan.Update
-		} else if c.After.RawEquals(c.Before) {
+		} else if o.stored != nil && p.Deferred == "" || c.After.RawEquals(c.Before) {
 			c.After = c.Before // one copy is enough to keep
 		}
 	}

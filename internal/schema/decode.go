@@ -19,6 +19,9 @@ func (b *Block) Decode(body hcl.Body, ctx *hcl.EvalContext) (cty.Value, hcl.Diag
 	if body == nil {
 		return b.EmptyValue(), nil
 	}
+	if v, diags, ok := b.decodeFlat(body, ctx); ok {
+		return v, diags
+	}
 	return b.decodeExpanded(dynblock.Expand(body, ctx), ctx)
 }
 
@@ -37,6 +40,12 @@ func (b *Block) decodeExpanded(body hcl.Body, ctx *hcl.EvalContext) (cty.Value, 
 // A decoder is what decoding needs of a block, made at its first use.
 type decoder struct {
 	spec hcldec.ObjectSpec
+	// types are those that the attributes are converted to.
+	types map[string]cty.Type
+	// required are the arguments and blocks that a body has to have.
+	required []string
+	// absent is what comes of arguments and blocks that aren't written.
+	absent map[string]cty.Value
 	// elements has the attributes that may be written as blocks.
 	elements map[string]*Block
 	// optional: there are nested attributes, which are decoded with types
@@ -47,20 +56,29 @@ type decoder struct {
 func (b *Block) decoding() *decoder {
 	b.decodeOnce.Do(func() {
 		d := &b.decoder
-		d.spec = make(hcldec.ObjectSpec, len(b.Attributes)+len(b.Blocks))
+		n := len(b.Attributes) + len(b.Blocks)
+		d.spec, d.types, d.absent = make(hcldec.ObjectSpec, n), make(map[string]cty.Type, len(b.Attributes)), make(map[string]cty.Value, n)
 		for name, a := range b.Attributes {
 			spec := &hcldec.AttrSpec{Name: name, Type: a.Type, Required: a.Required}
 			if a.Nested != nil {
 				d.optional = true
 				spec.Type = a.Nested.DecodeType()
 			}
-			d.spec[name] = spec
+			d.spec[name], d.types[name] = spec, spec.Type
+			d.absent[name] = cty.NullVal(a.ImpliedType())
+			if a.Required {
+				d.required = append(d.required, name)
+			}
 		}
 		for name, n := range b.Blocks {
 			if inner := n.decoding(); inner.optional {
 				d.optional = true
 			}
 			d.spec[name] = n.spec(name)
+			d.absent[name] = n.EmptyValue()
+			if n.Min > 0 {
+				d.required = append(d.required, name)
+			}
 		}
 		d.elements = b.attributesAsBlocks()
 	})

@@ -16,7 +16,7 @@ import (
 // store: parts whose place in ty is dynamic are wrapped as {"value","type"}.
 // Marks are dropped. Unknown parts are an error that carries their path.
 func JSON(v cty.Value, ty cty.Type) ([]byte, error) {
-	if v.ContainsMarked() {
+	if ContainsMarked(v) {
 		v, _ = v.UnmarkDeep()
 	}
 	if b, ok := appendJSON(nil, v, ty); ok {

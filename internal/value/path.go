@@ -231,6 +231,9 @@ func PathsMarked(pvms []cty.PathValueMarks, mark any) []cty.Path {
 // UnmarkDeepPaths takes every mark off v and returns where they were, sorted.
 // Marks inside a set are reported on the set.
 func UnmarkDeepPaths(v cty.Value) (cty.Value, []cty.PathValueMarks) {
+	if !ContainsMarked(v) {
+		return v, nil
+	}
 	v, pvms := v.UnmarkDeepWithPaths()
 	SortPathMarks(pvms)
 	return v, pvms

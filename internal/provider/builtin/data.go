@@ -54,7 +54,11 @@ func upgradeData(r provider.UpgradeRequest) (cty.Value, diag.List) {
 
 func decode(stored []byte, b *schema.Block) (cty.Value, error) {
 	ty := b.ImpliedType()
-	return value.FromJSON(conform.StripUnknownAttributes(stored, ty), ty)
+	v, err := value.FromJSON(stored, ty)
+	if err != nil {
+		return value.FromJSON(conform.StripUnknownAttributes(stored, ty), ty)
+	}
+	return v, nil
 }
 
 // planData plans like any provider would: id is made when the object is, and

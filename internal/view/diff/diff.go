@@ -67,7 +67,7 @@ func present(v cty.Value) cty.Value {
 
 // secretsOnly takes off all marks but those that hide a value.
 func secretsOnly(v cty.Value) cty.Value {
-	if v == cty.NilVal || !v.ContainsMarked() {
+	if v == cty.NilVal || !value.ContainsMarked(v) {
 		return v
 	}
 	v, _ = v.WrangleMarksDeep(func(mark any, _ cty.Path) (ctymarks.WrangleAction, error) {
