@@ -280,6 +280,8 @@ var ruleTexts = map[string]string{
 	"replace":               "because the old object goes first",
 	"create_before_destroy": "because what is new comes first (create_before_destroy)",
 	"dependents_first":      "because what depends on an object goes before it",
+	"finalize":              "because a replacement is planned for good before anything is deleted for it",
+	"provision":             "because provisioners run while the object is there",
 	"dependency":            "because it is a dependency",
 }
 

@@ -40,7 +40,8 @@ func (e *explainer) waits(c *plan.Change) []Wait {
 // works reports whether steps of the kind work on an object for its own sake.
 func works(k execgraph.Kind) bool {
 	switch k {
-	case execgraph.Apply, execgraph.Destroy, execgraph.ReadData, execgraph.Forget, execgraph.Depose, execgraph.OpenEphemeral, execgraph.Condition:
+	case execgraph.Finalize, execgraph.Apply, execgraph.Destroy, execgraph.ReadData, execgraph.Forget, execgraph.Depose, execgraph.OpenEphemeral,
+		execgraph.Provision, execgraph.ProvisionDestroy, execgraph.Condition:
 		return true
 	}
 	return false
@@ -106,11 +107,17 @@ const (
 	ruleKeepOld    = "create_before_destroy" // what is new comes first
 	ruleUsersFirst = "dependents_first"      // what depends on an object is destroyed, or let go of it, before it
 	ruleOrder      = "dependency"            // a dependency that isn't a plain reference
+	ruleFinalize   = "finalize"              // a replacement is made ready before anything is deleted for it
+	ruleProvision  = "provision"             // provisioners run on an object that is there
 )
 
 func (e *explainer) rule(own *execgraph.Step, other before) (string, Chain) {
 	ends := func(k execgraph.Kind) bool { return k == execgraph.Destroy || k == execgraph.Forget }
 	switch {
+	case other.step.Kind == execgraph.Finalize:
+		return ruleFinalize, nil
+	case other.step.Object.Instance == own.Object.Instance && (own.Kind == execgraph.Provision || other.step.Kind == execgraph.ProvisionDestroy):
+		return ruleProvision, nil
 	case other.step.Object.Instance == own.Object.Instance && ends(own.Kind):
 		return ruleKeepOld, nil
 	case other.step.Object.Instance == own.Object.Instance:
