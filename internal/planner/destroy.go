@@ -82,7 +82,7 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	case stored.SkipDestroy:
 		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalseState
 	default:
-		diags.Append(d.guard(t, o))
+		diags.Append(d.guard(t, o, i.Resource, i.Frame))
 		if !diags.HasErrors() {
 			diags.Append(d.planDeletion(o))
 		}

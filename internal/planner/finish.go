@@ -109,7 +109,7 @@ func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
 			continue
 		}
 		stored := o.stored
-		if c := o.change; c != nil && c.Action == plan.NoOp && o.instance != nil && r.Mode == plan.Normal && p.Graph != nil {
+		if c := o.change; c != nil && c.Action == plan.NoOp && o.instance != nil && !o.leftOut && r.Mode == plan.Normal && p.Graph != nil {
 			stored = settled(stored, c, p)
 		}
 		s.Objects[o.addr] = stored

@@ -46,7 +46,11 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		return cty.DynamicVal, diags
 	}
 	if r.Mode == plan.RefreshOnly {
-		r.recordNoOp(o)
+		if stored != nil && !o.before.Exists() {
+			r.record(o) // so that it leaves the state
+		} else {
+			r.recordNoOp(o)
+		}
 		diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
 		diags.Append(r.conditions(t, i, i.Resource.Postconditions, asItIs(o), "Resource postcondition failed"))
 		return asItIs(o), diags
@@ -257,7 +261,7 @@ func (r *run) planChange(t *promise.Task, o *object, config instance.Config) dia
 	o.deferred = p.Deferred
 	o.change = r.changeOf(o, config, p, force)
 	if o.change.Action.IsReplace() {
-		diags.Append(r.guard(t, o))
+		diags.Append(r.guard(t, o, o.instance.Resource, o.instance.Frame))
 	}
 	return diags
 }
@@ -353,14 +357,15 @@ func triggers(c *plan.Change, ref *program.Ref) bool {
 	return !same.IsKnown() || same.False()
 }
 
-// guard checks prevent_destroy of an object that is to be destroyed.
-func (r *run) guard(t *promise.Task, o *object) diag.List {
-	expr := o.instance.Resource.PreventDestroy
+// guard checks prevent_destroy of an object of a resource that is to be
+// destroyed.
+func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.Frame) diag.List {
+	expr := res.PreventDestroy
 	if expr == nil || o.change.Action == plan.ForgetThenCreate || o.change.Action == plan.Forget {
 		return nil
 	}
-	v, diags := eval.Evaluate(t, expr, o.instance.Frame.Context(t, nil, cty.NilVal))
-	if diags.HasErrors() || t.Current().Failed() {
+	v, diags := eval.Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
+	if cell := t.Current(); diags.HasErrors() || cell != nil && cell.Failed() {
 		return diags
 	}
 	v, _ = v.Unmark()
@@ -368,7 +373,7 @@ func (r *run) guard(t *promise.Task, o *object) diag.List {
 	case !v.IsKnown() || v.IsNull() || v.Type() != cty.Bool:
 		diags.ErrorAt(expr.Range(), "Invalid prevent_destroy value", "The prevent_destroy argument must be true or false and known when planning.")
 	case v.True():
-		diags.ErrorAt(o.instance.Resource.Range, "Instance cannot be destroyed", "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr)
+		diags.ErrorAt(res.Range, "Instance cannot be destroyed", "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr)
 	}
 	return diags
 }

@@ -75,10 +75,32 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalseState
 	}
 	if c.Action == plan.Delete {
+		diags.Append(r.guardLeftover(t, o))
 		diags.Append(r.planDeletion(o))
 	}
 	r.record(o)
 	r.note(diags.InAddress(now.String()))
+}
+
+// guardLeftover checks prevent_destroy of an instance that the configuration
+// doesn't have any more, although it has the resource. In a module instance
+// that is gone too nothing but a constant can be evaluated.
+func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
+	tree, f := r.Tree.At(o.addr.Module), r.frame(o.addr.Module)
+	if tree == nil || o.addr.Deposed != "" {
+		return nil
+	}
+	res := tree.Program.ResourceByName[o.addr.Name]
+	if res == nil || res.PreventDestroy == nil {
+		return nil
+	}
+	if f == nil && len(res.PreventDestroy.Refs) > 0 {
+		return nil
+	}
+	if f == nil {
+		f = r.root
+	}
+	return r.guard(t, o, res, f)
 }
 
 // leftover finds the provider of an object that has no configuration: the
