@@ -33,6 +33,7 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 		return p.flush(w)
 	}
 	if drifted {
+		p.WriteByte('\n')
 		p.rule()
 	}
 	p.legend()
@@ -385,11 +386,11 @@ func NextRound(w io.Writer, pl *plan.Plan, program string, o Options) error {
 		return nil
 	}
 	p := &printer{o: o}
-	what := "One change was deferred"
+	what := "One change was deferred, because it depended on"
 	if n > 1 {
-		what = strconv.Itoa(n) + " changes were deferred"
+		what = strconv.Itoa(n) + " changes were deferred, because they depended on"
 	}
-	p.prose("\n" + what + ", because they depended on something that wasn't known before. To go on with what is known now, apply again:")
+	p.prose("\n" + what + " something that wasn't known before. To go on with what is known now, apply again:")
 	command := program + " apply"
 	if pl.Mode == plan.RefreshOnly {
 		command += " -refresh-only"
