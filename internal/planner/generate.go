@@ -35,7 +35,7 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 	var list []Generated
 	r.rt.Go(func(t *promise.Task) { r.expandImports(t) })
 	r.rt.Wait()
-	for a, target := range r.imports {
+	for a, target := range r.imports.found {
 		if !r.lacks(a, target) {
 			continue
 		}

@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -24,29 +27,72 @@ type importTarget struct {
 	done *plan.Importing
 }
 
+// importTargets are the targets of import blocks. What a block names is
+// computed when somebody asks for it: its for_each may read objects that other
+// blocks import.
+type importTargets struct {
+	found  map[addr.Instance]*importTarget
+	blocks map[*eval.Frame]map[addr.Resource][]*importBlock // by target without keys
+}
+
+// An importBlock is an import block in a module instance.
+type importBlock struct {
+	frame   *eval.Frame
+	block   *program.Import
+	targets promise.Cell[struct{}]
+}
+
+func (b *importBlock) String() string {
+	return b.frame.Label("import of " + b.block.To.Erase().String())
+}
+
+// importBlocks are those of a module instance by what they may name.
+func (r *run) importBlocks(f *eval.Frame) map[addr.Resource][]*importBlock {
+	if len(f.Program.Imports) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	blocks := r.imports.blocks[f]
+	if blocks == nil {
+		blocks = map[addr.Resource][]*importBlock{}
+		for _, block := range f.Program.Imports {
+			to := addr.Resource{Module: addr.FromSteps(append(f.Addr.Steps(), block.To.Module.Steps()...)), Name: block.To.Name}.Erase()
+			blocks[to] = append(blocks[to], &importBlock{frame: f, block: block})
+		}
+		r.imports.blocks[f] = blocks
+	}
+	return blocks
+}
+
+// importOf is what import blocks say about an instance, or nil. Blocks can name
+// what is in their module and below.
+func (r *run) importOf(t *promise.Task, i *eval.Instance) *importTarget {
+	to := i.Addr.Resource.Erase()
+	for f := i.Frame; f != nil; f = f.Parent {
+		for _, b := range r.importBlocks(f)[to] {
+			r.expandImport(t, b)
+		}
+	}
+	return r.findImport(i.Addr)
+}
+
+func (r *run) findImport(i addr.Instance) *importTarget {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.imports.found[i]
+}
+
 // expandImports finds the instances that import blocks name.
 func (r *run) expandImports(t *promise.Task) {
 	r.importsOf(t, r.root)
 }
 
 func (r *run) importsOf(t *promise.Task, f *eval.Frame) {
-	for _, block := range f.Program.Imports {
-		instances := []*eval.Each{nil}
-		if block.ForEach != nil {
-			v, diags := eval.Evaluate(t, block.ForEach, f.Context(t, nil, cty.NilVal))
-			e, more := eval.ForEach(v, block.ForEach, "for_each")
-			diags.Append(more)
-			if e.Unknown && !diags.HasErrors() {
-				diags.ErrorAt(block.ForEach.Range(), "Invalid for_each argument", "The for_each of an import block must be known when planning.")
-			}
-			r.note(diags)
-			if diags.HasErrors() {
-				continue
-			}
-			instances = e.Each()
-		}
-		for _, each := range instances {
-			r.importTo(t, f, block, each)
+	blocks := r.importBlocks(f)
+	for _, to := range slices.SortedFunc(maps.Keys(blocks), addr.Resource.Compare) {
+		for _, b := range blocks[to] {
+			r.expandImport(t, b)
 		}
 	}
 	for _, c := range f.Program.Calls {
@@ -56,37 +102,86 @@ func (r *run) importsOf(t *promise.Task, f *eval.Frame) {
 	}
 }
 
-func (r *run) importTo(t *promise.Task, f *eval.Frame, block *program.Import, each *eval.Each) {
-	key := addr.NoKey
-	if block.ToKey != nil {
-		v, diags := eval.Evaluate(t, block.ToKey, f.Context(t, each, cty.NilVal))
-		var err error
-		if key, err = eval.KeyOf(v); err != nil && !diags.HasErrors() {
-			diags.ErrorAt(block.ToKey.Range(), "Invalid import target", "The instance key of an import target must be known when planning: %s.", err)
+// expandImport finds the instances that a block names, once. Who asks fails
+// with it.
+func (r *run) expandImport(t *promise.Task, b *importBlock) {
+	_, cycle := b.targets.Get(t, b, b.block.Range.Ptr(), func(t *promise.Task) struct{} {
+		instances := []*eval.Each{nil}
+		if b.block.ForEach != nil {
+			v, diags := eval.Evaluate(t, b.block.ForEach, b.frame.Context(t, nil, cty.NilVal))
+			if t.Current().Failed() {
+				r.note(diags)
+				return struct{}{}
+			}
+			e, more := eval.ForEach(v, b.block.ForEach, "for_each")
+			diags.Append(more)
+			if e.Unknown && !diags.HasErrors() {
+				diags.ErrorAt(b.block.ForEach.Range(), "Invalid for_each argument", "The for_each of an import block must be known when planning.")
+			}
+			r.note(diags)
+			if diags.HasErrors() {
+				t.Fail()
+				return struct{}{}
+			}
+			instances = e.Each()
 		}
-		r.note(diags)
-		if diags.HasErrors() {
-			return
+		for _, each := range instances {
+			diags := r.importTo(t, b, each)
+			r.note(diags)
+			if diags.HasErrors() {
+				t.Fail()
+			}
+		}
+		return struct{}{}
+	})
+	if cycle != nil {
+		r.root.Evaluator().Report(cycle)
+	}
+}
+
+// importTo notes the target that a block names for one of its instances.
+func (r *run) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.List {
+	var diags diag.List
+	key := func(expr *program.Expr) addr.Key {
+		v, more := eval.Evaluate(t, expr, b.frame.Context(t, each, cty.NilVal))
+		k, err := eval.KeyOf(v)
+		if err != nil && !more.HasErrors() && !t.Current().Failed() {
+			more.ErrorAt(expr.Range(), "Invalid import target", "The instance key of an import target must be known when planning: %s.", err)
+		}
+		diags.Append(more)
+		return k
+	}
+	steps := b.block.To.Module.Steps()
+	for n, expr := range b.block.ModuleKeys {
+		if expr != nil {
+			steps[n].Key = key(expr)
 		}
 	}
-	module := addr.FromSteps(append(f.Addr.Steps(), block.To.Module.Steps()...))
-	target := addr.Resource{Module: module, Name: block.To.Name}.Instance(key)
+	resource := addr.Resource{Module: addr.FromSteps(append(b.frame.Addr.Steps(), steps...)), Name: b.block.To.Name}
+	target := resource.Instance(addr.NoKey)
+	if b.block.ToKey != nil {
+		target = resource.Instance(key(b.block.ToKey))
+	}
+	if diags.HasErrors() || t.Current().Failed() {
+		return diags
+	}
 	r.mu.Lock()
-	_, twice := r.imports[target]
+	_, twice := r.imports.found[target]
 	if !twice {
-		r.imports[target] = &importTarget{block: block, frame: f, each: each}
+		r.imports.found[target] = &importTarget{block: b.block, frame: b.frame, each: each}
 	}
 	r.mu.Unlock()
 	if twice {
-		r.note(diag.List{{Severity: diag.Error, Summary: "Duplicate import configuration for " + addr.Quote(target.String()), Detail: "Another import block has the same target. Each object can be imported once; remove one of the two.", Subject: block.Range.Ptr()}})
+		diags.ErrorAt(b.block.Range, "Duplicate import configuration for "+addr.Quote(target.String()), "Another import block has the same target. Each object can be imported once; remove one of the two.")
 	}
+	return diags
 }
 
 // importPrior imports the object that an import block names for an instance
 // without a prior object.
 func (r *run) importPrior(t *promise.Task, o *object) diag.List {
-	target := r.imports[o.addr.Instance]
-	if target == nil {
+	target := r.importOf(t, o.instance)
+	if target == nil || t.Current().Failed() {
 		return nil
 	}
 	id, identity, diags := r.importID(t, target, o)
@@ -175,7 +270,7 @@ func (r *run) importID(t *promise.Task, target *importTarget, o *object) (string
 }
 
 func importingOf(r *run, o *object) *plan.Importing {
-	if target := r.imports[o.addr.Instance]; target != nil {
+	if target := r.findImport(o.addr.Instance); target != nil {
 		return target.done
 	}
 	return nil
@@ -183,7 +278,7 @@ func importingOf(r *run, o *object) *plan.Importing {
 
 // checkImports reports targets without configuration.
 func (r *run) checkImports() {
-	for a, target := range r.imports {
+	for a, target := range r.imports.found {
 		desired, _, unsure := r.standing(a)
 		if !desired && !unsure {
 			r.note(diag.List{{Severity: diag.Error, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. Write the resource block, or let weir write one with -generate-config-out=FILE.", Subject: target.block.Range.Ptr()}})

@@ -79,7 +79,7 @@ type run struct {
 	objects  map[addr.Object]*object
 	drift    []*plan.Change
 	checks   *checks.Set
-	imports  map[addr.Instance]*importTarget
+	imports  importTargets
 	excluded map[addr.Instance]bool
 	deferred map[addr.Instance]*plan.Deferred
 	diags    diag.List // problems of no cell
@@ -150,7 +150,7 @@ func newRun(ctx context.Context, in Input) *run {
 		objects: make(map[addr.Object]*object, len(before.snapshot.Objects)),
 		moves:   &moveTable{},
 		checks:  checks.New(nil),
-		imports: map[addr.Instance]*importTarget{}, excluded: map[addr.Instance]bool{},
+		imports: importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}}, excluded: map[addr.Instance]bool{},
 		deferred:  map[addr.Instance]*plan.Deferred{},
 		pendingOf: map[*promise.Node]bool{},
 	}
@@ -185,7 +185,7 @@ func (r *run) evaluate() {
 		r.targetedOutputs()
 		r.rt.Wait()
 	}
-	if len(r.imports) > 0 && len(r.Targets) == 0 {
+	if len(r.imports.found) > 0 && len(r.Targets) == 0 {
 		r.checkImports()
 	}
 	if r.Mode != plan.Destroy {
