@@ -60,9 +60,12 @@ type run struct {
 	ctx context.Context
 	// abandon gives up calls that are under way.
 	abandon context.CancelFunc
-	rt      *promise.Runtime
-	root    *eval.Frame
-	pool    *connect.Pool
+	// commands is the context of provisioners, which are interrupted at once.
+	commands  context.Context
+	interrupt context.CancelFunc
+	rt        *promise.Runtime
+	root      *eval.Frame
+	pool      *connect.Pool
 
 	keys    *state.Keys // of the state before
 	changes map[addr.Object]*plan.Change
@@ -97,8 +100,10 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	}
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
+	commands, interrupt := context.WithCancel(ctx)
+	defer interrupt()
 	r := &run{
-		Input: in, ctx: ctx, abandon: abandon,
+		Input: in, ctx: ctx, abandon: abandon, commands: commands, interrupt: interrupt,
 		rt:      promise.NewRuntime(in.Parallelism),
 		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
 		changes: map[addr.Object]*plan.Change{},
@@ -215,7 +220,8 @@ func (r *run) oneByOne() {
 	}
 }
 
-// stop keeps new steps from starting and asks the providers to hurry.
+// stop keeps new steps from starting, interrupts commands and asks the
+// providers to hurry.
 func (r *run) stop() {
 	r.mu.Lock()
 	r.stopped = true
@@ -226,6 +232,7 @@ func (r *run) stop() {
 	if r.Grace > 0 {
 		time.AfterFunc(r.Grace, r.abandon)
 	}
+	r.interrupt()
 	r.pool.Stop(r.ctx)
 }
 

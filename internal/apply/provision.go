@@ -99,7 +99,7 @@ func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p
 	r.tell(e)
 	hidden := value.HiddenMarks(marks)
 	told := false
-	err := kind.Run(r.ctx, unmarked, func(line string) {
+	err := kind.Run(r.commands, unmarked, func(line string) {
 		out := e
 		out.Kind, out.Text = event.ProvisionOutput, line
 		if hidden {

@@ -64,7 +64,8 @@ var table = []row{
 	{"why", "words program eval state execgraph plan", "planner apply view cli"},
 
 	// the side door: what a provider or provisioner is behind its interface
-	{"provider/plugin", "words provider provider/plugin/tfplugin5 provider/plugin/tfplugin6", "program eval plan planner apply state"},
+	{"child", "", ""},
+	{"provider/plugin", "words child provider provider/plugin/tfplugin5 provider/plugin/tfplugin6", "program eval plan planner apply state"},
 	{"provider/plugin/tfplugin5", "", ""}, // generated
 	{"provider/plugin/tfplugin6", "", ""}, // generated
 	{"provider/builtin", "words provider conform storage state statefile", "program eval plan planner apply storage/backends"},
@@ -72,7 +73,7 @@ var table = []row{
 	{"provider/lockfile", "words provider/version", "provider program eval state"},
 	{"provider/version", "", ""},
 	{"provider/fake", "words provider", "program eval plan planner apply"},
-	{"provisioner", "words", "program eval plan planner apply state"},
+	{"provisioner", "words child", "program eval plan planner apply state"},
 
 	// formats and bytes
 	{"statefile", "words provider state", "program eval planner apply"},
@@ -91,7 +92,7 @@ var table = []row{
 
 	// where a directory's states are, and work on one of them
 	{"backend", "words program storage storage/backends storage/local workdir", "eval state plan planner apply view cli"},
-	{"session", "words apply backend execgraph journal plan state statefile storage storage/local", "planner view cli"},
+	{"session", "words apply backend encryption execgraph journal plan state statefile storage storage/local", "planner view cli"},
 
 	// where it is wired and shown
 	// stacks: another front end, and where their states are
@@ -141,14 +142,14 @@ type guard struct {
 
 var guards = []guard{
 	{"net/http", "provider/install module/fetch login storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "provider/plugin cliconfig provisioner module/fetch storage cli", "let the caller hand over what the process would tell"},
+	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local stack/parts workdir format engine cli cmd/weir testkit lint",
+	{"os", "child module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local stack/parts workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -2,6 +2,7 @@ package provisioner
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/child"
 	"weir.dev/weir/internal/schema"
 )
 
@@ -60,12 +62,13 @@ func (localExec) Run(ctx context.Context, config cty.Value, output func(string))
 	} else {
 		output("Executing: Suppressed by quiet=true")
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = text(config, "working_dir")
 	cmd.Env = environment(config.GetAttr("environment"))
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
-	cmd.WaitDelay = stopGrace
-	return runLines(cmd, output)
+	if err := run(ctx, cmd, output); err != nil {
+		return fmt.Errorf("running the command failed: %w", err)
+	}
+	return nil
 }
 
 // environment is this process's environment with the given additions.
@@ -83,31 +86,62 @@ func environment(add cty.Value) []string {
 	return env
 }
 
-// runLines runs a command and passes on its output line by line.
-func runLines(cmd *exec.Cmd, output func(string)) error {
-	r, w := io.Pipe()
-	cmd.Stdout, cmd.Stderr = w, w
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		lines := bufio.NewReader(r)
-		for {
-			line, err := lines.ReadString('\n')
-			if line != "" {
-				output(trimNewline(line))
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	err := cmd.Run()
-	w.Close()
-	<-done
-	if err != nil {
-		return fmt.Errorf("running the command failed: %w", err)
+// run runs a command and passes on its output line by line, until the command
+// and all that holds its output have ended. It reads nothing: its input is
+// empty. When ctx ends the whole group is interrupted, and killed stopGrace
+// later, as if it were at a terminal of its own.
+func run(ctx context.Context, cmd *exec.Cmd, output func(string)) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return nil
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	err = child.Start(cmd, syscall.SIGTERM)
+	w.Close()
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		lines(r, output)
+		ended <- cmd.Wait() // not before: its number is the group's
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	child.Interrupt(cmd.Process)
+	for _, end := range []func(){
+		func() { child.Kill(cmd.Process) },
+		func() { r.Close() }, // who holds it has left the group
+	} {
+		select {
+		case err := <-ended:
+			return cmp.Or(err, ctx.Err())
+		case <-time.After(stopGrace):
+			end()
+		}
+	}
+	return cmp.Or(<-ended, ctx.Err())
+}
+
+// lines reads lines until there are no more.
+func lines(r io.Reader, output func(string)) {
+	buffer := bufio.NewReader(r)
+	for {
+		line, err := buffer.ReadString('\n')
+		if line != "" {
+			output(trimNewline(line))
+		}
+		if err != nil {
+			return
+		}
+	}
 }
 
 func trimNewline(s string) string {

@@ -146,3 +146,58 @@ func TestInterrupted(t *testing.T) {
 		t.Error("it ran after the interrupt")
 	}
 }
+
+// TestInterruptedGroup: what the command started hears of the interrupt too,
+// and what doesn't listen is ended.
+func TestInterruptedGroup(t *testing.T) {
+	needShell(t)
+	for name, c := range map[string]struct {
+		command string
+		within  time.Duration
+		said    string
+	}{
+		"listens": {`sh -c 'trap "echo child cleaned up; exit 0" INT; echo ready; while :; do sleep 0.05; done'; echo never`, 4 * time.Second, "child cleaned up"},
+		"deaf":    {`trap '' INT; echo ready; sleep 60; echo never`, 8 * time.Second, "ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			var lines []string
+			var interrupted time.Time
+			err := provisioner.Find("local-exec").Run(ctx, config(t, values{"command": text(c.command), "quiet": cty.True}), func(line string) {
+				lines = append(lines, line)
+				if line == "ready" {
+					interrupted = time.Now()
+					cancel()
+				}
+			})
+			if err == nil {
+				t.Error("no error")
+			}
+			if took := time.Since(interrupted); took > c.within {
+				t.Errorf("it took %s", took)
+			}
+			if !slices.Contains(lines, c.said) || slices.Contains(lines, "never") {
+				t.Errorf("printed %q", lines)
+			}
+		})
+	}
+}
+
+// TestInput: there is nothing to read, so that no command waits for it.
+func TestInput(t *testing.T) {
+	needShell(t)
+	lines, err := run(t, t.Context(), values{"command": text(`cat; echo end`), "quiet": cty.True})
+	if err != nil || lines[len(lines)-1] != "end" || len(lines) != 2 {
+		t.Errorf("%q, %v", lines, err)
+	}
+}
+
+// TestLeftBehind: output that comes after the end of the shell counts.
+func TestLeftBehind(t *testing.T) {
+	needShell(t)
+	lines, err := run(t, t.Context(), values{"command": text(`(sleep 0.3; echo late) & echo early`), "quiet": cty.True})
+	if err != nil || !slices.Equal(lines[1:], []string{"early", "late"}) {
+		t.Errorf("%q, %v", lines, err)
+	}
+}

@@ -14,16 +14,17 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+
+	"weir.dev/weir/internal/child"
 )
 
-// A process is one plugin process, in a process group of its own: an
-// interrupt at the terminal reaches the engine alone, which decides what the
-// plugins are told.
+// A process is one plugin process.
 type process struct {
 	command Command
 	env     []string
@@ -83,10 +84,9 @@ func (p *process) logEnv() []string {
 func (p *process) run(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Runner, error) {
 	p.sockets = sockets
 	p.cmd = &exec.Cmd{
-		Path:        p.command.Path,
-		Args:        []string{p.command.Path},
-		Env:         slices.Concat(p.env, p.logEnv(), spec.Env),
-		SysProcAttr: ownGroup(),
+		Path: p.command.Path,
+		Args: []string{p.command.Path},
+		Env:  slices.Concat(p.env, p.logEnv(), spec.Env),
 	}
 	var err error
 	if p.stdout, err = p.cmd.StdoutPipe(); err != nil {
@@ -96,28 +96,13 @@ func (p *process) run(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Ru
 	return p, err
 }
 
-// spawn runs a function on a thread that lives as long as this process: the
-// kernel kills a plugin when the thread that started it ends.
-var spawn = sync.OnceValue(func() chan<- func() {
-	jobs := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for job := range jobs {
-			job()
-		}
-	}()
-	return jobs
-})
-
 func (p *process) Start(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killed {
 		return errors.New("the start was cancelled")
 	}
-	done := make(chan error, 1)
-	spawn() <- func() { done <- p.cmd.Start() }
-	err := <-done
+	err := child.Start(p.cmd, syscall.SIGKILL)
 	p.started = err == nil
 	if p.started {
 		go p.watch()
@@ -166,7 +151,7 @@ func (p *process) kill() {
 		}
 	}
 	if p.started {
-		killGroup(p.cmd.Process)
+		child.Kill(p.cmd.Process)
 	}
 }
 
