@@ -180,7 +180,12 @@ func (r *run) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.Li
 // importPrior imports the object that an import block names for an instance
 // without a prior object.
 func (r *run) importPrior(t *promise.Task, o *object) diag.List {
-	target := r.importOf(t, o.instance)
+	var target *importTarget
+	if o.instance == nil { // configuration is to be made for it
+		target = r.findImport(o.addr.Instance)
+	} else {
+		target = r.importOf(t, o.instance)
+	}
 	if target == nil || t.Current().Failed() {
 		return nil
 	}

@@ -147,12 +147,13 @@ func (p *stepPrinter) verb(s *execgraph.Step, own bool) (verb string, colour sty
 		return "open", "", providerName(s.Provider)
 	case execgraph.CloseProvider:
 		return "close", "", providerName(s.Provider)
-	case execgraph.Output, execgraph.Condition:
-		verb := "evaluate output"
-		if s.Kind == execgraph.Condition {
-			verb = "check"
+	case execgraph.Output:
+		return "evaluate output", "", s.Name
+	case execgraph.Condition:
+		if s.Name != "" {
+			return "evaluate", "", s.Name
 		}
-		return verb, "", s.Name
+		return "check conditions of", "", s.Object.String()
 	}
 	what = s.Object.String()
 	switch s.Kind {
@@ -177,6 +178,8 @@ func (p *stepPrinter) verb(s *execgraph.Step, own bool) (verb string, colour sty
 		return "close", "", what
 	case execgraph.Provision:
 		return "provision", "", what
+	case execgraph.ProvisionDestroy:
+		return "run destroy provisioners of", "", what
 	case execgraph.Finalize:
 		return "plan again", "", what
 	}
