@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/syntax"
@@ -147,12 +148,22 @@ func (c *compiler) encryption(b *hcl.Block, override bool) {
 		c.diags.ErrorAt(b.DefRange, "Duplicate encryption configuration", "A module may have only one encryption configuration. Encryption was previously configured at %s.", first.Range)
 		return
 	} else if first != nil {
-		first.Body = syntax.Merge(first.Body, b.Body)
+		// What an override file has is laid over block by block, which is up to
+		// whoever decodes them.
+		first.Body = &syntax.UnionBody{Parts: []hcl.Body{first.Body, b.Body}}
 		return
 	}
 	e := &program.Body{Body: b.Body, Range: b.DefRange}
 	c.prog.Encryption = e
 	c.later = append(c.later, func() { *e = *c.body(e.Body, e.Range, &scope{names: encryptionNames}) })
+}
+
+// Encryption compiles the body of an encryption block from outside, which may
+// refer to what the program declares.
+func Encryption(p *program.Program, b hcl.Body, at hcl.Range) (*program.Body, diag.List) {
+	c := &compiler{prog: p, functions: map[string]*program.ProviderFunction{}}
+	body := c.body(b, at, &scope{names: encryptionNames})
+	return body, c.diags
 }
 
 // encryptionNames are objects that an encryption block declares itself.

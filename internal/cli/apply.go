@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"os"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -184,7 +183,7 @@ func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Pl
 
 // runSaved carries out a saved plan.
 func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
-	content, diags := readPlan(path)
+	content, diags := e.readPlan(path)
 	if diags.HasErrors() {
 		return e.diags(diags)
 	}
@@ -216,35 +215,6 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 func (a *applying) planFlags() bool {
 	o := &a.operation
 	return o.destroy || o.refreshOnly || len(o.target)+len(o.targetFile)+len(o.exclude)+len(o.excludeFile)+len(o.replace) > 0
-}
-
-// readPlan reads a saved plan, which is told from other files that people try.
-func readPlan(path string) (planfile.Content, diag.List) {
-	if isDir(path) {
-		return planfile.Content{}, oneError("Failed to load \""+path+"\" as a plan file", "It is a directory. Use -chdir to work in another directory.")
-	}
-	start, err := readStart(path)
-	if err != nil {
-		return planfile.Content{}, oneError("Failed to load \""+path+"\" as a plan file", "Error: %s.", cause(err))
-	}
-	if !planfile.Is(start) {
-		return planfile.Content{}, oneError("Failed to load \""+path+"\" as a plan file", "The file isn't a saved plan. Save one with plan -out=PATH.")
-	}
-	return planfile.Read(path)
-}
-
-func readStart(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	start := make([]byte, 16)
-	n, err := file.Read(start)
-	if n == 0 && err != nil && err.Error() == "EOF" {
-		err = nil
-	}
-	return start[:n], err
 }
 
 // savedInputs are the values that the plan was made with, and the ephemeral
@@ -326,6 +296,9 @@ func (a *applying) openSaved(ctx context.Context, e *env, c planfile.Content, in
 	config, diags := e.loadSaved(ctx, c, inputs, loading{parallelism: a.parallelism, sink: e.progress.Event, workspace: c.Backend.Workspace, warm: true})
 	if diags.HasErrors() {
 		return fail(diags)
+	}
+	if more := e.encrypt(config.Tree.Program, inputs); more.HasErrors() {
+		return fail(more)
 	}
 	b, more := e.opener().Recorded(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 	if more.HasErrors() {

@@ -108,26 +108,14 @@ func (e *env) currentBackend(context.Context) (*backend.Backend, diag.List) {
 }
 
 func (e *env) initializedBackend(prog *program.Program, inputs map[string]engine.VariableInput) (*backend.Backend, diag.List) {
-	if problem := e.encryption(prog); problem.HasErrors() {
-		return nil, problem
+	diags := e.encrypt(prog, inputs)
+	if diags.HasErrors() {
+		return nil, diags
 	}
 	record, err := e.dir().Backend()
 	if err != nil {
 		return nil, oneError("Failed to read the record of the backend", "%s. Run \"%s init -reconfigure\" to write it anew.", err, e.program)
 	}
-	return e.opener().Initialized(prog, record, e.backendSettings(prog, inputs))
-}
-
-// encryption refuses to go on where states are to be encrypted: writing them in
-// the clear would be worse than not writing them.
-func (e *env) encryption(prog *program.Program) diag.List {
-	const detail = "Encryption of states and plans isn't supported yet, and weir doesn't write in the clear what is to be encrypted."
-	var diags diag.List
-	switch {
-	case prog.Encryption != nil:
-		diags.ErrorAt(prog.Encryption.Range, "Unsupported encryption", "%s", detail)
-	case e.vars["TF_ENCRYPTION"] != "":
-		diags.Errorf("Unsupported encryption", "%s The environment variable TF_ENCRYPTION asks for it.", detail)
-	}
-	return diags
+	b, more := e.opener().Initialized(prog, record, e.backendSettings(prog, inputs))
+	return b, append(diags, more...)
 }

@@ -31,7 +31,7 @@ func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
 		return e.fail("Unsupported graph type", `The -type=... argument must be either "plan", "plan-refresh-only", "plan-destroy", or "apply".`)
 	}
 	if path != "" {
-		content, diags := readPlan(path)
+		content, diags := e.readPlan(path)
 		if diags.HasErrors() {
 			return e.diags(diags)
 		}

@@ -21,6 +21,10 @@ func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	diags.Append(i.encrypt(i.prog, i.inputs))
+	if diags.HasErrors() {
+		return nil, diags
+	}
 	want, more := backend.Declare(i.prog, i.backendSettings(i.prog, i.inputs), extra)
 	diags.Append(more)
 	if diags.HasErrors() {
@@ -90,7 +94,12 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 
 // migrate copies the states of one backend to another, after asking.
 func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) diag.List {
-	plan, diags := session.PlanCopies(ctx, old, next, i.workspace)
+	o, diags := i.sessionOptions(next, i.state)
+	if diags.HasErrors() {
+		return diags
+	}
+	plan, more := session.PlanCopies(ctx, old, next, o.Seals, i.workspace)
+	diags.Append(more)
 	if diags.HasErrors() || len(plan) == 0 {
 		return diags
 	}
@@ -115,7 +124,7 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 		}
 	}
 	for _, c := range plan {
-		diags.Append(c.Run(ctx, i.state.locking(), i.sessionOptions(i.state)))
+		diags.Append(c.Run(ctx, i.state.locking(), o))
 	}
 	return diags
 }

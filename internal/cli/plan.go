@@ -169,7 +169,11 @@ func (p *planning) save(e *env, w *workload, made *plan.Plan) error {
 	if c.Modules, err = optionalFile(module.ManifestPath(e.dataDir())); err != nil {
 		return err
 	}
-	return planfile.Write(p.out, c, nil)
+	all, diags := e.encryption()
+	if err := diags.Err(); err != nil {
+		return err
+	}
+	return planfile.Write(p.out, c, all.Plan().Seal)
 }
 
 // optionalFile reads a file that needn't exist.

@@ -153,6 +153,7 @@ func (c *lateCatalog) Start(ctx context.Context, p addr.Provider) (provider.Prov
 func (e *env) builtin() (provider.Provider, *provider.Schemas) {
 	return builtin.New(builtin.Options{
 		Backends: backends.All(),
+		Decrypt:  e.decryptRemote,
 		Env:      storage.Env{Dir: ".", Getenv: e.getenv},
 	}), builtin.Schemas()
 }

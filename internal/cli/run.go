@@ -254,6 +254,7 @@ type env struct {
 	originalDir string // path.cwd
 	compat      compat
 	view        viewOptions
+	sealing     *sealing
 	input       bool // prompts are allowed
 	json        bool // results are for programs
 
@@ -291,6 +292,7 @@ func newEnv(p Process) (*env, error) {
 		return nil, errors.New("the arguments lack the program's name")
 	}
 	e := &env{
+		sealing:    &sealing{},
 		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
 		out:        p.Out,
 		err:        p.Err,

@@ -10,6 +10,7 @@ import (
 
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
@@ -26,7 +27,12 @@ func (e *env) openSession(b *backend.Backend, f stateFlags) (*session.Session, d
 }
 
 func (e *env) openWorkspace(b *backend.Backend, name string, f stateFlags) (*session.Session, diag.List) {
-	return session.Open(b, name, e.sessionOptions(f))
+	o, diags := e.sessionOptions(b, f)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	s, more := session.Open(b, name, o)
+	return s, append(diags, more...)
 }
 
 // stackBackend is where the states of a stack's deployments are.
@@ -37,8 +43,10 @@ func stackBackend() *backend.Backend {
 // leastInterval is the least that TF_STATE_PERSIST_INTERVAL can ask for.
 const leastInterval = 20 * time.Second
 
-func (e *env) sessionOptions(f stateFlags) session.Options {
+func (e *env) sessionOptions(b *backend.Backend, f stateFlags) (session.Options, diag.List) {
+	seals, diags := e.sealsFor(b)
 	o := session.Options{
+		Seals:     seals,
 		Files:     local.Override{State: f.state, StateOut: f.stateOut, Backup: f.backup},
 		DataDir:   e.dataDir(),
 		Program:   e.program,
@@ -50,7 +58,19 @@ func (e *env) sessionOptions(f stateFlags) session.Options {
 	if n, err := strconv.Atoi(e.vars["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
 		o.Interval = max(time.Duration(n)*time.Second, leastInterval)
 	}
-	return o
+	return o, diags
+}
+
+// sealsFor is how states in a backend are encrypted.
+func (e *env) sealsFor(b *backend.Backend) (encryption.State, diag.List) {
+	if _, stacks := b.Backend.(parts.Backend); stacks {
+		if e.vars[encryptionVariable] != "" {
+			return encryption.State{}, oneError("Unsupported encryption", "States of stacks can't be encrypted yet, and weir doesn't write in clear what is to be encrypted. The environment variable %s asks for it.", encryptionVariable)
+		}
+		return encryption.State{}, nil
+	}
+	all, diags := e.encryption()
+	return all.State(), diags
 }
 
 func (f stateFlags) locking() session.Locking {
@@ -66,7 +86,12 @@ func (e *env) lock(ctx context.Context, s *session.Session, operation string, f 
 
 // read loads a state.
 func (e *env) read(ctx context.Context, s *session.Session) diag.List {
-	diags := s.Read(ctx)
+	return e.aside(s.Read(ctx))
+}
+
+// aside tells warnings where they don't mix with what a command prints, and
+// returns what is left to tell.
+func (e *env) aside(diags diag.List) diag.List {
 	if e.progress == nil && !diags.HasErrors() {
 		// Commands that print the state itself: this is no part of it.
 		fmt.Fprint(e.err, e.diagText(diags))

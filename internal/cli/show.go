@@ -8,6 +8,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/planfile"
@@ -86,19 +87,19 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		}
 		return e.showState(ctx, s.Prior(), o.json)
 	}
-	start, err := readStart(o.path)
+	data, err := os.ReadFile(o.path)
 	if err != nil {
 		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, cause(err))
 	}
-	if planfile.Is(start) {
+	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
 		return e.showPlanFile(ctx, o.path, o)
 	}
 	if o.wantsSteps() {
 		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, and %s isn't one.", o.path)
 	}
-	data, err := os.ReadFile(o.path)
-	if err != nil {
-		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, cause(err))
+	data, diags := e.openState(data)
+	if e.diags(diags) != 0 {
+		return 1
 	}
 	snapshot, diags := statefile.Read(data, o.path)
 	if e.diags(diags) != 0 {
@@ -112,7 +113,7 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 	if o.json && o.wantsSteps() {
 		return e.fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
 	}
-	content, diags := readPlan(path)
+	content, diags := e.readPlan(path)
 	if e.diags(diags) != 0 {
 		return 1
 	}

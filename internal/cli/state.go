@@ -272,6 +272,10 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		if err != nil {
 			return e.fail("Failed to read the state to push", "%s: %s.", args[0], cause(err))
 		}
+		data, diags := e.openState(data)
+		if e.diags(diags) != 0 {
+			return 1
+		}
 		pushed, diags := statefile.Read(data, args[0])
 		if e.diags(diags) != 0 {
 			return 1

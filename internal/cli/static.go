@@ -18,20 +18,7 @@ import (
 // evaluateSettings decodes a body that may refer to variables and locals, and
 // to nothing that needs providers or a state.
 func (e *env) evaluateSettings(prog *program.Program, body hcl.Body, s *schema.Block, inputs map[string]engine.VariableInput) (cty.Value, diag.List) {
-	workspace, diags := e.workspace()
-	values, more := settingsValues(prog, inputs)
-	diags.Append(more)
-	ev := &eval.Evaluator{
-		Host: static.Host{Variables: values},
-		Facts: eval.Facts{
-			Workspace: workspace,
-			Applying:  cty.False,
-			RootDir:   ".",
-			WorkDir:   e.originalDir,
-			Functions: function.Table(function.Env{Pure: true}),
-		},
-	}
-	frame := ev.NewRoot(prog)
+	frame, diags := e.settingsFrame(prog, inputs)
 	var v cty.Value
 	promise.NewRuntime(1).Do(func(t *promise.Task) {
 		var problems hcl.Diagnostics
@@ -51,6 +38,24 @@ func (e *env) evaluateSettings(prog *program.Program, body hcl.Body, s *schema.B
 		})
 	}
 	return v, diags
+}
+
+// settingsFrame evaluates what settings refer to.
+func (e *env) settingsFrame(prog *program.Program, inputs map[string]engine.VariableInput) (*eval.Frame, diag.List) {
+	workspace, diags := e.workspace()
+	values, more := settingsValues(prog, inputs)
+	diags.Append(more)
+	ev := &eval.Evaluator{
+		Host: static.Host{Variables: values},
+		Facts: eval.Facts{
+			Workspace: workspace,
+			Applying:  cty.False,
+			RootDir:   ".",
+			WorkDir:   e.originalDir,
+			Functions: function.Table(function.Env{Pure: true}),
+		},
+	}
+	return ev.NewRoot(prog), diags
 }
 
 // settingsValues are the given values of the root module's variables.

@@ -162,6 +162,10 @@ func (e *env) copyInto(ctx context.Context, b *backend.Backend, name, from strin
 	if err != nil {
 		return e.fail("Failed to read the state to copy", "%s: %s.", from, cause(err))
 	}
+	data, diags := e.openState(data)
+	if e.diags(diags) != 0 {
+		return 1
+	}
 	snapshot, diags := statefile.Read(data, from)
 	if e.diags(diags) != 0 {
 		return 1

@@ -64,8 +64,19 @@ var (
 	}}
 )
 
-// Decode reads the body of an encryption block. at is its header.
+// Decode reads the body of an encryption block. at is its header. The parts of
+// a union are merged, each over those before.
 func Decode(body hcl.Body, at hcl.Range) (*Config, diag.List) {
+	if union, ok := body.(*syntax.UnionBody); ok {
+		var c *Config
+		var diags diag.List
+		for _, part := range union.Parts {
+			over, more := Decode(part, at)
+			diags.Append(more)
+			c = Merge(c, over)
+		}
+		return c, diags
+	}
 	d := decoding{seen: map[string]bool{}}
 	c := &Config{rng: at}
 	content := d.content(body, blockSchema)

@@ -25,10 +25,24 @@ func parsePayload(data []byte) (p payload, ok bool) {
 	return p, err == nil && p.Version != ""
 }
 
-// Sealed reports whether bytes are what any target has sealed.
-func Sealed(data []byte) bool {
-	_, ok := parsePayload(data)
-	return ok
+// What bytes are that may have been sealed by any target.
+type What uint8
+
+const (
+	Other What = iota // not sealed
+	SealedState
+	SealedPlan
+)
+
+// Recognize tells what bytes are.
+func Recognize(data []byte) What {
+	if _, ok := parsePayload(data); !ok {
+		return Other
+	}
+	if p, _, err := placeOf(data); err == nil && (p.Serial != nil || p.Lineage != "") {
+		return SealedState
+	}
+	return SealedPlan
 }
 
 // A State seals and opens states. The zero value leaves them as they are.

@@ -14,7 +14,9 @@
 //
 //	7b1c5d0e 000000a3 {"op":"intent",...}
 //
-// The first record is begin. A crash can leave an incomplete last line, which
+// The first record is begin, or the key that the records after it are sealed
+// with where states are encrypted; the key itself is sealed as a state is. A
+// crash can leave an incomplete last line, which
 // is ignored: nothing depended on it. A bad line before good ones means that
 // the disk or somebody damaged the file, which is reported; the good lines
 // count nevertheless. The size of each record depends on its object alone.
@@ -86,6 +88,9 @@ type record struct {
 	Name string `json:"name,omitempty"`
 	// Of snapshot: the digest of a state that is about to be written.
 	Digest string `json:"digest,omitempty"`
+	// Of sealed: the sealed key, or a record sealed with it.
+	SealedKey json.RawMessage `json:"key_sealed,omitempty"`
+	Sealed    []byte          `json:"sealed,omitempty"`
 }
 
 // Values of record.Op.
@@ -98,6 +103,7 @@ const (
 	opOutput     = "output" // State has the output
 	opOutputGone = "output-gone"
 	opSnapshot   = "snapshot"
+	opSealed     = "sealed"
 	opEnd        = "end"
 )
 
@@ -199,23 +205,36 @@ type Log struct {
 	Damaged int
 	// Ended: the run came to its end.
 	Ended bool
+	// Sealed: nobody can read it without the key.
+	Sealed bool
 
 	records []record
 }
 
-// Read reads a journal. It fails when r does, and for what isn't a journal at
-// all.
-func Read(r io.Reader) (*Log, error) {
+// Read reads a journal. It fails when r does, for what isn't a journal at all,
+// and for one whose key isn't opened; open is nil where nothing is sealed.
+func Read(r io.Reader, open Crypt) (*Log, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{}
+	var key *seal
 	bad := 0
 	for len(data) > 0 {
 		line, rest, complete := bytes.Cut(data, []byte("\n"))
 		data = rest
 		rec, ok := parseLine(line)
+		if ok && complete && rec.SealedKey != nil && key == nil && len(l.records) == 0 {
+			if key, err = openSeal(rec.SealedKey, open); err != nil {
+				return nil, err
+			}
+			l.Sealed = true
+			continue
+		}
+		if ok && key != nil {
+			rec, ok = key.open(rec)
+		}
 		if !ok || !complete {
 			bad++
 			continue
@@ -259,7 +278,7 @@ type Recovery struct {
 // Recover reads a journal and folds it into the state that it was begun with,
 // nil for none.
 func Recover(prior *state.Snapshot, r io.Reader) (folded *state.Snapshot, inDoubt []Operation, err error) {
-	l, err := Read(r)
+	l, err := Read(r, nil)
 	if err != nil {
 		return prior, nil, err
 	}

@@ -50,7 +50,7 @@ func object(t testing.TB, id string) *state.Object {
 func begun(t testing.TB, b Begin, carried ...Operation) (*Writer, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "terraform.tfstate.journal")
-	w, err := Start(path, b, carried, nil)
+	w, err := Start(path, b, carried, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +126,12 @@ func TestRoundTrip(t *testing.T) {
 func TestFoldIntoOtherStates(t *testing.T) {
 	a, b, c := at(t, "sim_object.a"), at(t, "sim_object.b"), at(t, "sim_object.c")
 	path := filepath.Join(t.TempDir(), "j")
-	w, err := Start(path, Begin{Lineage: "l", Serial: 3, Base: "base"}, nil, map[addr.Object]*state.Object{a: object(t, "a"), b: nil})
+	w, err := Start(path, Begin{Lineage: "l", Serial: 3, Base: "base"}, nil, map[addr.Object]*state.Object{a: object(t, "a"), b: nil}, nil)
 	do(t, err)
 	defer w.Close()
 	do(t, w.Snapshot("between"))
 	do(t, w.Result(c, object(t, "c")))
-	l, err := Read(bytes.NewReader(read(t, path)))
+	l, err := Read(bytes.NewReader(read(t, path)), nil)
 	do(t, err)
 	stored := func(lineage string, objects map[addr.Object]string) *state.Snapshot {
 		s := state.Empty()
@@ -209,7 +209,7 @@ func TestDamage(t *testing.T) {
 		{"something else", []byte("{}\n"), 0, false, 0, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := Read(bytes.NewReader(tt.data))
+			l, err := Read(bytes.NewReader(tt.data), nil)
 			if (err != nil) != tt.bad {
 				t.Fatal(err)
 			}
@@ -367,7 +367,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(read(f, path))
 	f.Add([]byte("00000000 00000000 \n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := Read(bytes.NewReader(data))
+		l, err := Read(bytes.NewReader(data), nil)
 		if err != nil {
 			return
 		}
@@ -387,7 +387,7 @@ func foldUnchecked(data []byte) error {
 			}
 		}
 	}
-	l, err := Read(bytes.NewReader(fixed))
+	l, err := Read(bytes.NewReader(fixed), nil)
 	if err != nil {
 		return err
 	}

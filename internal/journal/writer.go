@@ -28,6 +28,7 @@ func Digest(stored []byte) string {
 type Writer struct {
 	path string
 	file *os.File
+	key  *seal // nil where nothing is sealed
 
 	mu      sync.Mutex
 	pending []byte
@@ -43,23 +44,27 @@ type Writer struct {
 // recovered, at once with what it begins with: operations that stay in doubt
 // from before, and objects that aren't as the stored state has them, nil for
 // those that don't exist. From the moment that Start returns until Close, Busy
-// says that the journal is in use.
-func Start(path string, b Begin, carried []Operation, known map[addr.Object]*state.Object) (*Writer, error) {
-	lines, err := appendLine(nil, record{Op: opBegin, Begin: &b})
+// says that the journal is in use. Unless seal is nil, it seals a key that all
+// records are sealed with.
+func Start(path string, b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) (*Writer, error) {
+	key, lines, err := newSeal(seal)
+	if err == nil {
+		lines, err = key.appendLine(lines, record{Op: opBegin, Begin: &b})
+	}
 	if err != nil {
 		return nil, err
 	}
 	for at, stored := range known {
 		r, err := resultRecord(at, stored)
 		if err == nil {
-			lines, err = appendLine(lines, r)
+			lines, err = key.appendLine(lines, r)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	for _, o := range carried {
-		if lines, err = appendLine(lines, intentRecord(o)); err != nil {
+		if lines, err = key.appendLine(lines, intentRecord(o)); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +77,7 @@ func Start(path string, b Begin, carried []Operation, known map[addr.Object]*sta
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{path: path, file: file, size: int64(len(lines))}
+	w := &Writer{path: path, file: file, key: key, size: int64(len(lines))}
 	w.synced = sync.NewCond(&w.mu)
 	_, err = file.Write(lines)
 	err = errors.Join(err, hold(file))
@@ -156,7 +161,7 @@ func (w *Writer) Remove() error {
 }
 
 func (w *Writer) add(r record) error {
-	line, err := appendLine(nil, r)
+	line, err := w.key.appendLine(nil, r)
 	if err != nil {
 		return err
 	}

@@ -357,7 +357,7 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 
 // ReadData reads a data source. Config has to be wholly known.
 func (s Subject) ReadData(ctx context.Context, config cty.Value) (cty.Value, provider.DeferredReason, diag.List) {
-	resp := s.Provider.ReadData(ctx, provider.ReadDataRequest{Type: s.Addr.Name.Type, Config: config, Meta: s.Meta})
+	resp := s.Provider.ReadData(ctx, provider.ReadDataRequest{Addr: s.Addr, Type: s.Addr.Name.Type, Config: config, Meta: s.Meta})
 	diags := resp.Diags
 	if diags.HasErrors() || resp.Deferred != "" {
 		return cty.DynamicVal, resp.Deferred, diags

@@ -116,13 +116,19 @@ func Write(path string, c Content, seal func([]byte) ([]byte, error)) error {
 	return os.Rename(file.Name(), path)
 }
 
-// Read loads a saved plan.
-func Read(path string) (Content, diag.List) {
+// Read loads a saved plan. open, unless nil, decrypts the bytes.
+func Read(path string, open func([]byte) ([]byte, error)) (Content, diag.List) {
 	var diags diag.List
 	data, err := os.ReadFile(path)
 	if err != nil {
 		diags.Errorf(fmt.Sprintf("Failed to read plan from %s", path), "%s.", reason(err))
 		return Content{}, diags
+	}
+	if open != nil {
+		if data, err = open(data); err != nil {
+			diags.Errorf(fmt.Sprintf("Failed to load %q as a plan file", path), "Error: %s.", err)
+			return Content{}, diags
+		}
 	}
 	c, err := Decode(data)
 	if err != nil {

@@ -280,7 +280,7 @@ func TestWriteIsPrivateAndReplaces(t *testing.T) {
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, want 0600", info.Mode().Perm())
 	}
-	if _, diags := Read(path); diags.HasErrors() {
+	if _, diags := Read(path, nil); diags.HasErrors() {
 		t.Error(diags)
 	}
 	left, err := os.ReadDir(filepath.Dir(path))
@@ -348,7 +348,7 @@ func TestForeign(t *testing.T) {
 }
 
 func TestReadMissing(t *testing.T) {
-	_, diags := Read(filepath.Join(t.TempDir(), "none"))
+	_, diags := Read(filepath.Join(t.TempDir(), "none"), nil)
 	if !diags.HasErrors() {
 		t.Error("no error for a file that isn't there")
 	}

@@ -223,8 +223,10 @@ type MoveResponse struct {
 	Diags    diag.List
 }
 
-// ReadDataRequest asks for the result of a data source.
+// ReadDataRequest asks for the result of a data source. Addr is whose it is,
+// for providers that are part of the engine.
 type ReadDataRequest struct {
+	Addr   addr.Instance
 	Type   string
 	Config cty.Value
 	Meta   cty.Value

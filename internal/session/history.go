@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/storage/local"
@@ -39,11 +40,17 @@ func (s *Session) remember() {
 		return
 	}
 	name := filepath.Join(dir, fmt.Sprintf("%010d.tfstate", s.base.Serial))
-	if os.WriteFile(name+".new", s.saved, 0o600) != nil || os.Rename(name+".new", name) != nil {
+	kept, err := s.Seals.Seal(s.saved)
+	if err != nil || os.WriteFile(name+".new", kept, 0o600) != nil || os.Rename(name+".new", name) != nil {
 		os.Remove(name + ".new")
 		return
 	}
 	all, _ := filepath.Glob(filepath.Join(dir, "*.tfstate"))
+	if s.store.migrating {
+		for _, path := range all {
+			_ = s.resealFile(path)
+		}
+	}
 	slices.Sort(all)
 	for len(all) > keptStates {
 		os.Remove(all[0])
@@ -56,6 +63,7 @@ type Earlier struct {
 	Serial uint64
 	Until  time.Time // when it was replaced
 	path   string
+	seals  encryption.State
 }
 
 // History lists the earlier states, the latest first.
@@ -70,7 +78,7 @@ func (s *Session) History() []Earlier {
 		serial, err := strconv.ParseUint(number, 10, 64)
 		info, infoErr := entry.Info()
 		if ok && err == nil && infoErr == nil {
-			list = append(list, Earlier{serial, info.ModTime(), filepath.Join(s.historyDir(), entry.Name())})
+			list = append(list, Earlier{serial, info.ModTime(), filepath.Join(s.historyDir(), entry.Name()), s.Seals})
 		}
 	}
 	slices.SortFunc(list, func(a, b Earlier) int { return strings.Compare(b.path, a.path) })
@@ -82,6 +90,10 @@ func (k Earlier) Read() (*state.Snapshot, diag.List) {
 	data, err := os.ReadFile(k.path)
 	if err != nil {
 		return nil, problem("Failed to read an earlier state", "%s: %s.", k.path, cause(err))
+	}
+	data, _, err = k.seals.Open(data)
+	if err != nil {
+		return nil, problem("Failed to read an earlier state", "%s: %s.", k.path, err)
 	}
 	return statefile.Read(data, k.path)
 }

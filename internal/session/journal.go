@@ -45,7 +45,7 @@ func (s *Session) journalBegin() journal.Begin {
 
 // keepDoubts leaves a journal that has only operations in doubt.
 func (s *Session) keepDoubts(left []journal.Operation) error {
-	w, err := journal.Start(s.journalPath(), s.journalBegin(), left, nil)
+	w, err := journal.Start(s.journalPath(), s.journalBegin(), left, nil, s.sealsKeys())
 	if err != nil {
 		return err
 	}
@@ -56,12 +56,15 @@ func (s *Session) keepDoubts(left []journal.Operation) error {
 // is saved if the session holds the lock; else it is only in memory.
 func (s *Session) recover(ctx context.Context) diag.List {
 	path := s.journalPath()
-	l, err := readJournal(path)
+	l, err := s.readJournal(path)
+	if err == nil && !l.Sealed {
+		err = s.Seals.Clear()
+	}
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, errJournalBusy):
 		return nil
 	case err != nil:
-		return problem("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text, and import what is missing; then move the file away.", path, cause(err))
+		return problem("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, cause(err))
 	}
 	rec, err := l.Fold(s.base, journal.Digest(s.saved))
 	switch {
@@ -169,7 +172,7 @@ func exists(path string) bool {
 }
 
 // readJournal reads a journal unless a run is writing it.
-func readJournal(path string) (*journal.Log, error) {
+func (s *Session) readJournal(path string) (*journal.Log, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -178,7 +181,7 @@ func readJournal(path string) (*journal.Log, error) {
 	if journal.Busy(f) {
 		return nil, errJournalBusy
 	}
-	return journal.Read(f)
+	return journal.Read(f, s.Seals.OpenKey)
 }
 
 // interrupted tells what was recovered.

@@ -7,6 +7,7 @@ import (
 
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/storage"
 )
 
@@ -16,13 +17,13 @@ type Copy struct {
 	Overwrites     bool
 	from, to       string // workspaces
 	data           []byte
-	source, target storage.Store
+	source, target *sealed
 	next           *backend.Backend
 }
 
 // PlanCopies finds the states that aren't in the next backend yet. Where that
 // one has a single workspace, only the current one is copied.
-func PlanCopies(ctx context.Context, old, next *backend.Backend, current func() (string, diag.List)) ([]Copy, diag.List) {
+func PlanCopies(ctx context.Context, old, next *backend.Backend, seals encryption.State, current func() (string, diag.List)) ([]Copy, diag.List) {
 	names, err := old.Workspaces(ctx)
 	if errors.Is(err, storage.ErrWorkspacesNotSupported) {
 		names, err = []string{storage.DefaultWorkspace}, nil
@@ -48,7 +49,7 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, current func() 
 		if single {
 			c.to = storage.DefaultWorkspace
 		}
-		needed, diags := c.look(ctx, old)
+		needed, diags := c.look(ctx, old, seals)
 		if diags.HasErrors() {
 			return nil, diags
 		}
@@ -62,9 +63,10 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, current func() 
 const migrating = "Error migrating state"
 
 // look reads both sides and reports whether there is anything to copy.
-func (c *Copy) look(ctx context.Context, old *backend.Backend) (bool, diag.List) {
-	var err error
-	if c.source, err = old.State(c.from); err == nil {
+func (c *Copy) look(ctx context.Context, old *backend.Backend, seals encryption.State) (bool, diag.List) {
+	store, err := old.State(c.from)
+	if err == nil {
+		c.source = &sealed{Store: store, seals: seals}
 		c.data, err = c.source.Read(ctx)
 	}
 	if err != nil {
@@ -74,14 +76,15 @@ func (c *Copy) look(ctx context.Context, old *backend.Backend) (bool, diag.List)
 		return false, nil
 	}
 	var there []byte
-	if c.target, err = c.next.State(c.to); err == nil {
+	if store, err = c.next.State(c.to); err == nil {
+		c.target = &sealed{Store: store, seals: seals}
 		there, err = c.target.Read(ctx)
 	}
 	if err != nil {
 		return false, problem(migrating, "The state of workspace %q in the new backend can't be read: %s.", c.to, err)
 	}
 	c.Overwrites = len(bytes.TrimSpace(there)) > 0
-	return !bytes.Equal(there, c.data), nil
+	return c.target.migrating || !bytes.Equal(there, c.data), nil
 }
 
 // Run copies the state, with both locks held.

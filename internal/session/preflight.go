@@ -8,7 +8,6 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/execgraph"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/storage"
 )
 
 // effects reports whether a plan does something to objects, rather than to the
@@ -31,11 +30,7 @@ func (s *Session) preflight(ctx context.Context, p *plan.Plan) diag.List {
 	if diags := s.again(p); diags.HasErrors() {
 		return diags
 	}
-	store, ok := s.store.(storage.Preparer)
-	if !ok {
-		return nil
-	}
-	if err := store.Prepare(ctx, int64(len(s.saved)+expected(p))); err != nil {
+	if err := s.store.Prepare(ctx, int64(len(s.saved)+expected(p))); err != nil {
 		return problem("The state can't be saved", "Nothing was done, because the new state could not be saved afterwards: %s.", err)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
@@ -33,6 +34,8 @@ type Options struct {
 	// DataDir is where journals and earlier states are kept that can't be
 	// beside the state.
 	DataDir string
+	// Seals is how states, and what is kept beside them, are encrypted.
+	Seals encryption.State
 	// Program is the name in messages that say what to run.
 	Program string
 	// Version is the version of the engine that states say they were written by.
@@ -54,7 +57,7 @@ type Session struct {
 	Options
 	backend   *backend.Backend
 	workspace string
-	store     storage.Store
+	store     *sealed
 	// elsewhere: the state is written to another place than it is read from.
 	elsewhere bool
 	lockID    string
@@ -75,10 +78,14 @@ type Session struct {
 func Open(b *backend.Backend, workspace string, o Options) (*Session, diag.List) {
 	f := o.Files
 	s := &Session{Options: o, backend: b, workspace: workspace, elsewhere: f.StateOut != "" && f.StateOut != f.State}
-	var err error
-	if s.store, err = b.WithFiles(f).State(workspace); err != nil {
+	if o.Seals.Encrypts() {
+		f.Recode = func(old []byte) ([]byte, error) { return reseal(o.Seals, old) }
+	}
+	store, err := b.WithFiles(f).State(workspace)
+	if err != nil {
 		return nil, problem("Error loading the state", "%s.", err)
 	}
+	s.store = &sealed{Store: store, seals: o.Seals}
 	return s, nil
 }
 
@@ -195,11 +202,11 @@ func (s *Session) adopt(snapshot *state.Snapshot) {
 // it is called, the serial grows by one.
 func (s *Session) Save(ctx context.Context, next *state.Snapshot) error {
 	same := statefile.Equal(s.base, next)
-	if same && !s.wrote && !s.elsewhere {
+	if same && !s.wrote && !s.elsewhere && !s.store.migrating {
 		return nil
 	}
 	out := s.stamped(next)
-	if same && !s.wrote { // only -state-out needs it
+	if same && !s.wrote { // only -state-out or another key needs it
 		out.Serial = s.base.Serial
 	}
 	return s.Put(ctx, out)
@@ -231,7 +238,7 @@ func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
 	if err := statefile.Write(&b, next); err != nil {
 		return err
 	}
-	if !s.elsewhere && bytes.Equal(b.Bytes(), s.saved) {
+	if !s.elsewhere && !s.store.migrating && bytes.Equal(b.Bytes(), s.saved) {
 		return nil
 	}
 	if s.journal != nil {
@@ -257,8 +264,15 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 		diags.Errorf("Failed to create local state file", "The state can't be written at all: %s.", err)
 		return diags
 	}
-	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, cause(err), b.String())
+	out, err := s.Seals.Seal(b.Bytes())
+	if err != nil {
+		// Not even here in clear: the journal, which has a key already, knows
+		// everything.
+		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. What was done is recorded in the journal %q, which the next run folds into the state.", name, err, s.journalPath())
+		return diags
+	}
+	if err := os.WriteFile(name, out, 0o600); err != nil {
+		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, cause(err), out)
 		return diags
 	}
 	diags.Errorf("Failed to persist state to backend", "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name)

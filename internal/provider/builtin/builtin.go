@@ -29,9 +29,9 @@ type Options struct {
 	// the given environment.
 	Backends storage.Registry
 	Env      storage.Env
-	// Decrypt decrypts a state that terraform_remote_state has read; nil where
-	// states aren't encrypted.
-	Decrypt func(state []byte) ([]byte, error)
+	// Decrypt decrypts a state that the terraform_remote_state at an address
+	// has read; nil where states aren't encrypted.
+	Decrypt func(at addr.Instance, state []byte) ([]byte, error)
 	// NewID makes the ids of terraform_data; nil for random UUIDs.
 	NewID func() string
 }
@@ -124,7 +124,7 @@ func (b *builtin) ReadData(ctx context.Context, r provider.ReadDataRequest) prov
 	if r.Type != remoteType {
 		return provider.ReadDataResponse{Diags: unsupported("data source", r.Type)}
 	}
-	v, diags := b.readRemote(ctx, r.Config)
+	v, diags := b.readRemote(ctx, r.Addr, r.Config)
 	return provider.ReadDataResponse{New: v, Diags: diags}
 }
 

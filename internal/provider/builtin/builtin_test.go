@@ -258,7 +258,7 @@ func TestRemoteState(t *testing.T) {
 		})
 	}
 
-	encrypted := New(Options{Backends: backends.All(), Env: storage.Env{Dir: dir}, Decrypt: func(s []byte) ([]byte, error) {
+	encrypted := New(Options{Backends: backends.All(), Env: storage.Env{Dir: dir}, Decrypt: func(_ addr.Instance, s []byte) ([]byte, error) {
 		if string(s) != "{" {
 			return nil, errors.New("no key")
 		}

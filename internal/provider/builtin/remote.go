@@ -6,6 +6,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/conform"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/schema"
@@ -105,7 +106,7 @@ func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
 }
 
 // readRemote reads the outputs of a state.
-func (b *builtin) readRemote(ctx context.Context, config cty.Value) (cty.Value, diag.List) {
+func (b *builtin) readRemote(ctx context.Context, at addr.Instance, config cty.Value) (cty.Value, diag.List) {
 	opened, diags := b.backend(config)
 	if diags.HasErrors() {
 		return cty.NilVal, diags
@@ -115,7 +116,7 @@ func (b *builtin) readRemote(ctx context.Context, config cty.Value) (cty.Value, 
 	if v := config.GetAttr("workspace"); !v.IsNull() {
 		workspace = v.AsString()
 	}
-	state, found, more := b.outputs(ctx, opened, workspace)
+	state, found, more := b.outputs(ctx, at, opened, workspace)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return cty.NilVal, diags
@@ -143,7 +144,7 @@ func (b *builtin) readRemote(ctx context.Context, config cty.Value) (cty.Value, 
 }
 
 // outputs reads a state and returns its outputs, and whether there is one.
-func (b *builtin) outputs(ctx context.Context, from storage.Backend, workspace string) (map[string]cty.Value, bool, diag.List) {
+func (b *builtin) outputs(ctx context.Context, at addr.Instance, from storage.Backend, workspace string) (map[string]cty.Value, bool, diag.List) {
 	var diags diag.List
 	fail := func(err error) (map[string]cty.Value, bool, diag.List) {
 		diags.Add(diag.Diagnostic{
@@ -159,7 +160,7 @@ func (b *builtin) outputs(ctx context.Context, from storage.Backend, workspace s
 	}
 	src, err := store.Read(ctx)
 	if err == nil && b.options.Decrypt != nil && src != nil {
-		src, err = b.options.Decrypt(src)
+		src, err = b.options.Decrypt(at, src)
 	}
 	if err != nil {
 		return fail(err)

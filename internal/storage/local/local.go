@@ -87,6 +87,9 @@ type Override struct {
 	State    string // -state: read from here
 	StateOut string // -state-out: write to there
 	Backup   string // -backup: "-" for none
+	// Recode makes of the content before what is kept as the backup; nil keeps
+	// it as it is.
+	Recode func(old []byte) ([]byte, error)
 }
 
 // New makes a backend from a configuration of the type of Schema.
@@ -215,5 +218,5 @@ func (b *Backend) State(name string) (storage.Store, error) {
 		}
 	}
 	p := b.Paths(name)
-	return &Store{in: b.abs(p.In), out: b.abs(p.Out), backup: b.abs(p.Backup), shown: p.In}, nil
+	return &Store{in: b.abs(p.In), out: b.abs(p.Out), backup: b.abs(p.Backup), shown: p.In, recode: b.override.Recode}, nil
 }

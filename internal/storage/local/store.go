@@ -19,6 +19,7 @@ import (
 type Store struct {
 	in, out, backup string
 	shown           string // in, as the user would write it
+	recode          func(old []byte) ([]byte, error)
 
 	mu       sync.Mutex
 	held     *held
@@ -164,7 +165,13 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 		return err
 	}
 	if s.backup != "" && !s.backedUp && len(old) > 0 {
-		if err := s.saveBackup(path, old); err != nil {
+		kept := old
+		if s.recode != nil {
+			if kept, err = s.recode(old); err != nil {
+				return fmt.Errorf("failed to create local state backup file: %w", err)
+			}
+		}
+		if err := s.saveBackup(path, kept); err != nil {
 			return fmt.Errorf("failed to create local state backup file: %w", err)
 		}
 	}

@@ -1,0 +1,81 @@
+package journal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A Crypt seals or opens a key as the states are sealed that it belongs to.
+type Crypt func(key []byte) ([]byte, error)
+
+// A seal has the key of one journal. It makes that an object costs no more than
+// its own bytes, whatever sealing a state costs. A nil seal changes nothing.
+type seal struct {
+	aead cipher.AEAD
+}
+
+// newSeal makes a key, and the line that has it.
+func newSeal(by Crypt) (*seal, []byte, error) {
+	if by == nil {
+		return nil, nil, nil
+	}
+	key := make([]byte, 32)
+	rand.Read(key) // never fails
+	sealed, err := by(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := sealWith(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	line, err := appendLine(nil, record{Op: opSealed, SealedKey: sealed})
+	return s, line, err
+}
+
+// openSeal reads the key back.
+func openSeal(sealed json.RawMessage, by Crypt) (*seal, error) {
+	if by == nil {
+		return nil, errors.New("it is encrypted and can not be read without an encryption configuration")
+	}
+	key, err := by(sealed)
+	if err != nil {
+		return nil, fmt.Errorf("it is encrypted: %w", err)
+	}
+	return sealWith(key)
+}
+
+func sealWith(key []byte) (*seal, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return &seal{aead}, err
+}
+
+// appendLine adds the line of a record.
+func (s *seal) appendLine(b []byte, r record) ([]byte, error) {
+	if s == nil {
+		return appendLine(b, r)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return b, err
+	}
+	return appendLine(b, record{Op: opSealed, Sealed: s.aead.Seal(nil, nil, text, nil)})
+}
+
+// open reads a record back. ok is false for one that isn't sealed, too: it
+// can't be of who began the journal.
+func (s *seal) open(r record) (inner record, ok bool) {
+	text, err := s.aead.Open(nil, nil, r.Sealed, nil)
+	if err != nil {
+		return inner, false
+	}
+	return inner, json.Unmarshal(text, &inner) == nil
+}
