@@ -42,8 +42,11 @@ type stepPrinter struct {
 	printer
 	graph   *execgraph.Graph
 	actions map[addr.Object]plan.Action
-	numbers []int            // of the steps that are shown, from 1
-	after   [][]execgraph.ID // what steps wait for, joints that aren't shown resolved
+	numbers []int // of the steps that are shown, from 1
+	// opened is, for each step, a provider that it needs itself or through
+	// another that it waits for.
+	opened []addr.ProviderConfig
+	after  [][]execgraph.ID // what steps wait for, joints that aren't shown resolved
 }
 
 // resolve numbers the steps that are shown. A joint isn't when naming what it
@@ -57,6 +60,7 @@ func (p *stepPrinter) resolve() {
 		}
 	}
 	p.numbers, p.after = make([]int, len(steps)), make([][]execgraph.ID, len(steps))
+	p.opened = make([]addr.ProviderConfig, len(steps))
 	last := 0
 	for n, s := range steps {
 		for _, after := range s.After {
@@ -64,6 +68,12 @@ func (p *stepPrinter) resolve() {
 				p.after[n] = append(p.after[n], after)
 			} else {
 				p.after[n] = append(p.after[n], p.after[after]...)
+			}
+		}
+		p.opened[n] = s.Provider
+		for _, after := range s.After {
+			if p.opened[n] == (addr.ProviderConfig{}) {
+				p.opened[n] = p.opened[after]
 			}
 		}
 		slices.Sort(p.after[n])
@@ -105,11 +115,11 @@ func (p *stepPrinter) waits(id execgraph.ID) (named []execgraph.ID, users bool) 
 	implied := false
 	for _, after := range p.after[id] {
 		of := &p.graph.Steps[after]
-		same := of.Provider == s.Provider && of.Provider != (addr.ProviderConfig{})
+		same := p.opened[after] == s.Provider && s.Provider != (addr.ProviderConfig{})
 		switch {
 		case same && of.Kind == execgraph.OpenProvider:
 			opening = append(opening, after)
-		case same && s.Kind == execgraph.CloseProvider:
+		case same && of.Provider == s.Provider && s.Kind == execgraph.CloseProvider:
 			implied, users = true, true
 		default:
 			implied = implied || same
@@ -151,7 +161,7 @@ func (p *stepPrinter) verb(s *execgraph.Step, own bool) (verb string, colour sty
 		return "evaluate output", "", s.Name
 	case execgraph.Condition:
 		if s.Name != "" {
-			return "evaluate", "", s.Name
+			return "evaluate", "", s.Check()
 		}
 		return "check conditions of", "", s.Object.String()
 	}
@@ -192,9 +202,12 @@ func providerName(c addr.ProviderConfig) string {
 	if c.Alias != "" {
 		text += "." + c.Alias
 	}
-	text += c.Key.String()
-	if !c.Module.IsRoot() {
-		text += " of " + c.Module.String()
+	return inModule(text+c.Key.String(), c.Module)
+}
+
+func inModule(name string, m addr.Module) string {
+	if m.IsRoot() {
+		return name
 	}
-	return text
+	return name + " of " + m.String()
 }
