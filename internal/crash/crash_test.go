@@ -140,6 +140,19 @@ func (r *run) forget(w *world) {
 	}
 }
 
+// complete checks that the state file, if there is one, is a whole state for any
+// program that reads it now, and that nothing was taken for a state to go back to.
+func (r *run) complete() {
+	r.t.Helper()
+	if _, err := os.Stat(filepath.Join(r.dir, "terraform.tfstate")); err == nil {
+		r.ids()
+	}
+	data, err := os.ReadFile(filepath.Join(r.dir, "terraform.tfstate.backup"))
+	if err == nil && !bytes.Contains(data, []byte("world_object")) {
+		r.t.Errorf("a backup of nothing:\n%s", data)
+	}
+}
+
 var doubtLine = regexp.MustCompile(`(?m)^  world_object\.o\[(\d+)\]$`)
 
 // settle recovers, holds what exists to what is known, and says of what is in
@@ -219,6 +232,16 @@ func (r *run) points() int {
 	return n
 }
 
+// stride leads over the points: all until the first object is made, and then
+// each step-th.
+func stride(point, step int) int {
+	const early = 12
+	if point < early {
+		return 1
+	}
+	return step
+}
+
 // TestEveryPoint crashes an apply once at each point, which takes minutes, or
 // at some points spread over all if WEIR_TEST_ALL isn't set.
 func TestEveryPoint(t *testing.T) {
@@ -230,12 +253,13 @@ func TestEveryPoint(t *testing.T) {
 		step = 1
 	}
 	crashed := 0
-	for point := 1; point <= n; point += step {
+	for point := 1; point <= n; point += stride(point, step) {
 		r.forget(w)
 		_, err := r.apply(fmt.Sprintf("%s=%d", pointEnv, point))
 		if err != nil {
 			crashed++
 		}
+		r.complete()
 		r.settle(w)
 		if out, err := r.apply("X="); err != nil {
 			t.Fatalf("point %d: %v\n%s", point, err, out)
@@ -248,6 +272,30 @@ func TestEveryPoint(t *testing.T) {
 	t.Logf("%d points, %d runs crashed", n, crashed)
 	if crashed == 0 {
 		t.Error("no run crashed")
+	}
+}
+
+// TestPlan crashes a plan while it holds the lock of a state that isn't there
+// yet. What it leaves means the same as no state.
+func TestPlan(t *testing.T) {
+	w, r := start(t)
+	for point := 1; point <= 6; point++ {
+		r.forget(w)
+		_, err := r.weir(fmt.Sprintf("%s=%d", pointEnv, point), "plan", "-no-color")
+		r.complete()
+		if out := r.must("apply", "-auto-approve", "-no-color"); strings.Contains(out, "earlier run") {
+			t.Errorf("point %d: %s", point, out)
+		}
+		r.whole(w)
+		r.complete()
+		if point == 1 && err == nil {
+			t.Error("no plan crashed")
+		}
+	}
+	r.forget(w)
+	r.must("plan", "-no-color")
+	if files, _ := filepath.Glob(filepath.Join(r.dir, "*tfstate*")); len(files) > 0 {
+		t.Errorf("planning leaves %v", files)
 	}
 }
 

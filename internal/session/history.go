@@ -36,7 +36,7 @@ func (s *Session) historyDir() string {
 // reason not to go on: there is the backup, too.
 func (s *Session) remember() {
 	dir := s.historyDir()
-	if dir == "" || s.base == nil || len(s.saved) == 0 || os.MkdirAll(dir, 0o700) != nil {
+	if dir == "" || s.base == nil || s.unwritten() || len(s.saved) == 0 || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
 	name := filepath.Join(dir, fmt.Sprintf("%010d.tfstate", s.base.Serial))

@@ -36,7 +36,7 @@ func (s *Session) journalPath() string {
 
 // journalBegin says which state a new journal is about.
 func (s *Session) journalBegin() journal.Begin {
-	b := journal.Begin{Lineage: s.newLineage(), Base: journal.Digest(s.saved), Backend: s.backend.Kind, Workspace: s.workspace}
+	b := journal.Begin{Lineage: s.newLineage(), Base: s.digest(), Backend: s.backend.Kind, Workspace: s.workspace}
 	if s.base != nil {
 		b.Lineage, b.Serial = s.base.Lineage, s.base.Serial
 	}
@@ -66,7 +66,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	case err != nil:
 		return problem("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, cause(err))
 	}
-	rec, err := l.Fold(s.base, journal.Digest(s.saved))
+	rec, err := l.Fold(s.base, s.digest())
 	switch {
 	case err != nil:
 		return problem("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)

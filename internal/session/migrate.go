@@ -15,6 +15,7 @@ import (
 type Copy struct {
 	// Overwrites: there is a state in the other backend, and another one.
 	Overwrites     bool
+	old            *backend.Backend
 	from, to       string // workspaces
 	data           []byte
 	source, target *sealed
@@ -45,7 +46,7 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, seals encryptio
 	}
 	var plan []Copy
 	for _, name := range names {
-		c := Copy{from: name, to: name, next: next}
+		c := Copy{from: name, to: name, old: old, next: next}
 		if single {
 			c.to = storage.DefaultWorkspace
 		}
@@ -92,8 +93,8 @@ func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
 	if err := c.next.CreateWorkspace(ctx, c.to); err != nil && !errors.Is(err, storage.ErrWorkspacesNotSupported) && c.to != storage.DefaultWorkspace {
 		return problem(migrating, "The workspace %q can't be made: %s.", c.to, err)
 	}
-	from := &Session{Options: o, store: c.source}
-	to := &Session{Options: o, store: c.target}
+	from := &Session{Options: o, backend: c.old, workspace: c.from, store: c.source}
+	to := &Session{Options: o, backend: c.next, workspace: c.to, store: c.target}
 	defer from.Unlock()
 	defer to.Unlock()
 	diags := from.Lock(ctx, "migration source state", l)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"os"
 
@@ -16,6 +17,24 @@ type sealed struct {
 	seals encryption.State
 	// migrating: what was read last isn't encrypted as it should be.
 	migrating bool
+	// stored and clear are what was read last.
+	stored, clear []byte
+}
+
+// Blank implements storage.Blank.
+func (s *sealed) Blank(state []byte) error {
+	store, ok := s.Store.(storage.Blank)
+	if !ok {
+		return nil
+	}
+	if s.clear != nil && bytes.Equal(state, s.clear) {
+		return store.Blank(s.stored)
+	}
+	stored, err := s.seals.Seal(state)
+	if err != nil {
+		return err
+	}
+	return store.Blank(stored)
 }
 
 // Read opens the state.
@@ -25,7 +44,7 @@ func (s *sealed) Read(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	state, migrating, err := s.seals.Open(stored)
-	s.migrating = migrating
+	s.migrating, s.stored, s.clear = migrating, stored, state
 	return state, err
 }
 

@@ -121,6 +121,9 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	if l.Off {
 		return nil
 	}
+	if err := s.reserve(); err != nil {
+		return problem("Error acquiring the state lock", "%s.", err)
+	}
 	info := storage.NewLockInfo(operation, who(), s.Version)
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
@@ -132,6 +135,44 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	}
 	s.lockID = id
 	return nil
+}
+
+// reserve says what state may be there before one is written. It has the
+// lineage that the state will have.
+func (s *Session) reserve() error {
+	store, ok := blank(s.store)
+	if !ok {
+		return nil
+	}
+	if l, err := s.readJournal(s.journalPath()); err == nil {
+		s.lineage = l.Begin.Lineage
+	}
+	nothing := state.Empty()
+	nothing.Lineage, nothing.Version = s.newLineage(), s.Version
+	var b bytes.Buffer
+	if err := statefile.Write(&b, nothing); err != nil {
+		return err
+	}
+	return store.Blank(b.Bytes())
+}
+
+func blank(s storage.Store) (storage.Blank, bool) {
+	b, ok := s.(storage.Blank)
+	return b, ok
+}
+
+// unwritten reports whether the stored state is the one that a run reserved
+// which ended before it wrote any.
+func (s *Session) unwritten() bool {
+	return s.base != nil && s.base.Serial == 0 && len(s.base.Objects)+len(s.base.Outputs) == 0
+}
+
+// digest is how journals name what is stored.
+func (s *Session) digest() string {
+	if s.unwritten() {
+		return ""
+	}
+	return journal.Digest(s.saved)
 }
 
 // Unlock releases the lock, once; without one it does nothing.
@@ -185,6 +226,11 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		return s.torn(diags)
 	}
 	s.base = snapshot
+	if store, ok := blank(s.store); ok && s.unwritten() {
+		if err := store.Blank(data); err != nil {
+			return problem("Error loading the state", "%s.", err)
+		}
+	}
 	s.adopt(snapshot)
 	diags.Append(s.recover(ctx))
 	return diags

@@ -71,7 +71,10 @@ func (b Backend) State(name string) (storage.Store, error) {
 		return nil, errors.New(diags[0].Detail)
 	}
 	index, err := files.WithOverride(local.Override{State: filepath.Join(dir, IndexFile), Backup: "-"}).State(storage.DefaultWorkspace)
-	return &store{dir: dir, index: index}, err
+	if err != nil {
+		return nil, err
+	}
+	return &store{dir: dir, index: index.(*local.Store)}, nil
 }
 
 // JournalPath implements storage.Journaled.
@@ -80,7 +83,7 @@ func (b Backend) JournalPath(name string) string { return filepath.Join(b.Dir, n
 // A store is the state of one deployment.
 type store struct {
 	dir   string
-	index storage.Store
+	index *local.Store
 }
 
 // An index lists the parts and has the rest of the state.
@@ -95,6 +98,23 @@ type component struct {
 	File    string `json:"file"`
 	// Dependencies are those on objects of other components, by object.
 	Dependencies map[string][]string `json:"dependencies,omitempty"`
+}
+
+// Blank implements storage.Blank: the index is what is locked.
+func (s *store) Blank(content []byte) error {
+	whole, err := parse(content, "the state")
+	if err != nil {
+		return err
+	}
+	_, ix, err := split(whole)
+	if err != nil {
+		return err
+	}
+	text, err := ix.text()
+	if err != nil {
+		return err
+	}
+	return s.index.Blank(text)
 }
 
 // Lock implements storage.Store.
@@ -211,11 +231,16 @@ func (s *store) Write(ctx context.Context, data []byte) error {
 }
 
 func (s *store) writeIndex(ctx context.Context, ix index) error {
-	data, err := json.MarshalIndent(ix, "", "  ")
+	data, err := ix.text()
 	if err != nil {
 		return err
 	}
-	return s.index.Write(ctx, append(data, '\n'))
+	return s.index.Write(ctx, data)
+}
+
+func (ix index) text() ([]byte, error) {
+	data, err := json.MarshalIndent(ix, "", "  ")
+	return append(data, '\n'), err
 }
 
 // writePart replaces a part whose objects have changed.

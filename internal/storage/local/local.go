@@ -26,6 +26,11 @@
 // opened before (our own Read notices); and file systems without hard links,
 // where the new file stays.
 //
+// Where there is no state yet, the file that is locked comes into being with the
+// content that storage.Blank was told and with its lock, at once: a run that is
+// killed leaves a state without anything in it, never an empty file, which
+// could as well be a state that was lost.
+//
 // Where the system has them, the locks belong to the open file (OFD), as a
 // POSIX lock is lost when the process closes any descriptor of the file.
 package local

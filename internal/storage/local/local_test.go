@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -463,6 +465,82 @@ func TestWriteFails(t *testing.T) {
 		t.Error("wrote over a folder")
 	}
 	if got := files(t, filepath.Join(dir, "full")); len(got) != 1 {
+		t.Errorf("left %v", got)
+	}
+}
+
+// Where there is no state, the lock holds on to one that means nothing.
+func TestBlank(t *testing.T) {
+	const blank, other = `{"serial":0}`, `{"serial":0,"lineage":"x"}`
+	dir := t.TempDir()
+	path := filepath.Join(dir, StateFile)
+	s := open(t, backend(t, dir))
+	must(t, s.Blank([]byte(blank)))
+	id := lock(t, s)
+	wantRead := func(s *Store, want string) {
+		t.Helper()
+		if got, err := s.Read(t.Context()); err != nil || string(got) != want {
+			t.Errorf("read %q %v, want %q", got, err, want)
+		}
+	}
+	wantRead(s, "")
+	wantRead(open(t, backend(t, dir)), blank)
+	startPeer(t, path).want("lock", "resource temporarily unavailable")
+	must(t, s.Unlock(t.Context(), id))
+	if got := files(t, dir); got != nil {
+		t.Errorf("after a lock without a write: %s", got)
+	}
+
+	// A run that is killed leaves it behind.
+	lock(t, s)
+	must(t, s.held.release())
+	next := open(t, backend(t, dir))
+	must(t, next.Blank([]byte(other)))
+	id = lock(t, next)
+	wantRead(next, blank)
+	must(t, next.Blank([]byte(blank))) // the caller has found out that it means nothing
+	must(t, next.Write(t.Context(), []byte("1")))
+	must(t, next.Unlock(t.Context(), id))
+	if got := fmt.Sprint(files(t, dir)); got != "[terraform.tfstate]" {
+		t.Errorf("after the next run: %s", got)
+	}
+}
+
+// Many runs begin at the same time where there is no state.
+func TestFirstLocks(t *testing.T) {
+	dir := t.TempDir()
+	var stores []*Store
+	for range 8 {
+		s := open(t, backend(t, dir))
+		must(t, s.Blank([]byte("{}")))
+		stores = append(stores, s)
+	}
+	for range 20 {
+		var wg sync.WaitGroup
+		var taken atomic.Int32
+		ids := make([]string, len(stores))
+		for n, s := range stores {
+			wg.Go(func() {
+				id, err := s.Lock(t.Context(), storage.NewLockInfo("test", "me@here", "1"))
+				if err == nil {
+					taken.Add(1)
+					ids[n] = id
+				} else if !errors.As(err, new(*storage.LockError)) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := taken.Load(); n != 1 {
+			t.Fatalf("%d have the lock", n)
+		}
+		for n, id := range ids {
+			if id != "" {
+				must(t, stores[n].Unlock(t.Context(), id))
+			}
+		}
+	}
+	if got := files(t, dir); got != nil {
 		t.Errorf("left %v", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"weir.dev/weir/internal/failpoint"
 	"weir.dev/weir/internal/storage"
 )
 
@@ -23,6 +24,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	held     *held
+	blank    []byte
 	written  bool // reads come from out
 	backedUp bool
 }
@@ -38,8 +40,16 @@ type held struct {
 	created bool // the state file didn't exist before
 }
 
+// Blank implements storage.Blank.
+func (s *Store) Blank(content []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blank = content
+	return nil
+}
+
 // Read returns the content of the file. One without content is an error,
-// unless a run has made it only to lock it.
+// unless this run has made it only to lock it.
 func (s *Store) Read(context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,32 +62,18 @@ func (s *Store) Read(context.Context) ([]byte, error) {
 	} else {
 		content, err = s.read()
 	}
-	if err != nil || len(bytes.TrimSpace(content)) > 0 {
-		return content, err
+	switch {
+	case err != nil:
+		return nil, err
+	case s.held != nil && s.held.created && path == s.out && bytes.Equal(content, s.blank):
+		return nil, nil
+	case len(bytes.TrimSpace(content)) > 0:
+		return content, nil
 	}
-	if s.held != nil && path == s.out {
-		if s.held.created {
-			return nil, nil
-		}
-	} else if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && path == s.out && s.madeToLock() {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	return nil, storage.ErrEmptyState
-}
-
-// newState is what the description of a lock says of a file that was made for
-// it. A run that is killed leaves both.
-const newState = "the state file is new and has no content yet"
-
-// madeToLock reports whether the file was made by a run that locked it, which
-// may still be under way.
-func (s *Store) madeToLock() bool {
-	text, err := os.ReadFile(s.infoPath())
-	if err != nil {
-		return false
-	}
-	info, err := storage.ParseLockInfo(text)
-	return err == nil && info.Info == newState
 }
 
 // read returns what Write would replace.
@@ -85,18 +81,27 @@ func (s *Store) read() ([]byte, error) {
 	if s.held == nil {
 		return readPath(s.out)
 	}
-	// Through the locked file: closing another descriptor of it could release
-	// the lock, and on Windows nobody else can read it.
-	size, err := s.held.file.Seek(0, io.SeekEnd)
+	return s.held.read()
+}
+
+// read reads through the locked file: closing another descriptor of it could
+// release the lock, and on Windows nobody else can read it.
+func (h *held) read() ([]byte, error) {
+	size, err := h.file.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
 		return nil, err
 	}
 	content := make([]byte, size)
-	n, err := s.held.file.ReadAt(content, 0)
+	n, err := h.file.ReadAt(content, 0)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return content[:n], err
+}
+
+func (h *held) has(content []byte) bool {
+	got, err := h.read()
+	return err == nil && bytes.Equal(got, content)
 }
 
 // readPath reads a file; one that is empty or missing is nil.
@@ -164,7 +169,7 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if s.backup != "" && !s.backedUp && len(old) > 0 {
+	if s.backup != "" && !s.backedUp && len(old) > 0 && !bytes.Equal(old, s.blank) {
 		kept := old
 		if s.recode != nil {
 			if kept, err = s.recode(old); err != nil {
@@ -219,20 +224,15 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	file, created, err := lockPath(path)
+	file, created, err := s.lockPath(path)
 	if errors.Is(err, errLocked) {
 		return "", s.lockError(err)
 	}
 	if err != nil {
 		return "", err
 	}
-	if size, err := file.Seek(0, io.SeekEnd); err == nil && size == 0 && s.madeToLock() {
-		created = true
-	}
+	failpoint.At("lock: taken")
 	h := &held{id: info.ID, file: file, path: path, created: created}
-	if created && info.Info == "" {
-		info.Info = newState
-	}
 	info.Path = s.shown
 	info.Created = time.Now().UTC()
 	if err := os.WriteFile(s.infoPath(), info.JSON(), 0o600); err != nil {
@@ -247,21 +247,21 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 // lockPath opens and locks the file at a path, and makes sure that this is
 // still the file that the path leads to: who held the lock may have removed
 // or replaced it.
-func lockPath(path string) (file *os.File, created bool, err error) {
+func (s *Store) lockPath(path string) (file *os.File, created bool, err error) {
 	for range 10 {
-		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		created = err == nil
-		if errors.Is(err, os.ErrExist) {
-			file, err = os.OpenFile(path, os.O_RDWR, 0)
-			if errors.Is(err, os.ErrNotExist) {
-				continue // removed in between
+		file, err = os.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			file, err = s.createLocked(path)
+			if errors.Is(err, os.ErrExist) {
+				continue // somebody was faster
 			}
+			return file, err == nil, err
 		}
 		if err != nil {
 			return nil, false, err
 		}
 		if err = lockFile(file); err == nil && isAt(file, path) {
-			return file, created, nil
+			return file, false, nil
 		}
 		file.Close()
 		if err != nil {
@@ -269,6 +269,41 @@ func lockPath(path string) (file *os.File, created bool, err error) {
 		}
 	}
 	return nil, false, fmt.Errorf("the state file %s is replaced all the time", path)
+}
+
+// createLocked makes the file at a path, which is complete and locked as soon
+// as it is there. It fails with os.ErrExist when there is one by now.
+func (s *Store) createLocked(path string) (*os.File, error) {
+	temp, err := writeTemp(path, s.blank, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = lockFile(temp); err == nil {
+		failpoint.At("lock: beside")
+		err = os.Link(temp.Name(), path)
+		failpoint.At("lock: linked")
+	}
+	os.Remove(temp.Name())
+	if err == nil {
+		return temp, nil
+	}
+	temp.Close()
+	if errors.Is(err, os.ErrExist) || errors.Is(err, errLocked) {
+		return nil, err
+	}
+	// Where files have one name only, it is incomplete for a moment.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = lockFile(file); err == nil {
+		err = overwrite(file, s.blank)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 func isAt(file *os.File, path string) bool {
@@ -314,7 +349,7 @@ func (s *Store) Unlock(_ context.Context, id string) error {
 	}
 	// The file is removed while it is still locked, so that nobody can write
 	// to it before.
-	if size, sizeErr := h.file.Seek(0, io.SeekEnd); h.created && sizeErr == nil && size == 0 && isAt(h.file, h.path) {
+	if h.created && h.has(s.blank) && isAt(h.file, h.path) {
 		os.Remove(h.path)
 	}
 	return errors.Join(err, h.release())
