@@ -13,7 +13,8 @@ import (
 )
 
 // A Journal keeps what would be lost with the process. When a method returns
-// without an error, what it was told is safe.
+// without an error, what it was told survives the process; when Intent does,
+// the intent and all that was told before survive the machine.
 type Journal interface {
 	// Intent says that an object is about to be created, changed or deleted.
 	Intent(Intent) error

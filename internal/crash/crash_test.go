@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -28,7 +29,35 @@ const (
 	roleEnv  = "WEIR_TEST_PROGRAM"
 	pointEnv = "WEIR_TEST_POINT"
 	countEnv = "WEIR_TEST_COUNT"
+	// powerEnv makes the machine fail and not just the program: what the
+	// journal has in the kernel's memory alone is lost, too.
+	powerEnv = "WEIR_TEST_POWER"
 )
+
+// A memory knows what of the journal is on disk.
+type memory struct{ syncing, onDisk int64 }
+
+const journalFile = "terraform.tfstate.journal"
+
+func (m *memory) hit(point string) {
+	switch point {
+	case "journal: started", "journal: syncing": // nobody writes just then
+		if info, err := os.Stat(journalFile); err == nil {
+			m.syncing = info.Size()
+		}
+	}
+	switch point {
+	case "journal: started", "journal: synced":
+		m.onDisk = m.syncing
+	}
+}
+
+// lose forgets what isn't on disk.
+func (m *memory) lose() {
+	if info, err := os.Stat(journalFile); err == nil && info.Size() > m.onDisk {
+		_ = os.Truncate(journalFile, m.onDisk)
+	}
+}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) == "" {
@@ -36,11 +65,19 @@ func TestMain(m *testing.M) {
 	}
 	var hits atomic.Int64
 	at, _ := strconv.ParseInt(os.Getenv(pointEnv), 10, 64)
-	failpoint.Hit = func(string) {
+	var mu sync.Mutex
+	var disk memory
+	failpoint.Hit = func(point string) {
+		mu.Lock() // for good, where the program ends
+		disk.hit(point)
 		if hits.Add(1) == at {
+			if os.Getenv(powerEnv) != "" {
+				disk.lose()
+			}
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
+		mu.Unlock()
 	}
 	code := cli.Run(cli.Process{
 		Args: append([]string{"weir"}, os.Args[1:]...), Environ: os.Environ(),
@@ -59,10 +96,11 @@ type run struct {
 	reattach string
 }
 
-func (r *run) weir(env string, args ...string) (string, error) {
+func (r *run) weir(env []string, args ...string) (string, error) {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), roleEnv+"=1", "TF_REATTACH_PROVIDERS="+r.reattach, "TF_IN_AUTOMATION=1", "TF_DATA_DIR="+filepath.Join(r.dir, "data"), env)
+	cmd.Env = append(os.Environ(), roleEnv+"=1", "TF_REATTACH_PROVIDERS="+r.reattach, "TF_IN_AUTOMATION=1", "TF_DATA_DIR="+filepath.Join(r.dir, "data"))
+	cmd.Env = append(cmd.Env, env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -71,14 +109,14 @@ func (r *run) weir(env string, args ...string) (string, error) {
 
 func (r *run) must(args ...string) string {
 	r.t.Helper()
-	out, err := r.weir("X=", args...)
+	out, err := r.weir(nil, args...)
 	if err != nil {
 		r.t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	return out
 }
 
-func (r *run) apply(env string) (string, error) {
+func (r *run) apply(env ...string) (string, error) {
 	return r.weir(env, "apply", "-auto-approve", "-no-color", "-input=false")
 }
 
@@ -187,7 +225,7 @@ func (r *run) settle(w *world) {
 	}
 	if len(doubted) > 0 {
 		// Without an answer nothing is made twice.
-		if out, err := r.apply("X="); err != nil || !strings.Contains(out, "Objects in doubt") {
+		if out, err := r.apply(); err != nil || !strings.Contains(out, "Objects in doubt") {
 			r.t.Fatalf("applying beside doubts: %v\n%s", err, out)
 		}
 		for i := range objects {
@@ -245,57 +283,36 @@ func stride(point, step int) int {
 // TestEveryPoint crashes an apply once at each point, which takes minutes, or
 // at some points spread over all if WEIR_TEST_ALL isn't set.
 func TestEveryPoint(t *testing.T) {
-	w, r := start(t)
-	n := r.points()
-	r.whole(w)
-	step := max(1, n/25)
-	if os.Getenv("WEIR_TEST_ALL") != "" {
-		step = 1
-	}
-	crashed := 0
-	for point := 1; point <= n; point += stride(point, step) {
-		r.forget(w)
-		_, err := r.apply(fmt.Sprintf("%s=%d", pointEnv, point))
-		if err != nil {
-			crashed++
-		}
-		r.complete()
-		r.settle(w)
-		if out, err := r.apply("X="); err != nil {
-			t.Fatalf("point %d: %v\n%s", point, err, out)
-		}
-		r.whole(w)
-		if t.Failed() {
-			t.Fatalf("at point %d of %d", point, n)
-		}
-	}
-	t.Logf("%d points, %d runs crashed", n, crashed)
-	if crashed == 0 {
-		t.Error("no run crashed")
-	}
-}
-
-// TestPlan crashes a plan while it holds the lock of a state that isn't there
-// yet. What it leaves means the same as no state.
-func TestPlan(t *testing.T) {
-	w, r := start(t)
-	for point := 1; point <= 6; point++ {
-		r.forget(w)
-		_, err := r.weir(fmt.Sprintf("%s=%d", pointEnv, point), "plan", "-no-color")
-		r.complete()
-		if out := r.must("apply", "-auto-approve", "-no-color"); strings.Contains(out, "earlier run") {
-			t.Errorf("point %d: %s", point, out)
-		}
-		r.whole(w)
-		r.complete()
-		if point == 1 && err == nil {
-			t.Error("no plan crashed")
-		}
-	}
-	r.forget(w)
-	r.must("plan", "-no-color")
-	if files, _ := filepath.Glob(filepath.Join(r.dir, "*tfstate*")); len(files) > 0 {
-		t.Errorf("planning leaves %v", files)
+	for name, env := range map[string]string{"process": "X=", "machine": powerEnv + "=1"} {
+		t.Run(name, func(t *testing.T) {
+			w, r := start(t)
+			n := r.points()
+			r.whole(w)
+			step := max(1, n/20)
+			if os.Getenv("WEIR_TEST_ALL") != "" {
+				step = 1
+			}
+			crashed := 0
+			for point := 1; point <= n; point += step {
+				r.forget(w)
+				_, err := r.apply(fmt.Sprintf("%s=%d", pointEnv, point), env)
+				if err != nil {
+					crashed++
+				}
+				r.settle(w)
+				if out, err := r.apply(); err != nil {
+					t.Fatalf("point %d: %v\n%s", point, err, out)
+				}
+				r.whole(w)
+				if t.Failed() {
+					t.Fatalf("at point %d of %d", point, n)
+				}
+			}
+			t.Logf("%d points, %d runs crashed", n, crashed)
+			if crashed == 0 {
+				t.Error("no run crashed")
+			}
+		})
 	}
 }
 
@@ -305,10 +322,10 @@ func TestDestroy(t *testing.T) {
 	w, r := start(t)
 	for point := 20; point < 200; point += 60 {
 		r.forget(w)
-		if out, err := r.apply("X="); err != nil {
+		if out, err := r.apply(); err != nil {
 			t.Fatal(err, out)
 		}
-		_, _ = r.weir(fmt.Sprintf("%s=%d", pointEnv, point), "destroy", "-auto-approve", "-no-color")
+		_, _ = r.weir([]string{fmt.Sprintf("%s=%d", pointEnv, point)}, "destroy", "-auto-approve", "-no-color")
 		r.must("recover")
 		known := r.ids()
 		for id := range w.live() {

@@ -1,11 +1,25 @@
 // Package journal remembers an apply while it runs, so that nothing is lost
 // with the process: before an object is created, changed or deleted the
 // intent is written, afterwards the result, both on disk before anything
-// depends on them.
+// outside depends on them.
 //
 // It owns the file's format, its durability, and how results are folded into
 // a state. It refuses to know where the file is, who may write it (the lock
 // of the state says that), and how operations in doubt are settled.
+//
+// # When it is on disk
+//
+// An intent is synced before the provider is asked. A result is only written:
+// it survives the end of the process, however that comes, in the kernel's
+// memory. Whoever depends on a result does something to the world only after
+// an intent of its own, which is a later record of the same file, so the sync
+// of that intent makes the result last too. A chain of objects costs one sync
+// for each instead of two. Where no intent follows, a result is synced a few
+// milliseconds later, with the next snapshot of the state, or at the end.
+//
+// So when the machine fails, and not just the process, the results of the last
+// milliseconds may be missing. Their intents aren't: these objects are in
+// doubt then, never lost.
 //
 // # The file
 //

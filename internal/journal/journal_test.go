@@ -12,10 +12,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/failpoint"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 )
@@ -323,6 +325,68 @@ func TestGroups(t *testing.T) {
 	do(t, err)
 	if len(folded.Objects) != 160 || len(inDoubt) != 0 {
 		t.Errorf("%d objects, in doubt: %s", len(folded.Objects), names(inDoubt))
+	}
+}
+
+// TestSyncs: an intent is on disk when its call returns, with the results
+// before it; a result costs no sync of its own when an intent follows, and
+// doesn't wait for ever when none does.
+func TestSyncs(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	var mu sync.Mutex
+	syncs, syncing, onDisk := 0, int64(0), int64(0)
+	failpoint.Hit = func(point string) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch point {
+		case "journal: syncing": // nobody writes meanwhile
+			syncing = int64(len(read(t, path)))
+		case "journal: synced":
+			syncs, onDisk = syncs+1, syncing
+		}
+	}
+	defer func() { failpoint.Hit = nil }()
+	look := func() (int, int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		return syncs, onDisk
+	}
+	const n = 50
+	began := time.Now()
+	for i := range n {
+		o := at(t, fmt.Sprintf("sim_object.o[%d]", i))
+		do(t, w.Intent(Operation{Object: o, Action: Create}))
+		if _, size := look(); size != w.Size() {
+			t.Fatalf("of %d bytes %d are on disk when an intent was told", w.Size(), size)
+		}
+		do(t, w.Result(o, object(t, o.String())))
+	}
+	late := int(time.Since(began) / syncDelay)
+	if got, _ := look(); got > n+late+1 {
+		t.Errorf("%d syncs for %d intents", got, n)
+	}
+	for tries := 0; ; tries++ {
+		if _, size := look(); size == w.Size() {
+			break
+		}
+		if tries > 500 {
+			t.Fatal("the last result isn't synced")
+		}
+		time.Sleep(syncDelay)
+	}
+	for name, tell := range map[string]func() error{
+		"a snapshot": func() error { return w.Snapshot("x") },
+		"the end":    w.End,
+	} {
+		o := at(t, "sim_object.last")
+		do(t, errors.Join(w.Unsure(o), tell()))
+		if _, size := look(); size != w.Size() {
+			t.Errorf("of %d bytes %d are on disk after %s", w.Size(), size, name)
+		}
+	}
+	do(t, errors.Join(w.Unsure(at(t, "sim_object.last")), w.Close()))
+	if _, size := look(); size != w.Size() {
+		t.Errorf("of %d bytes %d are on disk after closing", w.Size(), size)
 	}
 }
 

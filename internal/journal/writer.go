@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/failpoint"
@@ -22,22 +23,27 @@ func Digest(stored []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A Writer appends to a journal. Its methods may be called at the same time;
-// each returns when its record is on disk, and those that come together are
-// synced together. After an error all further calls fail with it.
+// syncDelay is how long a record that nobody waits for may stay unsynced.
+const syncDelay = 5 * time.Millisecond
+
+// A Writer appends to a journal. Its methods may be called at the same time.
+// When one returns its record is written; Intent, Snapshot and End also wait
+// until it is on disk with all that was written before, and those that come
+// together are synced together. After an error all further calls fail with it.
 type Writer struct {
 	path string
 	file *os.File
 	key  *seal // nil where nothing is sealed
 
-	mu      sync.Mutex
-	pending []byte
-	synced  *sync.Cond
-	added   int // records
-	done    int // records on disk
-	busy    bool
-	err     error
-	size    int64
+	mu     sync.Mutex
+	synced *sync.Cond
+	added  int         // records written
+	done   int         // records on disk
+	busy   bool        // somebody syncs
+	late   *time.Timer // syncs what nobody waits for; nil when all is on disk
+	closed bool
+	err    error
+	size   int64
 }
 
 // Start puts a new journal at path, in place of an old one that has been
@@ -107,8 +113,9 @@ func syncFolder(folder string) {
 	}
 }
 
-// Intent says that an operation is about to begin.
-func (w *Writer) Intent(o Operation) error { return w.add(intentRecord(o)) }
+// Intent says that an operation is about to begin. When it returns, the record
+// is on disk, and every result that the operation may build on as well.
+func (w *Writer) Intent(o Operation) error { return w.addAndSync(intentRecord(o)) }
 
 // Result says what there is of an object now, nil for nothing. It ends the
 // object's intent.
@@ -136,10 +143,12 @@ func (w *Writer) Output(name string, o *state.Output) error {
 
 // Snapshot says that a state with this digest is about to be written, and has
 // everything that was journalled before.
-func (w *Writer) Snapshot(digest string) error { return w.add(record{Op: opSnapshot, Digest: digest}) }
+func (w *Writer) Snapshot(digest string) error {
+	return w.addAndSync(record{Op: opSnapshot, Digest: digest})
+}
 
 // End says that the run came to its end.
-func (w *Writer) End() error { return w.add(record{Op: opEnd}) }
+func (w *Writer) End() error { return w.addAndSync(record{Op: opEnd}) }
 
 // Size is the number of bytes so far.
 func (w *Writer) Size() int64 {
@@ -149,10 +158,19 @@ func (w *Writer) Size() int64 {
 }
 
 // Close releases the file and leaves it.
-func (w *Writer) Close() error { return w.file.Close() }
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	err := w.sync(w.added)
+	w.end()
+	w.mu.Unlock()
+	return errors.Join(err, w.file.Close())
+}
 
 // Remove ends the journal. The state has to be saved by then.
 func (w *Writer) Remove() error {
+	w.mu.Lock()
+	w.end()
+	w.mu.Unlock()
 	failpoint.At("journal: done")
 	err := os.Remove(w.path)
 	failpoint.At("journal: removed")
@@ -160,47 +178,100 @@ func (w *Writer) Remove() error {
 	return errors.Join(err, w.file.Close())
 }
 
+// end keeps the file from being used any more. w.mu is held.
+func (w *Writer) end() {
+	w.closed = true
+	for w.busy {
+		w.synced.Wait()
+	}
+	w.onTime()
+}
+
+// add writes a record.
 func (w *Writer) add(r record) error {
 	line, err := w.key.appendLine(nil, r)
 	if err != nil {
 		return err
 	}
-	return w.commit(line)
-}
-
-// commit writes lines and returns when they are on disk. Whoever finds nobody
-// writing writes for all who are waiting.
-func (w *Writer) commit(lines []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pending = append(w.pending, lines...)
+	w.write(line)
+	if w.late == nil && w.err == nil {
+		w.late = time.AfterFunc(syncDelay, w.syncLate)
+	}
+	return w.err
+}
+
+// addAndSync writes a record and returns when it is on disk.
+func (w *Writer) addAndSync(r record) error {
+	line, err := w.key.appendLine(nil, r)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.write(line)
+	return w.sync(w.added)
+}
+
+// write appends a line. w.mu is held.
+func (w *Writer) write(line []byte) {
+	if w.err != nil {
+		return
+	}
+	failpoint.At("journal: before")
+	w.size += int64(len(line))
+	failpoint.Half("journal: half", func() {
+		n, _ := w.file.Write(line[:len(line)/2])
+		line = line[n:]
+	})
+	_, w.err = w.file.Write(line)
+	failpoint.At("journal: written")
 	w.added++
-	mine := w.added
-	for w.done < mine && w.err == nil {
+}
+
+// sync returns when the first so many records are on disk. Whoever finds
+// nobody syncing syncs for all. w.mu is held, but not while the disk works.
+func (w *Writer) sync(records int) error {
+	for w.done < records && w.err == nil {
 		if w.busy {
 			w.synced.Wait()
 			continue
 		}
-		batch, upTo := w.pending, w.added
-		w.size += int64(len(batch))
-		w.pending, w.busy = nil, true
+		upTo := w.added
+		w.busy = true
+		failpoint.At("journal: syncing")
 		w.mu.Unlock()
-		failpoint.At("journal: before")
-		failpoint.Half("journal: half", func() {
-			n, _ := w.file.Write(batch[:len(batch)/2])
-			batch = batch[n:]
-		})
-		_, err := w.file.Write(batch)
-		failpoint.At("journal: written")
-		if err == nil {
-			err = w.file.Sync()
-		}
+		err := w.file.Sync()
 		failpoint.At("journal: synced")
 		w.mu.Lock()
 		w.busy = false
-		w.err = err
+		if w.err == nil {
+			w.err = err
+		}
 		w.done = upTo
+		if w.done == w.added {
+			w.onTime()
+		}
 		w.synced.Broadcast()
 	}
 	return w.err
+}
+
+// onTime calls the late sync off. w.mu is held.
+func (w *Writer) onTime() {
+	if w.late != nil {
+		w.late.Stop()
+		w.late = nil
+	}
+}
+
+// syncLate syncs what nobody waited for. Who comes next is told of an error.
+func (w *Writer) syncLate() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = nil
+	if !w.closed {
+		_ = w.sync(w.added)
+	}
 }
