@@ -31,14 +31,13 @@ const (
 	RestoreDeposed                   // take the deposed object back where a failed create has left nothing
 	Destroy                          // delete an object
 	Forget                           // drop an object from the state
-	Adopt                            // write a changed or moved object to the state without a provider call
 	Provision                        // run creation-time provisioners
 	ProvisionDestroy                 // run destruction-time provisioners
 	Condition                        // evaluate a check block, or the conditions of an unchanged object
 	Output                           // evaluate a root output
 )
 
-var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "adopt", "provision", "provision-destroy", "condition", "output"}
+var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "provision", "provision-destroy", "condition", "output"}
 
 func (k Kind) String() string { return kindNames[k] }
 

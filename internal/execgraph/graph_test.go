@@ -38,7 +38,7 @@ func sample(t *testing.T) *Graph {
 		11: {Kind: Condition, Name: "c", After: []ID{10}},
 		12: {Kind: Destroy, Object: old, Provider: p, After: []ID{8, 10}},
 		13: {Kind: Forget, Object: object(t, "a_b.forgotten")},
-		14: {Kind: Adopt, Object: object(t, "a_b.moved")},
+		14: {Kind: ProvisionDestroy, Object: object(t, "a_b.d")},
 		15: {Kind: Output, Name: "o", After: []ID{8}},
 		16: {Kind: CloseEphemeral, Object: e, Provider: p, After: []ID{12}, When: Always},
 		17: {Kind: CloseProvider, Provider: p, After: []ID{12, 16}, When: Always},
@@ -68,7 +68,7 @@ func TestPrint(t *testing.T) {
 11 condition check.c after 10
 12 destroy a_b.c["x"] (deposed object 0123abcd) after 8 10
 13 forget a_b.forgotten
-14 adopt a_b.moved
+14 provision-destroy a_b.d
 15 output o after 8
 16 close-ephemeral ephemeral.e_f.g after 12 always
 17 close-provider provider["registry.opentofu.org/hashicorp/sim"] after 12 16 always

@@ -180,8 +180,6 @@ func (p *stepPrinter) verb(s *execgraph.Step, own bool) (verb string, colour sty
 		return "set aside", "", what
 	case execgraph.RestoreDeposed:
 		return "take back", "", what
-	case execgraph.Adopt:
-		return "record", "", what
 	case execgraph.OpenEphemeral:
 		return "open", "", what
 	case execgraph.CloseEphemeral:

@@ -1,0 +1,134 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/order"
+	"weir.dev/weir/internal/plan"
+)
+
+// steps turns the ordered legs into the steps of the execution graph.
+func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
+	e := &emitter{b: b, g: execgraph.NewBuilder(len(result.Steps) + len(result.Steps)/8)}
+	last := make([]execgraph.Ref, len(result.Steps)) // the step that ends an ordered one
+	for n, s := range result.Steps {
+		var after []execgraph.Ref
+		for _, a := range s.After {
+			after = append(after, last[a])
+		}
+		last[n] = e.emit(s, after)
+	}
+	if b.r.Mode != plan.Destroy {
+		for _, f := range b.r.root.Frames() {
+			for _, c := range f.Program.Checks {
+				e.g.Check(f.Addr, c.Name)
+			}
+		}
+	}
+	g, circle := e.g.Build()
+	if circle == nil {
+		return g, nil
+	}
+	var names []string
+	for _, s := range circle {
+		names = append(names, s.Label())
+	}
+	slices.Sort(names)
+	var diags diag.List
+	diags.Errorf("Cycle", "These steps would wait for each other:\n  %s\n\nA provider is configured with values of an object that has to be destroyed before the provider's own objects are. Apply the two changes one after the other, with -target.", strings.Join(names, "\n  "))
+	return nil, diags
+}
+
+// An emitter says what each ordered step comes to.
+type emitter struct {
+	b       *builder
+	g       *execgraph.Builder
+	removed removals // made when first needed
+}
+
+// emit adds what one ordered step comes to and returns the last step of it.
+func (e *emitter) emit(s order.Step, after []execgraph.Ref) execgraph.Ref {
+	if s.Kind == order.Gate {
+		return e.g.Gate(after)
+	}
+	switch v := e.b.of[s.Object]; {
+	case v.provider != nil:
+		return e.g.OpenProvider(v.provider.Addr, after)
+	case v.output != nil:
+		return e.g.Output(v.output.Name, after)
+	case s.Kind == order.Prepare:
+		return e.g.Finalize(v.object.addr, v.object.conn.Addr, after)
+	case s.Kind == order.Delete:
+		return e.deletion(v.object, after)
+	default:
+		return e.creation(v.object, after)
+	}
+}
+
+// deletion adds the end of an object, after its provisioners.
+func (e *emitter) deletion(o *object, after []execgraph.Ref) execgraph.Ref {
+	at := o.addr
+	switch o.change.Action {
+	case plan.Forget:
+		return e.g.Forget(at, after)
+	case plan.CreateThenDelete:
+		at.Deposed = o.change.DeposedKey
+	}
+	if e.deprovisions(o) {
+		after = []execgraph.Ref{e.g.ProvisionDestroy(at, after)}
+	}
+	return e.g.Destroy(at, o.conn.Addr, after)
+}
+
+// creation adds what brings an object into its new form.
+func (e *emitter) creation(o *object, after []execgraph.Ref) execgraph.Ref {
+	at, p := o.addr, o.conn.Addr
+	if at.Name.Mode == addr.Ephemeral {
+		return e.g.OpenEphemeral(at, p, after)
+	}
+	var c execgraph.Creation
+	switch o.change.Action {
+	case plan.Read:
+		if o.instance.Resource.Check != nil {
+			return e.g.ReadCheckData(at, p, after)
+		}
+		return e.g.ReadData(at, p, after)
+	case plan.NoOp:
+		return e.g.Condition(at, after)
+	case plan.Update:
+		return e.g.Update(at, p, after)
+	case plan.CreateThenDelete:
+		c = e.g.Replace(at, p, after)
+	case plan.ForgetThenCreate:
+		c = e.g.Create(at, p, []execgraph.Ref{e.g.Forget(at, after)})
+	default:
+		c = e.g.Create(at, p, after)
+	}
+	if o.instance.Resource.Provisions() {
+		return e.g.Provision(c)
+	}
+	return c.Step()
+}
+
+// deprovisions reports whether provisioners run before the object is deleted:
+// those of its resource, or else of the removed block that ends it. Tainted
+// objects go without.
+func (e *emitter) deprovisions(o *object) bool {
+	if o.stored == nil || o.stored.Tainted {
+		return false
+	}
+	if tree := e.b.r.Tree.At(o.addr.Module); tree != nil {
+		if res := tree.Program.ResourceByName[o.addr.Name]; res != nil {
+			return res.Deprovisions()
+		}
+	}
+	if e.removed == nil {
+		e.removed = e.b.r.removedBlocks()
+	}
+	block := e.removed.find(o.addr.Instance)
+	return block != nil && len(block.Provisioners) > 0
+}
