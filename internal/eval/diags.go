@@ -50,9 +50,27 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 				}
 			}
 		}
+		if unknown, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && unknown.CalledFunctionNamespace() == "" {
+			for i := range converted {
+				converted[i].Detail = "There is no function named " + addr.Quote(unknown.CalledFunctionName()) + "." + Suggestion(unknown.CalledFunctionName(), functionNames(d.EvalContext))
+			}
+		}
 		l.Append(converted)
 	}
 	return l
+}
+
+// functionNames are those of the language that can be called.
+func functionNames(ctx *hcl.EvalContext) []string {
+	var names []string
+	for ; ctx != nil; ctx = ctx.Parent() {
+		for name := range ctx.Functions {
+			if !strings.Contains(name, "::") {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // expressionValues describes the references in an expression.

@@ -27,7 +27,11 @@ func (b *Block) Decode(body hcl.Body, ctx *hcl.EvalContext) (cty.Value, hcl.Diag
 
 func (b *Block) decodeExpanded(body hcl.Body, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	d := b.decoding()
-	v, diags := hcldec.Decode(b.withBlocksAsAttributes(body), d.spec, ctx)
+	body = b.withBlocksAsAttributes(body)
+	v, diags := hcldec.Decode(body, d.spec, ctx)
+	if diags.HasErrors() {
+		v, diags = hcldec.Decode(&orderedBody{body}, d.spec, ctx)
+	}
 	if v == cty.NilVal {
 		v = cty.UnknownVal(b.ImpliedType())
 	}

@@ -247,12 +247,14 @@ func missingArgument(name string, at hcl.Range) *hcl.Diagnostic {
 	}
 }
 
-// nearest is the name that was probably meant, or empty.
+// nearest is the name that was probably meant, the first of equally near ones,
+// or empty.
 func nearest(name string, names []string) string {
+	near, distance := "", 3
 	for _, n := range names {
-		if levenshtein.Distance(name, n, nil) < 3 {
-			return n
+		if d := levenshtein.Distance(name, n, nil); d < distance {
+			near, distance = n, d
 		}
 	}
-	return ""
+	return near
 }
