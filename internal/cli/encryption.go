@@ -42,6 +42,9 @@ type sealing struct {
 // encrypt makes the configured encryption that of the command.
 func (e *env) encrypt(prog *program.Program, inputs map[string]engine.VariableInput) diag.List {
 	all, diags := e.encryptionOf(prog, inputs)
+	for i := range diags {
+		diags[i].Private = diags[i].Severity == diag.Error
+	}
 	e.sealing.mu.Lock()
 	defer e.sealing.mu.Unlock()
 	e.sealing.known, e.sealing.all, e.sealing.diags = true, all, only(diags, diag.Error)

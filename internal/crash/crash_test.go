@@ -127,6 +127,9 @@ func (r *run) ids() map[string]string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	if bytes.Contains(data, []byte("encrypted_data")) {
+		data = r.pull()
+	}
 	var s struct {
 		Resources []struct {
 			Instances []struct {
@@ -144,6 +147,17 @@ func (r *run) ids() map[string]string {
 		}
 	}
 	return all
+}
+
+// pull is the state in clear, without what is said beside it.
+func (r *run) pull() []byte {
+	r.t.Helper()
+	out := r.must("state", "pull")
+	var state json.RawMessage
+	if err := json.NewDecoder(strings.NewReader(out[max(0, strings.Index(out, "{\n")):])).Decode(&state); err != nil {
+		r.t.Fatalf("no state: %v\n%s", err, out)
+	}
+	return state
 }
 
 const objects = 50
@@ -313,6 +327,62 @@ func TestEveryPoint(t *testing.T) {
 				t.Error("no run crashed")
 			}
 		})
+	}
+}
+
+const encryption = `terraform {
+  encryption {
+    key_provider "pbkdf2" "key" {
+      passphrase = "a long enough passphrase"
+      iterations = 200000
+    }
+    method "aes_gcm" "m" {
+      keys = key_provider.pbkdf2.key
+    }
+    state {
+      method = method.aes_gcm.m
+    }
+  }
+}
+`
+
+// TestEncrypted crashes an apply whose state is encrypted: nothing is lost, and
+// nothing that it leaves behind tells what it was about.
+func TestEncrypted(t *testing.T) {
+	w, r := start(t)
+	if err := os.WriteFile(filepath.Join(r.dir, "encryption.tf"), []byte(encryption), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := r.points()
+	r.whole(w)
+	journals := 0
+	for point := 3; point <= n; point += max(1, n/3) {
+		r.forget(w)
+		_, _ = r.apply(fmt.Sprintf("%s=%d", pointEnv, point))
+		files, _ := filepath.Glob(filepath.Join(r.dir, "terraform.tfstate*"))
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(data, []byte("world_object")) {
+				t.Errorf("point %d: %s is readable:\n%s", point, f, data)
+			}
+			if strings.HasSuffix(f, ".journal") {
+				journals++
+			}
+		}
+		r.settle(w)
+		if out, err := r.apply(); err != nil {
+			t.Fatalf("point %d: %v\n%s", point, err, out)
+		}
+		r.whole(w)
+		if t.Failed() {
+			t.Fatalf("at point %d of %d", point, n)
+		}
+	}
+	if journals < 2 {
+		t.Errorf("only %d runs left a journal", journals)
 	}
 }
 

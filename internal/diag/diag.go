@@ -50,6 +50,8 @@ type Diagnostic struct {
 	// Path is the attribute path that a provider reported, for whoever knows
 	// the configuration to turn it into a range; nil without.
 	Path cty.Path
+	// Private: what is written there may be a secret, so it isn't quoted.
+	Private bool
 	// Once: it is one problem however many objects meet it, and not about any
 	// of them.
 	Once bool

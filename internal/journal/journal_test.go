@@ -464,3 +464,66 @@ func lenient(text []byte) (record, bool) {
 	err := json.Unmarshal(text, &r)
 	return r, err == nil
 }
+
+// xor stands for the encryption of states.
+func xor(key []byte) ([]byte, error) {
+	out, err := json.Marshal(map[string]any{"turned": turned(key)})
+	return out, err
+}
+
+func unxor(sealed []byte) ([]byte, error) {
+	var s struct{ Turned []byte }
+	err := json.Unmarshal(sealed, &s)
+	return turned(s.Turned), err
+}
+
+func turned(b []byte) []byte {
+	out := slices.Clone(b)
+	for i := range out {
+		out[i] ^= 0x55
+	}
+	return out
+}
+
+func TestSealed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	a, b := at(t, "sim_object.a"), at(t, "sim_object.b")
+	w, err := Start(path, Begin{Lineage: "l", Base: "base"}, []Operation{{Object: a, Action: Create, Provider: provider(t), Key: "name", ID: "wanted"}}, nil, xor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Result(b, object(t, "b")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	data := read(t, path)
+	for _, secret := range []string{"sim_object", "wanted", "secret", "base", "lineage", "intent"} {
+		if bytes.Contains(data, []byte(secret)) {
+			t.Errorf("%q can be read:\n%s", secret, data)
+		}
+	}
+	l, err := Read(bytes.NewReader(data), unxor)
+	if err != nil || !l.Sealed || l.Damaged != 0 || l.Torn || l.Begin.Base != "base" {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	rec, err := l.Fold(nil, "base")
+	if err != nil || len(rec.Folded) != 1 || rec.Folded[0] != b || len(rec.InDoubt) != 1 || rec.InDoubt[0].ID != "wanted" {
+		t.Fatalf("%+v, %v", rec, err)
+	}
+	if _, err := Read(bytes.NewReader(data), nil); err == nil || !strings.Contains(err.Error(), "encrypted") {
+		t.Errorf("without a key: %v", err)
+	}
+	if _, err := Read(bytes.NewReader(data), func([]byte) ([]byte, error) { return nil, errors.New("wrong passphrase") }); err == nil || !strings.Contains(err.Error(), "wrong passphrase") {
+		t.Errorf("with the wrong key: %v", err)
+	}
+	// A line that somebody adds without the key counts for nothing.
+	forged, _ := appendLine(data, record{Op: opGone, Object: "sim_object.b"})
+	forged, _ = appendLine(forged, record{Op: opSealed, Sealed: []byte("0123456789012345678901234567890")})
+	forged = append(forged, bytes.SplitAfter(data, []byte("\n"))[1]...)
+	l, err = Read(bytes.NewReader(forged), unxor)
+	if err != nil || l.Damaged != 2 {
+		t.Fatalf("forged: %+v, %v", l, err)
+	}
+	if rec, err = l.Fold(nil, "base"); err != nil || len(rec.Folded) != 1 {
+		t.Errorf("forged: %+v, %v", rec, err)
+	}
+}

@@ -76,7 +76,7 @@ func JSON(d diag.Diagnostic, sources map[string][]byte) *Diagnostic {
 	}
 	highlight, shown := ranges(d)
 	out.Range = &Range{highlight.Filename, position(highlight.Start), position(highlight.End)}
-	if src, ok := sources[highlight.Filename]; ok && src != nil {
+	if src, ok := sources[highlight.Filename]; ok && src != nil && !d.Private {
 		out.Snippet = snippet(d, src, highlight, shown)
 	}
 	return out
