@@ -9,5 +9,9 @@ import (
 
 // There is nobody left to tell when a group can't be signalled: it has ended.
 
-func interrupt(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGINT) }
-func kill(p *os.Process)      { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+func kill(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+func interrupt(p *os.Process) {
+	_ = syscall.Kill(-p.Pid, syscall.SIGINT)
+	_ = syscall.Kill(-p.Pid, syscall.SIGCONT) // who is stopped hears nothing
+}

@@ -87,9 +87,9 @@ func environment(add cty.Value) []string {
 }
 
 // run runs a command and passes on its output line by line, until the command
-// and all that holds its output have ended. It reads nothing: its input is
-// empty. When ctx ends the whole group is interrupted, and killed stopGrace
-// later, as if it were at a terminal of its own.
+// and all that holds its output have ended. Its input is empty; it may open the
+// terminal to ask for something. When ctx ends the whole group is interrupted,
+// and killed stopGrace later.
 func run(ctx context.Context, cmd *exec.Cmd, output func(string)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,10 +105,13 @@ func run(ctx context.Context, cmd *exec.Cmd, output func(string)) error {
 	if err != nil {
 		return err
 	}
+	back := child.LendTerminal(cmd.Process)
 	ended := make(chan error, 1)
 	go func() {
 		lines(r, output)
-		ended <- cmd.Wait() // not before: its number is the group's
+		err := cmd.Wait() // not before: its number is the group's
+		back(wasInterrupted(err) && ctx.Err() == nil)
+		ended <- err
 	}()
 	select {
 	case err := <-ended:
@@ -128,6 +131,15 @@ func run(ctx context.Context, cmd *exec.Cmd, output func(string)) error {
 		}
 	}
 	return cmp.Or(<-ended, ctx.Err())
+}
+
+func wasInterrupted(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
 
 // lines reads lines until there are no more.
