@@ -72,7 +72,7 @@ func (r *rewriter) block(b *hclsyntax.Block) {
 	if attr := attrs["for_each"]; attr != nil {
 		attr.Expr = r.expr(attr.Expr)
 	}
-	r.within([]string{iterator}, func() {
+	r.content(iterator, func() {
 		if attr := attrs["labels"]; attr != nil {
 			attr.Expr = r.expr(attr.Expr)
 		}
@@ -80,6 +80,14 @@ func (r *rewriter) block(b *hclsyntax.Block) {
 			r.native(content.Body)
 		}
 	})
+}
+
+// content runs f for the content of a dynamic block.
+func (r *rewriter) content(iterator string, f func()) {
+	outer := r.generated
+	r.generated = true
+	r.within([]string{iterator}, f)
+	r.generated = outer
 }
 
 // members walks the properties of a JSON object, which may be arguments or
@@ -148,7 +156,7 @@ func (r *rewriter) jsonGenerator(iterator string, block *syntax.JSONValue) {
 		case "for_each":
 			r.value(m.Value)
 		default:
-			r.within([]string{iterator}, func() { r.value(m.Value) })
+			r.content(iterator, func() { r.value(m.Value) })
 		}
 	}
 	if block.Kind != syntax.JSONObject {

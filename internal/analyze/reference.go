@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -15,12 +16,18 @@ import (
 
 // resolve makes the node of a reference, or a placeholder after an error.
 func (r *rewriter) resolve(t hcl.Traversal, at hcl.Range) hclsyntax.Expression {
+	before := len(r.c.diags)
 	ref := r.c.reference(t, at, r.in)
 	if ref == nil {
+		if r.generated {
+			problems := slices.Clone(r.c.diags[before:])
+			r.c.diags = r.c.diags[:before]
+			return program.NewBrokenExpr(at, problems.ToHCL())
+		}
 		return placeholder(at)
 	}
 	r.refs = append(r.refs, ref)
-	if r.trying > 0 {
+	if r.trying > 0 || r.generated {
 		if r.tried == nil {
 			r.tried = map[*program.Ref]bool{}
 		}

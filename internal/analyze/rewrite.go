@@ -69,8 +69,11 @@ type rewriter struct {
 	in    *scope
 	bound []string // names that for expressions and dynamic blocks bind
 	refs  []*program.Ref
+	// generated: within the content of a dynamic block. References there may be
+	// broken as long as no block is generated: modules in use rely on it.
+	generated bool
 	// trying counts the enclosing calls of try and can; tried are the
-	// references within.
+	// references within, and those in generated content.
 	trying int
 	tried  map[*program.Ref]bool
 }

@@ -75,6 +75,23 @@ func (e *RefExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return scope.Resolve(e.Ref, ctx)
 }
 
+// A BrokenExpr stands for a reference that names nothing, where that is a
+// mistake only if it is evaluated.
+type BrokenExpr struct {
+	*hclsyntax.LiteralValueExpr
+	Problems hcl.Diagnostics
+}
+
+// NewBrokenExpr makes the node.
+func NewBrokenExpr(at hcl.Range, problems hcl.Diagnostics) *BrokenExpr {
+	return &BrokenExpr{&hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}, problems}
+}
+
+// Value reports what is wrong.
+func (e *BrokenExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	return cty.DynamicVal, e.Problems
+}
+
 // A TextExpr is a part of a template. Whole numbers become texts in it, as they
 // would in the template, which takes much longer for it.
 type TextExpr struct {
