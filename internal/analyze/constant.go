@@ -100,6 +100,10 @@ func (c *compiler) dependsOn(attr *hcl.Attribute, in *scope) []*program.Ref {
 		if ref == nil {
 			continue
 		}
+		if !c.stack && ref.Kind == program.RefCall && ref.Key == nil && len(ref.Rest) == 1 {
+			// An output of every instance of a module: the peers take that.
+			ref.Rest = nil
+		}
 		if len(ref.Rest) > 0 {
 			c.diags.ErrorAt(e.Range(), "Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.")
 			continue
