@@ -86,6 +86,7 @@ var table = []row{
 	{"storage/http", "words storage", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
 	{"storage/local", "words failpoint storage", "state plan planner apply view cli"},
+	{"storage/servers", "storage", ""}, // for tests
 	{"storage/pg", "words storage", "state plan planner apply view cli"},
 	{"storage/storagetest", "words storage", "state plan planner apply view cli"},
 	{"workdir", "words", "state plan planner apply view cli"},
@@ -130,7 +131,7 @@ var table = []row{
 
 // onlyTests are the packages that no other package may import, "*" or not,
 // except from test files and from one another.
-const onlyTests = "simtest provider/fake storage/inmem storage/storagetest testkit interop lint"
+const onlyTests = "simtest provider/fake storage/inmem storage/servers storage/storagetest testkit interop lint"
 
 // A guard keeps a package or function of the outside world to the few places
 // that have a use for it.
@@ -141,15 +142,15 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "provider/install module/fetch login storage storage/http cli", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage cli", "let the caller hand over what the process would tell"},
+	{"net/http", "provider/install module/fetch login storage storage/http storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
+	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
-	{"github.com/jackc/pgx/v5", "storage/pg", "use the storage.Backend interface"},
+	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local stack/parts workdir format engine cli cmd/weir testkit lint",
+	{"os", "child module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local storage/servers stack/parts workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

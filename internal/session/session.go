@@ -128,12 +128,15 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
-	id, err := storage.LockWithTimeout(ctx, s.store, info, l.Timeout)
+	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout)
 	slow.Stop()
 	if err != nil {
 		return problem("Error acquiring the state lock", "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
 	}
 	s.lockID = id
+	if left != nil {
+		return warning("Lock taken over", "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))
+	}
 	return nil
 }
 
@@ -319,6 +322,14 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 	}
 	if err := os.WriteFile(name, out, 0o600); err != nil {
 		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, cause(err), out)
+		return diags
+	}
+	if errors.Is(why, storage.ErrChanged) {
+		text := fmt.Sprintf("Somebody else has written the state while this run was under way. What this run did is recorded in the file %q instead.", name)
+		if path := s.journalPath(); exists(path) {
+			text += fmt.Sprintf(" It is also in the journal %q, which the next run on this machine folds into the present state: run \"%s plan\" and see what it reports.", path, s.Program)
+		}
+		diags.Errorf("Failed to persist state to backend", "%s Pushing the file would take -force, and what others wrote would be lost.", text)
 		return diags
 	}
 	diags.Errorf("Failed to persist state to backend", "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name)

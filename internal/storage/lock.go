@@ -1,9 +1,7 @@
 package storage
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,7 +14,7 @@ import (
 type LockInfo struct {
 	ID        string
 	Operation string
-	Info      string
+	Info      string // of NewLockInfo: the process, see ThisProcess
 	Who       string // user@host
 	Version   string
 	Created   time.Time
@@ -25,7 +23,7 @@ type LockInfo struct {
 
 // NewLockInfo starts the information for a lock that is taken now.
 func NewLockInfo(operation, who, version string) LockInfo {
-	return LockInfo{ID: uuid.NewString(), Operation: operation, Who: who, Version: version, Created: time.Now().UTC()}
+	return LockInfo{ID: uuid.NewString(), Operation: operation, Info: ThisProcess(), Who: who, Version: version, Created: time.Now().UTC()}
 }
 
 // JSON is the stored form.
@@ -74,33 +72,3 @@ func (e *LockError) Error() string {
 }
 
 func (e *LockError) Unwrap() error { return e.Err }
-
-// How often LockWithTimeout tries: soon at first, as most runs are short.
-const (
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = 5 * time.Second
-)
-
-// LockWithTimeout takes the lock, waiting for at most that long while someone
-// else holds it. The error is then that of the last try.
-func LockWithTimeout(ctx context.Context, s Store, info LockInfo, timeout time.Duration) (id string, err error) {
-	deadline := time.Now().Add(timeout)
-	for wait := firstRetry; ; wait = min(wait*2, lastRetry) {
-		// A try that was begun is finished, so that no lock is left behind
-		// whose id nobody knows.
-		id, err = s.Lock(context.WithoutCancel(ctx), info)
-		var held *LockError
-		if err == nil || !errors.As(err, &held) {
-			return id, err
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			return "", err
-		}
-		select {
-		case <-ctx.Done():
-			return "", err
-		case <-time.After(min(wait, left)):
-		}
-	}
-}

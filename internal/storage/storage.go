@@ -25,6 +25,9 @@ var ErrWorkspacesNotSupported = errors.New("workspaces not supported")
 // engine writes: a crash, a full disk or somebody by mistake did that.
 var ErrEmptyState = errors.New("the state is empty")
 
+// ErrChanged is returned instead of writing over what somebody else wrote.
+var ErrChanged = errors.New("the state was changed by somebody else after it was read, and what they wrote was kept")
+
 // A Backend is a place with states. Its methods may be called at the same
 // time.
 type Backend interface {
@@ -73,8 +76,11 @@ type Store interface {
 	// Read returns what was written last, nil when there is no state. One
 	// without content is an ErrEmptyState.
 	Read(ctx context.Context) ([]byte, error)
-	// Write replaces the state. After an error, or a crash meanwhile, Read
-	// returns either the old or the new state, never a mixture.
+	// Write replaces the state that this Store has read or written last. If it
+	// isn't that any more, whatever the lock says, the error is ErrChanged and
+	// nothing is written; without a Read that succeeded any state is replaced.
+	// After an error, or a crash meanwhile, Read returns either the old or the
+	// new state, never a mixture.
 	Write(ctx context.Context, state []byte) error
 	// Lock takes the lock and returns the id to release it with, which is
 	// empty when the backend was configured without a lock. When someone else

@@ -33,7 +33,7 @@ func TestLockInfo(t *testing.T) {
 	if len(i.ID) != 36 || i.ID == NewLockInfo("apply", "me@here", "1.0").ID {
 		t.Errorf("id %q", i.ID)
 	}
-	i.ID, i.Path, i.Created = "the-id", "x.tfstate", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	i.ID, i.Info, i.Path, i.Created = "the-id", "", "x.tfstate", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const want = `{"ID":"the-id","Operation":"apply","Info":"","Who":"me@here","Version":"1.0","Created":"2026-01-02T03:04:05Z","Path":"x.tfstate"}`
 	if got := string(i.JSON()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -79,7 +79,7 @@ func (s *slow) Lock(context.Context, LockInfo) (string, error) {
 	return "id", nil
 }
 
-func TestLockWithTimeout(t *testing.T) {
+func TestAcquire(t *testing.T) {
 	held := &LockError{Err: errors.New("held")}
 	for _, tt := range []struct {
 		name          string
@@ -98,7 +98,7 @@ func TestLockWithTimeout(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				s := &slow{until: start.Add(tt.held), err: tt.err}
-				_, err := LockWithTimeout(t.Context(), s, LockInfo{}, tt.timeout)
+				_, _, err := Acquire(t.Context(), s, LockInfo{}, tt.timeout)
 				if (err == nil) != tt.ok || err != nil && err != tt.err {
 					t.Errorf("error %v", err)
 				}
@@ -112,7 +112,7 @@ func TestLockWithTimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := LockWithTimeout(ctx, &slow{until: start.Add(time.Hour), err: held}, LockInfo{}, time.Hour)
+		_, _, err := Acquire(ctx, &slow{until: start.Add(time.Hour), err: held}, LockInfo{}, time.Hour)
 		if err != held || time.Since(start) > time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}

@@ -1,99 +1,26 @@
 package http
 
 import (
-	"crypto/md5"
-	"encoding/base64"
+	"bufio"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/servers"
 	"weir.dev/weir/internal/storage/storagetest"
 )
-
-// server is a minimal implementation of the other side.
-type server struct {
-	mu       sync.Mutex
-	state    []byte
-	lock     *storage.LockInfo
-	log      []string
-	fail     int // answer that many requests with 503
-	password string
-	damage   bool
-}
-
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
-	s.log = append(s.log, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("X-Team"))
-	if s.fail > 0 {
-		s.fail--
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	if _, password, ok := r.BasicAuth(); s.password != "" {
-		if !ok {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		if password != s.password {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-	}
-	if len(body) > 0 {
-		sum := md5.Sum(body)
-		if r.Header.Get("Content-MD5") != base64.StdEncoding.EncodeToString(sum[:]) || r.Header.Get("Content-Type") != "application/json" {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-	}
-	switch r.Method {
-	case "GET":
-		if s.state == nil {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		sum := md5.Sum(s.state)
-		if s.damage {
-			sum[0]++
-		}
-		w.Header().Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
-		w.Write(s.state)
-	case "POST", "PUT":
-		if s.lock != nil && r.URL.Query().Get("ID") != s.lock.ID {
-			w.WriteHeader(http.StatusConflict)
-			return
-		}
-		s.state = body
-	case "LOCK":
-		if s.lock != nil {
-			w.WriteHeader(http.StatusLocked)
-			w.Write(s.lock.JSON())
-			return
-		}
-		s.lock, _ = storage.ParseLockInfo(body)
-	case "UNLOCK":
-		info, err := storage.ParseLockInfo(body)
-		if err != nil || s.lock == nil || info.ID != s.lock.ID {
-			w.WriteHeader(http.StatusConflict)
-			return
-		}
-		s.lock = nil
-	default:
-		w.WriteHeader(http.StatusMethodNotAllowed)
-	}
-}
 
 // config is a configuration with the given attributes and nulls.
 func config(set map[string]cty.Value) cty.Value {
@@ -129,21 +56,151 @@ func open(t *testing.T, b *Backend) storage.Store {
 }
 
 func TestSuite(t *testing.T) {
+	for name, s := range map[string]func() *servers.HTTP{
+		"plain": func() *servers.HTTP { return &servers.HTTP{} },
+		"lax":   func() *servers.HTTP { return &servers.HTTP{Lax: true} },
+		"tags":  func() *servers.HTTP { return &servers.HTTP{Tags: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			storagetest.Run(t, func(t *testing.T) storagetest.Subject {
+				web := httptest.NewServer(s())
+				t.Cleanup(web.Close)
+				return subject(web.URL, name == "lax")
+			})
+		})
+	}
+}
+
+func subject(url string, lax bool) storagetest.Subject {
+	return storagetest.Subject{
+		OneWorkspace: true,
+		AnyID:        lax,
+		New: func(t *testing.T) storage.Backend {
+			return backend(t, texts("address", url, "lock_address", url, "unlock_address", url), nil)
+		},
+	}
+}
+
+// serveEnv has the test binary be the server.
+const serveEnv = "WEIR_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(serveEnv) == "" {
+		os.Exit(m.Run())
+	}
+	web := httptest.NewServer(&servers.HTTP{Tags: true})
+	fmt.Println(web.URL)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the tests have ended
+}
+
+// TestSuiteOtherProcess runs the suite on a server in a process of its own.
+func TestSuiteOtherProcess(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
-		web := httptest.NewServer(&server{})
-		t.Cleanup(web.Close)
-		return storagetest.Subject{
-			OneWorkspace: true,
-			New: func(t *testing.T) storage.Backend {
-				return backend(t, texts("address", web.URL, "lock_address", web.URL, "unlock_address", web.URL), nil)
-			},
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), serveEnv+"=1")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
 		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+		url, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return subject(strings.TrimSpace(url), false)
 	})
+}
+
+// TestConditions holds uploads to what was read.
+func TestConditions(t *testing.T) {
+	for _, tags := range []bool{false, true} {
+		s := &servers.HTTP{Tags: tags}
+		web := httptest.NewServer(s)
+		set := texts("address", web.URL)
+		set["retry_wait_min"] = cty.Zero
+		one := open(t, backend(t, set, nil))
+		step := func(what string, err, want error) {
+			t.Helper()
+			if !errors.Is(err, want) {
+				t.Errorf("tags %v, %s: %v", tags, what, err)
+			}
+		}
+		read := func() {
+			t.Helper()
+			if _, err := one.Read(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		s.Put("0")
+		read()
+		s.Put("other")
+		step("first write over another's", one.Write(t.Context(), []byte("1")), storage.ErrChanged)
+		read()
+		step("write", one.Write(t.Context(), []byte("1")), nil)
+		s.Lose()
+		step("an answer that was lost", one.Write(t.Context(), []byte("2")), nil)
+		step("write after that", one.Write(t.Context(), []byte("3")), nil)
+		if got := string(s.State()); got != "3" {
+			t.Errorf("tags %v: %s", tags, got)
+		}
+		if tags {
+			s.Put("other")
+			step("later write over another's", one.Write(t.Context(), []byte("4")), storage.ErrChanged)
+			step("and again", one.Write(t.Context(), []byte("4")), storage.ErrChanged)
+			if got := string(s.State()); got != "other" {
+				t.Errorf("another's state was replaced by %s", got)
+			}
+		}
+		// Somebody else has the lock.
+		s.Hold(storage.LockInfo{ID: "theirs"})
+		read()
+		if err := one.Write(t.Context(), []byte("5")); err == nil || errors.Is(err, storage.ErrChanged) {
+			t.Errorf("write under another's lock: %v", err)
+		}
+		web.Close()
+	}
+}
+
+// TestTagOfAnswer has a server that sends a tag with its answers to uploads that
+// isn't that of the state.
+func TestTagOfAnswer(t *testing.T) {
+	s := &servers.HTTP{Tags: true}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != "POST" {
+			s.ServeHTTP(w, r)
+			return
+		}
+		kept := httptest.NewRecorder()
+		s.ServeHTTP(kept, r)
+		w.Header().Set("ETag", `"of the answer"`)
+		w.WriteHeader(kept.Code)
+	}))
+	defer web.Close()
+	one := open(t, backend(t, texts("address", web.URL), nil))
+	if _, err := one.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"1", "2", "3"} {
+		if err := one.Write(t.Context(), []byte(content)); err != nil || string(s.State()) != content {
+			t.Errorf("%v, %s", err, s.State())
+		}
+	}
+	s.Put("other")
+	if err := one.Write(t.Context(), []byte("4")); !errors.Is(err, storage.ErrChanged) {
+		t.Errorf("another's state was replaced: %v", err)
+	}
 }
 
 func TestSuiteWithoutLock(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
-		web := httptest.NewServer(&server{})
+		web := httptest.NewServer(&servers.HTTP{})
 		t.Cleanup(web.Close)
 		return storagetest.Subject{
 			OneWorkspace: true,
@@ -154,7 +211,7 @@ func TestSuiteWithoutLock(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	s := &server{}
+	s := &servers.HTTP{}
 	web := httptest.NewServer(s)
 	defer web.Close()
 	set := texts("address", web.URL+"/s?a=b", "update_method", "PUT")
@@ -181,18 +238,19 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"LOCK /l blue", "PUT /s?ID=the+id&a=b blue", "GET /s?a=b blue", "UNLOCK /u blue", "PUT /s?a=b blue"}
-	if !slices.Equal(s.log, want) {
-		t.Errorf("got  %q\nwant %q", s.log, want)
+	if !slices.Equal(s.Log(), want) {
+		t.Errorf("got  %q\nwant %q", s.Log(), want)
 	}
 }
 
 func TestForceUnlock(t *testing.T) {
-	s := &server{lock: &storage.LockInfo{ID: "left"}}
+	s := &servers.HTTP{}
+	s.Hold(storage.LockInfo{ID: "left"})
 	web := httptest.NewServer(s)
 	defer web.Close()
 	store := open(t, backend(t, texts("address", web.URL, "lock_address", web.URL, "unlock_address", web.URL), nil))
-	if err := store.Unlock(t.Context(), "left"); err != nil || s.lock != nil {
-		t.Errorf("%v, %v", err, s.lock)
+	if err := store.Unlock(t.Context(), "left"); err != nil || s.Locked() {
+		t.Errorf("%v, %v", err, s.Locked())
 	}
 }
 
@@ -203,19 +261,21 @@ func TestRetry(t *testing.T) {
 	}{
 		{0, 2, 1, true}, {2, 2, 3, true}, {3, 2, 3, false}, {1, 0, 1, false},
 	} {
-		s := &server{state: []byte("x"), fail: tt.fail}
+		s := &servers.HTTP{}
+		s.Put("x")
+		s.Fail(tt.fail)
 		web := httptest.NewServer(s)
 		set := texts("address", web.URL)
 		set["retry_max"] = cty.NumberIntVal(int64(tt.retry))
 		set["retry_wait_min"] = cty.Zero
 		_, err := open(t, backend(t, set, nil)).Read(t.Context())
-		if (err == nil) != tt.ok || len(s.log) != tt.requests {
-			t.Errorf("%+v: %v after %d requests", tt, err, len(s.log))
+		if (err == nil) != tt.ok || len(s.Log()) != tt.requests {
+			t.Errorf("%+v: %v after %d requests", tt, err, len(s.Log()))
 		}
 		web.Close()
 	}
 	// Nobody listens any more.
-	web := httptest.NewServer(&server{})
+	web := httptest.NewServer(&servers.HTTP{})
 	web.Close()
 	set := texts("address", web.URL)
 	set["retry_wait_min"] = cty.Zero
@@ -225,7 +285,8 @@ func TestRetry(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	s := &server{state: []byte("x"), password: "pw"}
+	s := &servers.HTTP{Password: "pw"}
+	s.Put("x")
 	web := httptest.NewTLSServer(s)
 	defer web.Close()
 	web.Config.ErrorLog = nil
@@ -251,7 +312,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	s.damage = true
+	s.Damage = true
 	if err := read(skip); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("damaged: %v", err)
 	}

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,9 +36,9 @@ const maxState = 4 << 30
 
 // do sends a request until the server answers it, and returns the status and
 // the body.
-func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte, what string) (*http.Response, []byte, error) {
+func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (*http.Response, []byte, error) {
 	for try := 0; ; try++ {
-		response, content, err := c.once(ctx, method, to, body)
+		response, content, err := c.once(ctx, method, to, body, header)
 		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil {
 			if err != nil {
 				err = fmt.Errorf("failed to %s: %w", what, err)
@@ -65,11 +68,12 @@ func (c *client) pause(try int, response *http.Response) time.Duration {
 	return min(c.waitMin<<min(try, 20), c.waitMax)
 }
 
-func (c *client) once(ctx context.Context, method string, to *url.URL, body []byte) (*http.Response, []byte, error) {
+func (c *client) once(ctx context.Context, method string, to *url.URL, body []byte, header http.Header) (*http.Response, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
+	maps.Copy(request.Header, header)
 	for name, value := range c.headers {
 		request.Header.Set(name, value)
 	}
@@ -109,55 +113,146 @@ type store struct {
 
 	mu     sync.Mutex
 	locked *storage.LockInfo // by this store
+	seen   *seen             // what Write replaces, nil where that isn't known
+	wrote  bool
+}
+
+// seen is a state that was read or written.
+type seen struct {
+	sum  [sha256.Size]byte
+	etag string // of servers that have one for each content, else empty
+}
+
+// nothing is no state. What answers have as their tag then isn't its.
+var nothing = &seen{sum: sha256.Sum256(nil)}
+
+// saw is a state with the answer that it came with, or that its upload got.
+func saw(content []byte, response *http.Response) *seen {
+	s := &seen{sum: sha256.Sum256(content)}
+	if tag := response.Header.Get("ETag"); strings.HasPrefix(tag, `"`) { // a weak one may be that of several
+		s.etag = tag
+	}
+	return s
 }
 
 func (s *store) Read(ctx context.Context) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, now, err := s.get(ctx, nil)
+	s.seen = now
+	return content, err
+}
+
+// get reads the state. With the last one given it may return that again, without
+// content.
+func (s *store) get(ctx context.Context, last *seen) ([]byte, *seen, error) {
 	const what = "get state"
-	response, content, err := s.do(ctx, http.MethodGet, s.address, nil, what)
+	header := http.Header{}
+	if last != nil && last.etag != "" {
+		header.Set("If-None-Match", last.etag)
+	}
+	response, content, err := s.do(ctx, http.MethodGet, s.address, nil, header, what)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch response.StatusCode {
 	case http.StatusNoContent, http.StatusNotFound:
-		return nil, nil
+		return nil, nothing, nil
 	case http.StatusOK:
+	case http.StatusNotModified:
+		if last != nil {
+			return nil, last, nil
+		}
+		fallthrough
 	default:
-		return nil, status(response, what)
+		return nil, nil, status(response, what)
 	}
 	if len(content) == 0 {
-		return nil, nil
+		return nil, nothing, nil
 	}
 	if text := response.Header.Get("Content-MD5"); text != "" {
 		want, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return nil, fmt.Errorf("failed to decode Content-MD5 %q: %w", text, err)
+			return nil, nil, fmt.Errorf("failed to decode Content-MD5 %q: %w", text, err)
 		}
 		if got := md5.Sum(content); !bytes.Equal(got[:], want) {
-			return nil, errors.New("the state doesn't have the checksum that the server sent with it (Content-MD5); it was damaged on the way")
+			return nil, nil, errors.New("the state doesn't have the checksum that the server sent with it (Content-MD5); it was damaged on the way")
 		}
 	}
-	return content, nil
+	return content, saw(content, response), nil
 }
 
+// Write uploads the state. Few servers hold writes to a condition, so what is
+// there is looked at before the first one, too.
 func (s *store) Write(ctx context.Context, state []byte) error {
-	to := *s.address
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen != nil && !s.wrote {
+		_, now, err := s.get(ctx, s.seen)
+		if err != nil {
+			return err
+		}
+		if now.sum != s.seen.sum {
+			return storage.ErrChanged
+		}
+	}
+	to := *s.address
 	if s.locked != nil {
 		query := to.Query()
 		query.Set("ID", s.locked.ID)
 		to.RawQuery = query.Encode()
 	}
-	s.mu.Unlock()
-	const what = "upload state"
-	response, _, err := s.do(ctx, s.updateMethod, &to, state, what)
+	response, err := s.upload(ctx, &to, state)
 	if err != nil {
 		return err
 	}
 	switch response.StatusCode {
 	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+		s.seen, s.wrote = saw(state, response), true
+		return nil
+	case http.StatusPreconditionFailed, http.StatusConflict:
+		return s.refused(ctx, &to, state, response)
+	}
+	return status(response, uploading)
+}
+
+const uploading = "upload state"
+
+func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (*http.Response, error) {
+	header := http.Header{}
+	if s.seen != nil && s.seen.etag != "" {
+		header.Set("If-Match", s.seen.etag)
+	}
+	response, _, err := s.do(ctx, s.updateMethod, to, state, header, uploading)
+	return response, err
+}
+
+// refused finds out why an upload was refused.
+func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response *http.Response) error {
+	_, now, err := s.get(ctx, nil)
+	switch {
+	case err != nil:
+		return errors.Join(status(response, uploading), err)
+	case now.sum == sha256.Sum256(state):
+		// It arrived before, and the answer was lost.
+		s.seen, s.wrote = now, true
+		return nil
+	case s.seen == nil || now.sum != s.seen.sum:
+		return storage.ErrChanged
+	case now.etag == s.seen.etag:
+		return status(response, uploading)
+	}
+	// The tag of the answer to an upload wasn't that of the state.
+	s.seen = now
+	if response, err = s.upload(ctx, to, state); err != nil {
+		return err
+	}
+	switch response.StatusCode {
+	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+		s.seen, s.wrote = &seen{sum: sha256.Sum256(state)}, true
 		return nil
 	}
-	return status(response, what)
+	return status(response, uploading)
 }
 
 func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
@@ -165,7 +260,7 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 		return "", nil
 	}
 	const what = "lock"
-	response, content, err := s.do(ctx, s.lockMethod, s.lock, info.JSON(), what)
+	response, content, err := s.do(ctx, s.lockMethod, s.lock, info.JSON(), nil, what)
 	if err != nil {
 		return "", err
 	}
@@ -201,7 +296,7 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	}
 	info.ID = id
 	const what = "unlock"
-	response, _, err := s.do(ctx, s.unlockMethod, s.unlock, info.JSON(), what)
+	response, _, err := s.do(ctx, s.unlockMethod, s.unlock, info.JSON(), nil, what)
 	if err != nil {
 		return err
 	}

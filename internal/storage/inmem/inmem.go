@@ -23,6 +23,7 @@ type Backend struct {
 
 type cell struct {
 	content []byte
+	writes  int
 	lock    *storage.LockInfo
 }
 
@@ -74,27 +75,36 @@ func (b *Backend) State(name string) (storage.Store, error) {
 	if name == "" {
 		return nil, errors.New("a workspace needs a name")
 	}
-	return &store{b, name}, nil
+	return &store{b, name, -1}, nil
 }
 
 type store struct {
 	*Backend
 	name string
+	seen int // writes of what Write replaces, -1 where that isn't known
 }
 
 func (s *store) Read(context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.states[s.name]; c != nil {
-		return bytes.Clone(c.content), nil
+	c := s.states[s.name]
+	if c == nil {
+		c = &cell{}
 	}
-	return nil, nil
+	s.seen = c.writes
+	return bytes.Clone(c.content), nil
 }
 
 func (s *store) Write(_ context.Context, state []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cell(s.name).content = bytes.Clone(state)
+	c := s.cell(s.name)
+	if s.seen >= 0 && s.seen != c.writes {
+		return storage.ErrChanged
+	}
+	c.content = bytes.Clone(state)
+	c.writes++
+	s.seen = c.writes
 	return nil
 }
 

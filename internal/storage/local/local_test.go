@@ -98,7 +98,7 @@ func files(t *testing.T, dir string) []string {
 func TestSuite(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
 		dir := t.TempDir()
-		return storagetest.Subject{New: func(t *testing.T) storage.Backend { return backend(t, dir) }}
+		return storagetest.Subject{Proof: true, New: func(t *testing.T) storage.Backend { return backend(t, dir) }}
 	})
 }
 
@@ -406,7 +406,7 @@ func TestPeerThatHolds(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	p.in.Close() // the peer ends without a word
-	id, err := storage.LockWithTimeout(t.Context(), s, storage.NewLockInfo("test", "me@here", "1"), 10*time.Second)
+	id, _, err := storage.Acquire(t.Context(), s, storage.NewLockInfo("test", "me@here", "1"), 10*time.Second)
 	must(t, err)
 	must(t, s.Unlock(t.Context(), id))
 }

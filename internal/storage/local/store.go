@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,8 @@ type Store struct {
 	mu       sync.Mutex
 	held     *held
 	blank    []byte
-	written  bool // reads come from out
+	seen     *[sha256.Size]byte // of what Write replaces, nil where that isn't known
+	written  bool               // reads come from out
 	backedUp bool
 }
 
@@ -62,10 +64,13 @@ func (s *Store) Read(context.Context) ([]byte, error) {
 	} else {
 		content, err = s.read()
 	}
+	if err == nil && path == s.out {
+		s.seen = s.sum(content)
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case s.held != nil && s.held.created && path == s.out && bytes.Equal(content, s.blank):
+	case path == s.out && s.isBlank(content):
 		return nil, nil
 	case len(bytes.TrimSpace(content)) > 0:
 		return content, nil
@@ -73,7 +78,22 @@ func (s *Store) Read(context.Context) ([]byte, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
+	s.seen = nil // whatever is put in its place is better
 	return nil, storage.ErrEmptyState
+}
+
+// isBlank reports whether the content is what this store put there to lock it.
+func (s *Store) isBlank(content []byte) bool {
+	return s.held != nil && s.held.created && bytes.Equal(content, s.blank)
+}
+
+// sum tells contents apart.
+func (s *Store) sum(content []byte) *[sha256.Size]byte {
+	if s.isBlank(content) {
+		content = nil
+	}
+	sum := sha256.Sum256(content)
+	return &sum
 }
 
 // read returns what Write would replace.
@@ -159,6 +179,9 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err != nil {
 		return err
 	}
+	if s.seen != nil && *s.seen != *s.sum(old) {
+		return storage.ErrChanged
+	}
 	if bytes.Equal(old, state) {
 		return nil
 	}
@@ -184,7 +207,7 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err := s.replace(path, state); err != nil {
 		return err
 	}
-	s.written = true
+	s.written, s.seen = true, s.sum(state)
 	return nil
 }
 

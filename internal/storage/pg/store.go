@@ -20,6 +20,15 @@ type store struct {
 
 	mu   sync.Mutex
 	held *held
+	seen *seen
+}
+
+// seen is the row that was read or written last. Its version is the number of
+// the transaction that wrote it, which the server keeps with each row: it is
+// another one after any write, by whatever engine.
+type seen struct {
+	there   bool
+	version string
 }
 
 // held is a lock. Its session has the advisory lock and does everything while
@@ -48,18 +57,21 @@ func (s *store) do(ctx context.Context, run func(*pgx.Conn) error) error {
 func (s *store) Read(ctx context.Context) (content []byte, err error) {
 	err = s.do(ctx, func(conn *pgx.Conn) error {
 		var data *string
-		err := conn.QueryRow(ctx, "SELECT data FROM "+s.b.states()+" WHERE name = $1", s.name).Scan(&data)
+		row := seen{there: true}
+		s.seen = nil
+		err := conn.QueryRow(ctx, "SELECT data, xmin::text FROM "+s.b.states()+" WHERE name = $1", s.name).Scan(&data, &row.version)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return nil
+			row.there = false
 		case err != nil:
 			return err
 		case data == nil || *data == noState:
-			return nil
 		case *data == "":
 			return storage.ErrEmptyState
+		default:
+			content = []byte(*data)
 		}
-		content = []byte(*data)
+		s.seen = &row
 		return nil
 	})
 	return content, err
@@ -68,7 +80,26 @@ func (s *store) Read(ctx context.Context) (content []byte, err error) {
 // Write replaces the content of the row.
 func (s *store) Write(ctx context.Context, state []byte) error {
 	return s.do(ctx, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "INSERT INTO "+s.b.states()+" (name, data) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET data = excluded.data", s.name, string(state))
+		insert := "INSERT INTO " + s.b.states() + " (name, data) VALUES ($1, $2) ON CONFLICT (name) "
+		args := []any{s.name, string(state)}
+		var query string
+		switch {
+		case s.seen == nil:
+			query = insert + "DO UPDATE SET data = excluded.data"
+		case s.seen.there:
+			query = "UPDATE " + s.b.states() + " SET data = $2 WHERE name = $1 AND xmin::text = $3"
+			args = append(args, s.seen.version)
+		default:
+			query = insert + "DO NOTHING"
+		}
+		row := seen{there: true}
+		err := conn.QueryRow(ctx, query+" RETURNING xmin::text", args...).Scan(&row.version)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return storage.ErrChanged
+		}
+		if err == nil {
+			s.seen = &row
+		}
 		return err
 	})
 }

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +26,11 @@ type Subject struct {
 	OneWorkspace bool
 	// NoLock is set for backends that are configured without a lock.
 	NoLock bool
+	// AnyID is set for backends that release a lock whatever its id.
+	AnyID bool
+	// Proof is set for backends whose lock is held for certain while it is held:
+	// it ends with its holder.
+	Proof bool
 }
 
 // Run runs the suite; each test gets a fresh place from open.
@@ -38,6 +45,9 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"wrong id", wrongID},
 		{"write while locked", writeWhileLocked},
 		{"one of many gets the lock", race},
+		{"left behind", leftBehind},
+		{"many find a lock that was left behind", manyTakeOver},
+		{"changed by others", changedByOthers},
 		{"readers see whole states", wholeStates},
 		{"workspaces", workspaces},
 		{"bad workspaces", badWorkspaces},
@@ -158,8 +168,8 @@ func lock(t *testing.T, s Subject) {
 }
 
 func wrongID(t *testing.T, s Subject) {
-	if s.NoLock {
-		t.Skip("no lock")
+	if s.NoLock || s.AnyID {
+		t.Skip("no lock, or any id")
 	}
 	a, b := s.open(t), s.open(t)
 	id := mustLock(t, a, info("first"))
@@ -247,6 +257,101 @@ func addOne(ctx context.Context, a storage.Store) error {
 		}
 	}
 	return errors.Join(a.Write(ctx, fmt.Append(nil, n+1)), a.Unlock(ctx, id))
+}
+
+// gone is the information about a lock whose holder has ended.
+func gone(t *testing.T) storage.LockInfo {
+	t.Helper()
+	left := info("killed")
+	if left.Info == "" {
+		t.Skip("here it can't be told whether processes have ended")
+	}
+	left.Info = anyProcess.ReplaceAllString(left.Info, "process 1073741823,")
+	if !left.Gone() {
+		t.Fatalf("%q isn't gone", left.Info)
+	}
+	return left
+}
+
+var anyProcess = regexp.MustCompile(`^process [0-9]+,`)
+
+func leftBehind(t *testing.T, s Subject) {
+	if s.NoLock {
+		t.Skip("no lock")
+	}
+	a, b := s.open(t), s.open(t)
+	dead := gone(t)
+	mustLock(t, a, dead)
+	id, from, err := storage.Acquire(t.Context(), b, info("next"), 0)
+	if s.Proof {
+		if !errors.As(err, new(*storage.LockError)) {
+			t.Errorf("a lock that is held was taken over: %v", err)
+		}
+		return
+	}
+	if err != nil || from == nil || from.ID != dead.ID {
+		t.Fatalf("%v %v", from, err)
+	}
+	// A holder that is there keeps its lock.
+	if _, _, err := storage.Acquire(t.Context(), s.open(t), info("third"), 0); !errors.As(err, new(*storage.LockError)) {
+		t.Errorf("the lock of a run that goes on was taken over: %v", err)
+	}
+	if err := b.Unlock(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+}
+
+func manyTakeOver(t *testing.T, s Subject) {
+	if s.NoLock || s.Proof {
+		t.Skip("no lock, or none that is left behind")
+	}
+	mustLock(t, s.open(t), gone(t))
+	var wg sync.WaitGroup
+	var got atomic.Int32
+	for range 6 {
+		b := s.open(t)
+		wg.Go(func() {
+			_, _, err := storage.Acquire(t.Context(), b, info("next"), 0)
+			if err == nil {
+				got.Add(1)
+			} else if !errors.As(err, new(*storage.LockError)) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got.Load() != 1 {
+		t.Errorf("%d runs hold the lock", got.Load())
+	}
+}
+
+// changedByOthers has writes of somebody who didn't care about a lock.
+func changedByOthers(t *testing.T, s Subject) {
+	refused := func(a storage.Store, what string) {
+		t.Helper()
+		if err := a.Write(t.Context(), []byte("mine")); !errors.Is(err, storage.ErrChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	a, b := s.open(t), s.open(t)
+	wantRead(t, a, "")
+	mustWrite(t, b, "1")
+	refused(a, "a state where there was none")
+	wantRead(t, a, "1")
+	mustWrite(t, a, "2")
+	wantRead(t, b, "2")
+	mustWrite(t, b, "3")
+	wantRead(t, a, "3")
+	fresh := s.open(t)
+	wantRead(t, fresh, "3")
+	mustWrite(t, a, "4")
+	refused(fresh, "another state")
+	refused(fresh, "another state, again")
+	wantRead(t, fresh, "4")
+	mustWrite(t, fresh, "5")
+	mustWrite(t, fresh, "6")
+	wantRead(t, s.open(t), "6")
+	mustWrite(t, s.open(t), "7") // without a condition
 }
 
 func wholeStates(t *testing.T, s Subject) {

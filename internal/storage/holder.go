@@ -1,0 +1,63 @@
+package storage
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+)
+
+// A process is who holds a lock, told from any other process that there was or
+// will be. All but one machine has only the text.
+type process struct {
+	pid   int
+	start uint64 // in the machine's own count
+	boot  string // of the machine: another one after each start
+	space string // in which the pid has its meaning: containers have their own
+}
+
+// String is the form in LockInfo.Info, which servers and other engines carry
+// through. It is for people as well.
+func (p process) String() string {
+	return fmt.Sprintf("process %d, start %d, boot %s, space %s", p.pid, p.start, p.boot, p.space)
+}
+
+var processText = regexp.MustCompile(`^process (\d+), start (\d+), boot ([0-9a-f-]+), space ([0-9a-z:\[\]]+)$`)
+
+func parseProcess(text string) (p process, ok bool) {
+	m := processText.FindStringSubmatch(text)
+	if m == nil {
+		return p, false
+	}
+	p.boot, p.space = m[3], m[4]
+	var err, errStart error
+	p.pid, err = strconv.Atoi(m[1])
+	p.start, errStart = strconv.ParseUint(m[2], 10, 64)
+	return p, err == nil && errStart == nil
+}
+
+// ThisProcess is the Info for locks that this process takes: by it others on the
+// same machine find out that the holder has ended. It is empty where that can't
+// be told.
+func ThisProcess() string {
+	p, ok := lookUp(os.Getpid())
+	if !ok {
+		return ""
+	}
+	return p.String()
+}
+
+// Gone reports whether the holder of a lock has ended for certain: it was a
+// process of this very machine since it was started, and there is no such
+// process any more. Of others nothing can be said.
+func (i LockInfo) Gone() bool {
+	p, ok := parseProcess(i.Info)
+	if !ok {
+		return false
+	}
+	self, ok := lookUp(os.Getpid())
+	if !ok || self.boot != p.boot || self.space != p.space {
+		return false
+	}
+	return ended(p)
+}

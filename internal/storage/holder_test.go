@@ -1,0 +1,66 @@
+//go:build linux
+
+package storage
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestGone(t *testing.T) {
+	self, ok := lookUp(os.Getpid())
+	if !ok {
+		t.Skip("the kernel doesn't tell")
+	}
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	other, ok := lookUp(child.Process.Pid)
+	if !ok || other.start < self.start || other.pid == self.pid {
+		t.Fatalf("%v, and this is %v", other, self)
+	}
+	change := func(f func(p *process)) string {
+		p := self
+		f(&p)
+		return p.String()
+	}
+	check := func(name, info string, want bool) {
+		t.Helper()
+		if got := (LockInfo{Info: info}).Gone(); got != want {
+			t.Errorf("%s: %q: %v", name, info, got)
+		}
+	}
+	check("this process", ThisProcess(), false)
+	check("a child", other.String(), false)
+	check("nothing", "", false)
+	check("something else", "process 1", false)
+	check("the same number later", change(func(p *process) { p.start-- }), true)
+	check("no such process", change(func(p *process) { p.pid = 1 << 30 }), true)
+	check("before a restart, or elsewhere", change(func(p *process) { p.pid = 1 << 30; p.boot = "0-0" }), false)
+	check("another container", change(func(p *process) { p.pid = 1 << 30; p.space = "pid:[1]" }), false)
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for !(LockInfo{Info: other.String()}).Gone() { // a zombie by now
+	}
+	_ = child.Wait()
+	check("a child that has ended", other.String(), true)
+}
+
+func TestStartOfAnyName(t *testing.T) {
+	path := t.TempDir() + "/a) b (c"
+	if text, err := os.ReadFile("/bin/sleep"); err != nil || os.WriteFile(path, text, 0o700) != nil {
+		t.Skip("no program to copy")
+	}
+	child := exec.Command(path, "60")
+	if err := child.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
+	if p, ok := lookUp(child.Process.Pid); !ok || p.start == 0 || strings.Contains(p.String(), ")") {
+		t.Errorf("%v %v", p, ok)
+	}
+}

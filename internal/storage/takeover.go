@@ -1,0 +1,86 @@
+package storage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// How often Acquire tries: soon at first, as most runs are short.
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// Acquire takes the lock, waiting for at most that long while someone else holds
+// it. The error is then that of the last try. A lock whose holder was a process
+// of this machine that has ended without releasing it is taken over: that one is
+// then returned as left, and nil otherwise.
+func Acquire(ctx context.Context, s Store, info LockInfo, timeout time.Duration) (id string, left *LockInfo, err error) {
+	deadline := time.Now().Add(timeout)
+	for wait := firstRetry; ; wait = min(wait*2, lastRetry) {
+		// A try that was begun is finished, so that no lock is left behind
+		// whose id nobody knows.
+		id, left, err = try(context.WithoutCancel(ctx), s, info)
+		if err == nil || !errors.As(err, new(*LockError)) {
+			return id, left, err
+		}
+		rest := time.Until(deadline)
+		if rest <= 0 {
+			return "", nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", nil, err
+		case <-time.After(min(wait, rest)):
+		}
+	}
+}
+
+// try takes the lock if nobody holds it, or nobody who is still there.
+func try(ctx context.Context, s Store, info LockInfo) (string, *LockInfo, error) {
+	id, err := s.Lock(ctx, info)
+	left := leftBehind(err)
+	if left == nil {
+		return id, nil, err
+	}
+	// When it can't be taken over, that they hold it is what counts.
+	if id, taken := takeOver(ctx, s, info, left); taken {
+		return id, left, nil
+	}
+	return "", nil, err
+}
+
+// leftBehind is the holder of the lock if it has ended.
+func leftBehind(err error) *LockInfo {
+	var held *LockError
+	if errors.As(err, &held) && held.Holder != nil && held.Holder.ID != "" && held.Holder.Gone() {
+		return held.Holder
+	}
+	return nil
+}
+
+// takeOver replaces the lock of a run that has ended. Servers need not look at
+// the id of a lock that they release, so of several runs on this machine one
+// does it after the other, and each looks again who has the lock.
+func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo) (id string, ok bool) {
+	sum := sha256.Sum256([]byte(left.ID))
+	end, err := exclude(filepath.Join(os.TempDir(), "weir-"+hex.EncodeToString(sum[:])[:16]+".lock"))
+	if err != nil {
+		return "", false
+	}
+	defer end()
+	id, err = s.Lock(ctx, info)
+	if err == nil {
+		return id, true
+	}
+	if still := leftBehind(err); still == nil || still.ID != left.ID || s.Unlock(ctx, left.ID) != nil {
+		return "", false
+	}
+	id, err = s.Lock(ctx, info)
+	return id, err == nil
+}
