@@ -73,7 +73,9 @@ func (i *Instance) Node() *promise.Node { return &i.cell.Node }
 func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
 	r := get(i.Frame, &i.cell, t, i, via, func(t *promise.Task) Result {
 		v, diags := i.Frame.ev.Host.Resource(t, i)
-		i.Frame.dependOnExpansions(t, i.Resource)
+		for _, e := range i.Expansions() {
+			t.Depend(e)
+		}
 		if diags.HasErrors() {
 			t.Fail()
 		}
@@ -112,13 +114,15 @@ func (f *Frame) hasAwaited() bool {
 	return false
 }
 
-// dependOnExpansions notes that an instance is there because of how its
+// Expansions are the cells that decided that there is this instance: how its
 // resource and the module calls around it were expanded.
-func (f *Frame) dependOnExpansions(t *promise.Task, r *program.Resource) {
-	t.Depend(&f.resources[r.Index].expansion.Node)
+func (i *Instance) Expansions() []*promise.Node {
+	f := i.Frame
+	list := []*promise.Node{&f.resources[i.Resource.Index].expansion.Node}
 	for ; f.Parent != nil; f = f.Parent {
-		t.Depend(&f.Parent.calls[f.Call.Index].expansion.Node)
+		list = append(list, &f.Parent.calls[f.Call.Index].expansion.Node)
 	}
+	return list
 }
 
 // Instances returns the instances of a resource.

@@ -168,7 +168,8 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
-	unknown := cty.UnknownVal(o.subject.Schema.Block.ImpliedType()).Mark(value.Ephemeral)
+	block := o.subject.Schema.Block
+	unknown := block.MarkSensitive(conform.PlannedDataObject(block, config.Value)).Mark(value.Ephemeral)
 	if r.deferral(t, i, o, "") != "" {
 		return unknown, diags
 	}
@@ -189,7 +190,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	r.mu.Lock()
 	r.leases = append(r.leases, leased{o.addr, lease})
 	r.mu.Unlock()
-	v = o.subject.Schema.Block.MarkSensitive(v).Mark(value.Ephemeral)
+	v = block.MarkSensitive(v).Mark(value.Ephemeral)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
 	return v, diags
 }

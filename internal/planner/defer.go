@@ -25,25 +25,33 @@ const (
 // needn't: it stands for instances whose keys aren't known, or it depends on
 // something that waits. The cells read so far tell the latter.
 func (r *run) deferral(t *promise.Task, i *eval.Instance, o *object, answer provider.DeferredReason) string {
+	reads := t.Current().Deps()
+	if r.AllowDeferral || len(r.InDoubt) > 0 {
+		reads = append(reads[:len(reads):len(reads)], i.Expansions()...)
+	}
 	switch {
 	case i.Addr.HasAny():
 		return countUnknown
 	case !o.before.Exists() && slices.Contains(r.InDoubt, i.Addr):
 		return inDoubt
-	case r.reaches(t.Current().Deps(), r.isDeferred, map[*promise.Node]bool{}):
+	case r.reaches(reads, r.isDeferred, map[*promise.Node]bool{}):
 		return deferredPrerequisite
 	}
 	return string(answer)
 }
 
 func (r *run) isDeferred(i addr.Instance) bool {
+	if i.HasAny() {
+		return true
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.deferred[i] != nil
 }
 
 // reaches reports whether the cells lead to an instance that is chosen,
-// without passing through other instances: each of these knows for itself.
+// without passing through other instances: each of these knows for itself,
+// except ephemeral ones, of which nothing is recorded.
 func (r *run) reaches(nodes []*promise.Node, chosen func(addr.Instance) bool, seen map[*promise.Node]bool) bool {
 	for _, n := range nodes {
 		if seen[n] {
@@ -54,7 +62,9 @@ func (r *run) reaches(nodes []*promise.Node, chosen func(addr.Instance) bool, se
 			if chosen(i.Addr) {
 				return true
 			}
-			continue
+			if i.Addr.Name.Mode != addr.Ephemeral {
+				continue
+			}
 		}
 		if r.reaches(n.Deps(), chosen, seen) {
 			return true
@@ -93,7 +103,7 @@ func (r *run) deferData(o *object, config instance.Config, reason string) cty.Va
 
 // deferredOutput reports whether an output depends on something that waits.
 func (r *run) deferredOutput(n *promise.Node) bool {
-	return len(r.deferred) > 0 && r.reaches(n.Deps(), r.isDeferred, map[*promise.Node]bool{})
+	return (r.AllowDeferral || len(r.deferred) > 0) && r.reaches(n.Deps(), r.isDeferred, map[*promise.Node]bool{})
 }
 
 // refuseDeferral is the problem that a provider can't plan an object yet.

@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/provisioner"
+	"weir.dev/weir/internal/schema"
 )
 
 // managed plans an instance of a managed resource and returns what it will
@@ -299,13 +300,22 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 			c.Action = plan.ForgetThenCreate
 		}
 	case conform.None:
-		if o.stored != nil && !instance.SamePaths(instance.SensitivePaths(c.Before), instance.SensitivePaths(c.After)) {
+		if o.stored != nil && !instance.SamePaths(shown(sch.Block, c.Before), shown(sch.Block, c.After)) {
 			c.Action = plan.Update
 		} else if o.stored != nil && p.Deferred == "" || c.After.RawEquals(c.Before) {
 			c.After = c.Before // one copy is enough to keep
 		}
 	}
 	return c
+}
+
+// shown lists what is sensitive of an object. What is write-only isn't shown
+// anyhow, whether it is sensitive or not.
+func shown(b *schema.Block, v cty.Value) []cty.Path {
+	return slices.DeleteFunc(instance.SensitivePaths(v), func(p cty.Path) bool {
+		a := conform.AttributeAt(b, p)
+		return a != nil && a.WriteOnly
+	})
 }
 
 // forced says whether something beside the provider wants the object

@@ -18,7 +18,6 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/provider/fake"
 )
 
 // Source is the address of the provider that serves the cloud.
@@ -26,18 +25,15 @@ var Source = addr.DefaultProvider("sim")
 
 // A Cloud is what exists. Like real ones it refuses to delete what is in use
 // and to make what refers to nothing.
-//
-// Its provider has one type of resource, sim_object, with the arguments name,
-// value, key and parent (whose changes replace the object) and refs, a list of
-// ids, and with the computed id and echo. The id tells the name and how many
-// objects of that name there were; echo follows from id and value. The data
-// source sim_lookup finds an object by its id and fails without, sim_find the
-// value of the newest object of a name, or nothing.
 type Cloud struct {
 	mu      sync.Mutex
 	objects map[string]cty.Value
 	made    map[string]int
-	born    map[string]int // by id: which of all creations it was
+	born    map[string]int    // by id: which of all creations it was
+	secrets map[string]string // by id: what write-only arguments said last
+	// outside are objects that the engine doesn't know, or not any more.
+	outside map[string]bool
+	open    int // ephemeral objects that weren't closed
 	log     []Op
 	refused []string
 	fails   map[string]bool
@@ -64,14 +60,20 @@ func (o Op) String() string {
 
 // NewCloud makes an empty cloud.
 func NewCloud() *Cloud {
-	return &Cloud{objects: map[string]cty.Value{}, made: map[string]int{}, born: map[string]int{}, fails: map[string]bool{}}
+	return &Cloud{
+		objects: map[string]cty.Value{}, made: map[string]int{}, born: map[string]int{},
+		secrets: map[string]string{}, outside: map[string]bool{}, fails: map[string]bool{},
+	}
 }
 
 // Clone makes a cloud with the same objects and no memory of how they came.
 func (c *Cloud) Clone() *Cloud {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &Cloud{objects: maps.Clone(c.objects), made: maps.Clone(c.made), born: maps.Clone(c.born), fails: maps.Clone(c.fails)}
+	return &Cloud{
+		objects: maps.Clone(c.objects), made: maps.Clone(c.made), born: maps.Clone(c.born),
+		secrets: maps.Clone(c.secrets), outside: maps.Clone(c.outside), fails: maps.Clone(c.fails),
+	}
 }
 
 // Log lists what was done, in order, and forgets it.
@@ -122,6 +124,61 @@ func (c *Cloud) Set(id, argument, text string) {
 	c.objects[id] = withEcho(v)
 }
 
+// Make makes an object behind the engine's back.
+func (c *Cloud) Make(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := map[string]cty.Value{"id": cty.StringVal(c.number(name)), "name": cty.StringVal(name), "value": cty.StringVal("v0")}
+	for _, argument := range []string{"key", "parent", "secret"} {
+		v[argument] = cty.NullVal(cty.String)
+	}
+	v["refs"] = cty.NullVal(cty.List(cty.String))
+	id := v["id"].AsString()
+	c.objects[id], c.outside[id] = withEcho(v), true
+}
+
+// number gives out the id of the next object of a name; mu is held.
+func (c *Cloud) number(name string) string {
+	c.made[name]++
+	id := fmt.Sprintf("%s#%d", name, c.made[name])
+	c.born[id] = len(c.born) + 1
+	return id
+}
+
+// Disown lets the cloud know that the engine will forget an object: it may
+// stay, and what it refers to needn't.
+func (c *Cloud) Disown(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outside[id] = true
+}
+
+// Own lets the cloud know what the engine has.
+func (c *Cloud) Own(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.outside, id)
+}
+
+// Owned lists what exists and isn't outside, in order.
+func (c *Cloud) Owned() []string {
+	return slices.DeleteFunc(c.IDs(), func(id string) bool { return c.outside[id] })
+}
+
+// Secret is what the write-only argument of an object said last.
+func (c *Cloud) Secret(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.secrets[id]
+}
+
+// Open is how many ephemeral objects weren't closed.
+func (c *Cloud) Open() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open
+}
+
 // Drop deletes an object behind the engine's back.
 func (c *Cloud) Drop(id string) {
 	c.mu.Lock()
@@ -143,82 +200,9 @@ func (c *Cloud) String() string {
 	var b strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(c.objects)) {
 		v := c.objects[id]
-		fmt.Fprintf(&b, "%s name=%s value=%s key=%s refs=%s\n", id, text(v, "name"), text(v, "value"), text(v, "key"), strings.Join(refs(v), ","))
+		fmt.Fprintf(&b, "%s name=%s value=%s key=%s refs=%s secret=%s\n", id, text(v, "name"), text(v, "value"), text(v, "key"), strings.Join(refs(v), ","), c.secrets[id])
 	}
 	return b.String()
-}
-
-// Provider makes the provider of this cloud.
-func (c *Cloud) Provider() *fake.Provider {
-	p := fake.New()
-	p.Config = fake.NewType("endpoint string")
-	object := fake.NewType("name string required", "value string", "key string replace", "parent string replace",
-		"refs list(string)", "id string computed", "echo string computed")
-	object.Plan = func(r provider.PlanRequest) provider.PlanResponse { return planObject(object, r) }
-	object.Read = c.read
-	object.Apply = c.apply
-	object.Import = func(r provider.ImportRequest) provider.ImportResponse {
-		if v := c.Object(r.ID); v != cty.NilVal {
-			return provider.ImportResponse{Objects: []provider.ImportedObject{{Type: r.Type, State: v}}}
-		}
-		return provider.ImportResponse{}
-	}
-	p.Resources["sim_object"] = object
-	lookup := fake.NewType("id string required", "value string computed", "echo string computed")
-	lookup.ReadData = c.lookup
-	p.DataSources["sim_lookup"] = lookup
-	find := fake.NewType("name string required", "value string computed")
-	find.ReadData = c.find
-	p.DataSources["sim_find"] = find
-	return p
-}
-
-// planObject makes echo unknown where the value changes.
-func planObject(t *fake.Type, r provider.PlanRequest) provider.PlanResponse {
-	out := t.DefaultPlan(r)
-	if r.Prior.IsNull() || r.ProposedNew.IsNull() {
-		return out
-	}
-	if v := out.Planned.AsValueMap(); !v["value"].RawEquals(r.Prior.GetAttr("value")) {
-		v["echo"] = cty.UnknownVal(cty.String)
-		out.Planned = cty.ObjectVal(v)
-	}
-	return out
-}
-
-func (c *Cloud) read(r provider.ReadRequest) provider.ReadResponse {
-	v := c.Object(text(r.Current, "id"))
-	if v == cty.NilVal {
-		v = cty.NullVal(r.Current.Type())
-	}
-	return provider.ReadResponse{New: v, Private: r.Private}
-}
-
-func (c *Cloud) lookup(r provider.ReadDataRequest) provider.ReadDataResponse {
-	id := text(r.Config, "id")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found := c.objects[id]
-	if found == cty.NilVal {
-		var out provider.ReadDataResponse
-		out.Diags = c.refuse("lookup of %s, which doesn't exist", id)
-		return out
-	}
-	return provider.ReadDataResponse{New: cty.ObjectVal(map[string]cty.Value{
-		"id": cty.StringVal(id), "value": found.GetAttr("value"), "echo": found.GetAttr("echo"),
-	})}
-}
-
-func (c *Cloud) find(r provider.ReadDataRequest) provider.ReadDataResponse {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out, newest := cty.NullVal(cty.String), 0
-	for id, o := range c.objects {
-		if text(o, "name") == text(r.Config, "name") && c.born[id] > newest {
-			out, newest = o.GetAttr("value"), c.born[id]
-		}
-	}
-	return provider.ReadDataResponse{New: cty.ObjectVal(map[string]cty.Value{"name": r.Config.GetAttr("name"), "value": out})}
 }
 
 // refuse records that something can't be done; mu is held.
@@ -249,11 +233,10 @@ func (c *Cloud) apply(r provider.ApplyRequest) provider.ApplyResponse {
 			delete(c.objects, op.ID)
 			out.New = r.Planned
 		case "create":
-			c.made[op.Name]++
-			op.ID = fmt.Sprintf("%s#%d", op.Name, c.made[op.Name])
-			c.born[op.ID] = len(c.born) + 1
+			op.ID = c.number(op.Name)
 			fallthrough
 		case "update":
+			c.secrets[op.ID] = text(r.Config, "secret")
 			v := r.Planned.AsValueMap()
 			v["id"] = cty.StringVal(op.ID)
 			c.objects[op.ID] = withEcho(v)
@@ -294,7 +277,7 @@ func (c *Cloud) check(op Op, planned cty.Value) diag.List {
 func (c *Cloud) users(id string) []string {
 	var users []string
 	for _, user := range slices.Sorted(maps.Keys(c.objects)) {
-		if user != id && slices.Contains(refs(c.objects[user]), id) {
+		if user != id && !c.outside[user] && slices.Contains(refs(c.objects[user]), id) {
 			users = append(users, user)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // block), endpoint (what the other provider needs) and in=m (a module, whose own words follow "module m").
 func sketch(t *testing.T, text string) *Model {
 	t.Helper()
-	m := &Model{Modules: []Module{{Label: "root"}}}
+	m := &Model{Modules: []Module{{Label: "root"}}, Endpoint: map[string]string{}}
 	for block := range strings.SplitSeq(text, ";") {
 		words := strings.Fields(block)
 		if len(words) == 0 {
@@ -35,9 +35,9 @@ func sketch(t *testing.T, text string) *Model {
 				case "in":
 					mod.Parent = value
 				case "other":
-					mod.Other = true
+					mod.Other = "other"
 				case "was":
-					m.Moved = append(m.Moved, Moved{mod.Parent, "module." + value, "module." + mod.Name})
+					m.Moved = append(m.Moved, Moved{In: mod.Parent, From: "module." + value, To: "module." + mod.Name})
 				default:
 					mod.Repeat = repeatWord(t, key, value)
 				}
@@ -77,11 +77,11 @@ func sketch(t *testing.T, text string) *Model {
 			case "cbd":
 				o.CBD = true
 			case "other":
-				o.Other = true
+				o.Other = "other"
 			case "endpoint":
-				m.Endpoint = o.Label
+				m.Endpoint["other"] = o.Label
 			case "was":
-				m.Moved = append(m.Moved, Moved{o.Module, "sim_object." + value, "sim_object." + o.Name})
+				m.Moved = append(m.Moved, Moved{In: o.Module, From: "sim_object." + value, To: "sim_object." + o.Name})
 				o.Label = value
 			default:
 				o.Repeat = repeatWord(t, key, value)

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
-
-	"weir.dev/weir/internal/module"
 )
 
 // A source draws configurations and edits of them.
@@ -27,13 +24,23 @@ func pick[T any](s *source, list []T) T { return list[s.IntN(len(list))] }
 
 // model draws a configuration of a few objects.
 func (s *source) model() *Model {
-	m := &Model{Modules: []Module{{Label: "root"}}}
+	m := &Model{Modules: []Module{{Label: "root"}}, Endpoint: map[string]string{}}
 	for range s.IntN(3) {
 		s.addModule(m)
 	}
-	if s.chance(3) {
-		m.Endpoint = s.fresh("e")
-		m.Objects = append(m.Objects, Object{Label: m.Endpoint, Name: m.Endpoint, Module: pick(s, m.Modules).Label})
+	for _, alias := range []string{"other", "third"} {
+		if !s.chance(3) {
+			continue
+		}
+		label := s.fresh("e")
+		m.Endpoint[alias] = label
+		m.Objects = append(m.Objects, Object{Label: label, Name: label, Module: pick(s, m.Modules).Label})
+		if alias == "third" && s.chance(2) {
+			m.Objects[len(m.Objects)-1].Other = "other" // a chain of providers
+		}
+	}
+	if s.chance(6) {
+		m.Endpoint["each"] = ""
 	}
 	for range 2 + s.IntN(4) {
 		s.addObject(m)
@@ -42,20 +49,38 @@ func (s *source) model() *Model {
 }
 
 func (s *source) repeat() Repeat {
-	switch s.IntN(6) {
-	case 0, 1:
+	switch s.IntN(14) {
+	case 0, 1, 2, 3:
 		return Repeat{Kind: "count", N: s.IntN(3) + 1 - s.IntN(2)}
-	case 2:
+	case 4, 5:
 		return Repeat{Kind: "each", Keys: pick(s, []string{"a", "b", "ab", "bc", "abc", ""})}
+	case 6:
+		return Repeat{Kind: "enabled", N: s.IntN(2)}
 	}
 	return Repeat{}
 }
 
+// following draws a repetition that follows from an object, or another one.
+func (s *source) following(m *Model) Repeat {
+	if len(m.Objects) == 0 || !s.chance(7) {
+		return s.repeat()
+	}
+	return Repeat{Kind: pick(s, []string{"length", "late"}), N: s.IntN(2), To: pick(s, m.Objects).Label}
+}
+
+// alias draws a provider configuration, mostly the usual one.
+func (s *source) alias(m *Model) string {
+	if !s.chance(4) {
+		return ""
+	}
+	return pick(s, []string{"other", "other", "third", "each"})
+}
+
 func (s *source) addModule(m *Model) {
-	mod := Module{Label: s.fresh("m"), Parent: pick(s, m.Modules).Label, Other: s.chance(3)}
+	mod := Module{Label: s.fresh("m"), Parent: pick(s, m.Modules).Label, Other: s.alias(m)}
 	mod.Name = mod.Label
 	if s.chance(3) {
-		mod.Repeat = s.repeat()
+		mod.Repeat = s.following(m)
 	}
 	if len(m.Modules) > 1 && s.chance(3) {
 		mod.DependsOn = []string{pick(s, m.Modules[1:]).Label}
@@ -64,27 +89,27 @@ func (s *source) addModule(m *Model) {
 }
 
 func (s *source) addObject(m *Model) {
-	o := Object{Label: s.fresh("n"), Module: pick(s, m.Modules).Label, Other: s.chance(4), Output: s.chance(4)}
+	o := Object{Label: s.fresh("n"), Module: pick(s, m.Modules).Label, Other: s.alias(m)}
 	o.Name = o.Label
 	if len(m.Objects) > 0 && s.chance(5) {
 		to := pick(s, m.Objects)
-		o.Data, o.Module, o.Refs = pick(s, []string{"lookup", "find"}), to.Module, []Ref{{To: to.Label}}
-		o.Output = false
+		o.Data, o.Module, o.Refs = pick(s, []string{"lookup", "find", "token"}), to.Module, []Ref{{To: to.Label}}
 		m.Objects = append(m.Objects, o)
 		return
 	}
-	o.Repeat = s.repeat()
-	if len(m.Objects) > 0 && s.chance(10) {
-		o.Repeat = Repeat{Kind: "length", To: pick(s, m.Objects).Label}
-	}
-	o.CBD = s.chance(4)
+	o.Repeat = s.following(m)
+	o.Output, o.Sensitive, o.Thing = s.chance(4), s.chance(8), s.chance(10)
 	s.references(m, &o)
+	s.rules(&o)
+	if o.Refs == nil && o.Parent == nil && s.chance(10) {
+		o.Ignore = "all" // nothing that it uses may ever go
+	}
 	m.Objects = append(m.Objects, o)
 }
 
 // references gives an object new ones.
 func (s *source) references(m *Model, o *Object) {
-	o.Refs, o.Parent, o.ValueFrom, o.DependsOn, o.TriggeredBy = nil, nil, nil, nil, nil
+	o.Refs, o.Parent, o.ValueFrom, o.Secret, o.DependsOn, o.TriggeredBy = nil, nil, nil, nil, nil, nil
 	if len(m.Objects) == 0 {
 		return
 	}
@@ -100,6 +125,11 @@ func (s *source) references(m *Model, o *Object) {
 		r := ref()
 		o.ValueFrom = &r
 	}
+	for _, token := range m.Objects {
+		if token.Data == "token" && token.Module == o.Module && s.chance(2) {
+			o.Secret = &Ref{To: token.Label, Local: s.chance(4), Index: s.chance(2)}
+		}
+	}
 	if s.chance(6) {
 		o.DependsOn = []string{pick(s, m.Objects).Label}
 	}
@@ -108,141 +138,23 @@ func (s *source) references(m *Model, o *Object) {
 	}
 }
 
-// edit changes a configuration at a few places.
-func (s *source) edit(before *Model) *Model {
-	m := before.Clone()
-	if s.chance(2) {
-		m.Moved = nil
+// rules gives an object what its lifecycle block says, and other things that
+// make no difference to its arguments.
+func (s *source) rules(o *Object) {
+	o.CBD, o.Prevent, o.Keep = s.chance(4), s.chance(20), s.chance(16)
+	o.Ignore, o.Condition, o.Watching, o.Provision = "", Condition{}, Condition{}, ""
+	if s.chance(14) {
+		o.Ignore = "value"
 	}
-	for range 1 + s.IntN(4) {
-		s.editOnce(m)
+	if s.chance(8) {
+		o.Condition = Condition{Kind: pick(s, []string{"pre", "post"}), Bad: s.chance(4), Late: s.chance(2)}
 	}
-	return m
-}
-
-func (s *source) editOnce(m *Model) {
-	if len(m.Objects) == 0 {
-		s.addObject(m)
-		return
+	if s.chance(12) {
+		o.Watching = Condition{Kind: pick(s, []string{"plain", "data"}), Bad: s.chance(3)}
 	}
-	o := &m.Objects[s.IntN(len(m.Objects))]
-	kind := s.IntN(16)
-	if o.Label == m.Endpoint && kind >= 2 && kind <= 4 {
-		// What the provider's own objects may be in has to stay.
-		kind = 0
+	if s.chance(40) {
+		o.Provision = pick(s, []string{"create", "destroy", "create fails", "destroy fails"})
 	}
-	switch kind {
-	case 0, 1:
-		o.Value++
-	case 2, 3, 4:
-		o.Key++
-	case 5:
-		o.CBD = !o.CBD
-	case 6:
-		o.Repeat = s.repeat()
-	case 7, 8:
-		m.Objects = slices.DeleteFunc(m.Objects, func(other Object) bool { return other.Label == o.Label })
-	case 9:
-		s.addObject(m)
-	case 10, 11:
-		if o.Label != m.Endpoint {
-			s.references(m, o)
-		}
-	case 12:
-		o.Other = !o.Other
-	case 13:
-		s.move(m, o)
-	case 14:
-		s.editModule(m)
-	case 15:
-		i, j := s.IntN(len(m.Objects)), s.IntN(len(m.Objects))
-		if m.Objects[i].Label == m.Endpoint || m.Objects[j].Label == m.Endpoint {
-			return
-		}
-		m.Objects[i], m.Objects[j] = m.Objects[j], m.Objects[i]
-	}
-}
-
-// move renames an object, with or without a moved block, or takes it to
-// another module.
-func (s *source) move(m *Model, o *Object) {
-	if o.Data != "" {
-		return
-	}
-	old := *o
-	o.Name = s.fresh("r")
-	if s.chance(3) {
-		return
-	}
-	if s.chance(2) {
-		m.Moved = append(m.Moved, Moved{old.Module, address(&old), address(o)})
-		return
-	}
-	to := pick(s, m.Modules).Label
-	from, ok := m.path(old.Module)
-	target, ok2 := m.path(to)
-	if ok && ok2 {
-		o.Module = to
-		m.Moved = append(m.Moved, Moved{m.Modules[0].Label, from + address(&old), target + address(o)})
-	}
-}
-
-// path is the address of a module followed by a dot, as far as it has one
-// without keys.
-func (m *Model) path(label string) (string, bool) {
-	path := ""
-	for mod := m.module(label); mod != nil && mod != &m.Modules[0]; mod = m.module(mod.Parent) {
-		if mod.Repeat.Kind != "" {
-			return "", false
-		}
-		path = "module." + mod.Name + "." + path
-	}
-	return path, m.attached(label)
-}
-
-func (s *source) editModule(m *Model) {
-	if len(m.Modules) == 1 {
-		s.addModule(m)
-		return
-	}
-	i := 1 + s.IntN(len(m.Modules)-1)
-	mod := &m.Modules[i]
-	switch s.IntN(6) {
-	case 0:
-		m.Modules = slices.Delete(m.Modules, i, i+1)
-	case 1:
-		mod.Repeat = s.repeat()
-	case 2:
-		mod.Other = !mod.Other
-	case 3:
-		mod.DependsOn = []string{pick(s, m.Modules[1:]).Label}
-	case 4:
-		old := mod.Name
-		mod.Name = s.fresh("c")
-		if !s.chance(3) {
-			m.Moved = append(m.Moved, Moved{mod.Parent, "module." + old, "module." + mod.Name})
-		}
-	case 5:
-		s.addModule(m)
-	}
-}
-
-// A Case is a history: configurations, one after the other, and what happens
-// beside them.
-type Case []Step
-
-// A Step is one plan and apply.
-type Step struct {
-	Model   *Model
-	Text    module.Memory // instead of Model
-	Replace []string      // addresses for -replace
-	// Fail are operations that fail, as "KIND NAME".
-	Fail []string
-	// Drift are changes behind the engine's back before the step: "drop NAME"
-	// or "set NAME". Names that don't exist, and drops of objects in use,
-	// mean nothing.
-	Drift       []string
-	SkipRefresh bool
 }
 
 // Random draws the case of a seed.
@@ -251,54 +163,94 @@ func Random(seed uint64) Case {
 	m := s.model()
 	steps := Case{{Model: m}}
 	for range 1 + s.IntN(2) {
-		m = s.edit(m)
-		step := Step{Model: m, SkipRefresh: s.chance(6)}
-		if o, name := s.someObject(m); o != nil && s.chance(5) {
-			step.Fail = []string{pick(s, []string{"create", "update", "delete", "taint"}) + " " + name}
-		}
-		if o, name := s.someObject(m); o != nil && s.chance(6) {
-			step.Drift, step.SkipRefresh = []string{pick(s, []string{"drop", "set"}) + " " + name}, false
-		}
-		if o, _ := s.someObject(m); o != nil && o.Module == "root" && o.Repeat.Kind == "" && o.Label != m.Endpoint && s.chance(6) {
-			step.Replace = []string{address(o)}
-		}
-		steps = append(steps, step)
+		var before []string
+		m, before = s.edit(m)
+		steps = append(steps, s.steps(m, before)...)
 	}
 	return steps
 }
 
-// someObject picks an object and the name of one of its instances.
-func (s *source) someObject(m *Model) (*Object, string) {
+// steps draws how a changed configuration comes about: at once, or a part of
+// it first.
+func (s *source) steps(m *Model, before []string) []Step {
+	last := Step{Model: m, SkipRefresh: s.chance(6), Defer: s.chance(3)}
+	if _, i := s.instance(m); i.Name != "" && s.chance(4) {
+		last.Fail = []string{pick(s, []string{"create", "update", "delete", "delete", "taint"}) + " " + i.Name}
+	}
+	var drift []string
+	if o, i := s.instance(m); i.Name != "" && s.chance(4) && !m.serves(o.Label) {
+		drift = []string{pick(s, []string{"drop", "set", "taint"}) + " " + i.Name}
+		last.SkipRefresh = false
+	}
+	if o, i := s.instance(m); i.Addr != "" && !m.serves(o.Label) && s.chance(6) {
+		last.Replace = []string{i.Addr}
+	}
+	first := Step{Model: m, Defer: last.Defer}
+	switch s.IntN(12) {
+	case 0:
+		first.RefreshOnly, first.Drift, drift = true, drift, nil
+	case 1, 2:
+		first.Targets = s.targets(m)
+	case 3:
+		first.Excludes = s.targets(m)
+	}
+	last.Drift = drift
+	list := []Step{last}
+	if first.partial() {
+		list = []Step{first, last}
+	}
+	list[0].Drift = append(before, list[0].Drift...)
+	return list
+}
+
+// targets draws addresses for -target and -exclude.
+func (s *source) targets(m *Model) []string {
+	var list []string
+	for range 1 + s.IntN(2) {
+		o, i := s.instance(m)
+		switch {
+		case i.Addr == "":
+		case s.chance(3) && o.Module == m.root():
+			list = append(list, address(o))
+		default:
+			list = append(list, i.Addr)
+		}
+	}
+	if len(m.Modules) > 1 && s.chance(3) {
+		mod := pick(s, m.Modules[1:])
+		if path, ok := m.path(mod.Parent); ok {
+			list = append(list, path+"module."+mod.Name)
+		}
+	}
+	return list
+}
+
+// instance picks an object and one of its instances, which is empty where
+// there are none.
+func (s *source) instance(m *Model) (*Object, Instance) {
 	if len(m.Objects) == 0 {
-		return nil, ""
+		return nil, Instance{}
 	}
 	o := &m.Objects[s.IntN(len(m.Objects))]
-	if o.Data != "" {
-		return nil, ""
+	if m.module(o.Module) == nil {
+		return nil, Instance{}
 	}
-	name := o.Label
-	switch o.Repeat.Kind {
-	case "count":
-		name += "-0"
-	case "each":
-		if o.Repeat.Keys == "" {
-			return nil, ""
-		}
-		name += "-" + o.Repeat.Keys[:1]
-	case "length":
-		return nil, ""
+	list := m.instances(o)
+	if len(list) == 0 {
+		return nil, Instance{}
 	}
-	mod := m.module(o.Module)
-	for mod != nil && mod.Label != "root" {
-		label := mod.Label
-		if mod.Repeat.Kind == "count" {
-			label += "-0"
-		}
-		if mod.Repeat.Kind == "each" && mod.Repeat.Keys != "" {
-			label += "-" + mod.Repeat.Keys[:1]
-		}
-		name = label + "." + name
-		mod = m.module(mod.Parent)
+	return o, pick(s, list)
+}
+
+// imported lists what has to be made for the imports of an object, none when
+// it can't be imported.
+func (m *Model) imported(o *Object) []string {
+	if o.Other != "" || o.Thing || slices.ContainsFunc(m.Modules, func(mod Module) bool { return mod.Other != "" && m.within(o.Module, mod.Label) }) {
+		return nil
 	}
-	return o, strings.TrimSpace(name)
+	var made []string
+	for _, i := range m.instances(o) {
+		made = append(made, "make "+i.Name)
+	}
+	return made
 }

@@ -69,7 +69,7 @@ func report(t *testing.T, seed uint64, c Case, f *Failure) {
 	if smaller := c.Run(seed, &Stats{}); smaller != nil {
 		f = smaller
 	}
-	text := c.Text(fmt.Sprintf("Found by seed %d: %s", seed, f.Kind))
+	text := f.Played.Text(fmt.Sprintf("Found by seed %d: %s", seed, f.Kind))
 	t.Errorf("seed %d: %s\n%s", seed, f, text)
 	if *keep {
 		path := filepath.Join("testdata", fmt.Sprintf("seed-%d.txtar", seed))

@@ -1,15 +1,9 @@
 package simtest
 
 import (
-	"bytes"
-	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strings"
-
-	"golang.org/x/tools/txtar"
-
-	"weir.dev/weir/internal/module"
 )
 
 // Shrink makes a failing case smaller, as long as the smaller one fails in
@@ -76,11 +70,17 @@ func reductions(c Case) []Case {
 		for _, label := range slices.Sorted(maps.Keys(labels)) {
 			change(func(c Case) bool { return c[i].Model.remove(label) })
 		}
-		change(func(c Case) bool { had := c[i].Fail != nil; c[i].Fail = nil; return had })
-		change(func(c Case) bool { had := c[i].Drift != nil; c[i].Drift = nil; return had })
-		change(func(c Case) bool { had := c[i].Replace != nil; c[i].Replace = nil; return had })
-		change(func(c Case) bool { had := c[i].SkipRefresh; c[i].SkipRefresh = false; return had })
-		change(func(c Case) bool { had := c[i].Model.Moved != nil; c[i].Model.Moved = nil; return had })
+		for _, simplify := range plainer {
+			change(func(c Case) bool { return simplify(&c[i]) })
+		}
+	}
+	for _, alias := range slices.Sorted(maps.Keys(c[0].Model.Endpoint)) {
+		change(func(c Case) bool {
+			for i := range c {
+				delete(c[i].Model.Endpoint, alias)
+			}
+			return true
+		})
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		for n := range simpler {
@@ -107,25 +107,75 @@ func (m *Model) remove(label string) bool {
 	return len(m.Modules)+len(m.Objects) < before
 }
 
+// empty empties a value and reports whether it wasn't empty.
+func empty[T any](v *T) bool {
+	had := !reflect.ValueOf(v).Elem().IsZero()
+	*v = *new(T)
+	return had
+}
+
+// shorter takes the first or last element off a list.
+func shorter[T any](list *[]T, first bool) bool {
+	had := len(*list) > 0
+	switch {
+	case had && first:
+		*list = (*list)[1:]
+	case had:
+		*list = (*list)[:len(*list)-1]
+	}
+	return had
+}
+
+// plainer are ways to make a step simpler; they report whether it wasn't.
+var plainer = []func(*Step) bool{
+	func(s *Step) bool { return empty(&s.Fail) },
+	func(s *Step) bool { return empty(&s.Drift) },
+	func(s *Step) bool { return empty(&s.Replace) },
+	func(s *Step) bool { return empty(&s.SkipRefresh) },
+	func(s *Step) bool { return empty(&s.Defer) },
+	func(s *Step) bool { return empty(&s.RefreshOnly) },
+	func(s *Step) bool { return len(s.Targets) > 1 && shorter(&s.Targets, true) },
+	func(s *Step) bool { return len(s.Targets) > 1 && shorter(&s.Targets, false) },
+	func(s *Step) bool { return len(s.Excludes) > 1 && shorter(&s.Excludes, true) },
+	func(s *Step) bool { return len(s.Excludes) > 1 && shorter(&s.Excludes, false) },
+	func(s *Step) bool { return shorter(&s.Model.Moved, true) },
+	func(s *Step) bool { return shorter(&s.Model.Moved, false) },
+	func(s *Step) bool { return shorter(&s.Model.Removed, true) },
+	func(s *Step) bool { return shorter(&s.Model.Removed, false) },
+	func(s *Step) bool { return shorter(&s.Model.Imports, true) },
+	func(s *Step) bool { return shorter(&s.Model.Imports, false) },
+}
+
 // simpler are ways to make an object simpler; they report whether it wasn't.
 var simpler = []func(*Object) bool{
+	func(o *Object) bool { return o.Data == "" && shorter(&o.Refs, false) },
+	func(o *Object) bool { return len(o.Refs) > 1 && shorter(&o.Refs, true) },
+	func(o *Object) bool { return empty(&o.Parent) },
+	func(o *Object) bool { return empty(&o.ValueFrom) },
+	func(o *Object) bool { return empty(&o.Secret) },
+	func(o *Object) bool { return empty(&o.DependsOn) },
+	func(o *Object) bool { return empty(&o.TriggeredBy) },
+	func(o *Object) bool { return empty(&o.Repeat) },
 	func(o *Object) bool {
-		had := len(o.Refs) > 0 && o.Data == ""
-		o.Refs = o.Refs[:len(o.Refs)-min(len(o.Refs), 1)]
+		had := o.Repeat.Kind == "count" && o.Repeat.N > 1
+		if had {
+			o.Repeat.N = 1
+		}
 		return had
 	},
-	func(o *Object) bool { had := len(o.Refs) > 1; o.Refs = o.Refs[min(len(o.Refs), 1):]; return had },
-	func(o *Object) bool { had := o.Parent != nil; o.Parent = nil; return had },
-	func(o *Object) bool { had := o.ValueFrom != nil; o.ValueFrom = nil; return had },
-	func(o *Object) bool { had := o.DependsOn != nil; o.DependsOn = nil; return had },
-	func(o *Object) bool { had := o.TriggeredBy != nil; o.TriggeredBy = nil; return had },
-	func(o *Object) bool { had := o.Repeat.Kind != ""; o.Repeat = Repeat{}; return had },
-	func(o *Object) bool { had := o.Repeat.N > 1; o.Repeat.N = min(o.Repeat.N, 1); return had },
-	func(o *Object) bool { had := o.Output; o.Output = false; return had },
-	func(o *Object) bool { had := o.Other; o.Other = false; return had },
-	func(o *Object) bool { had := o.CBD; o.CBD = false; return had },
-	func(o *Object) bool { had := o.Key > 0; o.Key = 0; return had },
-	func(o *Object) bool { had := o.Value > 0; o.Value = 0; return had },
+	func(o *Object) bool { return empty(&o.Output) },
+	func(o *Object) bool { return empty(&o.Sensitive) },
+	func(o *Object) bool { return empty(&o.Thing) },
+	func(o *Object) bool { return empty(&o.Other) },
+	func(o *Object) bool { return empty(&o.CBD) },
+	func(o *Object) bool { return empty(&o.Prevent) },
+	func(o *Object) bool { return empty(&o.Keep) },
+	func(o *Object) bool { return empty(&o.Ignore) },
+	func(o *Object) bool { return empty(&o.Condition) },
+	func(o *Object) bool { return empty(&o.Watching) },
+	func(o *Object) bool { return empty(&o.Provision) },
+	func(o *Object) bool { return empty(&o.Key) },
+	func(o *Object) bool { return empty(&o.Value) },
 	func(o *Object) bool { had := o.Module != "root"; o.Module = "root"; return had },
 	func(o *Object) bool {
 		had := false
@@ -139,86 +189,18 @@ var simpler = []func(*Object) bool{
 
 func (m *Model) simplify(label string, n int) bool {
 	if o, _ := m.object(label); o != nil {
-		if o.Data != "" && n < 2 {
-			return false
-		}
 		return simpler[n](o)
 	}
 	mod := m.module(label)
-	if mod == nil {
+	switch {
+	case mod == nil:
 		return false
-	}
-	was := *mod
-	switch n {
-	case 0:
-		mod.DependsOn = nil
-		return was.DependsOn != nil
-	case 1:
-		mod.Repeat = Repeat{}
-		return was.Repeat.Kind != ""
-	case 2:
-		mod.Other = false
-		return was.Other
+	case n == 0:
+		return empty(&mod.DependsOn)
+	case n == 1:
+		return empty(&mod.Repeat)
+	case n == 2:
+		return empty(&mod.Other)
 	}
 	return false
-}
-
-// Text is the case as a txtar archive: the files of each step in a folder of
-// their own, with what else happens in a file named options.
-func (c Case) Text(comment string) []byte {
-	a := &txtar.Archive{Comment: []byte(comment + "\n\n")}
-	for i, step := range c {
-		folder := fmt.Sprintf("%d/", i+1)
-		var options []string
-		for _, r := range step.Replace {
-			options = append(options, "replace "+r)
-		}
-		for _, f := range step.Fail {
-			options = append(options, "fail "+f)
-		}
-		for _, d := range step.Drift {
-			options = append(options, "drift "+d)
-		}
-		if step.SkipRefresh {
-			options = append(options, "skip-refresh")
-		}
-		if options != nil {
-			a.Files = append(a.Files, txtar.File{Name: folder + "options", Data: []byte(strings.Join(options, "\n") + "\n")})
-		}
-		files := step.Files()
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			a.Files = append(a.Files, txtar.File{Name: folder + name, Data: files[name]})
-		}
-	}
-	return txtar.Format(a)
-}
-
-// Parse reads what Text has written.
-func Parse(text []byte) Case {
-	var c Case
-	for _, f := range txtar.Parse(text).Files {
-		folder, name, _ := strings.Cut(f.Name, "/")
-		for fmt.Sprint(len(c)) != folder {
-			c = append(c, Step{Text: module.Memory{}})
-		}
-		step := &c[len(c)-1]
-		if name != "options" {
-			step.Text[name] = f.Data
-			continue
-		}
-		for line := range strings.Lines(string(bytes.TrimSpace(f.Data))) {
-			kind, what, _ := strings.Cut(strings.TrimSpace(line), " ")
-			switch kind {
-			case "replace":
-				step.Replace = append(step.Replace, what)
-			case "fail":
-				step.Fail = append(step.Fail, what)
-			case "drift":
-				step.Drift = append(step.Drift, what)
-			case "skip-refresh":
-				step.SkipRefresh = true
-			}
-		}
-	}
-	return c
 }

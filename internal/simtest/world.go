@@ -44,9 +44,9 @@ func Load(files module.Memory) (*engine.Config, diag.List) {
 }
 
 // in is a configuration in this world.
-func (w *World) in(c *engine.Config, parallelism int) *engine.Config {
+func (w *World) in(c *engine.Config, parallelism int, applying bool) *engine.Config {
 	here := *c
-	w.Calls = w.Cloud.Provider()
+	w.Calls = w.Cloud.Provider(applying)
 	here.World.Catalog = fake.Catalog{Source: w.Calls}
 	here.World.Parallelism = parallelism
 	return &here
@@ -54,7 +54,7 @@ func (w *World) in(c *engine.Config, parallelism int) *engine.Config {
 
 // Plan plans a configuration.
 func (w *World) Plan(c *engine.Config, o engine.PlanOptions) (*plan.Plan, diag.List) {
-	return engine.Plan(context.Background(), w.in(c, 1), w.State, o)
+	return engine.Plan(context.Background(), w.in(c, 1, false), w.State, o)
 }
 
 // How says how a plan is applied.
@@ -67,7 +67,7 @@ type How struct {
 
 // Apply applies a plan and keeps the state, beside errors too.
 func (w *World) Apply(c *engine.Config, p *plan.Plan, how How) diag.List {
-	s, diags := engine.Apply(context.Background(), w.in(c, how.Parallelism), p, engine.ApplyOptions{Choose: how.Choose})
+	s, diags := engine.Apply(context.Background(), w.in(c, how.Parallelism, true), p, engine.ApplyOptions{Choose: how.Choose})
 	w.State = s
 	return diags
 }
