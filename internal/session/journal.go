@@ -100,7 +100,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 			return diags
 		}
 		saved := s.stamped(rec.State)
-		s.base, s.wrote = saved, false
+		s.base, s.wrote, s.changed = saved, false, false
 		s.adopt(saved)
 	}
 	err = nil

@@ -66,6 +66,7 @@ type Session struct {
 	base    *state.Snapshot
 	saved   []byte // the bytes of base
 	wrote   bool
+	changed bool   // what was written is another state than base
 	lineage string // of a state that is new
 
 	// doubts are creates of earlier runs whose outcome isn't known.
@@ -250,15 +251,17 @@ func (s *Session) adopt(snapshot *state.Snapshot) {
 // Save writes a state whose content differs from what is stored. However often
 // it is called, the serial grows by one.
 func (s *Session) Save(ctx context.Context, next *state.Snapshot) error {
-	same := statefile.Equal(s.base, next)
-	if same && !s.wrote && !s.elsewhere && !s.store.migrating {
+	same := !s.changed && statefile.Equal(s.base, next)
+	if same && !s.elsewhere && !s.store.migrating {
 		return nil
 	}
 	out := s.stamped(next)
-	if same && !s.wrote { // only -state-out or another key needs it
+	if same && s.base != nil { // only -state-out or another key needs it
 		out.Serial = s.base.Serial
 	}
-	return s.Put(ctx, out)
+	err := s.Put(ctx, out)
+	s.changed = s.changed || !same && err == nil
+	return err
 }
 
 // stamped is a state as it follows on the one that was read.
