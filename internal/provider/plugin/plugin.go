@@ -96,7 +96,11 @@ func start(ctx context.Context, command Command, prepare func(*client, context.C
 
 func startFailed(command Command, err error) diag.List {
 	var diags diag.List
-	diags.Errorf("Failed to start provider plugin", "Could not start %s: %s.", command.name(), strings.TrimRight(err.Error(), ".\n"))
+	why := strings.TrimSpace(err.Error())
+	if !strings.HasSuffix(why, ".") && !strings.HasSuffix(why, "?") {
+		why += "."
+	}
+	diags.Errorf("Failed to start provider plugin", "Could not start %s: %s", command.name(), why)
 	return diags
 }
 

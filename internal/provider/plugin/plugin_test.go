@@ -196,6 +196,7 @@ func TestStartFailures(t *testing.T) {
 		"no file":       {t.Context(), Command{Path: "/nonexistent/terraform-provider-x"}, "terraform-provider-x"},
 		"not a program": {t.Context(), Command{Path: notExecutable}, "permission denied"},
 		"not a plugin":  {t.Context(), self(t, "mute"), "this is no plugin"},
+		"ends":          {t.Context(), self(t, "ends"), "It ended with exit status 4 (no cheese) before it said"},
 		"cancelled":     {ctx, self(t, "6"), "canceled"},
 	} {
 		p, _, diags := Start(test.ctx, test.command)

@@ -230,8 +230,13 @@ func (p *process) Diagnose(context.Context) string {
 	case runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
 		return "The file isn't executable."
 	}
-	return "It ended, or wrote something else, before it said where it serves: is it a provider for " +
-		runtime.GOOS + "_" + runtime.GOARCH + "?"
+	did := "It wrote something else than where it serves"
+	select {
+	case <-p.exited:
+		did = "It ended with " + p.end().short() + " before it said where it serves"
+	case <-time.After(500 * time.Millisecond):
+	}
+	return did + ": is it a provider for " + runtime.GOOS + "_" + runtime.GOARCH + "?"
 }
 
 func (p *process) Stdout() io.ReadCloser { return p.stdout }

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 		startAndWait()
 	case "mute":
 		fmt.Println("this is no plugin")
+	case "ends":
+		fmt.Fprintln(os.Stderr, "no cheese")
+		os.Exit(4)
 	default:
 		os.Exit(m.Run())
 	}
