@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 
 	"weir.dev/weir/internal/encryption"
@@ -74,10 +75,16 @@ func (s *sealed) Prepare(ctx context.Context, size int64) error {
 }
 
 // reseal makes of a stored state one that is encrypted as it should be now. What
-// can't be opened is left: it tells nothing to anybody.
+// can't be opened, or is torn, is left as it is.
 func reseal(seals encryption.State, stored []byte) ([]byte, error) {
 	state, _, err := seals.Open(stored)
-	if err != nil {
+	switch {
+	case err != nil && encryption.Recognize(stored) != encryption.Other:
+		return stored, nil
+	case err != nil:
+		state = stored
+	}
+	if !json.Valid(state) || bytes.TrimSpace(state)[0] != '{' {
 		return stored, nil
 	}
 	return seals.Seal(state)
