@@ -9,6 +9,7 @@ import (
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planfile"
@@ -105,7 +106,7 @@ func (p *planning) make(ctx context.Context, e *env, operation string) (*workloa
 		e.diags(diags)
 		return nil, nil, nil
 	}
-	w := e.begin(ctx, loading{vars: p.vars, parallelism: p.parallelism, sink: e.progress.Event}, p.state, operation)
+	w := e.begin(ctx, loading{vars: p.vars, parallelism: p.parallelism, sink: e.progress.Event, record: p.out != ""}, p.state, operation)
 	if w == nil {
 		return nil, nil, nil
 	}
@@ -154,6 +155,11 @@ func (p *planning) save(e *env, w *workload, made *plan.Plan) error {
 		Plan:   made,
 		Files:  w.config.Sources,
 		Tree:   w.config.Tree,
+
+		WorkDir: w.config.World.OriginalDir,
+	}
+	if read, ok := w.config.World.Files.(*files.Recorder); ok {
+		c.Read = read.Record()
 	}
 	record, err := w.Backend().Record()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
@@ -148,6 +149,7 @@ func (e *env) loadSaved(ctx context.Context, c planfile.Content, inputs map[stri
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	world.OriginalDir, world.Files = c.WorkDir, files.NewRecorder(c.Read)
 	if inputs == nil {
 		inputs = map[string]engine.VariableInput{}
 		for name, v := range c.Plan.Variables {
@@ -156,14 +158,14 @@ func (e *env) loadSaved(ctx context.Context, c planfile.Content, inputs map[stri
 			}
 		}
 	}
-	files := module.Memory{}
+	sources := module.Memory{}
 	for name, data := range c.Files {
-		files[name] = data
+		sources[name] = data
 	}
 	if len(c.Modules) > 0 {
-		files[module.ManifestPath(e.dataDir())] = c.Modules
+		sources[module.ManifestPath(e.dataDir())] = c.Modules
 	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: files})
+	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources})
 	diags.Append(more)
 	if config != nil {
 		e.addSources(config.Sources)

@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/session"
 )
 
@@ -25,6 +26,7 @@ type loading struct {
 	workspace   string // empty for the selected one
 	extra       string // configuration beside that of the files
 	ask         bool   // for variables without a value: they are needed
+	record      bool   // what expressions learn of files
 	warm        bool   // providers will be needed: start them meanwhile
 }
 
@@ -80,7 +82,12 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 	if l.warm && !diags.HasErrors() {
 		e.warm(catalog)
 	}
+	var source files.Source
+	if l.record {
+		source = files.NewRecorder(files.Record{})
+	}
 	return engine.World{
+		Files:       source,
 		Catalog:     catalog,
 		WorkDir:     ".",
 		OriginalDir: e.originalDir,

@@ -39,7 +39,10 @@ func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console
 		prior = state.Empty()
 	}
 	k := &Console{config: c, prior: prior, values: values, pool: connect.NewPool(ctx, c.World.Catalog, 1), rt: promise.NewRuntime(1)}
-	ev := &eval.Evaluator{Host: k, Facts: c.facts(cty.UnknownVal(cty.Bool), functions.ConsoleTable(functions.Env{Now: c.World.Now}))}
+	env := functions.Env{Now: c.World.Now}
+	facts := c.facts(cty.UnknownVal(cty.Bool), env)
+	facts.Functions = functions.ConsoleTable(env)
+	ev := &eval.Evaluator{Host: k, Facts: facts}
 	k.root = ev.NewRoot(c.Tree.Program)
 	return k, diags
 }

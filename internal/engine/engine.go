@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
@@ -26,9 +27,13 @@ type World struct {
 	WorkDir, OriginalDir string
 	DataDir              string // .terraform or TF_DATA_DIR
 	Workspace            string
-	Now                  func() time.Time
-	Parallelism          int // calls of providers at once; 0 means 10
-	Sink                 event.Sink
+	// Files answers what expressions ask about files; nil means the disk.
+	// Configurations of providers always ask the disk: what they read is often
+	// secret, and theirs alone.
+	Files       files.Source
+	Now         func() time.Time
+	Parallelism int // calls of providers at once; 0 means 10
+	Sink        event.Sink
 }
 
 // A VariableInput is a value for a root variable from outside. Either Value

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/analyze"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
+	functions "weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 )
@@ -112,14 +113,20 @@ func (c *Config) expansion(f *eval.Frame, call *program.Call) (eval.Expansion, b
 }
 
 // facts are the values of the surroundings for an evaluation.
-func (c *Config) facts(applying cty.Value, functions functionTable) eval.Facts {
-	return eval.Facts{
+func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
+	live := env
+	env.Files = c.World.Files
+	facts := eval.Facts{
 		Workspace: c.World.Workspace,
 		Applying:  applying,
 		RootDir:   c.World.WorkDir,
 		WorkDir:   c.World.OriginalDir,
-		Functions: functions,
+		Functions: functions.Table(env),
 	}
+	if env.Files != nil {
+		facts.Live = functions.Table(live)
+	}
+	return facts
 }
 
 // values turns the inputs into values of the root variables. Early says that

@@ -143,7 +143,7 @@ func (l *loader) calls(c *Config, values map[string]cty.Value) diag.List {
 		}
 		ev := &eval.Evaluator{
 			Host:  static.Host{Variables: values, Load: l.load, Instances: l.instances},
-			Facts: c.facts(cty.False, function.Table(function.Env{Pure: true})),
+			Facts: c.facts(cty.False, function.Env{Pure: true}),
 		}
 		root := ev.NewRoot(c.Tree.Program)
 		promise.NewRuntime(1).Do(func(t *promise.Task) { l.follow(t, root) })

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/apply"
@@ -23,13 +22,11 @@ import (
 	"weir.dev/weir/internal/work"
 )
 
-type functionTable = map[string]function.Function
-
 // Validate checks a loaded configuration against its providers' schemas.
 func Validate(ctx context.Context, c *Config) diag.List {
 	return validate.Run(ctx, validate.Input{
 		Tree: c.Tree, Load: c.program, Instances: c.expansion, Catalog: c.World.Catalog,
-		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Table(functions.Env{Pure: true, PlanTimestamp: c.noTimestamp})),
+		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Env{Pure: true, PlanTimestamp: c.noTimestamp}),
 	})
 }
 
@@ -70,9 +67,9 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 	now := c.World.Now()
 	return planner.Input{
 		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog, Variables: values, Prior: prior,
-		Facts: c.facts(cty.False, functions.Table(functions.Env{
+		Facts: c.facts(cty.False, functions.Env{
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
-		})),
+		}),
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
 		Generated: o.Generated, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
@@ -132,9 +129,9 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 	}
 	s, more := apply.Run(ctx, apply.Input{
 		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog, Variables: values, Plan: p,
-		Facts: c.facts(cty.True, functions.Table(functions.Env{
+		Facts: c.facts(cty.True, functions.Env{
 			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
-		})),
+		}),
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Grace: o.Grace, CallTimeout: o.CallTimeout, Journal: o.Journal, Choose: o.Choose,
 	})
 	diags.Append(more)

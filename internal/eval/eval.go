@@ -53,6 +53,9 @@ type Facts struct {
 	RootDir   string    // path.root
 	WorkDir   string    // path.cwd
 	Functions map[string]function.Function
+	// Live are the functions for configurations of providers and ephemeral resources, where other
+	// functions answer from a record; nil for the same.
+	Live map[string]function.Function
 }
 
 // An Evaluator evaluates one configuration for one host.

@@ -78,7 +78,11 @@ func (f *Frame) Evaluator() *Evaluator { return f.ev }
 // newContext makes a context in which the module's provider functions can be
 // called beside the built-in ones.
 func (f *Frame) newContext(sc *scope) *hcl.EvalContext {
-	ctx := program.NewContext(sc, f.ev.Facts.Functions)
+	functions := f.ev.Facts.Functions
+	if sc.live && f.ev.Facts.Live != nil {
+		functions = f.ev.Facts.Live
+	}
+	ctx := program.NewContext(sc, functions)
 	if len(f.Program.Functions) == 0 {
 		return ctx
 	}

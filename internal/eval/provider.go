@@ -40,7 +40,7 @@ func (p *ProviderInstance) String() string { return p.Addr.String() }
 
 // Context is the context of the configuration's expressions.
 func (p *ProviderInstance) Context(t *promise.Task) *hcl.EvalContext {
-	return p.Frame.Context(t, p.Each, cty.NilVal)
+	return p.Frame.newContext(&scope{frame: p.Frame, task: t, each: p.Each, self: cty.NilVal, live: true})
 }
 
 // ProviderInstances returns the instances of a provider configuration.

@@ -23,6 +23,7 @@ type scope struct {
 	task  *promise.Task
 	each  *Each
 	self  cty.Value
+	live  bool // see Facts.Live
 	// raw is the variable whose validation is evaluated: it is read as it is.
 	raw *program.Variable
 	// resolved are the references that were evaluated.

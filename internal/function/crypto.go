@@ -36,18 +36,19 @@ var digests = map[string]digest{
 	"sha512":       {sha512.New, hex.EncodeToString},
 }
 
-func (d digest) sum(r io.Reader) (cty.Value, error) {
+func (d digest) sum(r io.Reader) (string, error) {
 	h := d.hash()
 	if _, err := io.Copy(h, r); err != nil {
-		return cty.NilVal, err
+		return "", err
 	}
-	return cty.StringVal(d.write(h.Sum(nil))), nil
+	return d.write(h.Sum(nil)), nil
 }
 
 func addCrypto(table map[string]function.Function) {
 	for name, d := range digests {
 		table[name] = def{[]function.Parameter{str("str")}, nil, cty.String, func(c *call) (cty.Value, error) {
-			return d.sum(strings.NewReader(c.str(0)))
+			text, err := d.sum(strings.NewReader(c.str(0)))
+			return cty.StringVal(text), err
 		}}.function()
 	}
 	cost := num("cost")

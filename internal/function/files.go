@@ -2,14 +2,11 @@ package function
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -35,7 +32,7 @@ func (env Env) addFiles(table map[string]function.Function) {
 		return base64Value(raw), nil
 	})
 	for name, d := range digests {
-		table["file"+name] = text(func(c *call) (cty.Value, error) { return env.digest(c, d) })
+		table["file"+name] = text(func(c *call) (cty.Value, error) { return env.digest(c, name, d) })
 	}
 	table["fileexists"] = def{path, nil, cty.Bool, env.fileExists}.function()
 	table["fileset"] = def{[]function.Parameter{str("path"), str("pattern")}, nil, cty.Set(cty.String), env.fileSet}.function()
@@ -52,7 +49,7 @@ func (env Env) expandHome(c *call, i int) (string, error) {
 	home := env.HomeDir
 	if home == "" {
 		var err error
-		if home, err = os.UserHomeDir(); err != nil {
+		if home, err = env.Files.Home(); err != nil {
 			return "", c.fault(i, "failed to expand ~: %s", err)
 		}
 	}
@@ -67,30 +64,18 @@ func (env Env) inBase(path string) string {
 }
 
 func (env Env) abspath(c *call) (cty.Value, error) {
-	path, err := filepath.Abs(env.inBase(c.str(0)))
+	path, err := env.Files.Abs(env.inBase(c.str(0)))
 	if err != nil {
 		return cty.NilVal, err
 	}
 	return cty.StringVal(filepath.ToSlash(path)), nil
 }
 
-// openFile opens the file that argument i names.
-func (env Env) openFile(c *call, i int) (*os.File, error) {
-	path, err := env.expandHome(c, i)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(env.inBase(path))
-	if err == nil {
-		return f, nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, c.fault(i, "no file exists at %s; files are read before anything is created, so a file that a resource makes has to come from an attribute of that resource", c.show(i))
-	}
-	return nil, env.unreadable(c, i, err)
-}
-
+// unreadable says why the file that argument i names can't be read.
 func (env Env) unreadable(c *call, i int, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return c.fault(i, "no file exists at %s; files are read before anything is created, so a file that a resource makes has to come from an attribute of that resource", c.show(i))
+	}
 	// The path is in the error, made absolute.
 	var perr *fs.PathError
 	if errors.As(err, &perr) {
@@ -104,12 +89,8 @@ func (env Env) read(c *call, i int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile(env.inBase(path))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		_, err = env.openFile(c, i)
-		return nil, err
-	case err != nil:
+	raw, err := env.Files.Read(env.inBase(path))
+	if err != nil {
 		return nil, env.unreadable(c, i, err)
 	}
 	return raw, nil
@@ -126,17 +107,16 @@ func (env Env) file(c *call) (cty.Value, error) {
 	return cty.StringVal(string(raw)), nil
 }
 
-func (env Env) digest(c *call, d digest) (cty.Value, error) {
-	f, err := env.openFile(c, 0)
+func (env Env) digest(c *call, name string, d digest) (cty.Value, error) {
+	path, err := env.expandHome(c, 0)
 	if err != nil {
 		return cty.NilVal, err
 	}
-	defer f.Close()
-	v, err := d.sum(f)
+	text, err := env.Files.Sum(env.inBase(path), name, d.sum)
 	if err != nil {
 		return cty.NilVal, env.unreadable(c, 0, err)
 	}
-	return v, nil
+	return cty.StringVal(text), nil
 }
 
 func (env Env) fileExists(c *call) (cty.Value, error) {
@@ -144,16 +124,16 @@ func (env Env) fileExists(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
-	info, err := os.Stat(env.inBase(path))
+	mode, err := env.Files.Mode(env.inBase(path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return cty.False, nil
 	case err != nil:
 		return cty.NilVal, env.unreadable(c, 0, err)
-	case info.Mode().IsRegular():
+	case mode.IsRegular():
 		return cty.True, nil
 	}
-	return cty.NilVal, c.fault(0, "%s is %s, not a file", c.show(0), kindOf(info.Mode()))
+	return cty.NilVal, c.fault(0, "%s is %s, not a file", c.show(0), kindOf(mode))
 }
 
 func kindOf(mode fs.FileMode) string {
@@ -171,37 +151,16 @@ func kindOf(mode fs.FileMode) string {
 }
 
 func (env Env) fileSet(c *call) (cty.Value, error) {
-	dir := env.inBase(c.str(0))
-	pattern := filepath.Join(dir, c.str(1))
-	matches, err := doublestar.FilepathGlob(pattern)
+	list, err := env.Files.Match(env.inBase(c.str(0)), c.str(1))
 	if err != nil {
 		return cty.NilVal, c.fault(1, "failed to glob pattern %s: %s", c.show(1), err)
 	}
-	var found []cty.Value
-	for _, match := range matches {
-		rel, err := env.relative(dir, match)
-		if err != nil {
-			return cty.NilVal, c.because(1, "failed to look at a match", err)
-		}
-		if rel != "" {
-			found = append(found, cty.StringVal(rel))
-		}
+	found := make([]cty.Value, len(list))
+	for n, name := range list {
+		found[n] = cty.StringVal(name)
 	}
 	if len(found) == 0 {
 		return cty.SetValEmpty(cty.String), nil
 	}
 	return cty.SetVal(found), nil
-}
-
-// relative names a regular file from dir, with slashes, and anything else "".
-func (env Env) relative(dir, match string) (string, error) {
-	info, err := os.Stat(match)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", err
-	}
-	rel, err := filepath.Rel(dir, match)
-	if err != nil {
-		return "", fmt.Errorf("%s is not below %s", match, dir)
-	}
-	return filepath.ToSlash(rel), nil
 }

@@ -26,10 +26,14 @@ import (
 	"time"
 
 	"github.com/zclconf/go-cty/cty/function"
+
+	"weir.dev/weir/internal/files"
 )
 
 // Env is what functions need to know of the world.
 type Env struct {
+	// Files answers for the file system; nil means the disk.
+	Files files.Source
 	// BaseDir is where relative paths start; "" means the working directory.
 	BaseDir string
 	// HomeDir replaces a leading "~"; "" means the user's.
@@ -90,6 +94,9 @@ func ConsoleTable(env Env) map[string]function.Function {
 }
 
 func (env Env) withDefaults() Env {
+	if env.Files == nil {
+		env.Files = files.Disk{}
+	}
 	if env.Now == nil {
 		env.Now = time.Now
 	}

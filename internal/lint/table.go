@@ -35,7 +35,8 @@ var table = []row{
 
 	// rules beside the line
 	{"format", "diag", ""},
-	{"function", "words", "program eval provider state plan"},
+	{"files", "", ""},
+	{"function", "words files", "program eval provider state plan"},
 	{"conform", "words provider", "program eval state plan"},
 	{"moves", "words program", "eval planner state"},
 	{"order", "", ""}, // integers only
@@ -77,7 +78,7 @@ var table = []row{
 
 	// formats and bytes
 	{"statefile", "words provider state", "program eval planner apply"},
-	{"planfile", "words program provider state execgraph plan statefile", "planner apply view cli"},
+	{"planfile", "words files program provider state execgraph plan statefile", "planner apply view cli"},
 	{"encryption", "diag syntax", "program eval provider state plan statefile planfile storage"},
 	{"failpoint", "", ""},
 	{"journal", "words failpoint state statefile", "planner apply view cli"},
@@ -150,7 +151,7 @@ var guards = []guard{
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local storage/servers stack/parts workdir format engine cli cmd/weir testkit lint",
+	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local storage/servers stack/parts workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/work"
@@ -47,6 +48,9 @@ type Content struct {
 	Files map[string][]byte
 	// Modules is the record of installed modules, as modules.json has it.
 	Modules []byte
+	// Read is what expressions learned of files, and WorkDir what path.cwd was.
+	Read    files.Record
+	WorkDir string
 	// Lock is the dependency lock file, empty when there was none.
 	Lock []byte
 
@@ -73,6 +77,12 @@ type header struct {
 	Backend Backend `json:"backend"`
 }
 
+// surroundings are the entry about files.
+type surroundings struct {
+	WorkDir string                  `json:"work_dir"`
+	Answers map[string]files.Answer `json:"answers,omitempty"`
+}
+
 // The entries of the archive. The digest comes last and covers the others.
 const (
 	entryHeader    = "weir.json"
@@ -83,7 +93,9 @@ const (
 	entryModules   = "modules.json"
 	entryLock      = ".terraform.lock.hcl"
 	entryDigest    = "digest"
+	entryFiles     = "files.json"
 	configPrefix   = "config/"
+	contentPrefix  = "files/"
 )
 
 // Is reports whether a file that begins with the given bytes is an archive and
@@ -230,7 +242,13 @@ func encodeEntries(c Content) (map[string][]byte, error) {
 	if len(c.Lock) > 0 {
 		entries[entryLock] = c.Lock
 	}
+	for hash, content := range c.Read.Contents {
+		entries[contentPrefix+hash] = content
+	}
 	var err error
+	if entries[entryFiles], err = json.Marshal(surroundings{c.WorkDir, c.Read.Answers}); err != nil {
+		return nil, err
+	}
 	if entries[entryHeader], err = json.Marshal(header{format, c.Engine, c.Backend}); err != nil {
 		return nil, err
 	}
@@ -266,12 +284,21 @@ func Decode(data []byte) (Content, error) {
 		Modules: entries[entryModules],
 		Lock:    entries[entryLock],
 		Files:   map[string][]byte{},
+		Read:    files.Record{Contents: map[string][]byte{}},
 	}
 	for name, data := range entries {
 		if file, ok := strings.CutPrefix(name, configPrefix); ok {
 			c.Files[file] = data
 		}
+		if hash, ok := strings.CutPrefix(name, contentPrefix); ok {
+			c.Read.Contents[hash] = data
+		}
 	}
+	s := surroundings{}
+	if err := json.Unmarshal(entries[entryFiles], &s); err != nil {
+		return Content{}, fmt.Errorf("what the plan knows of files can't be read: %w", err)
+	}
+	c.WorkDir, c.Read.Answers = s.WorkDir, s.Answers
 	if c.Plan, err = decodePlan(entries[entryPlan]); err != nil {
 		return Content{}, fmt.Errorf("the plan can't be read: %w", err)
 	}
