@@ -441,6 +441,14 @@ func TestReplacedUnderLock(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	startPeer(t, path).want("lock", "resource temporarily unavailable")
+	put(t, path+".x", "editor")
+	must(t, os.Rename(path+".x", path))
+	if err := s.Write(t.Context(), []byte("2")); !errors.Is(err, storage.ErrChanged) {
+		t.Errorf("what the editor wrote is lost: %v", err)
+	}
+	if got, err := s.Read(t.Context()); err != nil || string(got) != "editor" {
+		t.Errorf("read %s %v", got, err)
+	}
 	must(t, s.Write(t.Context(), []byte("2")))
 	must(t, s.Unlock(t.Context(), id))
 	if got := get(t, path); got != "2" || slices.Contains(files(t, dir), ".terraform.tfstate.lock.info") {

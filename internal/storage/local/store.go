@@ -98,7 +98,7 @@ func (s *Store) sum(content []byte) *[sha256.Size]byte {
 
 // read returns what Write would replace.
 func (s *Store) read() ([]byte, error) {
-	if s.held == nil {
+	if s.held == nil || !isAt(s.held.file, s.held.path) { // something replaced what we locked
 		return readPath(s.out)
 	}
 	return s.held.read()
