@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/syntax"
@@ -149,22 +150,28 @@ func (k *callChecker) ownProviders() {
 }
 
 // passed checks that the child knows the configuration it is given, and that
-// both mean the same provider.
+// both mean the same provider. What it hasn't declared is accepted where the
+// name implies a provider, as modules rely on that.
 func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
 	name := providerName{p.LocalName, p.Alias}
 	r := k.child.Requirements[p.LocalName]
-	switch {
-	case p.Alias != "" && !hasAlias(r, p.Alias) && !proxied:
-		k.diags.ErrorAt(p.Range, "Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q. To accept this configuration, it needs configuration_aliases = [%s] in its required_providers entry for %q.", name, name, p.LocalName)
-		return
-	case r == nil || r.Implied:
-		k.diags.WarnAt(p.Range, "Reference to undefined provider", "There is no explicit declaration for local provider name %q in the module in %s, so its default source is assumed. Add a required_providers entry named %q there.", p.LocalName, k.child.Dir, p.LocalName)
-		if r == nil {
+	inner := addr.DefaultProvider(strings.ToLower(p.LocalName))
+	if r != nil {
+		inner = r.Provider
+	}
+	undeclared := r == nil || r.Implied
+	if p.Alias != "" {
+		undeclared = !r.HasAlias(p.Alias) && !proxied
+	}
+	if undeclared {
+		if inner != addr.DefaultProvider(inner.Type) {
+			k.diags.ErrorAt(p.Range, "Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q. To accept this configuration, it needs configuration_aliases = [%s] in its required_providers entry for %q.", name, name, p.LocalName)
 			return
 		}
+		k.diags.WarnAt(p.Range, "Reference to undefined provider", "There is no explicit declaration for local provider name %q in the module in %s, so a configuration of %q is assumed. Add it to required_providers there.", name, k.child.Dir, inner.ForDisplay())
 	}
-	if r.Provider != p.Outer.Provider {
-		k.diags.ErrorAt(p.Range, "Provider type mismatch", "The configuration is one of provider %q, but %q in the module in %s is %q.", p.Outer.Provider.ForDisplay(), p.LocalName, k.child.Dir, r.Provider.ForDisplay())
+	if inner != p.Outer.Provider {
+		k.diags.ErrorAt(p.Range, "Provider type mismatch", "The configuration is one of provider %q, but %q in the module in %s is %q.", p.Outer.Provider.ForDisplay(), p.LocalName, k.child.Dir, inner.ForDisplay())
 	}
 }
 

@@ -193,27 +193,16 @@ func (c *compiler) requirement(local string, at hcl.Range) addr.Provider {
 	return r.Provider
 }
 
-// checkUse checks a reference to a configuration with an alias. What a parent
-// has to pass without alias is checked at the call.
+// checkUse checks a reference to a configuration. In a module the one with the
+// alias may come from the caller, declared or not: evaluation finds out.
 func (c *compiler) checkUse(use *program.ProviderUse) {
 	p := c.providers[providerName{use.LocalName, use.Alias}]
 	switch {
-	case p == nil && use.Alias != "" && !hasAlias(c.prog.Requirements[use.LocalName], use.Alias):
-		c.diags.ErrorAt(use.Range, "Provider configuration not present", "There is no provider %q block with the alias %q in this module, and no configuration_aliases entry for it. Add one of the two, or remove the alias.", use.LocalName, use.Alias)
+	case c.stack && p == nil && use.Alias != "" && !c.prog.Requirements[use.LocalName].HasAlias(use.Alias):
+		c.diags.ErrorAt(use.Range, "Provider configuration not present", "There is no provider %q block named %q in this stack.", use.LocalName, use.Alias)
 	case use.Key != nil && (p == nil || p.ForEach == nil):
 		c.diags.ErrorAt(use.Range, "Invalid provider instance key", "An instance key can be specified only for a provider configuration that uses for_each, and provider %q with alias %q doesn't.", use.LocalName, use.Alias)
 	case use.Key == nil && p != nil && p.ForEach != nil:
 		c.diags.ErrorAt(use.Range, "Missing provider instance key", "A reference to a provider configuration which uses for_each requires an instance key, as in %s.%s[each.key].", use.LocalName, use.Alias)
 	}
-}
-
-func hasAlias(r *program.Requirement, alias string) bool {
-	if r != nil {
-		for _, a := range r.Aliases {
-			if a == alias {
-				return true
-			}
-		}
-	}
-	return false
 }

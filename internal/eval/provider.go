@@ -77,32 +77,58 @@ func (i *Instance) Provider(t *promise.Task) (*ProviderInstance, diag.List) {
 // ProviderOf finds the configuration that a use in the frame means. each is
 // what the key's expression may refer to.
 func (f *Frame) ProviderOf(t *promise.Task, use program.ProviderUse, each *Each) (*ProviderInstance, diag.List) {
-	key := use.Key
-	keyFrame := f
-	keyEach := each
+	at, diags := f.configuration(use, each)
+	switch {
+	case diags.HasErrors():
+		return nil, diags
+	case at.decl == nil:
+		return &ProviderInstance{Addr: addr.ProviderConfig{Module: at.frame.Addr, Provider: at.use.Provider}, Frame: at.frame}, nil
+	}
+	return at.frame.pickProvider(t, at.decl, at.use, at.key, at.keyFrame, at.keyEach)
+}
+
+// CheckProvider reports a use in the frame that means no configuration.
+func (f *Frame) CheckProvider(use program.ProviderUse) diag.List {
+	_, diags := f.configuration(use, nil)
+	return diags
+}
+
+// A configuration is where a use of a provider leads to, before its key is
+// evaluated. Without a declaration it is the empty one of the root.
+type configuration struct {
+	frame    *Frame
+	decl     *program.Provider
+	use      program.ProviderUse // as it is called there
+	key      *program.Expr
+	keyFrame *Frame
+	keyEach  *Each
+}
+
+func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuration, diag.List) {
+	c := configuration{frame: f, use: use, key: use.Key, keyFrame: f, keyEach: each}
 	inherited := false
 	for {
 		// Only default configurations are inherited.
-		if decl := f.findProvider(use); decl != nil && (!inherited || use.Alias == "") {
-			return f.pickProvider(t, decl, use, key, keyFrame, keyEach)
+		if c.decl = c.frame.findProvider(c.use); c.decl != nil && (!inherited || c.use.Alias == "") {
+			return c, nil
 		}
-		if f.Parent == nil || inherited && use.Alias != "" {
-			if use.Alias == "" {
-				return &ProviderInstance{Addr: addr.ProviderConfig{Module: f.Addr, Provider: use.Provider}, Frame: f}, nil
+		if c.frame.Parent == nil || inherited && c.use.Alias != "" {
+			if c.use.Alias == "" {
+				return c, nil
 			}
 			var diags diag.List
-			diags.ErrorAt(use.Range, "Provider configuration not present", "There is no configuration %s.%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", use.LocalName, use.Alias, use.LocalName, use.Alias)
-			return nil, diags
+			diags.ErrorAt(c.use.Range, "Provider configuration not present", "There is no configuration %s.%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", c.use.LocalName, c.use.Alias, c.use.LocalName, c.use.Alias)
+			return c, diags
 		}
-		if passed := f.passedProvider(use); passed != nil {
-			use, inherited = passed.Outer, false
-			if key == nil {
-				key, keyFrame, keyEach = use.Key, f.Parent, f.Each
+		if passed := c.frame.passedProvider(c.use); passed != nil {
+			c.use, inherited = passed.Outer, false
+			if c.key == nil {
+				c.key, c.keyFrame, c.keyEach = c.use.Key, c.frame.Parent, c.frame.Each
 			}
 		} else {
-			use.LocalName, inherited = f.Parent.localName(use), true
+			c.use.LocalName, inherited = c.frame.Parent.localName(c.use), true
 		}
-		f = f.Parent
+		c.frame = c.frame.Parent
 	}
 }
 

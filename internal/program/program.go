@@ -280,6 +280,12 @@ type Requirement struct {
 	Range   hcl.Range
 }
 
+// HasAlias reports whether callers may pass a configuration with the alias. r
+// may be nil.
+func (r *Requirement) HasAlias(alias string) bool {
+	return r != nil && slices.Contains(r.Aliases, alias)
+}
+
 // A ProviderFunction is a function of a provider that expressions call by
 // the name Full, such as provider::time::rfc3339_parse.
 type ProviderFunction struct {

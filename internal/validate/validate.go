@@ -148,6 +148,10 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		diags.ErrorAt(i.Resource.Range, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.%s", use.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type, eval.Suggestion(i.Addr.Name.Type, typeNames(schemas, i.Addr.Name.Mode)))
 		return cty.DynamicVal, diags
 	}
+	// A module by itself is right with configurations that its callers pass.
+	if i.Frame.Parent != nil || !i.Frame.Program.Requirements[use.LocalName].HasAlias(use.Alias) {
+		diags.Append(i.Frame.CheckProvider(use))
+	}
 	config, more := instance.Configure(t, i, sch)
 	diags.Append(more)
 	result := cty.UnknownVal(sch.Block.ImpliedType())
