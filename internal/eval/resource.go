@@ -62,7 +62,7 @@ func (i *Instance) String() string { return i.Addr.String() }
 
 // Context is the context of the instance's own expressions.
 func (i *Instance) Context(t *promise.Task, self cty.Value) *hcl.EvalContext {
-	live := i.Resource.Name.Mode == addr.Ephemeral
+	live := i.Addr.Name.Mode == addr.Ephemeral
 	return i.Frame.newContext(&scope{frame: i.Frame, task: t, each: i.Each, self: self, live: live})
 }
 
