@@ -45,7 +45,7 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 		diags.Append(b.build(p))
 	}
 	p.Refreshed = r.refreshedState(objects, p)
-	p.Relevant = r.relevant(objects)
+	p.Relevant = r.relevant(objects, p.Outputs)
 	if len(r.Targets)+len(r.Excludes) > 0 {
 		diags.Add(targetingWarning(len(r.Targets) > 0))
 	}
@@ -286,9 +286,9 @@ func (r *run) gatherChecks() {
 	}
 }
 
-// relevant lists the attributes of other resources that changes refer to,
-// through locals, outputs and arguments of modules too.
-func (r *run) relevant(objects []*object) []plan.Attribute {
+// relevant lists the attributes of resources that changes of resources and root
+// outputs refer to, through locals, outputs and arguments of modules too.
+func (r *run) relevant(objects []*object, outputs []*plan.OutputChange) []plan.Attribute {
 	c := &attributes{seen: map[string]bool{}, passed: map[passage]bool{}}
 	for _, o := range objects {
 		if o.instance == nil || o.change == nil || o.change.Action == plan.NoOp {
@@ -296,6 +296,12 @@ func (r *run) relevant(objects []*object) []plan.Attribute {
 		}
 		if c.pass(o.instance.Frame, o.instance.Resource) {
 			c.follow(o.instance.Frame, o.instance.Resource.Config.Refs)
+		}
+	}
+	for _, change := range outputs {
+		o := r.Tree.Program.OutputByName[change.Name]
+		if change.Action != plan.NoOp && o != nil && o.Expr != nil && c.pass(r.root, o) {
+			c.follow(r.root, o.Expr.Refs)
 		}
 	}
 	list := c.list
