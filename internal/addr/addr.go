@@ -159,7 +159,10 @@ func (r Resource) Erase() Resource { return Resource{r.Module.Erase(), r.Name} }
 
 // Compare orders by module, then name.
 func (r Resource) Compare(o Resource) int {
-	return cmp.Or(r.Module.Compare(o.Module), r.Name.Compare(o.Name))
+	if c := r.Module.Compare(o.Module); c != 0 {
+		return c
+	}
+	return r.Name.Compare(o.Name)
 }
 
 // An Instance is one resource instance.
@@ -178,7 +181,10 @@ func (i Instance) String() string { return i.Resource.String() + i.Key.String() 
 
 // Compare orders by resource, then key.
 func (i Instance) Compare(o Instance) int {
-	return cmp.Or(i.Resource.Compare(o.Resource), i.Key.Compare(o.Key))
+	if c := i.Resource.Compare(o.Resource); c != 0 {
+		return c
+	}
+	return i.Key.Compare(o.Key)
 }
 
 // An Object is an object of a resource instance in a state: the current one,
@@ -197,5 +203,8 @@ func (o Object) String() string {
 
 // Compare orders by instance, current object first.
 func (o Object) Compare(p Object) int {
-	return cmp.Or(o.Instance.Compare(p.Instance), cmp.Compare(o.Deposed, p.Deposed))
+	if c := o.Instance.Compare(p.Instance); c != 0 {
+		return c
+	}
+	return cmp.Compare(o.Deposed, p.Deposed)
 }

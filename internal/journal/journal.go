@@ -121,7 +121,8 @@ const (
 	opEnd        = "end"
 )
 
-var table = crc32.MakeTable(crc32.Castagnoli)
+// checksum makes its table at the first use.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // prefix is the length of what stands before a record.
 const prefix = 8 + 1 + 8 + 1
@@ -133,7 +134,7 @@ func appendLine(b []byte, r record) ([]byte, error) {
 		return b, err
 	}
 	rest := fmt.Appendf(nil, "%08x %s", len(text), text)
-	b = fmt.Appendf(b, "%08x ", crc32.Checksum(rest, table))
+	b = fmt.Appendf(b, "%08x ", checksum(rest))
 	b = append(b, rest...)
 	return append(b, '\n'), nil
 }
@@ -144,7 +145,7 @@ func parseLine(line []byte) (r record, ok bool) {
 		return r, false
 	}
 	sum, err := strconv.ParseUint(string(line[:8]), 16, 32)
-	if err != nil || crc32.Checksum(line[9:], table) != uint32(sum) {
+	if err != nil || checksum(line[9:]) != uint32(sum) {
 		return r, false
 	}
 	length, err := strconv.ParseUint(string(line[9:17]), 16, 32)

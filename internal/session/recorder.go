@@ -39,9 +39,9 @@ type Recorder struct {
 // number of objects: after the first bytes, states are written only when the
 // journal, which grows by a constant with each object, has grown by as much.
 const (
-	freeBytes  = 8 << 20
+	freeBytes  = 1 << 20
 	shortWait  = 20 * time.Millisecond
-	waitFactor = 1 // of the time that the last save took
+	waitFactor = 4 // of the time that the last save took
 )
 
 // Record begins an apply: it refuses one whose results could not be kept, opens
@@ -200,7 +200,7 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 
 // affordable reports whether another state may be written.
 func (r *Recorder) affordable() bool {
-	return r.written+int64(len(r.s.saved)) <= freeBytes+2*r.w.Size()
+	return r.written+int64(len(r.s.saved)) <= freeBytes+r.w.Size()
 }
 
 // Keep saves the state after an apply, whatever came of it, and ends what Record

@@ -58,16 +58,7 @@ func groups(s *state.Snapshot) [][]addr.Object {
 			all = append(all, at)
 		}
 	}
-	slices.SortFunc(all, func(a, b addr.Object) int {
-		return cmp.Or(
-			cmp.Compare(a.Module, b.Module),
-			cmp.Compare(a.Name.Mode.String(), b.Name.Mode.String()),
-			cmp.Compare(a.Name.Type, b.Name.Type),
-			cmp.Compare(a.Name.Name, b.Name.Name),
-			a.Key.Compare(b.Key),
-			cmp.Compare(a.Deposed, b.Deposed),
-		)
-	})
+	slices.SortFunc(all, byText)
 	var out [][]addr.Object
 	for len(all) > 0 {
 		n := 1
@@ -78,6 +69,26 @@ func groups(s *state.Snapshot) [][]addr.Object {
 		all = all[n:]
 	}
 	return out
+}
+
+// byText is the order of the format.
+func byText(a, b addr.Object) int {
+	if a.Resource != b.Resource {
+		if c := cmp.Compare(a.Module, b.Module); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(a.Name.Mode.String(), b.Name.Mode.String()); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(a.Name.Type, b.Name.Type); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Name.Name, b.Name.Name)
+	}
+	if c := a.Key.Compare(b.Key); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Deposed, b.Deposed)
 }
 
 // resource prints a resource with its instances. The provider stands on the
