@@ -138,7 +138,13 @@ func (n Name) String() string { return n.Mode.prefix() + n.Type + "." + n.Name }
 
 // Compare orders by mode, type and name.
 func (n Name) Compare(o Name) int {
-	return cmp.Or(cmp.Compare(rank[n.Mode], rank[o.Mode]), cmp.Compare(n.Type, o.Type), cmp.Compare(n.Name, o.Name))
+	switch {
+	case n.Mode != o.Mode:
+		return cmp.Compare(rank[n.Mode], rank[o.Mode])
+	case n.Type != o.Type:
+		return cmp.Compare(n.Type, o.Type)
+	}
+	return cmp.Compare(n.Name, o.Name)
 }
 
 // A Resource is a resource block in one module instance, with all its

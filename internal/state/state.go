@@ -98,7 +98,9 @@ func (s *Snapshot) Clone() *Snapshot {
 
 // Addresses lists the objects in order.
 func (s *Snapshot) Addresses() []addr.Object {
-	return slices.SortedFunc(maps.Keys(s.Objects), addr.Object.Compare)
+	list := slices.AppendSeq(make([]addr.Object, 0, len(s.Objects)), maps.Keys(s.Objects))
+	slices.SortFunc(list, addr.Object.Compare)
+	return list
 }
 
 // Providers lists the providers that objects belong to, in order.

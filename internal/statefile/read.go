@@ -50,6 +50,8 @@ func Read(src []byte, name string) (*state.Snapshot, diag.List) {
 		return nil, nil
 	}
 	r := newReader(src, name)
+	// Nearly every object has its member of that name.
+	r.out.Objects = make(map[addr.Object]*state.Object, bytes.Count(src, []byte(`"schema_version"`)))
 	err := r.file()
 	if err == nil && !r.versioned {
 		err = errVersion
@@ -265,13 +267,13 @@ func (r *reader) resourceMember(e *entry, member string) (err error) {
 	case "module":
 		e.module, err = r.text()
 	case "mode":
-		e.mode, err = r.text()
+		e.mode, err = r.known()
 	case "type":
-		e.resource.Name.Type, err = r.text()
+		e.resource.Name.Type, err = r.known()
 	case "name":
 		e.resource.Name.Name, err = r.text()
 	case "provider":
-		e.provider, err = r.text()
+		e.provider, err = r.known()
 	case "instances":
 		r.peek()
 		e.at = r.pos
@@ -331,6 +333,19 @@ func (r *reader) start(e *entry) bool {
 
 // validName reports whether text can be part of an address.
 func validName(text string) bool {
+	for i := range len(text) {
+		switch c := text[i] | 0x20; {
+		case 'a' <= c && c <= 'z', text[i] == '_':
+		case i > 0 && ('0' <= c && c <= '9' || text[i] == '-'):
+		default:
+			return validAddress(text)
+		}
+	}
+	return text != ""
+}
+
+// validAddress is validName for any name; most have ASCII letters only.
+func validAddress(text string) bool {
 	t, err := addr.ParseTarget("x." + text)
 	return err == nil && t.Name.Name == text
 }
@@ -403,7 +418,7 @@ func (r *reader) instanceMember(i *instanceText, member string) (err error) {
 	case "deposed":
 		i.deposed, err = r.text()
 	case "provider":
-		i.provider, err = r.text()
+		i.provider, err = r.known()
 	case "schema_version":
 		i.SchemaVersion, err = r.version()
 	case "attributes":

@@ -38,6 +38,8 @@ type scanner struct {
 	depth int
 	// member is the name of the member whose value is read, for messages.
 	member string
+	// texts are some of the texts that were read, by what is written for them.
+	texts map[string]string
 }
 
 func (s *scanner) syntax(what string) error { return &syntaxError{s.pos, what} }
@@ -72,7 +74,7 @@ func (s *scanner) object(f func(name string) error) error {
 		if s.peek() != '"' {
 			return s.unexpected("a member name")
 		}
-		name, err := s.text()
+		name, err := s.known()
 		if err != nil {
 			return err
 		}
@@ -292,6 +294,35 @@ func (s *scanner) text() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return unquote(raw)
+}
+
+// manyTexts is how many texts are remembered.
+const manyTexts = 200
+
+// known is text for what occurs again and again, such as the names of members.
+func (s *scanner) known() (string, error) {
+	if s.peek() != '"' {
+		return s.text()
+	}
+	raw, err := s.quoted()
+	if err != nil {
+		return "", err
+	}
+	if text, ok := s.texts[string(raw)]; ok {
+		return text, nil
+	}
+	text, err := unquote(raw)
+	if err == nil && len(s.texts) < manyTexts {
+		if s.texts == nil {
+			s.texts = map[string]string{}
+		}
+		s.texts[string(raw)] = text
+	}
+	return text, err
+}
+
+func unquote(raw []byte) (string, error) {
 	for _, c := range raw {
 		if c == '\\' || c >= 0x80 {
 			// Escapes and bytes that aren't UTF-8 follow the library's rules.

@@ -156,10 +156,14 @@ func readOnce(path string) (content []byte, recent bool, err error) {
 		return nil, false, err
 	}
 	defer file.Close()
-	content, err = io.ReadAll(file)
-	if err != nil {
+	var room bytes.Buffer
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		room.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	if _, err = room.ReadFrom(file); err != nil {
 		return nil, false, err
 	}
+	content = room.Bytes()
 	info, err := file.Stat()
 	if err != nil {
 		return nil, false, err

@@ -57,20 +57,20 @@ type Module struct {
 
 // A Resource is one object of a resource instance.
 type Resource struct {
-	Address         string                     `json:"address"`
-	Mode            string                     `json:"mode"`
-	Type            string                     `json:"type"`
-	Name            string                     `json:"name"`
-	Index           json.RawMessage            `json:"index,omitempty"`
-	Provider        string                     `json:"provider_name"`
-	SchemaVersion   int64                      `json:"schema_version"`
-	Values          map[string]json.RawMessage `json:"values,omitempty"`
-	Sensitive       json.RawMessage            `json:"sensitive_values,omitempty"`
-	DependsOn       []string                   `json:"depends_on,omitempty"`
-	Tainted         bool                       `json:"tainted,omitempty"`
-	Deposed         string                     `json:"deposed_key,omitempty"`
-	Identity        json.RawMessage            `json:"identity,omitempty"`
-	IdentityVersion *int64                     `json:"identity_schema_version,omitempty"`
+	Address         string          `json:"address"`
+	Mode            string          `json:"mode"`
+	Type            string          `json:"type"`
+	Name            string          `json:"name"`
+	Index           json.RawMessage `json:"index,omitempty"`
+	Provider        string          `json:"provider_name"`
+	SchemaVersion   int64           `json:"schema_version"`
+	Values          json.RawMessage `json:"values,omitempty"`
+	Sensitive       json.RawMessage `json:"sensitive_values,omitempty"`
+	DependsOn       []string        `json:"depends_on,omitempty"`
+	Tainted         bool            `json:"tainted,omitempty"`
+	Deposed         string          `json:"deposed_key,omitempty"`
+	Identity        json.RawMessage `json:"identity,omitempty"`
+	IdentityVersion *int64          `json:"identity_schema_version,omitempty"`
 }
 
 // Marshal writes a state. Schemas may lack providers.
@@ -189,10 +189,10 @@ func (r *Resource) Fill(v cty.Value) error {
 		return err
 	}
 	r.Sensitive = value.SensitiveMask(v, nil)
-	if bare, _ := v.Unmark(); bare.IsNull() || len(values) == 0 {
-		return nil
+	if bare, _ := v.Unmark(); !bare.IsNull() && string(values) != "{}" {
+		r.Values = values
 	}
-	return json.Unmarshal(values, &r.Values)
+	return nil
 }
 
 // Decode reads a stored object and marks what is sensitive by the state or the
