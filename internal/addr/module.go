@@ -125,11 +125,21 @@ func (m Module) Compare(o Module) int {
 	if m == o {
 		return 0
 	}
-	a, b := m.Steps(), o.Steps()
-	for i := range min(len(a), len(b)) {
-		if c := cmp.Or(cmp.Compare(a[i].Name, b[i].Name), a[i].Key.Compare(b[i].Key)); c != 0 {
-			return c
+	p, q := parser{text: string(m)}, parser{text: string(o)}
+	for {
+		a, more, _ := p.step(true)
+		b, others, _ := q.step(true)
+		switch {
+		case !more && !others:
+			return 0
+		case !more:
+			return -1
+		case !others:
+			return 1
+		case a.Name != b.Name:
+			return cmp.Compare(a.Name, b.Name)
+		case a.Key != b.Key:
+			return a.Key.Compare(b.Key)
 		}
 	}
-	return cmp.Compare(len(a), len(b))
 }

@@ -75,6 +75,11 @@ func (p *parser) key() (Key, error) {
 
 // quoted reads a quoted string as Quote writes it.
 func (p *parser) quoted() (string, error) {
+	plain := p.text[p.pos+1:]
+	if end := strings.IndexAny(plain, "\"\\$%"); end >= 0 && plain[end] == '"' {
+		p.pos += end + 2
+		return plain[:end], nil
+	}
 	var b strings.Builder
 	for i := p.pos + 1; i < len(p.text); i++ {
 		switch c := p.text[i]; {
@@ -123,33 +128,45 @@ func parseSteps(text string, whole bool) ([]Step, string, error) {
 	p := &parser{text: text}
 	var steps []Step
 	for {
-		start, kind := p.pos, ""
-		for _, k := range kinds {
-			if kind == "" && p.accept(k) {
-				kind = k
-			}
-		}
-		if kind == "" && !p.accept("module.") {
-			break
-		}
-		name, err := p.name()
+		step, ok, err := p.step(whole)
 		if err != nil {
 			return nil, "", err
 		}
-		key, err := p.key()
-		if err != nil {
-			return nil, "", err
+		if !ok {
+			return steps, p.text[p.pos:], nil
 		}
-		if kind != "" && p.done() && !whole {
-			p.pos = start
-			break
-		}
-		steps = append(steps, Step{kind + name, key})
-		if !p.done() && !p.accept(".") {
-			return nil, "", p.errorf("a dot is expected at position %d", p.pos+1)
+		steps = append(steps, step)
+	}
+}
+
+// step reads a module step and the dot behind it; ok is false when none
+// follows.
+func (p *parser) step(whole bool) (_ Step, ok bool, err error) {
+	start, kind := p.pos, ""
+	for _, k := range kinds {
+		if kind == "" && p.accept(k) {
+			kind = k
 		}
 	}
-	return steps, p.text[p.pos:], nil
+	if kind == "" && !p.accept("module.") {
+		return Step{}, false, nil
+	}
+	name, err := p.name()
+	if err != nil {
+		return Step{}, false, err
+	}
+	key, err := p.key()
+	if err != nil {
+		return Step{}, false, err
+	}
+	if kind != "" && p.done() && !whole {
+		p.pos = start
+		return Step{}, false, nil
+	}
+	if !p.done() && !p.accept(".") {
+		return Step{}, false, p.errorf("a dot is expected at position %d", p.pos+1)
+	}
+	return Step{kind + name, key}, true, nil
 }
 
 // ParseModule reads the address of a module instance.

@@ -130,7 +130,7 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 	}
 	for _, o := range p.Outputs {
 		out := outputRecord{Name: o.Name, Action: uint8(o.Action), Sensitive: o.Sensitive, BeforeSensitive: o.BeforeSensitive}
-		if err := types.fill("output "+o.Name, pair{&out.Before, o.Before}, pair{&out.After, o.After}); err != nil {
+		if err := types.fill(hint{kind: "output " + o.Name}, pair{&out.Before, o.Before}, pair{&out.After, o.After}); err != nil {
 			return nil, fmt.Errorf("output.%s: %w", o.Name, err)
 		}
 		r.Outputs = append(r.Outputs, out)
@@ -139,7 +139,7 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 		v := p.Variables[name]
 		out := variableRecord{Name: name, Ephemeral: v.Ephemeral, Given: v.Given}
 		if !v.Ephemeral { // those values aren't kept anywhere
-			if err := types.fill("variable "+name, pair{&out.Value, v.Value}); err != nil {
+			if err := types.fill(hint{kind: "variable " + name}, pair{&out.Value, v.Value}); err != nil {
 				return nil, fmt.Errorf("var.%s: %w", name, err)
 			}
 		}
@@ -175,9 +175,10 @@ type pair struct {
 	v  cty.Value
 }
 
-func (t *typeTable) fill(kind string, pairs ...pair) error {
+func (t *typeTable) fill(at hint, pairs ...pair) error {
 	for i, p := range pairs {
-		r, err := t.encode(p.v, hint{kind, i})
+		at.place = i
+		r, err := t.encode(p.v, at)
 		if err != nil {
 			return err
 		}
@@ -214,17 +215,17 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 	if c.Moved() {
 		r.Previous = c.Previous.String()
 	}
-	kind := c.Addr.Name.Mode.String() + "." + c.Addr.Name.Type
-	err := types.fill(kind, pair{&r.Before, c.Before}, pair{&r.After, c.After})
+	kind := addr.Name{Mode: c.Addr.Name.Mode, Type: c.Addr.Name.Type}
+	err := types.fill(hint{name: kind}, pair{&r.Before, c.Before}, pair{&r.After, c.After})
 	if err == nil {
-		err = types.fill("identity "+kind, pair{&r.BeforeIdentity, c.BeforeIdentity}, pair{&r.AfterIdentity, c.AfterIdentity})
+		err = types.fill(hint{kind: "identity", name: kind}, pair{&r.BeforeIdentity, c.BeforeIdentity}, pair{&r.AfterIdentity, c.AfterIdentity})
 	}
 	if err == nil && len(c.ReplacePaths) > 0 {
 		r.ReplacePaths, err = value.PathsToJSON(c.ReplacePaths)
 	}
 	if err == nil && c.Importing != nil {
 		r.Importing = &importingRecord{ID: c.Importing.ID, Unknown: c.Importing.Unknown}
-		err = types.fill("identity "+kind, pair{&r.Importing.Identity, c.Importing.Identity})
+		err = types.fill(hint{kind: "identity", name: kind}, pair{&r.Importing.Identity, c.Importing.Identity})
 	}
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", c.Addr, err)

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/value"
 )
 
@@ -38,6 +40,7 @@ type typeTable struct {
 // the same place of the same kind of record.
 type hint struct {
 	kind  string
+	name  addr.Name
 	place int
 }
 
@@ -68,6 +71,9 @@ func (t *typeTable) id(ty cty.Type, at hint) (int, error) {
 	return id, nil
 }
 
+// null is a null of any type.
+var null = []byte{msgpcode.Nil}
+
 // encode writes a value.
 func (t *typeTable) encode(v cty.Value, at hint) (valueRecord, error) {
 	var r valueRecord
@@ -79,7 +85,9 @@ func (t *typeTable) encode(v cty.Value, at hint) (valueRecord, error) {
 	if r.Type, err = t.id(bare.Type(), at); err != nil {
 		return r, err
 	}
-	if r.Bytes, err = ctymsgpack.Marshal(bare, bare.Type()); err != nil {
+	if bare.IsNull() {
+		r.Bytes = null
+	} else if r.Bytes, err = ctymsgpack.Marshal(bare, bare.Type()); err != nil {
 		return r, err
 	}
 	for _, pvm := range marked {
