@@ -51,6 +51,10 @@ type Object struct {
 	Create bool // there is a leg that creates or updates
 	Delete bool // there is a leg that deletes
 
+	// Opens: the creation only opens what others need for their legs. Who
+	// depends on an object without legs doesn't wait for what that would need.
+	Opens bool
+
 	Configured bool // the configuration has it
 	Stored     bool // the prior state has it
 	Deposed    bool // it was replaced before and is left over

@@ -40,7 +40,7 @@ func reach(n int, steps []Step) [][]bool {
 }
 
 func TestExamples(t *testing.T) {
-	const a, b = 0, 1
+	const a, b, c = 0, 1, 2
 	replaced := func(deps ...int) Object {
 		return Object{Create: true, Delete: true, Configured: true, Stored: true, Config: deps, State: deps}
 	}
@@ -74,6 +74,8 @@ func TestExamples(t *testing.T) {
 		{"creations", []Object{created(), created(a), created(b)}, "a.C b.C c.C", "", ""},
 		{"nothing in common", []Object{replaced(), cbd(replaced()), removed(), created()}, "", "a.D b.C b.D c.D c.D d.C a.C d.C", "b"},
 		{"through what doesn't change", []Object{created(), {Configured: true, Stored: true, Config: []int{a}}, created(b)}, "a.C c.C", "", ""},
+		{"through what opens nothing", []Object{created(), {Create: true, Opens: true, Stored: true, Config: []int{a}}, unchanged(b), created(c)}, "a.C b.C", "a.C d.C b.C d.C", ""},
+		{"CBD spreads through openings", []Object{unchanged(), {Create: true, Opens: true, Stored: true, Config: []int{a}}, cbd(unchanged(b))}, "", "", "abc"},
 		{"CBD spreads to what doesn't change", []Object{unchanged(), unchanged(a), cbd(unchanged(b))}, "", "", "abc"},
 		{"the user of a CBD isn't one", []Object{cbd(unchanged()), unchanged(a)}, "", "", "a"},
 		{"a deposed object waits for its user", []Object{deposed(removed()), updated(a)}, "b.C a.D", "", "a"},

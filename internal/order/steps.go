@@ -38,7 +38,11 @@ func (g *graph) deletions() (early, late bool) {
 func (g *graph) creations(b *builder) {
 	done := make([]int, b.n)
 	for _, i := range g.configOrder {
-		before := collect(done, g.config[i])
+		config := g.config[i]
+		if o := &g.objects[i]; !o.Create && !o.Delete && !o.gate() {
+			config = slices.DeleteFunc(slices.Clone(config), func(to int) bool { return g.objects[to].Opens })
+		}
+		before := collect(done, config)
 		if g.prepares[i] {
 			b.wait(b.prepare(i), before)
 			before = []int{b.prepare(i)}

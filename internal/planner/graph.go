@@ -150,6 +150,7 @@ func (b *builder) addObjects() {
 		if o.conditions || o.addr.Name.Mode == addr.Ephemeral {
 			v.Create = true
 		}
+		v.Opens = o.addr.Name.Mode == addr.Ephemeral
 		if o.instance != nil {
 			v.WantsCBD = o.instance.Resource.CreateBeforeDestroy
 		} else if o.stored != nil {
@@ -217,7 +218,7 @@ func (b *builder) vertexOf(n *promise.Node) (int, bool) {
 	pi, isProvider := n.Subject.(*eval.ProviderInstance)
 	switch {
 	case isProvider:
-		b.byNode[n] = b.add(order.Object{Create: true, Stored: true, Config: edges}, vertex{provider: pi})
+		b.byNode[n] = b.add(order.Object{Create: true, Opens: true, Stored: true, Config: edges}, vertex{provider: pi})
 	case len(edges) == 0:
 		b.byNode[n] = -1
 	case len(edges) == 1:

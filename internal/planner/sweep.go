@@ -31,7 +31,11 @@ func (r *run) sweep() {
 			now.Instance = owner
 		}
 		desired, reason, unsure := r.standing(a.Instance)
-		if a.Deposed == "" && (desired || unsure || failed) || !r.wanted(now.Instance) {
+		chosen := r.wanted(now.Instance)
+		if r.Mode == plan.Destroy {
+			chosen = r.dooms(a.Instance)
+		}
+		if a.Deposed == "" && (desired || unsure || failed) || !chosen {
 			continue
 		}
 		r.rt.Go(func(t *promise.Task) { r.sweepObject(t, a, now, reason, removed) })
@@ -42,6 +46,11 @@ func (r *run) sweep() {
 func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed removals) {
 	o, diags := r.leftover(t, a, now)
 	if o == nil {
+		r.note(diags.InAddress(now.String()))
+		return
+	}
+	late, out := r.heldBack(o)
+	if out {
 		r.note(diags.InAddress(now.String()))
 		return
 	}
@@ -74,12 +83,31 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	case rule == nil && o.stored.SkipDestroy:
 		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalseState
 	}
+	if late {
+		r.postponeChange(o, deferredPrerequisite)
+		r.note(diags.InAddress(now.String()))
+		return
+	}
 	if c.Action == plan.Delete {
 		diags.Append(r.guardLeftover(t, o))
 		diags.Append(r.planDeletion(o))
 	}
 	r.record(o)
 	r.note(diags.InAddress(now.String()))
+}
+
+// heldBack reports whether the provider of an object without configuration is
+// configured with something that waits for a later round, or that -exclude
+// leaves out.
+func (r *run) heldBack(o *object) (late, out bool) {
+	node := r.pool.Node(o.conn.Addr)
+	if node == nil || r.Mode != plan.Normal {
+		return false, false
+	}
+	reads := []*promise.Node{node}
+	late = (r.AllowDeferral || len(r.InDoubt) > 0) && r.reaches(reads, r.isDeferred, map[*promise.Node]bool{})
+	out = len(r.Excludes) > 0 && r.reaches(reads, r.isExcluded, map[*promise.Node]bool{})
+	return late, out
 }
 
 // guardLeftover checks prevent_destroy of an instance that the configuration

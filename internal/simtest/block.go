@@ -38,10 +38,7 @@ func (r *renderer) object(o *Object, at int) {
 	r.lifecycle(&b, o, at)
 	b.WriteString(provisioner(o.Provision) + "}\n")
 	r.of(o.Module).text.WriteString(b.String())
-	if o.Output {
-		expr := r.list(r.m.root(), o, "echo")
-		r.of(r.m.root()).add("output %s", "\noutput %q {\n  value = %s\n}\n", "echo_"+o.Label, expr)
-	}
+	r.output(o)
 	r.check(o)
 }
 
@@ -91,7 +88,11 @@ func (r *renderer) lifecycle(b *strings.Builder, o *Object, at int) {
 	var triggers []string
 	for _, label := range o.TriggeredBy {
 		if to, p := r.m.object(label); to != nil && p < at && to.Module == o.Module && to.Data == "" {
-			triggers = append(triggers, address(to))
+			trigger := address(to)
+			if o.ByValue && to.Repeat.Kind == "" {
+				trigger += ".value"
+			}
+			triggers = append(triggers, trigger)
 		}
 	}
 	if triggers != nil {
@@ -137,6 +138,28 @@ func provisioner(kind string) string {
 		return "  provisioner \"local-exec\" {\n    when = destroy\n    command = \"" + command + "\"\n  }\n"
 	}
 	return ""
+}
+
+// output writes a root output about an object.
+func (r *renderer) output(o *Object) {
+	if o.Output.Kind == "" {
+		return
+	}
+	expr, more := r.list(r.m.root(), o, "echo"), ""
+	switch o.Output.Kind {
+	case "sensitive":
+		more = "  sensitive = true\n"
+	case "pre":
+		subject, operator := "path.module", "!="
+		if o.Output.Late {
+			subject = "join(\"\", concat([\"x\"], " + expr + "))"
+		}
+		if o.Output.Bad {
+			operator = "=="
+		}
+		more = fmt.Sprintf("  precondition {\n    condition = %s %s \"\"\n    error_message = \"not met\"\n  }\n", subject, operator)
+	}
+	r.of(r.m.root()).add("output %s", "\noutput %[1]q {\n  value = %s\n%s}\n", "echo_"+o.Label, expr, more)
 }
 
 // check writes a check block about an object.

@@ -216,6 +216,7 @@ func (r *runner) obeys(step Step, p *plan.Plan) *Failure {
 		o := m.declares(c.Addr.Instance)
 		destroys := c.Action == plan.Delete || c.Action == plan.DeleteThenCreate || c.Action == plan.CreateThenDelete
 		switch {
+		case step.Destroy:
 		case step.RefreshOnly && c.Action != plan.NoOp:
 			return r.fail("refreshing changes something", "%s", printed(p))
 		case o == nil && m.keeps(c.Addr.Instance) && destroys:
@@ -236,6 +237,9 @@ func (r *runner) obeys(step Step, p *plan.Plan) *Failure {
 	}
 	for i := range m.Objects {
 		o := &m.Objects[i]
+		if o.Output.Kind == "pre" && o.Output.Bad && !o.Output.Late && o.Data == "" && m.attached(o.Module) {
+			return r.fail("a condition is ignored", "that of the output about %s", address(o))
+		}
 		if o.Condition.Bad && !o.Condition.Late && m.module(o.Module) != nil && len(m.instances(o)) > 0 {
 			return r.fail("a condition is ignored", "that of %s", address(o))
 		}

@@ -37,6 +37,8 @@ type Cloud struct {
 	log     []Op
 	refused []string
 	fails   map[string]bool
+	done    int           // operations since Stop was called
+	stop    chan struct{} // nil, or closed after some operations
 }
 
 // An Op is something that was done in the cloud, or tried.
@@ -100,6 +102,13 @@ func (c *Cloud) Fail(operation string) { c.fails[operation] = true }
 
 // Heal ends all failures.
 func (c *Cloud) Heal() { clear(c.fails) }
+
+// Stop is a channel that is closed after as many operations as a failure
+// "stop N" says.
+func (c *Cloud) Stop() <-chan struct{} {
+	c.done, c.stop = 0, make(chan struct{})
+	return c.stop
+}
 
 // IDs lists what exists, in order.
 func (c *Cloud) IDs() []string {
@@ -247,6 +256,10 @@ func (c *Cloud) apply(r provider.ApplyRequest) provider.ApplyResponse {
 		out.Diags.Errorf("Out of order", "%s was made and doesn't work, by request", op.Name)
 	}
 	c.log = append(c.log, op)
+	if c.done++; c.fails[fmt.Sprintf("stop %d", c.done)] && c.stop != nil {
+		close(c.stop)
+		c.stop = nil
+	}
 	return out
 }
 

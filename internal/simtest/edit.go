@@ -42,7 +42,7 @@ var edits = []struct {
 		}
 	}},
 	{1, func(_ *source, _ *Model, o *Object) { o.Sensitive = !o.Sensitive }},
-	{1, func(_ *source, _ *Model, o *Object) { o.Output = !o.Output }},
+	{1, func(s *source, _ *Model, o *Object) { o.Output = s.output() }},
 }
 
 // edit changes a configuration at a few places, and lists what has to be made

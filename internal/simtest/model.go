@@ -55,14 +55,15 @@ type Object struct {
 	Other       string // alias of its provider configuration
 	DependsOn   []string
 	TriggeredBy []string // labels of objects of the same module
+	ByValue     bool     // triggered by their values only
 
-	Output   bool      // is told in a root output
+	Output   Condition // a root output that tells of it: plain, sensitive or pre
 	Watching Condition // is told in a check block
 }
 
 // A Condition is one about an object.
 type Condition struct {
-	Kind string // empty for none; pre or post, or data or plain in check blocks
+	Kind string // empty for none; pre or post; data or plain in check blocks
 	Bad  bool   // it isn't met
 	Late bool   // that isn't known before apply
 }

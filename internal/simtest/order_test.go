@@ -73,7 +73,7 @@ func sketch(t *testing.T, text string) *Model {
 			case "lookup", "find":
 				o.Data, o.Refs = key, []Ref{{To: value}}
 			case "output":
-				o.Output = true
+				o.Output.Kind = "plain"
 			case "cbd":
 				o.CBD = true
 			case "other":

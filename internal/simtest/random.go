@@ -98,13 +98,21 @@ func (s *source) addObject(m *Model) {
 		return
 	}
 	o.Repeat = s.following(m)
-	o.Output, o.Sensitive, o.Thing = s.chance(4), s.chance(8), s.chance(10)
+	o.Sensitive, o.Thing = s.chance(8), s.chance(10)
+	o.Output = s.output()
 	s.references(m, &o)
 	s.rules(&o)
 	if o.Refs == nil && o.Parent == nil && s.chance(10) {
 		o.Ignore = "all" // nothing that it uses may ever go
 	}
 	m.Objects = append(m.Objects, o)
+}
+
+func (s *source) output() Condition {
+	if !s.chance(4) {
+		return Condition{}
+	}
+	return Condition{Kind: pick(s, []string{"plain", "plain", "sensitive", "pre"}), Bad: s.chance(4), Late: s.chance(2)}
 }
 
 // references gives an object new ones.
@@ -134,7 +142,7 @@ func (s *source) references(m *Model, o *Object) {
 		o.DependsOn = []string{pick(s, m.Objects).Label}
 	}
 	if s.chance(12) {
-		o.TriggeredBy = []string{pick(s, m.Objects).Label}
+		o.TriggeredBy, o.ByValue = []string{pick(s, m.Objects).Label}, s.chance(2)
 	}
 }
 
@@ -164,18 +172,22 @@ func Random(seed uint64) Case {
 	steps := Case{{Model: m}}
 	for range 1 + s.IntN(2) {
 		var before []string
+		old := m
 		m, before = s.edit(m)
-		steps = append(steps, s.steps(m, before)...)
+		steps = append(steps, s.steps(old, m, before)...)
 	}
 	return steps
 }
 
 // steps draws how a changed configuration comes about: at once, or a part of
 // it first.
-func (s *source) steps(m *Model, before []string) []Step {
+func (s *source) steps(old, m *Model, before []string) []Step {
 	last := Step{Model: m, SkipRefresh: s.chance(6), Defer: s.chance(3)}
 	if _, i := s.instance(m); i.Name != "" && s.chance(4) {
 		last.Fail = []string{pick(s, []string{"create", "update", "delete", "delete", "taint"}) + " " + i.Name}
+	}
+	if s.chance(12) {
+		last.Fail = []string{fmt.Sprintf("stop %d", 1+s.IntN(4))}
 	}
 	var drift []string
 	if o, i := s.instance(m); i.Name != "" && s.chance(4) && !m.serves(o.Label) {
@@ -186,13 +198,17 @@ func (s *source) steps(m *Model, before []string) []Step {
 		last.Replace = []string{i.Addr}
 	}
 	first := Step{Model: m, Defer: last.Defer}
-	switch s.IntN(12) {
+	switch s.IntN(16) {
 	case 0:
 		first.RefreshOnly, first.Drift, drift = true, drift, nil
 	case 1, 2:
 		first.Targets = s.targets(m)
 	case 3:
 		first.Excludes = s.targets(m)
+	case 4:
+		first.Model, first.Destroy, first.Targets = old, true, s.targets(old)
+	case 5:
+		first.Model, first.Destroy, first.Excludes = old, true, s.targets(old)
 	}
 	last.Drift = drift
 	list := []Step{last}

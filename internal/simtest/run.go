@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -36,7 +37,7 @@ type Step struct {
 	// Steps with these do a part: there may be something left to be done.
 	Targets, Excludes []string
 	RefreshOnly       bool
-	// Destroy: the configuration with which everything is destroyed.
+	// Destroy: what they name is destroyed, and without them everything.
 	Destroy bool
 	// Errors: it was seen that this step fails, as it should.
 	Errors bool
@@ -55,8 +56,11 @@ func (s *Step) Files() module.Memory {
 // options are those that the step is planned with.
 func (s *Step) options() (engine.PlanOptions, error) {
 	o := engine.PlanOptions{SkipRefresh: s.SkipRefresh, AllowDeferral: s.Defer}
-	if s.RefreshOnly {
+	switch {
+	case s.RefreshOnly:
 		o.Mode = plan.RefreshOnly
+	case s.Destroy:
+		o.Mode = plan.Destroy
 	}
 	for _, text := range s.Replace {
 		i, err := addr.ParseInstance(text)
@@ -131,7 +135,7 @@ func (c Case) Run(seed uint64, stats *Stats) (failure *Failure) {
 	}()
 	for i, step := range c {
 		r.step = i
-		if step.Destroy {
+		if step.Destroy && !step.partial() {
 			break
 		}
 		stats.Steps++
@@ -255,6 +259,12 @@ func (r *runner) once(step Step) (again *Step, f *Failure, ok bool) {
 	if err != nil {
 		return nil, r.fail("case", "%s", err), false
 	}
+	if r.rand.IntN(8) == 0 {
+		if diags := engine.Validate(context.Background(), r.world.in(r.config, 1, false)); diags.HasErrors() && !has(diags, Invalid...) && !step.Model.ails() {
+			r.record(step, false)
+			return nil, r.fail("validate: "+firstError(diags), "%s", problems(diags)), false
+		}
+	}
 	p, diags := r.world.Plan(r.config, o)
 	if f := r.closed(r.world, "plan"); f != nil {
 		return nil, f, false
@@ -270,7 +280,7 @@ func (r *runner) once(step Step) (again *Step, f *Failure, ok bool) {
 		r.record(step, false)
 		return nil, f, false
 	}
-	if list := r.world.conflicts(p, step.partial()); list != nil {
+	if list := r.world.conflicts(p, step.partial() && !step.Destroy); list != nil {
 		if step.partial() {
 			r.record(step, true)
 			r.stats.Skipped++
@@ -328,7 +338,7 @@ func (m *Model) cured() *Model {
 	m = m.Clone()
 	for i := range m.Objects {
 		o := &m.Objects[i]
-		o.Condition.Bad = false
+		o.Condition.Bad, o.Output.Bad = false, false
 		o.Provision, _, _ = strings.Cut(o.Provision, " ")
 	}
 	return m
@@ -346,7 +356,7 @@ func (m *Model) released() *Model {
 // ails reports whether something in the configuration makes an apply fail.
 func (m *Model) ails() bool {
 	return m != nil && slices.ContainsFunc(m.Objects, func(o Object) bool {
-		return o.Condition.Bad || strings.HasSuffix(o.Provision, " fails")
+		return o.Condition.Bad || o.Output.Bad || strings.HasSuffix(o.Provision, " fails")
 	})
 }
 
@@ -365,11 +375,14 @@ func (r *runner) refused(step Step, diags diag.List) (again *Step, f *Failure, o
 	case !step.Defer && has(diags, "Invalid count argument", "Invalid for_each argument") && strings.Contains(string(r.text()), ".id"):
 		step.Defer = true
 		return &step, nil, true
+	case step.Destroy && m != nil && has(diags, "Instance cannot be destroyed"):
+		r.stats.Skipped++
+		return nil, nil, true
 	case m != nil && has(diags, "Instance cannot be destroyed"):
 		r.stats.Cured++
 		step.Model = m.released()
 		return &step, nil, true
-	case m != nil && m.ails() && has(diags, "Resource precondition failed", "Resource postcondition failed"):
+	case m != nil && m.ails() && has(diags, "Resource precondition failed", "Resource postcondition failed", "Module output value precondition failed"):
 		r.stats.Cured++
 		step.Model = m.cured()
 		return &step, nil, true
@@ -423,15 +436,18 @@ func (r *runner) apply(p *plan.Plan, step Step) (failed bool, f *Failure) {
 	} else if f := r.kept(p, log); f != nil {
 		return failed, f
 	}
-	return failed, r.again(before, p, diags)
+	return failed, r.again(before, p, step, diags)
 }
 
 // again applies a plan once more, to a world as it was before, and compares.
-func (r *runner) again(other *World, p *plan.Plan, diags diag.List) *Failure {
+func (r *runner) again(other *World, p *plan.Plan, step Step, diags diag.List) *Failure {
 	how, config := How{Parallelism: 1}, r.config
-	if r.rand.IntN(6) > 0 {
+	switch r.rand.IntN(8) {
+	default:
 		how.Choose = func(ready []execgraph.ID) int { return r.rand.IntN(len(ready)) }
-	} else {
+	case 1:
+		how.Choose = func(ready []execgraph.ID) int { return len(ready) - 1 } // what became ready last
+	case 0:
 		files, saved, err := Save(r.files, p)
 		if err != nil {
 			return r.fail("save", "%s", err)
@@ -445,11 +461,14 @@ func (r *runner) again(other *World, p *plan.Plan, diags diag.List) *Failure {
 	if f := r.whole(other, p); f != nil {
 		return f
 	}
+	r.world.Cloud.Heal()
+	if len(step.Fail) > 0 && strings.HasPrefix(step.Fail[0], "stop") {
+		return nil // what was done depends on the order
+	}
 	failed := diags.HasErrors()
 	if (more.HasErrors() != failed) || !failed && !sameWorld(r.world, other) {
 		return r.fail("different results", "%s%s%s%s", problems(diags), problems(more), difference(r.world.String(), other.String()), printed(p))
 	}
-	r.world.Cloud.Heal()
 	return nil
 }
 

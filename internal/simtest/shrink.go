@@ -134,6 +134,7 @@ var plainer = []func(*Step) bool{
 	func(s *Step) bool { return empty(&s.SkipRefresh) },
 	func(s *Step) bool { return empty(&s.Defer) },
 	func(s *Step) bool { return empty(&s.RefreshOnly) },
+	func(s *Step) bool { return empty(&s.Destroy) },
 	func(s *Step) bool { return len(s.Targets) > 1 && shorter(&s.Targets, true) },
 	func(s *Step) bool { return len(s.Targets) > 1 && shorter(&s.Targets, false) },
 	func(s *Step) bool { return len(s.Excludes) > 1 && shorter(&s.Excludes, true) },
@@ -155,6 +156,7 @@ var simpler = []func(*Object) bool{
 	func(o *Object) bool { return empty(&o.Secret) },
 	func(o *Object) bool { return empty(&o.DependsOn) },
 	func(o *Object) bool { return empty(&o.TriggeredBy) },
+	func(o *Object) bool { return empty(&o.ByValue) },
 	func(o *Object) bool { return empty(&o.Repeat) },
 	func(o *Object) bool {
 		had := o.Repeat.Kind == "count" && o.Repeat.N > 1

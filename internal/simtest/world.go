@@ -67,7 +67,7 @@ type How struct {
 
 // Apply applies a plan and keeps the state, beside errors too.
 func (w *World) Apply(c *engine.Config, p *plan.Plan, how How) diag.List {
-	s, diags := engine.Apply(context.Background(), w.in(c, how.Parallelism, true), p, engine.ApplyOptions{Choose: how.Choose})
+	s, diags := engine.Apply(context.Background(), w.in(c, how.Parallelism, true), p, engine.ApplyOptions{Choose: how.Choose, Stop: w.Cloud.Stop()})
 	w.State = s
 	return diags
 }
