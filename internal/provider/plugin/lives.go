@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
@@ -165,7 +166,7 @@ func (n *life) invoke(ctx context.Context, method string, args, reply any, opts 
 		n.answered.Store(true)
 		return false, err
 	}
-	if ctx.Err() != nil || !n.process.isGone(ctx) {
+	if ctx.Err() != nil || status.Code(err) != codes.Unavailable || !n.process.endsNow(ctx) {
 		return false, err
 	}
 	if !p.sent.Load() {

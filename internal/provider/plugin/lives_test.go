@@ -196,6 +196,20 @@ func TestDeathWhileConfigured(t *testing.T) {
 	}
 }
 
+// TestHungUp: a process that can't be reached any more is ended.
+func TestHungUp(t *testing.T) {
+	t.Parallel()
+	p := configured(t, "north")
+	before := read(t, p, "pid")
+	r := p.Apply(t.Context(), provider.ApplyRequest{Type: "test_thing", Prior: cty.NullVal(thingType), Planned: thing("hang up"), Config: thing("hang up")})
+	if r.Unsent || len(r.Diags) != 1 || !strings.Contains(r.Diags[0].Detail, "signal: killed") {
+		t.Errorf("%+v", r)
+	}
+	if after := read(t, p, "pid"); after == before || read(t, p, "region") != "north" {
+		t.Errorf("%s answers after %s", after, before)
+	}
+}
+
 // TestNoLifeAfterStop: who stops an operation wants no new processes.
 func TestNoLifeAfterStop(t *testing.T) {
 	p := configured(t, "north")

@@ -191,16 +191,24 @@ func (p *process) ended() bool {
 }
 
 // endPatience is how long a process whose connection broke may take to end.
-const endPatience = 5 * time.Second
+const endPatience = 2 * time.Second
 
-// isGone says whether the process has ended, now that its connection broke.
-func (p *process) isGone(ctx context.Context) bool {
-	patience, cancel := context.WithTimeout(ctx, endPatience)
-	defer cancel()
+// endsNow waits for the end of the process, whose connection broke, and brings
+// it about where it doesn't come: nobody can call it any more. It is false when
+// ctx ends before.
+func (p *process) endsNow(ctx context.Context) bool {
 	select {
 	case <-p.exited:
 		return true
-	case <-patience.Done():
+	case <-ctx.Done():
+		return p.ended()
+	case <-time.After(endPatience):
+		p.kill()
+	}
+	select {
+	case <-p.exited:
+		return true
+	case <-ctx.Done():
 		return p.ended()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleEnv); role {
 	case "5", "6":
 		servePlugin(role)
+		if hungUp.Load() {
+			select {}
+		}
 	case "parent":
 		startAndWait()
 	case "mute":
@@ -63,7 +67,7 @@ func (served) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn
 }
 
 func (served) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
-	six := &server6{}
+	six := &server6{stop: s.Stop}
 	tfplugin6.RegisterProviderServer(s, six)
 	tfplugin5.RegisterProviderServer(s, &server5{six: six})
 	return nil
@@ -99,7 +103,11 @@ type server6 struct {
 	tfplugin6.UnimplementedProviderServer
 	version string
 	region  string
+	stop    func()
 }
+
+// hungUp: the plugin serves no more and doesn't end.
+var hungUp atomic.Bool
 
 func attribute(name, typ string) *tfplugin6.Schema_Attribute {
 	return &tfplugin6.Schema_Attribute{Name: name, Type: []byte(typ), Optional: true, Computed: name == "id"}
@@ -224,13 +232,17 @@ func (*server6) PlanResourceChange(_ context.Context, r *tfplugin6.PlanResourceC
 	return out, nil
 }
 
-func (*server6) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResourceChange_Request) (*tfplugin6.ApplyResourceChange_Response, error) {
+func (s *server6) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResourceChange_Request) (*tfplugin6.ApplyResourceChange_Response, error) {
 	v, err := decode(r.PlannedState, thingType)
 	if err != nil {
 		return nil, err
 	}
 	if name := v.GetAttr("name").AsString(); name == "crash" {
 		panic("out of cheese")
+	} else if name == "hang up" {
+		hungUp.Store(true)
+		go s.stop()
+		select {}
 	} else if path, ok := strings.CutPrefix(name, "log:"); ok {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err != nil {
