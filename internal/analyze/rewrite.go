@@ -300,6 +300,9 @@ func (r *rewriter) finish() {
 		if ref.Kind == program.RefCall && ref.Attr != "" && !r.tried[ref] {
 			ref.Call.Reads = append(ref.Call.Reads, ref)
 		}
+		if ref.Kind == program.RefResource && len(ref.Rest) > 0 {
+			r.c.prog.AttributeReads = append(r.c.prog.AttributeReads, ref)
+		}
 		if r.in.destroy {
 			r.checkDestroy(ref)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/plan"
 )
@@ -187,13 +188,22 @@ func (e *env) streamFlags(fs *flag.FlagSet) {
 	e.inputFlag(fs)
 	fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
 	fs.Func("deprecation", "Which deprecation warnings to show: module:all, module:local or module:none, the `CHOICE`.", func(s string) error {
-		level, ok := strings.CutPrefix(s, "module:")
-		if !ok || level != "all" && level != "local" && level != "none" {
+		if !e.deprecation(s) {
 			return fmt.Errorf("has to be module:all, module:local or module:none")
 		}
-		e.deprecations = level
 		return nil
 	})
+}
+
+// deprecation reads the value of -deprecation.
+func (e *env) deprecation(text string) bool {
+	text, ok := strings.CutPrefix(text, "module:")
+	level := deprecated.Level(text)
+	if !ok || level != deprecated.All && level != deprecated.Local && level != deprecated.None {
+		return false
+	}
+	e.deprecations = level
+	return true
 }
 
 func (e *env) inputFlag(fs *flag.FlagSet) {

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/view/stream"
 	"weir.dev/weir/internal/workdir"
@@ -223,6 +224,9 @@ func (e *env) viewFlags(args []string) []string {
 			return append(rest, args[i:]...)
 		}
 		name, val, hasVal := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		if name == "deprecation" && strings.HasPrefix(arg, "-") && e.deprecation(val) {
+			continue
+		}
 		on := !hasVal || val == "true" || val == "1"
 		target := map[string]*bool{
 			"no-color":             &e.view.NoColor,
@@ -274,7 +278,7 @@ type env struct {
 	progress stream.Progress
 	counter  *stream.Counter
 	// deprecations says which deprecation warnings are shown: all, local or none.
-	deprecations string
+	deprecations deprecated.Level
 }
 
 // viewOptions are the flags about presentation.

@@ -60,7 +60,7 @@ func (e *env) diags(l diag.List) int {
 	if len(l) == 0 {
 		return code
 	}
-	l = l.Condense()
+	l = e.deprecations.Shown(l.Condense())
 	l.Sort()
 	if e.stream != nil {
 		e.stream.Diagnostics(l, e.sources)

@@ -55,6 +55,15 @@ type Diagnostic struct {
 	// Once: it is one problem however many objects meet it, and not about any
 	// of them.
 	Once bool
+	// Deprecation is set for warnings of uses of what is deprecated.
+	Deprecation *Deprecation
+}
+
+// A Deprecation is what a warning is about, and whether that belongs to a
+// module from elsewhere.
+type Deprecation struct {
+	Source string
+	Remote bool
 }
 
 // A Value tells what one reference in a failing expression was: Traversal is

@@ -10,12 +10,14 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/apply"
+	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/execgraph"
 	functions "weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planner"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/validate"
 	"weir.dev/weir/internal/why"
@@ -46,6 +48,10 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 		work.Edges.Add(p.Graph.Edges())
 	}
 	diags.Append(more)
+	if in.Mode != plan.Destroy {
+		diags.Append(deprecated.Given(c.Tree.Program, func(name string) bool { _, given := c.Inputs[name]; return given }))
+		diags.Append(deprecated.Uses(c.Tree, func(a addr.Provider) *provider.Schemas { return p.Schemas[a] }))
+	}
 	return p, diags
 }
 

@@ -117,9 +117,6 @@ func encodeMarks(path []byte, marks cty.ValueMarks) ([]mark, error) {
 			if m != value.Sensitive && m != value.Ephemeral {
 				return nil, fmt.Errorf("a value carries the unknown mark %q", string(m))
 			}
-		case value.Deprecation:
-			// Deprecations are told while evaluating; a stored value that
-			// carried one would only tell it again.
 		default:
 			return nil, fmt.Errorf("a value carries a mark of unknown kind %T", m)
 		}

@@ -38,6 +38,8 @@ type Program struct {
 	// Requirements has the providers that the source names or implies, by
 	// local name.
 	Requirements map[string]*Requirement
+	// AttributeReads are the references to parts of resources.
+	AttributeReads []*Ref
 	// Functions are the provider functions that expressions call.
 	Functions []*ProviderFunction
 

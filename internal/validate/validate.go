@@ -13,6 +13,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/connect"
+	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/instance"
@@ -58,6 +59,10 @@ func Run(ctx context.Context, in Input) diag.List {
 	diags := root.Diagnostics()
 	diags.Append(eval.Bugs(rt))
 	diags.Append(extra)
+	diags.Append(deprecated.Uses(in.Tree, func(a addr.Provider) *provider.Schemas {
+		schemas, _ := h.pool.Schemas(a) // who needs them has reported a problem
+		return schemas
+	}))
 	return diags
 }
 

@@ -7,8 +7,6 @@
 package value
 
 import (
-	"sort"
-
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/ctymarks"
 )
@@ -27,15 +25,6 @@ const (
 
 // GoString names the mark in failing tests.
 func (m Mark) GoString() string { return "value.Mark(" + string(m) + ")" }
-
-// Deprecation is the mark on a value that was read from a deprecated variable,
-// output or attribute. Two reads of the same source make equal marks, so one
-// value carries a source once.
-type Deprecation struct {
-	Message string // what the author advises; may be empty
-	Module  string // module instance that declares the source; empty for the root
-	Subject string // the source within the module
-}
 
 // HasMark reports whether v itself carries the mark; parts of v don't count.
 func HasMark(v cty.Value, mark any) bool { return v.HasMark(mark) }
@@ -73,33 +62,4 @@ func Without(v cty.Value, mark any) cty.Value {
 		return nil, nil
 	})
 	return ret
-}
-
-// Deprecations takes all deprecation marks off v and returns them, each once,
-// sorted by module, subject and message.
-func Deprecations(v cty.Value) (cty.Value, []Deprecation) {
-	var found []Deprecation
-	seen := map[Deprecation]bool{}
-	ret, _ := v.WrangleMarksDeep(func(m any, _ cty.Path) (ctymarks.WrangleAction, error) {
-		dep, ok := m.(Deprecation)
-		if !ok {
-			return nil, nil
-		}
-		if !seen[dep] {
-			seen[dep] = true
-			found = append(found, dep)
-		}
-		return ctymarks.WrangleDrop, nil
-	})
-	sort.Slice(found, func(i, j int) bool {
-		a, b := found[i], found[j]
-		if a.Module != b.Module {
-			return a.Module < b.Module
-		}
-		if a.Subject != b.Subject {
-			return a.Subject < b.Subject
-		}
-		return a.Message < b.Message
-	})
-	return ret, found
 }

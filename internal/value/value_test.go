@@ -27,26 +27,11 @@ func TestMarks(t *testing.T) {
 	if IsSensitive(less) || !IsEphemeral(less) {
 		t.Errorf("Without took the wrong marks: %#v", less)
 	}
-	if Hidden(cty.StringVal("x").Mark(Deprecation{Subject: "x"})) {
+	if Hidden(cty.StringVal("x").Mark("another")) {
 		t.Error("a deprecated value is not hidden")
 	}
 	if !HiddenMarks(cty.NewValueMarks(Ephemeral)) || HiddenMarks(nil) {
 		t.Error("HiddenMarks")
-	}
-}
-
-func TestDeprecations(t *testing.T) {
-	a, b := Deprecation{Module: "module.m", Subject: "old"}, Deprecation{Subject: "older", Message: "gone soon"}
-	v := obj("x", cty.True.Mark(a), "y", cty.True.Mark(a).Mark(b).Mark(Sensitive))
-	rest, got := Deprecations(v)
-	if len(got) != 2 || got[0] != b || got[1] != a {
-		t.Errorf("got %v", got)
-	}
-	if !IsSensitive(rest) {
-		t.Error("other marks must stay")
-	}
-	if _, again := Deprecations(rest); len(again) != 0 {
-		t.Errorf("left over: %v", again)
 	}
 }
 

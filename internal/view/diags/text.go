@@ -50,11 +50,15 @@ func consolidate(l diag.List, o Options) []group {
 	type key struct {
 		severity diag.Severity
 		summary  string
+		source   string // of a deprecation: different ones say different things
 	}
 	var groups []group
 	first := map[key]int{}
 	for _, d := range l {
-		k := key{d.Severity, d.Summary}
+		k := key{severity: d.Severity, summary: d.Summary}
+		if d.Deprecation != nil {
+			k.source = d.Deprecation.Source
+		}
 		merge := d.Severity == diag.Warning && (o.ConsolidateWarnings || o.CompactWarnings) ||
 			d.Severity == diag.Error && o.ConsolidateErrors
 		// One without a place says something of its own.
