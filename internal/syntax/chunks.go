@@ -77,7 +77,7 @@ func divide(src []byte) []chunk {
 }
 
 func (c *chunk) parse(name string) bool {
-	if _, bad := checkDepth(name, c.src, lexFile); bad {
+	if _, bad := checkFileDepth(name, c.src); bad {
 		return false
 	}
 	file, diags := hclsyntax.ParseConfig(c.src, name, c.start)

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"bytes"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -59,6 +61,14 @@ func checkDepth(name string, src []byte, lex lexer) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, false
 }
 
+// checkFileDepth is checkDepth for a file.
+func checkFileDepth(name string, src []byte) (diag.Diagnostic, bool) {
+	if bound, ok := depthBound(src); ok && bound < maxDepth {
+		return diag.Diagnostic{}, false
+	}
+	return checkDepth(name, src, lexFile)
+}
+
 // startsInTemplate reports whether the text is a bare template.
 func startsInTemplate(tokens hclsyntax.Tokens) bool {
 	if len(tokens) == 0 {
@@ -107,11 +117,12 @@ func (d *depthMeter) token(t hclsyntax.Token, rest hclsyntax.Tokens) int {
 		}
 	case hclsyntax.TokenComma:
 		top.chain = 0
-	case hclsyntax.TokenNewline:
-		if top.braces || len(d.levels) == 1 {
+	case hclsyntax.TokenNewline, hclsyntax.TokenComment:
+		// A comment to the end of a line has the line's end in it.
+		if (top.braces || len(d.levels) == 1) && bytes.HasSuffix(t.Bytes, []byte("\n")) {
 			top.chain = 0
 		}
-	case hclsyntax.TokenIdent, hclsyntax.TokenNumberLit, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenComment:
+	case hclsyntax.TokenIdent, hclsyntax.TokenNumberLit, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
 	default:
 		top.chain++
 	}

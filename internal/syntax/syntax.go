@@ -61,7 +61,7 @@ func Parse(name string, src []byte) (*File, diag.List) {
 		f.Body = body
 		return f, nil
 	}
-	if d, bad := checkDepth(name, src, lexFile); bad {
+	if d, bad := checkFileDepth(name, src); bad {
 		diags.Add(d)
 		f.Body = emptyBody(name, false)
 		return f, diags
