@@ -33,15 +33,18 @@ type Recorder struct {
 	hurry   <-chan struct{} // closed by an interrupt: who knows what comes next
 	hurried bool
 	written int64 // bytes of states
+	began   time.Time
 }
 
 // How much saving in between may cost. An object's share doesn't grow with the
 // number of objects: after the first bytes, states are written only when the
-// journal, which grows by a constant with each object, has grown by as much.
+// journal, which grows by a constant with each object, has grown by as much, or
+// when the objects take so long that it doesn't matter.
 const (
-	freeBytes  = 1 << 20
-	shortWait  = 20 * time.Millisecond
-	waitFactor = 4 // of the time that the last save took
+	freeBytes      = 1 << 20
+	bytesPerSecond = 4 << 20
+	shortWait      = 20 * time.Millisecond
+	waitFactor     = 1 // of the time that the last save took
 )
 
 // Record begins an apply: it refuses one whose results could not be kept, opens
@@ -68,7 +71,7 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 		start = state.Empty()
 	}
 	r := &Recorder{
-		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}), hurry: interrupted,
+		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}), hurry: interrupted, began: time.Now(),
 		doubts: map[addr.Object]journal.Operation{}, intents: map[addr.Object]journal.Operation{},
 	}
 	for _, o := range s.doubts {
@@ -200,7 +203,8 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 
 // affordable reports whether another state may be written.
 func (r *Recorder) affordable() bool {
-	return r.written+int64(len(r.s.saved)) <= freeBytes+r.w.Size()
+	earned := int64(time.Since(r.began).Seconds() * bytesPerSecond)
+	return r.written+int64(len(r.s.saved)) <= freeBytes+r.w.Size()+earned
 }
 
 // Keep saves the state after an apply, whatever came of it, and ends what Record
