@@ -431,9 +431,17 @@ func (r *run) mildly(op operation, diags diag.List) diag.List {
 	if op.instance == nil || op.instance.Resource.Check == nil {
 		return diags
 	}
-	for n := range diags {
-		diags[n].Severity = diag.Warning
+	if !diags.HasErrors() {
+		return diags
 	}
+	var messages []eval.Outcome
+	for n := range diags {
+		if diags[n].Severity == diag.Error {
+			diags[n].Severity = diag.Warning
+			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
+		}
+	}
+	r.recheck("check", op.instance.Frame, "check."+op.instance.Resource.Check.Name, messages)
 	return diags
 }
 
@@ -531,7 +539,11 @@ func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
 	}
 	n := slices.IndexFunc(f.Program.Checks, func(c *program.Check) bool { return c.Name == s.Name })
 	c := f.Program.Checks[n]
-	return f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) { r.recheck("check", f, "check."+c.Name, outcomes) })
+	return f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
+		if outcomes != nil {
+			r.recheck("check", f, "check."+c.Name, outcomes)
+		}
+	})
 }
 
 // gatherChecks adds the outcomes of conditions that evaluation has computed.

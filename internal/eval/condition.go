@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
@@ -110,11 +111,16 @@ func (o Outcome) Problem(summary string, c *program.Condition) diag.Diagnostic {
 }
 
 // EvaluateCheck evaluates the assertions of a check block. Assertions that
-// don't hold are warnings: a check never stops anything.
+// don't hold are warnings: a check never stops anything. Where its data source
+// couldn't be read, nothing is evaluated and there are no outcomes.
 func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Outcome)) diag.List {
 	var diags diag.List
 	get(f, &f.checks[c.Index], t, subject{f, "check." + c.Name}, nil, func(t *promise.Task) Result {
 		var outcomes []Outcome
+		if c.Data != nil && f.dataFailed(t, c.Data) {
+			done(nil)
+			return Result{}
+		}
 		ctx := f.Context(t, nil, cty.NilVal)
 		for _, a := range c.Asserts {
 			o := CheckCondition(t, a, ctx)
@@ -136,6 +142,16 @@ func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Out
 		return Result{}
 	})
 	return diags
+}
+
+// dataFailed reports whether a check block's data source couldn't be read: who
+// tried has told that, and there is nothing to assert.
+func (f *Frame) dataFailed(t *promise.Task, r *program.Resource) bool {
+	return t.Within(func(t *promise.Task) {
+		if i := f.Instance(t, r, addr.NoKey); i != nil {
+			i.Value(t, nil)
+		}
+	})
 }
 
 // CheckNode is the place of a check block among the cells.

@@ -30,6 +30,9 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	opened := len(t.Current().Deps())
 	config, more := r.config(t, o)
 	diags.Append(more)
+	if diags.HasErrors() {
+		t.Fail()
+	}
 	diags = r.mildly(i, diags)
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
@@ -57,8 +60,13 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 		return r.postpone(o, config, reason), diags
 	}
 	v, more := r.readData(o, config)
+	failed := more.HasErrors()
 	diags.Append(r.mildly(i, more))
-	if more.HasErrors() {
+	if i.Resource.Check != nil && r.Mode == plan.Normal {
+		r.readAgain(o, config, v, failed)
+	}
+	if failed {
+		t.Fail()
 		return cty.DynamicVal, diags
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
@@ -124,6 +132,21 @@ func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) ct
 		r.record(o)
 	}
 	return after
+}
+
+// readAgain records that a data source of a check block is read in apply too:
+// the check is about how things are then.
+func (r *run) readAgain(o *object, config instance.Config, now cty.Value, failed bool) {
+	b := o.subject.Schema.Block
+	if failed {
+		now = b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+	}
+	o.change = &plan.Change{
+		Addr: o.addr, Previous: o.addr.Instance, Provider: o.conn.Addr, Action: plan.Read, Reason: plan.ReadCheckNested,
+		Before: cty.NullVal(b.ImpliedType()), After: now,
+	}
+	o.again = true
+	r.record(o)
 }
 
 // readData reads a data source now and keeps the result for the state.

@@ -24,6 +24,8 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	slices.SortFunc(p.Drift, func(a, b *plan.Change) int { return a.Addr.Compare(b.Addr) })
 	objects := r.sorted()
+	p.Outputs = r.outputs()
+	r.spareChecks(objects, p)
 	for _, o := range objects {
 		p.Schemas[o.conn.Addr.Provider] = o.conn.Schemas
 		if o.change != nil {
@@ -34,7 +36,6 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 		p.Deferred = append(p.Deferred, d)
 	}
 	slices.SortFunc(p.Deferred, func(a, b *plan.Deferred) int { return a.Change.Addr.Compare(b.Change.Addr) })
-	p.Outputs = r.outputs()
 	for _, f := range r.root.Frames() {
 		p.Modules = append(p.Modules, f.Addr)
 	}
@@ -50,6 +51,22 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 		diags.Add(targetingWarning(len(r.Targets) > 0))
 	}
 	return p
+}
+
+// spareChecks leaves out the second reads for check blocks where apply would do
+// nothing else: then things are as they were found now.
+func (r *run) spareChecks(objects []*object, p *plan.Plan) {
+	quiet := !slices.ContainsFunc(objects, func(o *object) bool {
+		return o.change != nil && !o.again && (o.change.Action != plan.NoOp || o.change.Moved() || o.change.Importing != nil)
+	})
+	if !quiet || slices.ContainsFunc(p.Outputs, func(o *plan.OutputChange) bool { return o.Action != plan.NoOp }) {
+		return
+	}
+	for _, o := range objects {
+		if o.again {
+			o.change = nil
+		}
+	}
 }
 
 func targetingWarning(targets bool) diag.Diagnostic {

@@ -106,6 +106,8 @@ type object struct {
 	conditions bool
 	// leftOut: -exclude leaves the object as it is.
 	leftOut bool
+	// again: the data source was read and is read in apply again.
+	again bool
 }
 
 // Create makes a plan. Beside errors it returns what was planned so far,
