@@ -33,6 +33,7 @@ type Builder struct {
 	failure map[Ref]Ref
 	checks  []Step
 	within  []Ref // reads of data sources within checks
+	kept    []Ref // openings that are needed for themselves
 }
 
 // NewBuilder makes a builder with room for so many steps.
@@ -169,6 +170,9 @@ func (b *Builder) connect() {
 	}
 }
 
+// Keep lets an opening stay though nobody waits for it.
+func (b *Builder) Keep(opening Ref) { b.kept = append(b.kept, opening) }
+
 // prune takes away openings that nobody waits for.
 func (b *Builder) prune() {
 	for changed := true; changed; {
@@ -178,6 +182,9 @@ func (b *Builder) prune() {
 			for _, a := range after {
 				used[a] = true
 			}
+		}
+		for _, n := range b.kept {
+			used[n] = true
 		}
 		for n := range b.steps {
 			k := b.steps[n].Kind

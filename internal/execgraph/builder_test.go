@@ -33,6 +33,7 @@ func TestBuild(t *testing.T) {
 	b.OpenProvider(provider("late"), []Ref{provisioned})
 	secret := b.OpenEphemeral(object(t, "ephemeral.s_e.e"), provider(""), nil)
 	b.OpenEphemeral(object(t, "ephemeral.s_e.unused"), provider(""), nil)
+	b.Keep(b.OpenEphemeral(object(t, "ephemeral.s_e.kept"), provider(""), nil))
 	replaced := b.Replace(c, provider("late"), []Ref{secret})
 	b.Output("o", []Ref{replaced.Step()})
 	b.ReadCheckData(d, provider(""), nil)
@@ -47,18 +48,20 @@ func TestBuild(t *testing.T) {
 	want := `0 open-provider provider
 1 apply s_o.a after 0
 2 open-ephemeral ephemeral.s_e.e after 0
-3 provision s_o.a after 1
-4 depose s_o.c after 2
-5 open-provider provider.late after 3
-6 apply s_o.c after 4 5
-7 restore-deposed s_o.c after 6 if 6 fails
-8 output o after 6
-9 close-provider provider.late after 5 6 always
-10 gate after 8 always
-11 read-data data.s_d.d after 0 10
-12 condition check.last after 10 11 always
-13 close-ephemeral ephemeral.s_e.e after 0 1 2 3 8 9 11 12 always
-14 close-provider provider after 13 always
+3 open-ephemeral ephemeral.s_e.kept after 0
+4 provision s_o.a after 1
+5 depose s_o.c after 2
+6 open-provider provider.late after 4
+7 apply s_o.c after 5 6
+8 restore-deposed s_o.c after 7 if 7 fails
+9 output o after 7
+10 close-provider provider.late after 6 7 always
+11 gate after 3 9 always
+12 read-data data.s_d.d after 0 11
+13 condition check.last after 11 12 always
+14 close-ephemeral ephemeral.s_e.kept after 0 1 2 3 4 9 10 12 13 always
+15 close-ephemeral ephemeral.s_e.e after 0 1 2 3 4 9 10 12 13 always
+16 close-provider provider after 14 15 always
 `
 	if got := printed(t, g); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -156,8 +156,13 @@ func (b *builder) addObjects() {
 		} else if o.stored != nil {
 			v.WantsCBD = o.stored.CreateBeforeDestroy
 		}
-		if o.addr.Name.Mode != addr.Managed {
+		switch o.addr.Name.Mode {
+		case addr.Data:
 			v.Stored = false
+		case addr.Ephemeral:
+			// Like the opening of a provider it mustn't wait for the deletion
+			// of what it reads.
+			v.Stored = true
 		}
 		n := b.add(v, vertex{object: o})
 		b.byAddr[o.addr] = n

@@ -88,7 +88,11 @@ func (e *emitter) deletion(o *object, after []execgraph.Ref) execgraph.Ref {
 func (e *emitter) creation(o *object, after []execgraph.Ref) execgraph.Ref {
 	at, p := o.addr, o.conn.Addr
 	if at.Name.Mode == addr.Ephemeral {
-		return e.g.OpenEphemeral(at, p, after)
+		opening := e.g.OpenEphemeral(at, p, after)
+		if o.conditions {
+			e.g.Keep(opening)
+		}
+		return opening
 	}
 	var c execgraph.Creation
 	switch o.change.Action {

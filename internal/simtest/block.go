@@ -110,6 +110,8 @@ func (r *renderer) lifecycle(b *strings.Builder, o *Object, at int) {
 func (r *renderer) condition(o *Object, at int) string {
 	subject := "path.module"
 	switch {
+	case o.Data != "" && o.Condition.Kind == "post":
+		subject = "self.value"
 	case !o.Condition.Late && o.Condition.Kind == "post":
 		subject = "self.name"
 	case o.Condition.Late && o.Condition.Kind == "post":
@@ -236,9 +238,7 @@ func (r *renderer) data(o *Object, at int) {
 			fmt.Fprintf(&b, "  of = %s%s.id\n", address(to), key)
 		}
 	}
-	if text := enabled(o.Repeat); text != "" {
-		b.WriteString("  lifecycle {\n" + text + "  }\n")
-	}
+	r.lifecycle(&b, o, at)
 	b.WriteString("}\n")
 	r.of(o.Module).text.WriteString(b.String())
 }

@@ -16,7 +16,7 @@ var edits = []struct {
 		}
 		o.Key++
 	}},
-	{3, func(_ *source, _ *Model, o *Object) { o.CBD = !o.CBD }},
+	{3, func(_ *source, _ *Model, o *Object) { o.CBD = !o.CBD && o.Data == "" }},
 	{3, func(s *source, m *Model, o *Object) { o.Repeat = s.following(m) }},
 	{7, (*source).remove},
 	{3, func(s *source, m *Model, _ *Object) { s.addObject(m) }},
@@ -171,7 +171,7 @@ func (s *source) editModule(m *Model) {
 	}
 	i := 1 + s.IntN(len(m.Modules)-1)
 	mod := &m.Modules[i]
-	switch s.IntN(7) {
+	switch s.IntN(8) {
 	case 0:
 		if s.chance(2) {
 			m.Removed = append(m.Removed, Removed{In: mod.Parent, From: "module." + mod.Name, Keep: s.chance(2)})
@@ -192,6 +192,14 @@ func (s *source) editModule(m *Model) {
 	case 5:
 		s.addModule(m)
 	case 6:
+		to := pick(s, m.Modules)
+		from, ok := m.path(mod.Parent)
+		target, ok2 := m.path(to.Label)
+		if ok && ok2 && !m.within(to.Label, mod.Label) && to.Label != mod.Parent {
+			mod.Parent = to.Label
+			m.Moved = append(m.Moved, Moved{In: m.root(), From: from + "module." + mod.Name, To: target + "module." + mod.Name})
+		}
+	case 7:
 		old := mod.Repeat
 		mod.Repeat = s.repeat()
 		m.Moved = append(m.Moved, s.keyMoves(mod.Parent, "module."+mod.Name, old, mod.Repeat)...)

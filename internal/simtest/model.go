@@ -18,7 +18,7 @@ type Model struct {
 	Removed []Removed
 	Imports []string // labels of objects
 	// Endpoint has, by alias, the label of an object that the provider
-	// configuration needs.
+	// configuration needs, and by "password of ALIAS" that of a token.
 	Endpoint map[string]string
 }
 
@@ -165,6 +165,15 @@ func (m *Model) within(label, ancestor string) bool {
 		}
 	}
 	return false
+}
+
+// depth is how many modules a module is in.
+func (m *Model) depth(label string) int {
+	n := 0
+	for mod := m.module(label); mod != nil && mod != &m.Modules[0]; mod = m.module(mod.Parent) {
+		n++
+	}
+	return n
 }
 
 // attached reports whether a module can be reached from the root.

@@ -45,6 +45,11 @@ func (s *source) model() *Model {
 	for range 2 + s.IntN(4) {
 		s.addObject(m)
 	}
+	for _, o := range m.Objects {
+		if o.Data == "token" && o.Module == m.root() && s.chance(3) {
+			m.Endpoint["password of other"] = o.Label
+		}
+	}
 	return m
 }
 
@@ -94,6 +99,9 @@ func (s *source) addObject(m *Model) {
 	if len(m.Objects) > 0 && s.chance(5) {
 		to := pick(s, m.Objects)
 		o.Data, o.Module, o.Refs = pick(s, []string{"lookup", "find", "token"}), to.Module, []Ref{{To: to.Label}}
+		if s.chance(6) {
+			o.Condition = Condition{Kind: pick(s, []string{"pre", "post"}), Bad: s.chance(4), Late: true}
+		}
 		m.Objects = append(m.Objects, o)
 		return
 	}

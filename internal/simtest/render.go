@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/module"
@@ -19,9 +20,11 @@ func (m *Model) Files() module.Memory {
 			r.object(o, i)
 		}
 	}
-	for i := len(m.Modules) - 1; i > 0; i-- { // those within others first
-		if mod := &m.Modules[i]; m.attached(mod.Label) {
-			r.call(mod)
+	calls := slices.Clone(m.Modules[1:])
+	slices.SortStableFunc(calls, func(a, b Module) int { return m.depth(b.Label) - m.depth(a.Label) }) // those within others first
+	for i := range calls {
+		if m.attached(calls[i].Label) {
+			r.call(&calls[i])
 		}
 	}
 	r.refactoring()
@@ -87,17 +90,19 @@ func (r *renderer) refactoring() {
 	}
 }
 
-// endpoint is the argument of a provider configuration. It isn't taken from
-// modules that are repeated, of which all outputs are read at once.
+// endpoint has the arguments of a provider configuration. They aren't taken
+// from modules that are repeated, of which all outputs are read at once.
 func (r *renderer) endpoint(alias string) string {
-	o, _ := r.m.object(r.m.Endpoint[alias])
-	if o == nil {
-		return ""
+	text := ""
+	if o, _ := r.m.object(r.m.Endpoint[alias]); o != nil {
+		if _, plain := r.m.path(o.Module); plain {
+			text += "  endpoint = try((" + r.list(r.m.root(), o, "echo") + ")[0], null)\n"
+		}
 	}
-	if _, plain := r.m.path(o.Module); !plain {
-		return ""
+	if o, _ := r.m.object(r.m.Endpoint["password of "+alias]); o != nil && o.Module == r.m.root() && o.Repeat.Kind == "" {
+		text += "  password = " + address(o) + ".value\n"
 	}
-	return "  endpoint = try((" + r.list(r.m.root(), o, "echo") + ")[0], null)\n"
+	return text
 }
 
 // provider is the provider configuration of an object or module at a position
@@ -112,8 +117,10 @@ func (r *renderer) provider(alias string, rep Repeat, module string, at int) str
 		}
 		return "sim.each[\"a\"]"
 	}
-	if o, p := r.m.object(r.m.Endpoint[alias]); o != nil && p >= at {
-		return ""
+	for _, needed := range []string{alias, "password of " + alias} {
+		if o, p := r.m.object(r.m.Endpoint[needed]); o != nil && p >= at {
+			return ""
+		}
 	}
 	return "sim." + alias
 }
@@ -281,7 +288,7 @@ func (r *renderer) prefix(label string) string {
 
 func (r *renderer) call(mod *Module) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nmodule %q {\n  source = \"./%s\"\n", mod.Name, strings.Repeat("../", r.depth(mod.Parent))+mod.Label)
+	fmt.Fprintf(&b, "\nmodule %q {\n  source = \"./%s\"\n", mod.Name, r.up(mod.Parent)+mod.Label)
 	first, _ := r.m.span(mod.Label)
 	repeat(&b, mod.Repeat, r.refer(&Object{Module: mod.Parent}, first, Ref{To: mod.Repeat.To}, "id"))
 	if text := enabled(mod.Repeat); text != "" {
@@ -311,11 +318,11 @@ func (r *renderer) call(mod *Module) {
 	r.of(mod.Parent).text.WriteString(b.String())
 }
 
-// depth is 1 for all modules but the root: their directories are beside each
-// other.
-func (r *renderer) depth(label string) int {
+// up is the way from the directory of a module to the root's: the others are
+// beside each other there.
+func (r *renderer) up(label string) string {
 	if label == r.m.root() {
-		return 0
+		return ""
 	}
-	return 1
+	return "../"
 }

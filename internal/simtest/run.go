@@ -106,7 +106,18 @@ var Invalid = []string{
 }
 
 // Stats count what was seen.
-type Stats struct{ Steps, Invalid, Demanded, Failed, Cured, Deferred, Skipped, Ops int }
+type Stats struct {
+	Steps, Invalid, Demanded, Failed, Cured, Deferred, Skipped, Ops int
+	// Seen counts what was applied, by names.
+	Seen map[string]int
+}
+
+func (s *Stats) see(what string) {
+	if s.Seen == nil {
+		s.Seen = map[string]int{}
+	}
+	s.Seen[what]++
+}
 
 // Add adds what somebody else has seen.
 func (s *Stats) Add(other Stats) {
@@ -118,6 +129,10 @@ func (s *Stats) Add(other Stats) {
 	s.Deferred += other.Deferred
 	s.Skipped += other.Skipped
 	s.Ops += other.Ops
+	for what, n := range other.Seen {
+		s.see(what)
+		s.Seen[what] += n - 1
+	}
 }
 
 // Run plays a history and holds every step to the promises; then everything
@@ -159,6 +174,8 @@ type runner struct {
 	files  module.Memory // of the last step
 	config *engine.Config
 	model  *Model // nil without
+	// partial: the last step was, so that the state may not be right.
+	partial bool
 }
 
 func (r *runner) fail(kind, format string, args ...any) *Failure {
@@ -297,6 +314,7 @@ func (r *runner) once(step Step) (again *Step, f *Failure, ok bool) {
 		return again, f, again != nil
 	}
 	failed, f := r.apply(p, step)
+	r.partial = step.partial() || step.Errors || len(p.Deferred) > 0
 	r.record(step, failed)
 	switch {
 	case f != nil:
@@ -431,12 +449,38 @@ func (r *runner) apply(p *plan.Plan, step Step) (failed bool, f *Failure) {
 	if f := r.whole(r.world, p); f != nil {
 		return failed, f
 	}
+	r.see(p)
 	if failed {
 		r.stats.Failed++
 	} else if f := r.kept(p, log); f != nil {
 		return failed, f
 	}
 	return failed, r.again(before, p, step, diags)
+}
+
+// see counts what a plan has.
+func (r *runner) see(p *plan.Plan) {
+	for _, c := range p.Changes {
+		what := c.Action.String()
+		switch {
+		case c.Importing != nil:
+			what += " import"
+		case c.Moved() && c.Previous.Name.Type != c.Addr.Name.Type:
+			what += " moved to another type"
+		case c.Moved():
+			what += " moved"
+		case c.Addr.Deposed != "":
+			what += " deposed"
+		case c.Addr.Name.Mode == addr.Data:
+			what += " data"
+		}
+		r.stats.see(what)
+	}
+	for _, s := range p.Graph.Steps {
+		if s.Kind == execgraph.OpenEphemeral {
+			r.stats.see("open ephemeral")
+		}
+	}
 }
 
 // again applies a plan once more, to a world as it was before, and compares.
@@ -490,7 +534,7 @@ func (r *runner) end(step Step) *Failure {
 	}
 	step.Destroy = true
 	r.record(step, false)
-	p, diags := r.world.Plan(r.config, engine.PlanOptions{Mode: plan.Destroy})
+	p, diags := r.world.Plan(r.config, engine.PlanOptions{Mode: plan.Destroy, SkipRefresh: !r.partial && r.rand.IntN(4) == 0})
 	if diags.HasErrors() {
 		return r.fail("plan to destroy: "+firstError(diags), "%s", problems(diags))
 	}

@@ -23,15 +23,15 @@ import (
 // The data source sim_lookup finds an object by its id and fails without,
 // sim_find the value of the newest object of a name, or nothing. The ephemeral
 // resource sim_token is a secret about an object that has to be there. The
-// endpoint of the configuration is the echo of an object, of a time when it
-// was configured.
+// endpoint of the configuration is the echo of an object, its password a
+// secret.
 //
 // While applying, whatever the provider is configured with has to be known and
 // right.
 func (c *Cloud) Provider(applying bool) *fake.Provider {
 	p := fake.New()
 	p.MoveState = true
-	p.Config = fake.NewType("endpoint string")
+	p.Config = fake.NewType("endpoint string", "password string")
 	for _, name := range []string{"sim_object", "sim_thing"} {
 		p.Resources[name] = c.objectType()
 	}
@@ -47,7 +47,7 @@ func (c *Cloud) Provider(applying bool) *fake.Provider {
 	if applying {
 		p.Before = func(_ context.Context, call, _ string, about cty.Value) error {
 			if call == "Configure" {
-				return c.checkEndpoint(about.GetAttr("endpoint"))
+				return c.checkConfig(about.GetAttr("endpoint"), about.GetAttr("password"))
 			}
 			return nil
 		}
@@ -79,15 +79,15 @@ func (c *Cloud) objectType() *fake.Type {
 	return t
 }
 
-// checkEndpoint tells whether a provider that is about to work is configured
+// checkConfig tells whether a provider that is about to work is configured
 // with what exists.
-func (c *Cloud) checkEndpoint(v cty.Value) error {
+func (c *Cloud) checkConfig(v, password cty.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case !v.IsKnown():
+	case !v.IsKnown() || !password.IsKnown():
 		c.refuse("a provider that isn't configured")
-		return fmt.Errorf("the endpoint isn't known")
+		return fmt.Errorf("the configuration isn't known")
 	case v.IsNull():
 		return nil
 	}
