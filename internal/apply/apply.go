@@ -296,6 +296,14 @@ func (r *run) skip(s *execgraph.Step) {
 	case execgraph.Apply, execgraph.Provision, execgraph.ReadData, execgraph.OpenEphemeral:
 		r.setResult(s.Object.Instance, result{cty.DynamicVal, true})
 	}
+	if s.Kind == execgraph.Provision {
+		r.mu.Lock()
+		c, made := r.created[s.Object]
+		r.mu.Unlock()
+		if made {
+			r.provisioned(c, false)
+		}
+	}
 }
 
 // end starts what waited for the step.

@@ -94,8 +94,8 @@ func (r *run) unsure(i Intent) diag.List {
 // effect makes the change of an object: the intent goes to the journal, the
 // question to the provider. begun is false, and there is nothing to keep, when
 // the provider wasn't asked: the run was stopped meanwhile, or the journal
-// failed.
-func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput) (after lifecycle.Object, begun bool, diags diag.List) {
+// failed. With provisions the change is complete only when somebody else tells.
+func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
 	e := event.Event{Kind: event.ApplyStart, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
 	r.call(func(ctx context.Context) {
 		if r.halted() {
@@ -118,7 +118,9 @@ func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput) (af
 	if i.Action != plan.Delete {
 		e.IDKey, e.IDValue = instance.Identify(after.Value)
 	}
-	r.tell(e)
+	if !provisions || diags.HasErrors() {
+		r.tell(e)
+	}
 	if after.Unanswered {
 		r.mu.Lock()
 		r.unknown[i.Object] = true

@@ -8,6 +8,8 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/provisioner"
@@ -23,6 +25,7 @@ func (r *run) provision(t *promise.Task, s *execgraph.Step) diag.List {
 	r.mu.Unlock()
 	i := c.op.instance
 	diags := r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, false, c.value)
+	r.provisioned(c, !diags.HasErrors())
 	if diags.HasErrors() {
 		r.setResult(i.Addr, result{cty.DynamicVal, true})
 		return diags
@@ -30,6 +33,17 @@ func (r *run) provision(t *promise.Task, s *execgraph.Step) diag.List {
 	c.object.Tainted = false
 	diags.Append(r.save(c.op, c.object, c.value, false))
 	return append(diags, r.complete(t, c.op, c.value)...)
+}
+
+// provisioned tells that an object is complete, which it isn't before its
+// provisioners have ended, or that it won't be.
+func (r *run) provisioned(c created, well bool) {
+	e := event.Event{Kind: event.ApplyErrored, Addr: c.op.change.Addr, Action: plan.Create}
+	if well {
+		e.Kind = event.ApplyComplete
+	}
+	e.IDKey, e.IDValue = instance.Identify(c.object.Value)
+	r.tell(e)
 }
 
 // provisionDestroy runs the destruction-time provisioners of an object: those

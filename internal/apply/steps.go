@@ -262,7 +262,7 @@ func (r *run) callApply(f finalized) (_ lifecycle.Object, begun bool, _ diag.Lis
 	i := Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id}
 	after, begun, diags := r.effect(i, op.subject, lifecycle.ApplyInput{
 		Prior: prior, Planned: p.Value, Config: f.config.Value, Private: p.Private, Identity: p.Identity,
-	})
+	}, action == plan.Create && op.instance.Resource.Provisions())
 	return after, begun, r.locate(op.instance, op.change.Addr, diags)
 }
 
@@ -358,7 +358,7 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	key, id := instance.Identify(before)
 	null := subject.None()
 	after, begun, more := r.effect(Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, subject,
-		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal})
+		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal}, false)
 	diags.Append(r.locate(i, s.Object, more))
 	if !begun {
 		t.Fail()
