@@ -22,6 +22,9 @@ func setupStateHistory(e *env, fs *flag.FlagSet) runner {
 		if s.Base() != nil {
 			e.say("serial %d: %s (now)\n", s.Base().Serial, objectCount(s.Base()))
 		}
+		if why := s.NoHistory(); why != "" {
+			e.say("\n%s", indent(why, 0, e.prose()))
+		}
 		for _, k := range s.History() {
 			snapshot, diags := k.Read()
 			if snapshot == nil {
@@ -60,6 +63,9 @@ func setupStateUndo(e *env, fs *flag.FlagSet) runner {
 			return k.Serial == *to || *to == 0 && k.Serial < s.Base().Serial
 		})
 		if at < 0 {
+			if why := s.NoHistory(); why != "" {
+				return e.fail("No earlier state", "%s", why)
+			}
 			return e.fail("No earlier state", "There is no such state to go back to. Run \"%s state history\" to see which there are.", e.program)
 		}
 		earlier, diags := list[at].Read()

@@ -63,7 +63,7 @@ var stateCommands = []*command{
 	{
 		name:     "state history",
 		synopsis: "List earlier states that were kept",
-		long:     "Each change of a local state keeps the one before in the data directory, the last 20 of them.",
+		long:     "Each change of a state keeps the one before in the data directory, the last 20 of them. Of states that aren't in files on this machine that is so only where they are encrypted.",
 		setup:    setupStateHistory,
 	},
 	{

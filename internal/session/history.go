@@ -21,15 +21,24 @@ import (
 // keptStates is how many earlier states of a workspace are kept.
 const keptStates = 20
 
-// historyDir is where earlier states are kept, empty where none are: states
-// elsewhere have secrets that don't belong on this machine, and their backends
-// keep versions of their own.
+// historyDir is where earlier states are kept, empty where none are.
 func (s *Session) historyDir() string {
-	if _, ok := s.backend.Backend.(*local.Backend); !ok || s.Files.Backup == "-" {
+	_, files := s.backend.Backend.(*local.Backend)
+	if s.Files.Backup == "-" || !files && !(s.remote() && s.Seals.Encrypts()) {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(s.journalPath()))
 	return filepath.Join(s.DataDir, "history", s.workspace+"-"+hex.EncodeToString(sum[:])[:12])
+}
+
+// NoHistory says why no earlier states are kept, and is empty where they are.
+// Backends elsewhere are there to keep secrets from this machine, whose data
+// directory is also what people put into caches.
+func (s *Session) NoHistory() string {
+	if s.historyDir() != "" || !s.remote() {
+		return ""
+	}
+	return fmt.Sprintf("Earlier states of the %q backend aren't kept: they would be in clear on this machine, secrets and all. They are kept, encrypted, once the configuration has an encryption block for the state; the backend may keep versions of its own.", s.backend.Kind)
 }
 
 // remember keeps the state that is about to be replaced. That this fails is no

@@ -34,6 +34,12 @@ func (s *Session) journalPath() string {
 	return filepath.Join(s.DataDir, "journals", name)
 }
 
+// remote reports whether the state isn't on this machine.
+func (s *Session) remote() bool {
+	_, here := s.backend.WithFiles(s.Files).(storage.Journaled)
+	return !here
+}
+
 // journalBegin says which state a new journal is about.
 func (s *Session) journalBegin() journal.Begin {
 	b := journal.Begin{Lineage: s.newLineage(), Base: s.digest(), Backend: s.backend.Kind, Workspace: s.workspace}

@@ -32,20 +32,8 @@ type Recorder struct {
 	stop    chan struct{}
 	hurry   <-chan struct{} // closed by an interrupt: who knows what comes next
 	hurried bool
-	written int64 // bytes of states
-	began   time.Time
+	pace    pace
 }
-
-// How much saving in between may cost. An object's share doesn't grow with the
-// number of objects: after the first bytes, states are written only when the
-// journal, which grows by a constant with each object, has grown by as much, or
-// when the objects take so long that it doesn't matter.
-const (
-	freeBytes      = 1 << 20
-	bytesPerSecond = 4 << 20
-	shortWait      = 20 * time.Millisecond
-	waitFactor     = 1 // of the time that the last save took
-)
 
 // Record begins an apply: it refuses one whose results could not be kept, opens
 // the journal and starts from the state that apply starts from. An interrupt has
@@ -71,8 +59,12 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 		start = state.Empty()
 	}
 	r := &Recorder{
-		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}), hurry: interrupted, began: time.Now(),
+		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}), hurry: interrupted,
 		doubts: map[addr.Object]journal.Operation{}, intents: map[addr.Object]journal.Operation{},
+		pace: pace{rest: restFile, asked: s.Interval, began: time.Now()},
+	}
+	if s.remote() {
+		r.pace.rest = restServer
 	}
 	for _, o := range s.doubts {
 		r.doubts[o.Object] = o
@@ -173,7 +165,7 @@ func (r *Recorder) Output(name string, o *state.Output) error { return r.w.Outpu
 // again, and tells.
 func (r *Recorder) keepSaving(done chan struct{}) {
 	defer close(done)
-	wait := max(shortWait, r.s.Interval)
+	wait := r.pace.first()
 	hurry := r.hurry
 	for {
 		select {
@@ -184,27 +176,26 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 			return
 		}
 		r.mu.Lock()
-		if !r.dirty || !r.hurried && !r.affordable() {
+		if !r.dirty {
 			r.saver = nil
 			r.mu.Unlock()
 			return
+		}
+		if !r.hurried && !r.pace.affordable(int64(len(r.s.saved)), r.w.Size(), time.Now()) {
+			wait = time.Second
+			r.mu.Unlock()
+			continue
 		}
 		r.dirty, r.hurried = false, false
 		snapshot := r.state.Clone()
 		r.mu.Unlock()
 		began := time.Now()
 		_ = r.s.Save(r.ctx, snapshot)
-		wait = max(shortWait, waitFactor*time.Since(began), r.s.Interval)
+		took := time.Since(began)
 		r.mu.Lock()
-		r.written += int64(len(r.s.saved))
+		wait = r.pace.saved(took, int64(len(r.s.saved)))
 		r.mu.Unlock()
 	}
-}
-
-// affordable reports whether another state may be written.
-func (r *Recorder) affordable() bool {
-	earned := int64(time.Since(r.began).Seconds() * bytesPerSecond)
-	return r.written+int64(len(r.s.saved)) <= freeBytes+r.w.Size()+earned
 }
 
 // Keep saves the state after an apply, whatever came of it, and ends what Record

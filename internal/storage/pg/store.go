@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -205,14 +206,31 @@ func (s *store) force(ctx context.Context, conn *pgx.Conn, id string) error {
 	}
 	key, err := strconv.ParseInt(info.Path, 10, 64)
 	if err == nil {
-		_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
-			WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid()
-			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND ((classid::bigint << 32) | objid::bigint) = $1`, key)
+		err = endSessions(ctx, conn, key)
 	}
 	if err != nil {
 		return fmt.Errorf("the session that holds the lock can't be ended: %w", err)
 	}
 	_, err = conn.Exec(ctx, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
 	return err
+}
+
+// endSessions ends the sessions that hold an advisory lock, and waits until they
+// have let go of it.
+func endSessions(ctx context.Context, conn *pgx.Conn, key int64) error {
+	const holders = ` FROM pg_locks
+		WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid()
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND ((classid::bigint << 32) | objid::bigint) = $1`
+	if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid)"+holders, key); err != nil {
+		return err
+	}
+	for range 100 {
+		var left int
+		if err := conn.QueryRow(ctx, "SELECT count(*)"+holders, key).Scan(&left); err != nil || left == 0 {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return errors.New("it doesn't end")
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -280,6 +281,7 @@ func leftBehind(t *testing.T, s Subject) {
 		t.Skip("no lock")
 	}
 	a, b := s.open(t), s.open(t)
+	defer runtime.KeepAlive(a) // the connection is closed with it
 	dead := gone(t)
 	mustLock(t, a, dead)
 	id, from, err := storage.Acquire(t.Context(), b, info("next"), 0)
@@ -305,7 +307,9 @@ func manyTakeOver(t *testing.T, s Subject) {
 	if s.NoLock || s.Proof {
 		t.Skip("no lock, or none that is left behind")
 	}
-	mustLock(t, s.open(t), gone(t))
+	a := s.open(t)
+	defer runtime.KeepAlive(a)
+	mustLock(t, a, gone(t))
 	var wg sync.WaitGroup
 	var got atomic.Int32
 	for range 6 {
