@@ -47,6 +47,7 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	p.Refreshed = r.refreshedState(objects, p)
 	p.Relevant = r.relevant(objects, p.Outputs)
+	diags.Append(r.unmatchedReplace(objects))
 	if len(r.Targets)+len(r.Excludes) > 0 {
 		diags.Add(targetingWarning(len(r.Targets) > 0))
 	}
@@ -67,6 +68,42 @@ func (r *run) spareChecks(objects []*object, p *plan.Plan) {
 			o.change = nil
 		}
 	}
+}
+
+// maxOptions is how many instances a message names.
+const maxOptions = 10
+
+// unmatchedReplace warns of -replace options that name no instance.
+func (r *run) unmatchedReplace(objects []*object) diag.List {
+	var diags diag.List
+	if r.Mode != plan.Normal {
+		return nil
+	}
+	for _, wanted := range r.Replace {
+		if r.find(addr.Object{Instance: wanted}) != nil || r.prior.current(wanted) != nil {
+			continue
+		}
+		var options []string
+		for _, o := range objects {
+			if o.addr.Resource == wanted.Resource && o.addr.Deposed == "" && o.instance != nil {
+				options = append(options, "  -replace="+addr.Quote(o.addr.Instance.String()))
+			}
+		}
+		if len(options) > maxOptions {
+			options = append(options[:maxOptions], "  ...")
+		}
+		d := diag.Diagnostic{Severity: diag.Warning, Summary: "Incompletely-matched force-replace resource instance"}
+		switch {
+		case len(options) == 0:
+			d.Detail = "There is no resource instance " + wanted.String() + ", so the -replace option for it has no effect. Check its address with \"state list\"."
+		case wanted.Key == addr.NoKey:
+			d.Detail = "The -replace option for " + wanted.String() + " doesn't match any resource instance because it lacks an instance key.\n\nTo force the replacement of particular instances, use one or more of these options instead:\n" + strings.Join(options, "\n")
+		default:
+			d.Detail = "The -replace option for " + wanted.String() + " doesn't match any resource instance. To force the replacement of others, use one or more of these options instead:\n" + strings.Join(options, "\n")
+		}
+		diags.Add(d)
+	}
+	return diags
 }
 
 func targetingWarning(targets bool) diag.Diagnostic {
