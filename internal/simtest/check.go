@@ -232,8 +232,11 @@ func (r *runner) obeys(step Step, p *plan.Plan) *Failure {
 			return r.fail("ignore_changes is ignored", "%s changes", c.Addr)
 		}
 	}
-	if step.partial() || len(p.Deferred) > 0 {
+	if step.RefreshOnly || step.Destroy {
 		return nil
+	}
+	if f := r.answers(step, p); f != nil || step.partial() || len(p.Deferred) > 0 {
+		return f
 	}
 	for i := range m.Objects {
 		o := &m.Objects[i]
@@ -245,6 +248,54 @@ func (r *runner) obeys(step Step, p *plan.Plan) *Failure {
 		}
 	}
 	return nil
+}
+
+// answers checks that single instances get what was asked for: replacements,
+// imports and moves.
+func (r *runner) answers(step Step, p *plan.Plan) *Failure {
+	m := step.Model
+	changes := map[string]*plan.Change{}
+	for _, c := range p.Changes {
+		if c.Addr.Deposed != "" {
+			continue
+		}
+		changes[c.Addr.String()] = c
+		prior := p.Previous.Objects[addr.Object{Instance: c.Previous}]
+		tainted := prior != nil && prior.Tainted && m.declares(c.Addr.Instance) != nil && c.Action != plan.Delete && c.Action != plan.Forget
+		if (tainted || slices.Contains(step.Replace, c.Addr.String())) && !c.Before.IsNull() && !c.Action.IsReplace() && !r.leftOut(step, c) {
+			return r.fail("not replaced", "%s: %s", c.Addr, c.Action)
+		}
+	}
+	for _, label := range m.Imports {
+		o, _ := m.object(label)
+		if o == nil {
+			continue
+		}
+		for _, i := range m.instances(o) {
+			if c := changes[i.Addr]; c != nil && c.Importing == nil && p.Previous.Objects[c.Addr] == nil && !r.leftOut(step, c) {
+				return r.fail("not imported", "%s: %s", i.Addr, c.Action)
+			}
+		}
+	}
+	if len(m.Moved) != 1 {
+		return nil // these may contradict each other
+	}
+	mv := m.Moved[0]
+	path, plain := m.path(mv.In)
+	from, err := addr.ParseInstance(path + mv.From)
+	c := changes[path+mv.To]
+	if !plain || err != nil || c == nil || p.Previous.Objects[c.Addr] != nil {
+		return nil
+	}
+	if prior := p.Previous.Objects[addr.Object{Instance: from}]; prior != nil && r.world.Cloud.Object(idOf(prior)) != cty.NilVal && c.Previous != from {
+		return r.fail("not moved", "%s: %s", c.Addr, c.Action)
+	}
+	return nil
+}
+
+// leftOut reports whether -exclude may leave an object as it is.
+func (r *runner) leftOut(step Step, c *plan.Change) bool {
+	return len(step.Excludes) > 0 && c.Action == plan.NoOp
 }
 
 // keeps reports whether a removed block lets an instance that the
