@@ -47,7 +47,7 @@ type statement struct {
 // A Table is the statements of a configuration, ready to be asked.
 type Table struct {
 	statements []*statement // in the order in which they apply
-	from, to   *index
+	from       *index
 }
 
 // Compile checks statements against each other and orders them. The checks
@@ -66,11 +66,10 @@ func Compile(statements []Statement) (*Table, diag.List) {
 	if diags.HasErrors() {
 		t.statements = nil
 	}
-	t.from, t.to = newIndex(), newIndex()
+	t.from = newIndex()
 	for i, s := range t.statements {
 		s.position = i
 		t.from.add(s.from, i)
-		t.to.add(s.to, i)
 	}
 	return t, diags
 }
@@ -104,62 +103,6 @@ func lastKey(e program.Endpoint) addr.Key {
 
 // Empty reports whether nothing ever moves.
 func (t *Table) Empty() bool { return len(t.statements) == 0 }
-
-// Origins lists the addresses from which an object may have come to the
-// given one, in the order in which they have a claim: who was there first
-// wins over who came later. The address itself isn't listed; an object that
-// is there already has the first claim. Objects that don't move one by one
-// but with their resource or module are listed like others. One that should
-// have gone elsewhere, but found that place taken, isn't.
-//
-// Where several modules around the address moved, each with a statement of
-// its own, any of these may have applied before: the list then has an entry
-// for each combination.
-func (t *Table) Origins(desired addr.Instance) []addr.Instance {
-	if t.Empty() {
-		return nil
-	}
-	var all []addr.Instance
-	seen := map[addr.Instance]bool{desired: true}
-	t.origins(desired, len(t.statements), func(origin addr.Instance) {
-		if !seen[origin] {
-			seen[origin] = true
-			all = append(all, origin)
-		}
-	})
-	return all
-}
-
-// origins visits who is at the address before the statement at the position
-// applies, if nothing is in the way.
-func (t *Table) origins(at addr.Instance, before int, visit func(addr.Instance)) {
-	arrivals := t.to.find(at)
-	departures := t.from.find(at)
-	// What was at the address from the start is still there unless a
-	// statement takes it away.
-	last := -1
-	for _, i := range departures {
-		if i < before {
-			last = max(last, i)
-		}
-	}
-	if last < 0 {
-		visit(at)
-	}
-	for _, i := range arrivals {
-		if i >= before || i < last {
-			continue
-		}
-		s := t.statements[i]
-		t.origins(s.rewrite(at, s.to, s.from), i, visit)
-	}
-}
-
-// MayMove reports whether a statement takes an object away from the address,
-// so that it must not be given up before all desired addresses are known.
-func (t *Table) MayMove(from addr.Instance) bool {
-	return !t.Empty() && len(t.from.find(from)) > 0
-}
 
 // order puts the statements in the order in which they apply.
 func (t *Table) order() diag.List {

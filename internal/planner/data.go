@@ -281,7 +281,7 @@ func (r *run) losesInstances(b eval.Block) bool {
 	resource := addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name}
 	for _, key := range r.prior.keys.Resource(resource) {
 		i := addr.Instance{Resource: resource, Key: key}
-		if _, claimed := r.prior.owner(i); claimed || r.prior.current(i) == nil || r.moves.from(i) {
+		if _, claimed := r.prior.owner(i); claimed || r.prior.current(i) == nil || r.moves.away(i) {
 			continue
 		}
 		if desired, _, unsure := r.standing(i); !desired && !unsure && r.wanted(i) {

@@ -15,29 +15,32 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// A moveTable tells where the objects of desired instances come from.
+// A moveTable is what the move statements do to the prior objects.
 type moveTable struct {
-	table *moves.Table
-	prior []addr.Instance // that has objects, in order
+	table   *moves.Table
+	to      map[addr.Instance]addr.Instance // of those that move, by their old address
+	from    map[addr.Instance]addr.Instance // the inverse
+	blocked []moves.Blocked
 }
 
-// from reports whether some statement moves objects away from the address.
-func (m *moveTable) from(i addr.Instance) bool { return m.table != nil && m.table.MayMove(i) }
+// away reports whether the object at the address in the prior state moves.
+func (m *moveTable) away(i addr.Instance) bool {
+	_, moves := m.to[i]
+	return moves
+}
 
-// claimFor takes the prior object of an instance: its own, or the first one
-// that a move leads to and that nobody has.
+// claimFor takes the prior object of an instance: the one that moves to its
+// address, or the one that is there and stays.
 func (r *run) claimFor(i *eval.Instance) (previous addr.Instance, stored *state.Object) {
-	if o := r.prior.current(i.Addr); o != nil {
-		r.prior.claim(i.Addr, i.Addr)
-		return i.Addr, o
-	}
-	if r.moves.table == nil {
-		return i.Addr, nil
-	}
-	for _, origin := range r.moves.table.Origins(i.Addr) {
-		if o := r.prior.current(origin); o != nil && r.prior.claim(origin, i.Addr) {
-			return origin, o
+	previous, moved := r.moves.from[i.Addr]
+	if !moved {
+		if r.moves.away(i.Addr) {
+			return i.Addr, nil
 		}
+		previous = i.Addr
+	}
+	if o := r.prior.current(previous); o != nil && r.prior.claim(previous, i.Addr) {
+		return previous, o
 	}
 	return i.Addr, nil
 }
@@ -81,10 +84,17 @@ func (r *run) compileMoves() diag.List {
 	}
 	slices.SortFunc(prior, addr.Instance.Compare)
 	prior = slices.Compact(prior)
-	r.moves.prior = prior
 	statements = append(statements, moves.Implied(statements, prior, declarations{r.Tree})...)
 	table, diags := moves.Compile(statements)
-	r.moves.table = table
+	m := r.moves
+	m.table = table
+	if !diags.HasErrors() {
+		m.to, m.blocked = table.Apply(prior)
+		m.from = make(map[addr.Instance]addr.Instance, len(m.to))
+		for from, to := range m.to {
+			m.from[to] = from
+		}
+	}
 	return append(problems, diags...)
 }
 
@@ -100,13 +110,12 @@ func (r *run) checkMoves() {
 		frames[m] = append(frames[m], f.Addr)
 	}
 	r.note(r.moves.table.Validate(func(m addr.Module) []addr.Module { return frames[m] }, r.declares))
-	moved, blocked := r.moves.table.Apply(r.moves.prior)
-	r.checkCovered(moved)
+	r.checkCovered(r.moves.to)
 	var list strings.Builder
-	for _, b := range blocked {
+	for _, b := range r.moves.blocked {
 		fmt.Fprintf(&list, "\n  - %s could not move to %s", b.From, b.To)
 	}
-	if len(blocked) > 0 {
+	if len(r.moves.blocked) > 0 {
 		r.note(diag.List{{Severity: diag.Warning, Summary: "Unresolved resource instance address changes",
 			Detail: "Other objects are at the addresses to which moved blocks, or count that was added or removed, would move these:" + list.String() + "\n\nThey keep their addresses, and are destroyed where the configuration has nothing there. If that isn't meant, settle with \"weir state mv\" or \"weir state rm\" which objects belong where, and plan again."}})
 	}

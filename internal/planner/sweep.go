@@ -27,10 +27,16 @@ func (r *run) sweep() {
 			continue
 		}
 		now := a
-		if claimed {
+		switch {
+		case claimed:
 			now.Instance = owner
+		case r.moves.away(a.Instance) && r.Mode != plan.Destroy:
+			now.Instance = r.moves.to[a.Instance]
 		}
-		desired, reason, unsure := r.standing(a.Instance)
+		desired, reason, unsure := r.standing(now.Instance)
+		if now.Instance != a.Instance && reason == plan.DeleteNoResourceConfig {
+			reason = plan.DeleteNoMoveTarget
+		}
 		chosen := r.wanted(now.Instance)
 		if r.Mode == plan.Destroy {
 			chosen = r.dooms(a.Instance)
@@ -233,9 +239,6 @@ func (r *run) standing(i addr.Instance) (desired bool, why plan.Reason, unsure b
 	}
 	res := f.Program.ResourceByName[i.Name]
 	if res == nil {
-		if r.moves.from(i) {
-			return false, plan.DeleteNoMoveTarget, false
-		}
 		return false, plan.DeleteNoResourceConfig, false
 	}
 	found, e, known := f.Lookup(res, i.Key)
