@@ -194,9 +194,8 @@ func resultRecord(at addr.Object, stored *state.Object) (record, error) {
 	}
 	one := state.Empty()
 	one.Objects[at] = stored
-	var b bytes.Buffer
-	err := statefile.Write(&b, one)
-	r.Op, r.State = opResult, b.Bytes()
+	line, err := statefile.Line(one)
+	r.Op, r.State = opResult, line
 	return r, err
 }
 
@@ -206,9 +205,8 @@ func outputRecord(name string, o *state.Output) (record, error) {
 	}
 	one := state.Empty()
 	one.Outputs[name] = *o
-	var b bytes.Buffer
-	err := statefile.Write(&b, one)
-	return record{Op: opOutput, State: b.Bytes()}, err
+	line, err := statefile.Line(one)
+	return record{Op: opOutput, State: line}, err
 }
 
 // A Log is a journal that was read.

@@ -1,7 +1,6 @@
 package planfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -473,9 +472,7 @@ func encodeState(s *state.Snapshot) ([]byte, error) {
 	if s == nil {
 		return nil, nil
 	}
-	var b bytes.Buffer
-	err := statefile.Write(&b, s)
-	return b.Bytes(), err
+	return statefile.Line(s)
 }
 
 func decodeState(data []byte) (*state.Snapshot, error) {

@@ -317,3 +317,37 @@ func BenchmarkEqual20k(b *testing.B) {
 		}
 	}
 }
+
+// TestLine: on one line is the same state.
+func TestLine(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.tfstate")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, "no files")
+	}
+	read := 0
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, diags := Read(src, name)
+		if s == nil || diags.HasErrors() {
+			continue
+		}
+		read++
+		var written, want bytes.Buffer
+		line, err := Line(s)
+		if err == nil {
+			err = Write(&written, s)
+		}
+		if err == nil {
+			err = json.Compact(&want, written.Bytes())
+		}
+		if err != nil || string(line) != want.String() {
+			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, line, want.String())
+		}
+	}
+	if read == 0 {
+		t.Error("none of the files has a state")
+	}
+}

@@ -24,6 +24,26 @@ import (
 // that can't be saved; then nothing was written.
 func Write(w io.Writer, s *state.Snapshot) error {
 	p := &printer{}
+	if err := p.snapshot(s); err != nil {
+		return err
+	}
+	p.out.WriteByte('\n')
+	work.StateBytes.Add(p.out.Len())
+	_, err := w.Write(p.out.Bytes())
+	return err
+}
+
+// Line is what Write writes, on one line and without its end.
+func Line(s *state.Snapshot) ([]byte, error) {
+	p := &printer{compact: true}
+	if err := p.snapshot(s); err != nil {
+		return nil, err
+	}
+	work.StateBytes.Add(p.out.Len())
+	return p.out.Bytes(), nil
+}
+
+func (p *printer) snapshot(s *state.Snapshot) error {
 	p.open('{')
 	p.number("version", formatVersion)
 	p.text("terraform_version", s.Version)
@@ -43,10 +63,7 @@ func Write(w io.Writer, s *state.Snapshot) error {
 	p.close(']')
 	p.checks(s.Checks)
 	p.close('}')
-	p.out.WriteByte('\n')
-	work.StateBytes.Add(p.out.Len())
-	_, err := w.Write(p.out.Bytes())
-	return err
+	return nil
 }
 
 // groups lists the objects of each resource, all in the order of the format,
@@ -234,11 +251,16 @@ type printer struct {
 	out   bytes.Buffer
 	depth int
 	some  bool // the innermost bracket has something in it
+	// compact leaves out all space.
+	compact bool
 }
 
 const spaces = "                                "
 
 func (p *printer) line() {
+	if p.compact {
+		return
+	}
 	p.out.WriteByte('\n')
 	p.out.WriteString(spaces[:2*p.depth])
 }
@@ -270,7 +292,10 @@ func (p *printer) element() {
 func (p *printer) member(name string) {
 	p.element()
 	p.quote(name)
-	p.out.WriteString(": ")
+	p.out.WriteByte(':')
+	if !p.compact {
+		p.out.WriteByte(' ')
+	}
 }
 
 func (p *printer) raw(text string) { p.out.WriteString(text) }
@@ -299,7 +324,13 @@ func (p *printer) number(name string, n uint64) {
 func (p *printer) json(name string, text []byte) error {
 	p.member(name)
 	start := p.out.Len()
-	if err := json.Indent(&p.out, text, spaces[:2*p.depth], "  "); err != nil {
+	var err error
+	if p.compact {
+		err = json.Compact(&p.out, text)
+	} else {
+		err = json.Indent(&p.out, text, spaces[:2*p.depth], "  ")
+	}
+	if err != nil {
 		return fmt.Errorf("%q isn't valid JSON: %w", name, err)
 	}
 	written := p.out.Bytes()[start:]
