@@ -54,7 +54,6 @@ type builder struct {
 	vertices []order.Object
 	of       []vertex
 	byNode   map[*promise.Node]int
-	byAddr   map[addr.Object]int
 	groups   map[string]int // gates of stored dependencies
 }
 
@@ -69,7 +68,7 @@ type vertex struct {
 func newBuilder(r *run, objects []*object) *builder {
 	return &builder{
 		r: r, objects: objects,
-		byNode: map[*promise.Node]int{}, byAddr: map[addr.Object]int{}, groups: map[string]int{},
+		byNode: make(map[*promise.Node]int, len(objects)), groups: map[string]int{},
 	}
 }
 
@@ -165,7 +164,6 @@ func (b *builder) addObjects() {
 			v.Stored = true
 		}
 		n := b.add(v, vertex{object: o})
-		b.byAddr[o.addr] = n
 		// A data source within a check is read after everything else, deletions
 		// included, so that nothing may be arranged around it.
 		if o.instance != nil && o.addr.Deposed == "" && o.instance.Resource.Check == nil {
