@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -34,7 +35,7 @@ func (r *run) deferral(t *promise.Task, i *eval.Instance, o *object, answer prov
 		return countUnknown
 	case !o.before.Exists() && slices.Contains(r.InDoubt, i.Addr):
 		return inDoubt
-	case r.reaches(reads, r.isDeferred, map[*promise.Node]bool{}):
+	case r.waiting.reaches(reads):
 		return deferredPrerequisite
 	}
 	return string(answer)
@@ -49,28 +50,49 @@ func (r *run) isDeferred(i addr.Instance) bool {
 	return r.deferred[i] != nil
 }
 
-// reaches reports whether the cells lead to an instance that is chosen,
-// without passing through other instances: each of these knows for itself,
-// except ephemeral ones, of which nothing is recorded.
-func (r *run) reaches(nodes []*promise.Node, chosen func(addr.Instance) bool, seen map[*promise.Node]bool) bool {
-	for _, n := range nodes {
-		if seen[n] {
-			continue
-		}
-		seen[n] = true
+// A search tells which cells lead to an instance that is chosen, without
+// passing through other instances: each of these knows for itself, except
+// ephemeral ones, of which nothing is recorded. Cells are asked when they are
+// computed, and what they lead to is found out once.
+type search struct {
+	chosen func(addr.Instance) bool
+	mu     sync.Mutex
+	known  map[*promise.Node]bool
+}
+
+func newSearch(chosen func(addr.Instance) bool) *search {
+	return &search{chosen: chosen, known: map[*promise.Node]bool{}}
+}
+
+// reaches reports whether one of the cells is or leads to a chosen instance.
+func (s *search) reaches(nodes []*promise.Node) bool {
+	return s.among(nodes, map[*promise.Node]bool{})
+}
+
+// among passes over cells in entered: they are in a circle.
+func (s *search) among(nodes []*promise.Node, entered map[*promise.Node]bool) bool {
+	return slices.ContainsFunc(nodes, func(n *promise.Node) bool {
 		if i, ok := n.Subject.(*eval.Instance); ok {
-			if chosen(i.Addr) {
+			if s.chosen(i.Addr) {
 				return true
 			}
 			if i.Addr.Name.Mode != addr.Ephemeral {
-				continue
+				return false
 			}
 		}
-		if r.reaches(n.Deps(), chosen, seen) {
-			return true
+		s.mu.Lock()
+		leads, known := s.known[n]
+		s.mu.Unlock()
+		if known || entered[n] {
+			return leads
 		}
-	}
-	return false
+		entered[n] = true
+		leads = s.among(n.Deps(), entered)
+		s.mu.Lock()
+		s.known[n] = leads
+		s.mu.Unlock()
+		return leads
+	})
 }
 
 // postponeChange keeps a planned change for a later round: the object stays
@@ -103,7 +125,7 @@ func (r *run) deferData(o *object, config instance.Config, reason string) cty.Va
 
 // deferredOutput reports whether an output depends on something that waits.
 func (r *run) deferredOutput(n *promise.Node) bool {
-	return (r.AllowDeferral || len(r.deferred) > 0) && r.reaches(n.Deps(), r.isDeferred, map[*promise.Node]bool{})
+	return (r.AllowDeferral || len(r.deferred) > 0) && r.waiting.reaches(n.Deps())
 }
 
 // refuseDeferral is the problem that a provider can't plan an object yet.

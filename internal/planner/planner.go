@@ -85,6 +85,8 @@ type run struct {
 	diags    diag.List // problems of no cell
 
 	pendingOf map[*promise.Node]bool
+	waiting   *search // for what is deferred
+	leaving   *search // for what -exclude leaves out
 	leases    []leased
 
 	doomOnce sync.Once
@@ -158,6 +160,7 @@ func newRun(ctx context.Context, in Input) *run {
 	}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
+	r.waiting, r.leaving = newSearch(r.isDeferred), newSearch(r.isExcluded)
 	return r
 }
 

@@ -111,8 +111,8 @@ func (r *run) heldBack(o *object) (late, out bool) {
 		return false, false
 	}
 	reads := []*promise.Node{node}
-	late = (r.AllowDeferral || len(r.InDoubt) > 0) && r.reaches(reads, r.isDeferred, map[*promise.Node]bool{})
-	out = len(r.Excludes) > 0 && r.reaches(reads, r.isExcluded, map[*promise.Node]bool{})
+	late = (r.AllowDeferral || len(r.InDoubt) > 0) && r.waiting.reaches(reads)
+	out = len(r.Excludes) > 0 && r.leaving.reaches(reads)
 	return late, out
 }
 

@@ -157,7 +157,7 @@ func (r *run) leftOut(t *promise.Task, i *eval.Instance) bool {
 	for _, e := range r.Excludes {
 		out = out || e.Matches(i.Addr)
 	}
-	out = out || r.reaches(t.Current().Deps(), r.isExcluded, map[*promise.Node]bool{})
+	out = out || r.leaving.reaches(t.Current().Deps())
 	if out {
 		r.mu.Lock()
 		r.excluded[i.Addr] = true
@@ -169,7 +169,7 @@ func (r *run) leftOut(t *promise.Task, i *eval.Instance) bool {
 // excludedOutput reports whether an output hangs on something that -exclude
 // leaves out, so that it stays as it is.
 func (r *run) excludedOutput(n *promise.Node) bool {
-	return len(r.Excludes) > 0 && r.reaches(n.Deps(), r.isExcluded, map[*promise.Node]bool{})
+	return len(r.Excludes) > 0 && r.leaving.reaches(n.Deps())
 }
 
 func (r *run) isExcluded(i addr.Instance) bool {
