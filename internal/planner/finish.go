@@ -375,6 +375,12 @@ type attributes struct {
 	passed map[passage]bool
 }
 
+// called is an output of a module call, or all of them.
+type called struct {
+	call *program.Call
+	attr string
+}
+
 // A passage is a declaration in a module instance.
 type passage struct {
 	frame       *eval.Frame
@@ -411,6 +417,9 @@ func (c *attributes) follow(f *eval.Frame, refs []*program.Ref) {
 				c.follow(f.Parent, in.Expr.Refs)
 			}
 		case program.RefCall:
+			if !c.pass(f, called{ref.Call, ref.Attr}) {
+				continue // all instances were looked at
+			}
 			for _, child := range f.Children(ref.Call) {
 				for _, o := range child.Program.Outputs {
 					if (ref.Attr == "" || o.Name == ref.Attr) && o.Expr != nil && c.pass(child, o) {
