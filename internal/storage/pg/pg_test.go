@@ -113,6 +113,36 @@ func TestKilled(t *testing.T) {
 	do(t, b.Unlock(t.Context(), id))
 }
 
+// TestLeftBesidePeer: what a killed run has left isn't said of another engine
+// that has the lock now, which nobody takes it from.
+func TestLeftBesidePeer(t *testing.T) {
+	at := place()
+	a, b := open(t, at), open(t, at)
+	do(t, a.Write(t.Context(), []byte("1")))
+	left, err := a.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
+	do(t, err)
+	do(t, a.held.conn.Close(t.Context()))
+	peer, err := pgx.Connect(t.Context(), server)
+	do(t, err)
+	defer peer.Close(context.Background())
+	var locked bool
+	for !locked { // the server may not know yet that the first session has ended
+		do(t, peer.QueryRow(t.Context(), "SELECT pg_try_advisory_lock(id) FROM "+a.b.states()).Scan(&locked))
+	}
+	_, err = b.Lock(t.Context(), storage.NewLockInfo("apply", "you", "1"))
+	var held *storage.LockError
+	if !errors.As(err, &held) || held.Holder != nil {
+		t.Errorf("locked by a peer: %v", err)
+	}
+	do(t, b.Unlock(t.Context(), left))
+	if err := peer.Ping(t.Context()); err != nil {
+		t.Errorf("the lock of a peer was taken away: %v", err)
+	}
+	if _, err = b.Lock(t.Context(), storage.NewLockInfo("apply", "you", "1")); !errors.As(err, &held) {
+		t.Errorf("locked beside a peer: %v", err)
+	}
+}
+
 // TestPeers checks the layout and the locks that other engines rely on.
 func TestPeers(t *testing.T) {
 	a := open(t, map[string]cty.Value{})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,7 +134,10 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 		conn.Close(ctx)
 		return "", err
 	}
-	info.Path = strconv.FormatInt(key, 10)
+	if info.Path, err = lockPath(ctx, conn, key); err != nil {
+		conn.Close(ctx)
+		return "", err
+	}
 	s.b.optional(ctx, conn, "INSERT INTO "+s.b.holders()+" (name, info) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET info = excluded.info", s.name, string(info.JSON()))
 	s.held = &held{id: info.ID, key: key, conn: conn}
 	return info.ID, nil
@@ -164,8 +168,23 @@ func (s *store) acquire(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	return key, err
 }
 
-// holder tells who holds the lock, as far as is known.
+// holder tells who holds the lock, as far as is known. What a run left behind
+// says nothing about another engine that has the lock now.
 func (s *store) holder(ctx context.Context, conn *pgx.Conn) *storage.LockInfo {
+	info := s.noted(ctx, conn)
+	if info == nil {
+		return nil
+	}
+	var n int
+	key, session := cutPath(info.Path)
+	if conn.QueryRow(ctx, "SELECT count(*)"+holding, key, session).Scan(&n) != nil || n == 0 {
+		return nil
+	}
+	return info
+}
+
+// noted is who took the lock last and didn't release it.
+func (s *store) noted(ctx context.Context, conn *pgx.Conn) *storage.LockInfo {
 	var text string
 	if conn.QueryRow(ctx, "SELECT info FROM "+s.b.holders()+" WHERE name = $1", s.name).Scan(&text) != nil {
 		return nil
@@ -197,37 +216,56 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 // force removes what a run left behind. Its lock ended with its session; where
 // the server doesn't know yet that the run has ended, the session is ended.
 func (s *store) force(ctx context.Context, conn *pgx.Conn, id string) error {
-	info := s.holder(ctx, conn)
+	info := s.noted(ctx, conn)
 	if info == nil {
 		return fmt.Errorf("workspace %q is not locked, or by another engine, whose locks end with its connection", s.name)
 	}
 	if info.ID != id {
 		return &storage.LockError{Holder: info, Err: fmt.Errorf("lock id %q does not match existing lock", id)}
 	}
-	key, err := strconv.ParseInt(info.Path, 10, 64)
-	if err == nil {
-		err = endSessions(ctx, conn, key)
-	}
-	if err != nil {
+	if err := endSession(ctx, conn, info.Path); err != nil {
 		return fmt.Errorf("the session that holds the lock can't be ended: %w", err)
 	}
-	_, err = conn.Exec(ctx, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
+	_, err := conn.Exec(ctx, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
 	return err
 }
 
-// endSessions ends the sessions that hold an advisory lock, and waits until they
-// have let go of it.
-func endSessions(ctx context.Context, conn *pgx.Conn, key int64) error {
-	const holders = ` FROM pg_locks
-		WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid()
-		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-		AND ((classid::bigint << 32) | objid::bigint) = $1`
-	if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid)"+holders, key); err != nil {
+// A session is told from any other that the server had by its process and its
+// start. Path is where a lock's information has it, behind the key.
+const identity = "pid || '-' || (extract(epoch FROM backend_start) * 1000000)::bigint"
+
+// holding finds the session $2 as long as it holds the advisory lock $1.
+const holding = ` FROM pg_locks JOIN pg_stat_activity USING (pid)
+	WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+	AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+	AND ((classid::bigint << 32) | objid::bigint) = $1 AND ` + identity + ` = $2`
+
+// lockPath names an advisory lock and the session of the connection.
+func lockPath(ctx context.Context, conn *pgx.Conn, key int64) (string, error) {
+	var id string
+	err := conn.QueryRow(ctx, "SELECT "+identity+" FROM pg_stat_activity WHERE pid = pg_backend_pid()").Scan(&id)
+	return fmt.Sprintf("%d/%s", key, id), err
+}
+
+func cutPath(path string) (key int64, session string) {
+	number, session, _ := strings.Cut(path, "/")
+	key, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0, ""
+	}
+	return key, session
+}
+
+// endSession ends the session that took a lock, unless it has ended, and waits
+// until it has let go of the lock.
+func endSession(ctx context.Context, conn *pgx.Conn, path string) error {
+	key, session := cutPath(path)
+	if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid)"+holding, key, session); err != nil {
 		return err
 	}
 	for range 100 {
 		var left int
-		if err := conn.QueryRow(ctx, "SELECT count(*)"+holders, key).Scan(&left); err != nil || left == 0 {
+		if err := conn.QueryRow(ctx, "SELECT count(*)"+holding, key, session).Scan(&left); err != nil || left == 0 {
 			return err
 		}
 		time.Sleep(50 * time.Millisecond)
