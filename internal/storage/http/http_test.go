@@ -254,6 +254,28 @@ func TestForceUnlock(t *testing.T) {
 	}
 }
 
+// TestLockAnswerLost: the lock that an earlier try took is one's own.
+func TestLockAnswerLost(t *testing.T) {
+	s := &servers.HTTP{}
+	s.Lose()
+	web := httptest.NewServer(s)
+	defer web.Close()
+	set := texts("address", web.URL, "lock_address", web.URL, "unlock_address", web.URL)
+	set["retry_wait_min"] = cty.Zero
+	store := open(t, backend(t, set, nil))
+	info := storage.NewLockInfo("apply", "me", "1")
+	id, err := store.Lock(t.Context(), info)
+	if err != nil || id != info.ID {
+		t.Fatalf("%q, %v", id, err)
+	}
+	if _, err := store.Lock(t.Context(), info); err == nil {
+		t.Error("locked twice")
+	}
+	if err := store.Unlock(t.Context(), id); err != nil || s.Locked() {
+		t.Errorf("%v, locked: %v", err, s.Locked())
+	}
+}
+
 func TestRetry(t *testing.T) {
 	for _, tt := range []struct {
 		fail, retry, requests int

@@ -37,13 +37,19 @@ const maxState = 4 << 30
 // do sends a request until the server answers it, and returns the status and
 // the body.
 func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (*http.Response, []byte, error) {
-	for try := 0; ; try++ {
-		response, content, err := c.once(ctx, method, to, body, header)
+	response, content, _, err := c.retry(ctx, method, to, body, header, what)
+	return response, content, err
+}
+
+// retry does so and tells how often it sent the request in vain.
+func (c *client) retry(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (response *http.Response, content []byte, try int, err error) {
+	for ; ; try++ {
+		response, content, err = c.once(ctx, method, to, body, header)
 		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil {
 			if err != nil {
 				err = fmt.Errorf("failed to %s: %w", what, err)
 			}
-			return response, content, err
+			return response, content, try, err
 		}
 		select {
 		case <-ctx.Done():
@@ -260,24 +266,27 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 		return "", nil
 	}
 	const what = "lock"
-	response, content, err := s.do(ctx, s.lockMethod, s.lock, info.JSON(), nil, what)
+	response, content, before, err := s.retry(ctx, s.lockMethod, s.lock, info.JSON(), nil, what)
 	if err != nil {
 		return "", err
 	}
 	switch response.StatusCode {
 	case http.StatusOK:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.locked = &info
-		return info.ID, nil
 	case http.StatusConflict, http.StatusLocked:
 		holder, err := storage.ParseLockInfo(content)
 		if err != nil {
 			return "", &storage.LockError{Err: fmt.Errorf("HTTP remote state already locked, and the server doesn't say by whom: %w", err)}
 		}
-		return "", &storage.LockError{Holder: holder, Err: fmt.Errorf("HTTP remote state already locked: ID=%s", holder.ID)}
+		if before == 0 || holder.ID != info.ID { // else the answer to an earlier try was lost
+			return "", &storage.LockError{Holder: holder, Err: fmt.Errorf("HTTP remote state already locked: ID=%s", holder.ID)}
+		}
+	default:
+		return "", status(response, what)
 	}
-	return "", status(response, what)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked = &info
+	return info.ID, nil
 }
 
 func (s *store) Unlock(ctx context.Context, id string) error {

@@ -44,7 +44,7 @@ func (s *HTTP) Fail(n int) {
 	s.fail = n
 }
 
-// Lose has it do what the next upload asks for, and answer that with 503.
+// Lose has it do what the next upload or lock asks for, and answer with 503.
 func (s *HTTP) Lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,6 +126,10 @@ func (s *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if info, err := storage.ParseLockInfo(body); err == nil {
 			s.lock, s.id = body, info.ID
+		}
+		if s.lose > 0 {
+			s.lose--
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	case "UNLOCK":
 		info, err := storage.ParseLockInfo(body)
