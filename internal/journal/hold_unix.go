@@ -14,6 +14,9 @@ func hold(f *os.File) error {
 	if errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOLCK) {
 		return nil // a file system without locks; the state's lock has to do
 	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrBusy
+	}
 	return err
 }
 

@@ -416,10 +416,24 @@ func TestBusy(t *testing.T) {
 	if !Busy(f) {
 		t.Error("a journal that is being written isn't busy")
 	}
+	if _, err := Start(path, Begin{Lineage: "other"}, nil, nil, nil); !errors.Is(err, ErrBusy) {
+		t.Errorf("the journal of another run is replaced: %v", err)
+	}
+	if err := Discard(path); !errors.Is(err, ErrBusy) {
+		t.Errorf("the journal of another run is removed: %v", err)
+	}
 	do(t, w.Close())
 	if Busy(f) {
 		t.Error("a journal that nobody writes is busy")
 	}
+	if l, err := Read(f, nil); err != nil || l.Begin.Lineage != "l" {
+		t.Errorf("%v %v", l, err)
+	}
+	next, err := Start(path, Begin{Lineage: "other"}, nil, nil, nil)
+	do(t, err)
+	do(t, next.Close())
+	do(t, Discard(path))
+	do(t, Discard(path))
 }
 
 func FuzzRead(f *testing.F) {

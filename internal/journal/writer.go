@@ -46,6 +46,9 @@ type Writer struct {
 	size   int64
 }
 
+// ErrBusy is returned instead of replacing a journal that another run writes.
+var ErrBusy = errors.New("another run is writing it")
+
 // Start puts a new journal at path, in place of an old one that has been
 // recovered, at once with what it begins with: operations that stay in doubt
 // from before, and objects that aren't as the stored state has them, nil for
@@ -78,16 +81,13 @@ func Start(path string, b Begin, carried []Operation, known map[addr.Object]*sta
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	// One name for all, so that a crash leaves one file at most.
-	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := beside(path)
 	if err != nil {
 		return nil, err
 	}
 	w := &Writer{path: path, file: file, key: key, size: int64(len(lines))}
 	w.synced = sync.NewCond(&w.mu)
-	_, err = file.Write(lines)
-	err = errors.Join(err, hold(file))
-	if err == nil {
+	if _, err = file.Write(lines); err == nil {
 		err = file.Sync()
 	}
 	failpoint.At("journal: new")
@@ -102,6 +102,53 @@ func Start(path string, b Begin, carried []Operation, known map[addr.Object]*sta
 	}
 	syncFolder(folder)
 	return w, nil
+}
+
+// beside opens the file that is to replace a journal, empty and held. It has one
+// name for all, so that a crash leaves one file at most.
+func beside(path string) (*os.File, error) {
+	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = hold(file); err != nil {
+		file.Close()
+		return nil, err
+	}
+	if err = free(path); err == nil {
+		err = file.Truncate(0)
+	}
+	if err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, err
+	}
+	return file, nil
+}
+
+// free fails while another run writes the journal at path.
+func free(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil // there is none, or none that could be read later either
+	}
+	defer file.Close()
+	if Busy(file) {
+		return ErrBusy
+	}
+	return nil
+}
+
+// Discard removes a journal that nobody needs any more, unless it is being
+// written; that there is none is fine.
+func Discard(path string) error {
+	if err := free(path); err != nil {
+		return err
+	}
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // syncFolder makes a new name last. Some file systems can't; there is nothing

@@ -98,6 +98,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	diags.Append(s.inDoubt())
 	s.adopt(rec.State)
 	if s.lockID == "" {
+		s.folded = true
 		return diags
 	}
 	if len(rec.Folded) > 0 {
@@ -109,15 +110,10 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		s.base, s.wrote, s.changed = saved, false, false
 		s.adopt(saved)
 	}
-	err = nil
-	if len(s.doubts) > 0 {
-		if len(rec.Folded) > 0 || len(settled) > 0 {
-			err = s.keepDoubts(s.doubts)
-		}
-	} else {
-		err = removeIfThere(path)
+	if len(s.doubts) > 0 && len(rec.Folded)+len(settled) == 0 {
+		return diags // the journal has nothing else
 	}
-	if err != nil {
+	if err := s.Settle(s.doubts); err != nil {
 		diags.Errorf("Failed to end the journal", "The state is saved, but the journal %s can't be replaced: %s.", path, cause(err))
 	}
 	return diags
@@ -162,14 +158,6 @@ func (s *Session) wayOut() string {
 		b.WriteString("\nIf there really is nothing that is managed, remove the file.")
 	}
 	return b.String()
-}
-
-func removeIfThere(path string) error {
-	err := os.Remove(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 func exists(path string) bool {
@@ -251,7 +239,7 @@ func (s *Session) Settle(left []journal.Operation) error {
 	if len(left) > 0 {
 		return s.keepDoubts(left)
 	}
-	return removeIfThere(s.journalPath())
+	return journal.Discard(s.journalPath())
 }
 
 // Doubted are the instances that must not be created.

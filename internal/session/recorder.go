@@ -74,7 +74,7 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	if r.w, err = journal.Start(s.journalPath(), s.journalBegin(), s.doubts, changes(s.base, start), s.sealsKeys()); err != nil {
 		return nil, err
 	}
-	s.journal = r.w
+	s.journal, s.folded = r.w, false
 	go r.saveWhenInterrupted()
 	return r, nil
 }

@@ -71,6 +71,9 @@ type Session struct {
 
 	// doubts are creates of earlier runs whose outcome isn't known.
 	doubts []journal.Operation
+	// folded: prior has what the journal of an earlier run knows, and that
+	// journal is still there, because this run holds no lock.
+	folded bool
 	// journal is that of the apply under way, nil otherwise.
 	journal *journal.Writer
 }
@@ -304,6 +307,10 @@ func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
 		return err
 	}
 	s.wrote, s.saved = true, b.Bytes()
+	if s.folded {
+		s.folded = false
+		_ = s.Settle(s.doubts) // else the next run does so
+	}
 	return nil
 }
 
