@@ -40,7 +40,8 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 		return b.Stored(r.keys.Call(b.Frame.Addr, b.Call.Name)), nil
 	}
 	e, diags := configured()
-	if e.Unknown && !diags.HasErrors() && !t.Current().Failed() && len(r.Plan.Deferred) == 0 {
+	waits := len(r.Plan.Deferred) > 0 || r.Plan.Mode == plan.RefreshOnly // for a plan that makes what it follows from
+	if e.Unknown && !diags.HasErrors() && !t.Current().Failed() && !waits {
 		diags.ErrorAt(b.Range(), "Unknown repetition during apply", "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b)
 	}
 	return e, diags

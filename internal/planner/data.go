@@ -196,7 +196,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	if r.deferral(t, i, o, "") != "" {
 		return unknown, diags
 	}
-	o.conditions = len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
+	o.conditions = r.Mode == plan.Normal && len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
 	r.record(o)
 	deps := t.Current().Deps()
 	if !config.Value.IsWhollyKnown() || r.anyPending(deps[:explicit]) || r.directlyPending(deps[opened:]) {
