@@ -31,7 +31,7 @@ import (
 // the configuration says.
 const encryptionVariable = "TF_ENCRYPTION"
 
-// Sealing is what a command has found out about encryption.
+// A sealing is what a command has found out about encryption.
 type sealing struct {
 	mu    sync.Mutex
 	known bool
@@ -152,9 +152,12 @@ func runForKeys(command []string, input []byte) ([]byte, error) {
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Stdin = bytes.NewReader(input)
+	c.WaitDelay = time.Second // an agent that it has started may hold the output open
 	output, err := c.Output()
 	var failed *exec.ExitError
 	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		return output, nil
 	case ctx.Err() != nil:
 		return nil, errors.New("it took longer than a minute")
 	case errors.As(err, &failed):

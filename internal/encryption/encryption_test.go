@@ -208,6 +208,7 @@ func TestMigration(t *testing.T) {
 		{"new key, old configuration", only, string(renewed), false, "decryption failed for all provided methods\nattempted"},
 		{"a later version", only, `{"encryption_version":"v9","encrypted_data":"","meta":{}}`, false, "invalid encrypted payload version: v9 != v0"},
 		{"no data", only, `{"encryption_version":"v0","encrypted_data":"","meta":{}}`, false, "no decryption key available"},
+		{"a serial that is none", only, `{"serial":"x",` + string(sealed)[1:], false, `invalid state metadata: its "serial" can't be read`},
 		{"without encryption", State{}, state1, false, ""},
 	}
 	for _, tt := range tests {

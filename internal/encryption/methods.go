@@ -56,12 +56,12 @@ type gcm struct {
 
 func newGCM(values map[string]cty.Value, k *keys, _ Run) (method, error) {
 	m := gcm{keys: *k}
-	for name, key := range map[string][]byte{"encryption": k.encrypt, "decryption": k.decrypt} {
+	for i, key := range [][]byte{k.encrypt, k.decrypt} {
 		switch len(key) {
 		case 16, 24, 32:
 		default:
-			if name == "encryption" || len(key) > 0 {
-				return nil, fmt.Errorf("AES-GCM requires the key length to be one of: 16, 24, 32, received %d bytes in the %s key", len(key), name)
+			if i == 0 || len(key) > 0 {
+				return nil, fmt.Errorf("AES-GCM requires the key length to be one of: 16, 24, 32, received %d bytes in the %s key", len(key), [...]string{"encryption", "decryption"}[i])
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func placeOf(data []byte) (p place, isState bool, err error) {
 			isState = true
 		}
 		if err := d.Decode(into); err != nil {
-			return p, false, err
+			return p, false, fmt.Errorf("its %q can't be read: %w", key, err)
 		}
 	}
 	return p, isState, nil
@@ -128,7 +128,7 @@ func (s State) Open(stored []byte) (state []byte, migrating bool, err error) {
 	}
 	outer, _, err := placeOf(stored)
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("invalid state metadata: %w", err)
 	}
 	inner, _, err := placeOf(state)
 	switch {
