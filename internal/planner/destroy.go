@@ -44,24 +44,23 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	case addr.Ephemeral:
 		return d.ephemeral(t, i)
 	}
-	stored := d.prior.current(i.Addr)
+	previous, stored := d.claimFor(i)
 	if stored == nil {
 		return cty.DynamicVal, nil
 	}
-	d.prior.claim(i.Addr, i.Addr)
 	o, diags := d.open(t, i)
 	if o == nil || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
-	if o.conn.Addr != stored.Provider {
+	if o.conn.Addr != stored.Provider && previous.Name.Type == i.Addr.Name.Type {
 		// The object belongs to the provider that made it.
-		o, diags = d.leftover(t, o.addr, o.addr)
+		o, diags = d.leftover(t, addr.Object{Instance: previous}, o.addr)
 		if o == nil {
 			return cty.DynamicVal, diags
 		}
 		o.instance = i
 	}
-	o.stored = stored
+	o.previous, o.stored = previous, stored
 	diags.Append(d.readPrior(t, o))
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
@@ -120,29 +119,40 @@ func (r *run) doom() {
 	if len(r.Targets)+len(r.Excludes) == 0 {
 		return
 	}
-	users, needs := map[addr.Resource][]addr.Resource{}, map[addr.Resource][]addr.Resource{}
-	var targeted, excluded []addr.Resource
+	// Users lead to the groups that they depend on, groups to their members;
+	// and back.
+	needs, users := map[string][]string{}, map[string][]string{}
+	link := func(user, of string) {
+		needs[user] = append(needs[user], of)
+		users[of] = append(users[of], user)
+	}
+	objects := r.prior.snapshot.Objects
+	var targeted, excluded []string
 	r.doomed = map[addr.Instance]bool{}
-	for a, o := range r.prior.snapshot.Objects {
-		own := a.Resource.Erase()
-		for _, dep := range o.Dependencies {
-			users[dep] = append(users[dep], own)
+	for a, o := range objects {
+		own := a.Instance.String()
+		for _, group := range groupsOf(a.Instance) {
+			link("group "+group, own)
 		}
-		needs[own] = append(needs[own], o.Dependencies...)
+		for _, dep := range o.Dependencies {
+			link(own, "group "+groupFor(a.Instance, dep))
+		}
+		now := r.moves.now(a.Instance)
 		switch {
-		case len(r.Excludes) > 0 && slices.ContainsFunc(r.Excludes, func(t addr.Target) bool { return t.Matches(a.Instance) }):
+		case len(r.Excludes) > 0 && slices.ContainsFunc(r.Excludes, func(t addr.Target) bool { return t.Matches(now) }):
 			excluded = append(excluded, own)
-		case r.targeted(a.Instance):
-			r.doomed[a.Instance] = true
+		case r.targeted(now):
+			r.doomed[now] = true
 			targeted = append(targeted, own)
 		}
 	}
 	spared, using := reached(excluded, needs), reached(targeted, users)
-	for a := range r.prior.snapshot.Objects {
+	for a := range objects {
+		now := r.moves.now(a.Instance)
 		if len(r.Excludes) > 0 {
-			r.doomed[a.Instance] = r.wanted(a.Instance) && !spared[a.Resource.Erase()]
-		} else if using[a.Resource.Erase()] {
-			r.doomed[a.Instance] = true
+			r.doomed[now] = r.wanted(now) && !spared[a.Instance.String()]
+		} else if using[a.Instance.String()] {
+			r.doomed[now] = true
 		}
 	}
 }
@@ -176,9 +186,9 @@ func (r *run) endsWithObjects(o *program.Output) bool {
 	return ends
 }
 
-// reached is what can be reached from some resources in one step or more.
-func reached(from []addr.Resource, next map[addr.Resource][]addr.Resource) map[addr.Resource]bool {
-	set, expanded := map[addr.Resource]bool{}, map[addr.Resource]bool{}
+// reached is what can be reached in one step or more.
+func reached(from []string, next map[string][]string) map[string]bool {
+	set, expanded := map[string]bool{}, map[string]bool{}
 	for len(from) > 0 {
 		r := from[len(from)-1]
 		from = from[:len(from)-1]
@@ -202,7 +212,7 @@ func (d *destroyer) walkStored(t *promise.Task, f *eval.Frame) {
 			continue
 		}
 		for _, i := range f.Instances(t, res, nil) {
-			if d.prior.current(i.Addr) != nil && d.dooms(i.Addr) {
+			if d.dooms(i.Addr) {
 				d.rt.Go(func(t *promise.Task) { i.Value(t, nil) })
 			}
 		}

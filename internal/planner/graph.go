@@ -245,22 +245,15 @@ func (b *builder) addOutputs() {
 	}
 }
 
-// addStateEdges adds what is stored with the objects. A stored dependency
-// names a resource without keys: it means its instances, as far as they are
-// in the same instance of the modules that both sides share.
+// addStateEdges adds what is stored with the objects.
 func (b *builder) addStateEdges() {
 	members := map[string][]int{}
 	for i, o := range b.objects {
 		if o.stored == nil || o.addr.Name.Mode == addr.Ephemeral {
 			continue
 		}
-		steps := o.previous.Module.Steps()
-		for k := range len(steps) + 1 {
-			key := groupKey(steps, k, o.previous.Resource)
-			members[key] = append(members[key], i)
-			if k == len(steps) {
-				break
-			}
+		for _, group := range groupsOf(o.previous) {
+			members[group] = append(members[group], i)
 		}
 	}
 	for i, o := range b.objects {
@@ -268,11 +261,35 @@ func (b *builder) addStateEdges() {
 			continue
 		}
 		for _, dep := range o.stored.Dependencies {
-			if v, ok := b.group(o.previous, dep, members); ok && v != i {
+			if v, ok := b.group(groupFor(o.previous, dep), dep, members); ok && v != i {
 				b.vertices[i].State = append(b.vertices[i].State, v)
 			}
 		}
 	}
+}
+
+// A stored dependency names a resource without keys: it means its instances,
+// as far as they are in the same instance of the modules that both sides
+// share. Such a group is named by these module instances and the resource.
+
+// groupsOf are the groups that an instance is in, from widest to narrowest.
+func groupsOf(i addr.Instance) []string {
+	steps := i.Module.Steps()
+	groups := make([]string, len(steps)+1)
+	for k := range groups {
+		groups[k] = groupKey(steps, k, i.Resource)
+	}
+	return groups
+}
+
+// groupFor is the group that a stored dependency of an instance means.
+func groupFor(user addr.Instance, dep addr.Resource) string {
+	us, ds := user.Module.Steps(), dep.Module.Steps()
+	k := 0
+	for k < len(us) && k < len(ds) && us[k].Name == ds[k].Name {
+		k++
+	}
+	return groupKey(us, k, dep)
 }
 
 // groupKey names the instances of a resource that share the first k module
@@ -281,13 +298,8 @@ func groupKey(steps []addr.Step, k int, r addr.Resource) string {
 	return addr.FromSteps(steps[:k]).String() + "|" + r.Erase().String()
 }
 
-func (b *builder) group(user addr.Instance, dep addr.Resource, members map[string][]int) (int, bool) {
-	us, ds := user.Module.Steps(), dep.Module.Steps()
-	k := 0
-	for k < len(us) && k < len(ds) && us[k].Name == ds[k].Name {
-		k++
-	}
-	key := groupKey(us, k, dep)
+// group is the vertex of a group, if it has members.
+func (b *builder) group(key string, dep addr.Resource, members map[string][]int) (int, bool) {
 	if v, ok := b.groups[key]; ok {
 		return v, v >= 0
 	}

@@ -29,20 +29,50 @@ func (m *moveTable) away(i addr.Instance) bool {
 	return moves
 }
 
-// claimFor takes the prior object of an instance: the one that moves to its
-// address, or the one that is there and stays.
-func (r *run) claimFor(i *eval.Instance) (previous addr.Instance, stored *state.Object) {
-	previous, moved := r.moves.from[i.Addr]
-	if !moved {
-		if r.moves.away(i.Addr) {
-			return i.Addr, nil
-		}
-		previous = i.Addr
+// now is the address of a prior object after the moves.
+func (m *moveTable) now(i addr.Instance) addr.Instance {
+	if to, moves := m.to[i]; moves {
+		return to
 	}
-	if o := r.prior.current(previous); o != nil && r.prior.claim(previous, i.Addr) {
+	return i
+}
+
+// origin is the prior object that has the address after the moves, nil for
+// none, and where it was.
+func (r *run) origin(i addr.Instance) (previous addr.Instance, stored *state.Object) {
+	previous, moved := r.moves.from[i]
+	if !moved {
+		if r.moves.away(i) {
+			return i, nil
+		}
+		previous = i
+	}
+	if o := r.prior.current(previous); o != nil {
 		return previous, o
 	}
+	return i, nil
+}
+
+// claimFor takes the prior object of an instance.
+func (r *run) claimFor(i *eval.Instance) (previous addr.Instance, stored *state.Object) {
+	previous, stored = r.origin(i.Addr)
+	if stored != nil && r.prior.claim(previous, i.Addr) {
+		return previous, stored
+	}
 	return i.Addr, nil
+}
+
+// movedKeys are the keys that prior objects have after the moves.
+func (r *run) movedKeys() *state.Keys {
+	if len(r.moves.to) == 0 {
+		return r.prior.keys
+	}
+	after := state.Empty()
+	for a, o := range r.prior.snapshot.Objects {
+		a.Instance = r.moves.now(a.Instance)
+		after.Objects[a] = o
+	}
+	return after.Keys()
 }
 
 // compileMoves compiles the move statements of all modules, and those that

@@ -120,6 +120,10 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	if diags := r.compileMoves(); diags.HasErrors() {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.snapshot, Refreshed: r.prior.snapshot, Errored: true}, diags
 	}
+	if r.Mode == plan.Destroy {
+		// What is destroyed goes from where the configuration has it.
+		r.prior.keys = r.movedKeys()
+	}
 	r.evaluate()
 	r.closeLeases()
 
@@ -193,7 +197,9 @@ func (r *run) evaluate() {
 	if len(r.imports.found) > 0 && len(r.Targets) == 0 {
 		r.checkImports()
 	}
-	if r.Mode != plan.Destroy {
+	if r.Mode == plan.Destroy {
+		r.checkCovered(r.moves.to)
+	} else {
 		r.checkMoves()
 		r.checkRemoved()
 	}

@@ -27,11 +27,9 @@ func (r *run) sweep() {
 			continue
 		}
 		now := a
-		switch {
-		case claimed:
+		now.Instance = r.moves.now(a.Instance)
+		if claimed {
 			now.Instance = owner
-		case r.moves.away(a.Instance) && r.Mode != plan.Destroy:
-			now.Instance = r.moves.to[a.Instance]
 		}
 		desired, reason, unsure := r.standing(now.Instance)
 		if now.Instance != a.Instance && reason == plan.DeleteNoResourceConfig {
@@ -39,7 +37,7 @@ func (r *run) sweep() {
 		}
 		chosen := r.wanted(now.Instance)
 		if r.Mode == plan.Destroy {
-			chosen = r.dooms(a.Instance)
+			chosen = r.dooms(now.Instance)
 		}
 		if a.Deposed == "" && (desired || unsure || failed) || !chosen {
 			continue
@@ -199,10 +197,15 @@ func (r *run) frame(m addr.Module) *eval.Frame {
 	return f
 }
 
-// deletion makes the change that ends an object.
+// deletion makes the change that ends an object. A plan to destroy doesn't
+// tell of moves: nothing stays to be moved.
 func (r *run) deletion(o *object) *plan.Change {
+	previous := o.previous
+	if r.Mode == plan.Destroy {
+		previous = o.addr.Instance
+	}
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: o.previous, Provider: o.stored.Provider, Action: plan.Delete,
+		Addr: o.addr, Previous: previous, Provider: o.stored.Provider, Action: plan.Delete,
 		Before: instance.Marked(o.subject.Schema, o.before.Value, o.stored), After: cty.NullVal(o.subject.Schema.Block.ImpliedType()),
 		BeforeIdentity: o.before.Identity, Private: o.before.Private,
 	}
