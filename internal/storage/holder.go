@@ -13,7 +13,7 @@ type process struct {
 	pid   int
 	start uint64 // in the machine's own count
 	boot  string // of the machine: another one after each start
-	space string // in which the pid has its meaning: containers have their own
+	space string // in which pid and start have their meaning: containers have their own
 }
 
 // String is the form in LockInfo.Info, which servers and other engines carry

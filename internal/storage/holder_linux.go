@@ -21,6 +21,10 @@ func lookUp(pid int) (p process, ok bool) {
 	if err != nil {
 		return p, false
 	}
+	// The start is counted in the reader's own time, where the kernel has such.
+	if clock, err := os.Readlink("/proc/self/ns/time"); err == nil {
+		space += clock
+	}
 	p = process{pid: pid, boot: strings.TrimSpace(string(boot)), space: space}
 	var running bool
 	p.start, running, ok = startOf(pid)
@@ -57,16 +61,27 @@ func ended(p process) bool {
 // exclude waits until no other process is between exclude and the call of the
 // returned function, for the same path.
 func exclude(path string) (end func(), err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+			file.Close()
+			return nil, err
+		}
+		if isAt(file, path) {
+			return func() {
+				os.Remove(path)
+				file.Close()
+			}, nil
+		}
+		file.Close() // who had it before has removed it
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return func() {
-		os.Remove(path) // who waits for it finds out that there is nothing left to do
-		file.Close()
-	}, nil
+}
+
+func isAt(file *os.File, path string) bool {
+	opened, err := file.Stat()
+	there, errThere := os.Stat(path)
+	return err == nil && errThere == nil && os.SameFile(opened, there)
 }

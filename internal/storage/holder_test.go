@@ -5,7 +5,10 @@ package storage
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -41,6 +44,7 @@ func TestGone(t *testing.T) {
 	check("no such process", change(func(p *process) { p.pid = 1 << 30 }), true)
 	check("before a restart, or elsewhere", change(func(p *process) { p.pid = 1 << 30; p.boot = "0-0" }), false)
 	check("another container", change(func(p *process) { p.pid = 1 << 30; p.space = "pid:[1]" }), false)
+	check("another clock", change(func(p *process) { p.start--; p.space = p.space[:strings.Index(p.space, "]")+1] + "time:[1]" }), false)
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,5 +66,33 @@ func TestStartOfAnyName(t *testing.T) {
 	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
 	if p, ok := lookUp(child.Process.Pid); !ok || p.start == 0 || strings.Contains(p.String(), ")") {
 		t.Errorf("%v %v", p, ok)
+	}
+}
+
+// TestExclude: one at a time, also when the file goes away in between.
+func TestExclude(t *testing.T) {
+	path := t.TempDir() + "/lock"
+	var inside, most atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				end, err := exclude(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := inside.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				runtime.Gosched()
+				inside.Add(-1)
+				end()
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d at the same time", most.Load())
 	}
 }
