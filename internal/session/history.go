@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,21 +51,39 @@ func (s *Session) remember() {
 	}
 	name := filepath.Join(dir, fmt.Sprintf("%010d.tfstate", s.base.Serial))
 	kept, err := s.Seals.Seal(s.saved)
-	if err != nil || os.WriteFile(name+".new", kept, 0o600) != nil || os.Rename(name+".new", name) != nil {
-		os.Remove(name + ".new")
+	if err != nil || replaceFile(name, kept) != nil {
 		return
 	}
-	all, _ := filepath.Glob(filepath.Join(dir, "*.tfstate"))
-	if s.store.migrating {
-		for _, path := range all {
-			_ = s.resealFile(path)
+	for i, k := range s.History() {
+		switch {
+		case i >= keptStates:
+			os.Remove(k.path)
+		case s.store.migrating:
+			_ = s.resealFile(k.path)
 		}
 	}
-	slices.Sort(all)
-	for len(all) > keptStates {
-		os.Remove(all[0])
-		all = all[1:]
+}
+
+// replaceFile puts a file that its owner alone may read in the place of another,
+// whoever may read that.
+func replaceFile(path string, content []byte) error {
+	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
 	}
+	if err = file.Chmod(0o600); err == nil {
+		_, err = file.Write(content)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
 }
 
 // An Earlier is a state that was kept.

@@ -11,13 +11,34 @@ import (
 	"weir.dev/weir/internal/encryption"
 )
 
+// TestHistoryEnds: as many are kept as that, wherever the data directory is.
+func TestHistoryEnds(t *testing.T) {
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := filepath.Join(t.TempDir(), "[data]")
+	by := seals(t, strict)
+	for n := range keptStates + 3 {
+		s := open(t, at.URL, by)
+		s.DataDir = data
+		if diags := s.Read(t.Context()); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		if err := s.Save(t.Context(), words(strings.Repeat("x", n+1))); err != nil {
+			t.Fatal(err)
+		}
+		if list := s.History(); len(list) > keptStates || n > keptStates && list[0].Serial != uint64(n) {
+			t.Fatalf("after %d: %v", n+1, list)
+		}
+	}
+}
+
 // TestHistoryOfServer keeps earlier states of a server only where they are
 // encrypted.
 func TestHistoryOfServer(t *testing.T) {
 	for name, by := range map[string]encryption.State{"clear": {}, "encrypted": seals(t, strict)} {
 		srv := &server{}
 		at := httptest.NewServer(srv)
-		data := t.TempDir()
+		data := filepath.Join(t.TempDir(), "[data]")
 		var last *Session
 		for _, text := range []string{"first", "second", "third"} {
 			last = open(t, at.URL, by)

@@ -206,6 +206,9 @@ func (s *Session) Keep(ctx context.Context, r *Recorder, result *state.Snapshot)
 	}
 	var diags diag.List
 	if result == nil {
+		if r != nil {
+			r.w.Close()
+		}
 		return diags
 	}
 	if err := s.Save(ctx, result); err != nil {

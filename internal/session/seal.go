@@ -100,10 +100,7 @@ func (s *Session) resealFile(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", now, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return replaceFile(path, now)
 }
 
 // sealsKeys is how journals are sealed, nil where states are in clear.

@@ -134,6 +134,9 @@ func TestSealed(t *testing.T) {
 		t.Errorf("without a configuration: %v", diags)
 	}
 
+	if err := os.WriteFile("errored.tfstate", []byte("of an earlier run"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	srv.broken = true
 	next := words("another s3cret")
 	why := s.Save(t.Context(), next)
@@ -147,6 +150,9 @@ func TestSealed(t *testing.T) {
 	}
 	if plain, _, err := s.Seals.Open(kept); err != nil || bytes.Contains(kept, []byte("s3cret")) || !bytes.Contains(plain, []byte("another s3cret")) {
 		t.Errorf("rescued %s, %v", kept, err)
+	}
+	if info, err := os.Stat("errored.tfstate"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the rescued state can be read by others: %v", info.Mode())
 	}
 }
 

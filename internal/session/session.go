@@ -327,10 +327,10 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 	if err != nil {
 		// Not even here in clear: the journal, which has a key already, knows
 		// everything.
-		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. What was done is recorded in the journal %q, which the next run folds into the state.", name, err, s.journalPath())
+		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s.%s", name, err, s.inJournal())
 		return diags
 	}
-	if err := os.WriteFile(name, out, 0o600); err != nil {
+	if err := replaceFile(name, out); err != nil {
 		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, cause(err), out)
 		return diags
 	}
@@ -344,6 +344,15 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 	}
 	diags.Errorf("Failed to persist state to backend", "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name)
 	return diags
+}
+
+// inJournal says where else it is what a run did to objects.
+func (s *Session) inJournal() string {
+	path := s.journalPath()
+	if !exists(path) {
+		return " Nothing was done to objects."
+	}
+	return fmt.Sprintf(" What was done is recorded in the journal %q, which the next run folds into the state.", path)
 }
 
 // newLineage makes a random UUID.
