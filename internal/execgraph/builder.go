@@ -228,13 +228,24 @@ func (b *Builder) addChecks() {
 		}
 		last = append(last, all)
 	}
+	last = b.joint(last, len(b.checks))
 	for _, s := range b.checks {
 		b.add(s, slices.Clone(last))
 	}
 }
 
+// joint joins steps for so many others where that saves edges. The others
+// wait for their end, whatever it is.
+func (b *Builder) joint(steps []Ref, others int) []Ref {
+	if len(steps)*others <= len(steps)+others {
+		return steps
+	}
+	return []Ref{b.add(Step{Kind: Gate, When: Always}, steps)}
+}
+
 // close adds the steps that close what was opened: a provider after its last
-// user, ephemeral resources when everything else is done.
+// user, ephemeral resources when everything else is done, each after those that
+// were opened with its help.
 func (b *Builder) close() {
 	users := map[addr.ProviderConfig][]Ref{}
 	held := map[addr.ProviderConfig]bool{} // by ephemeral resources
@@ -262,16 +273,43 @@ func (b *Builder) close() {
 		}
 	}
 	closing := map[addr.ProviderConfig][]Ref{}
-	for _, n := range slices.Backward(ephemerals) {
-		s := b.steps[n]
-		end := b.add(Step{Kind: CloseEphemeral, Object: s.Object, Provider: s.Provider, When: Always}, slices.Clone(ends))
-		closing[s.Provider] = append(closing[s.Provider], end)
+	for _, level := range slices.Backward(b.levels(ephemerals)) {
+		after := b.joint(ends, len(level))
+		ends = nil
+		for _, n := range slices.Backward(level) {
+			s := b.steps[n]
+			end := b.add(Step{Kind: CloseEphemeral, Object: s.Object, Provider: s.Provider, When: Always}, slices.Clone(after))
+			closing[s.Provider] = append(closing[s.Provider], end)
+			ends = append(ends, end)
+		}
 	}
 	for _, p := range providers {
 		if held[p] {
 			b.add(Step{Kind: CloseProvider, Provider: p, When: Always}, closing[p])
 		}
 	}
+}
+
+// levels groups the openings of ephemeral resources: each waits for some of
+// the level before, directly or not, and for none of its own.
+func (b *Builder) levels(ephemerals []Ref) [][]Ref {
+	if len(ephemerals) == 0 {
+		return nil
+	}
+	opened := make([]int, len(b.steps)) // levels that are open when the step ends
+	var levels [][]Ref
+	for n, s := range b.steps {
+		for _, a := range b.after[n] {
+			opened[n] = max(opened[n], opened[a])
+		}
+		if s.Kind == OpenEphemeral {
+			if opened[n]++; opened[n] > len(levels) {
+				levels = append(levels, nil)
+			}
+			levels[opened[n]-1] = append(levels[opened[n]-1], Ref(n))
+		}
+	}
+	return levels
 }
 
 // next lists the steps that wait for each.

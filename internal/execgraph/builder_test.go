@@ -59,12 +59,38 @@ func TestBuild(t *testing.T) {
 11 gate after 3 9 always
 12 read-data data.s_d.d after 0 11
 13 condition check.last after 11 12 always
-14 close-ephemeral ephemeral.s_e.kept after 0 1 2 3 4 9 10 12 13 always
-15 close-ephemeral ephemeral.s_e.e after 0 1 2 3 4 9 10 12 13 always
-16 close-provider provider after 14 15 always
+14 gate after 0 1 2 3 4 9 10 12 13 always
+15 close-ephemeral ephemeral.s_e.kept after 14 always
+16 close-ephemeral ephemeral.s_e.e after 14 always
+17 close-provider provider after 15 16 always
 `
 	if got := printed(t, g); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// An ephemeral resource stays open until those are closed that were opened with
+// its help, and many of them share what they wait for.
+func TestEphemeralsClose(t *testing.T) {
+	b := NewBuilder(0)
+	session := b.OpenEphemeral(object(t, "ephemeral.s_e.session"), provider(""), nil)
+	for _, name := range []string{"a", "b", "c"} {
+		secret := b.OpenEphemeral(object(t, "ephemeral.s_e."+name), provider(""), []Ref{session})
+		b.Update(object(t, "s_o."+name), provider(""), []Ref{secret})
+	}
+	g, circle := b.Build()
+	if circle != nil {
+		t.Fatal(circle)
+	}
+	want := `8 gate after 0 1 2 3 4 5 6 7 always
+9 close-ephemeral ephemeral.s_e.c after 8 always
+10 close-ephemeral ephemeral.s_e.b after 8 always
+11 close-ephemeral ephemeral.s_e.a after 8 always
+12 close-ephemeral ephemeral.s_e.session after 9 10 11 always
+13 close-provider provider after 9 10 11 12 always
+`
+	if got := printed(t, g); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant at the end\n%s", got, want)
 	}
 }
 
