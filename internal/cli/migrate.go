@@ -98,7 +98,7 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 	if diags.HasErrors() {
 		return diags
 	}
-	plan, more := session.PlanCopies(ctx, old, next, o.Seals, i.workspace)
+	plan, more := session.PlanCopies(ctx, old, next, o, i.workspace)
 	diags.Append(more)
 	if diags.HasErrors() || len(plan) == 0 {
 		return diags

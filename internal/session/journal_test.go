@@ -2,12 +2,18 @@ package session
 
 import (
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/storage/local"
 )
 
 // TestFoldedWithoutLock: what a journal knows is folded once also by a run
@@ -30,18 +36,7 @@ func TestFoldedWithoutLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = next()
-	w, err := journal.Start(s.journalPath(), s.journalBegin(), nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made := addr.Object{Instance: instance(t, "a.b")}
-	provider, err := addr.ParseProviderConfig(`provider["registry.opentofu.org/x/a"]`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Result(made, &state.Object{Provider: provider, JSON: []byte(`{"id":"1"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	w, made := unfinished(t, s)
 	if other := next(); len(other.Snapshot().Objects) > 0 {
 		t.Error("the journal of a run that goes on was read")
 	}
@@ -72,4 +67,88 @@ func instance(t *testing.T, text string) addr.Instance {
 		t.Fatal(err)
 	}
 	return i
+}
+
+// unfinished begins the journal of an apply that made an object.
+func unfinished(t *testing.T, s *Session) (*journal.Writer, addr.Object) {
+	t.Helper()
+	w, err := journal.Start(s.journalPath(), s.journalBegin(), nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider, err := addr.ParseProviderConfig(`provider["registry.opentofu.org/x/a"]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := addr.Object{Instance: instance(t, "a.b")}
+	if err := w.Result(made, &state.Object{Provider: provider, JSON: []byte(`{"id":"1"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	return w, made
+}
+
+// TestMigrateUnfinished: what only a journal knows comes along to another
+// backend, with a lock or without, and what is in doubt keeps it from that.
+func TestMigrateUnfinished(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		for _, written := range []bool{false, true} {
+			t.Chdir(t.TempDir())
+			o := Options{DataDir: "data", Program: "weir", Version: "1.12.0", Problem: func(l diag.List) { t.Error(l) }}
+			old, next := backend.Local(nil), localAt(t, "moved.tfstate")
+			openIn := func(b *backend.Backend) *Session {
+				s, diags := Open(b, "default", o)
+				diags.Append(s.Read(t.Context()))
+				if diags.HasErrors() {
+					t.Fatal(diags.Err())
+				}
+				return s
+			}
+			s := openIn(old)
+			if written {
+				if err := s.Save(t.Context(), words("first")); err != nil {
+					t.Fatal(err)
+				}
+				s = openIn(old)
+			}
+			w, made := unfinished(t, s)
+			w.Close()
+			migrate := func() diag.List {
+				plan, diags := PlanCopies(t.Context(), old, next, o, nil)
+				if diags.HasErrors() || len(plan) != 1 {
+					t.Fatal(plan, diags)
+				}
+				return plan[0].Run(t.Context(), Locking{Off: off}, o)
+			}
+			if diags := migrate(); diags.HasErrors() {
+				t.Fatal(diags.Err())
+			}
+			moved := openIn(next)
+			if _, ok := moved.Base().Outputs["words"]; moved.Base().Objects[made] == nil || ok != written {
+				t.Errorf("without a lock %v, written %v: moved %v", off, written, moved.Base())
+			}
+
+			w, err := journal.Start(s.journalPath(), s.journalBegin(), nil, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Intent(journal.Operation{Object: addr.Object{Instance: instance(t, "a.c")}, Action: journal.Create}); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			if diags := migrate(); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "what is in doubt") {
+				t.Errorf("something in doubt was left behind: %v", diags)
+			}
+		}
+	}
+}
+
+func localAt(t *testing.T, path string) *backend.Backend {
+	t.Helper()
+	config := local.Schema().EmptyValue().AsValueMap()
+	config["path"] = cty.StringVal(path)
+	b, diags := backend.Opener{}.Open("local", cty.ObjectVal(config), nil)
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	return b
 }

@@ -7,7 +7,7 @@ import (
 
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/encryption"
+	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/storage"
 )
 
@@ -17,14 +17,13 @@ type Copy struct {
 	Overwrites     bool
 	old            *backend.Backend
 	from, to       string // workspaces
-	data           []byte
 	source, target *sealed
 	next           *backend.Backend
 }
 
 // PlanCopies finds the states that aren't in the next backend yet. Where that
 // one has a single workspace, only the current one is copied.
-func PlanCopies(ctx context.Context, old, next *backend.Backend, seals encryption.State, current func() (string, diag.List)) ([]Copy, diag.List) {
+func PlanCopies(ctx context.Context, old, next *backend.Backend, o Options, current func() (string, diag.List)) ([]Copy, diag.List) {
 	names, err := old.Workspaces(ctx)
 	if errors.Is(err, storage.ErrWorkspacesNotSupported) {
 		names, err = []string{storage.DefaultWorkspace}, nil
@@ -50,7 +49,7 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, seals encryptio
 		if single {
 			c.to = storage.DefaultWorkspace
 		}
-		needed, diags := c.look(ctx, old, seals)
+		needed, diags := c.look(ctx, o)
 		if diags.HasErrors() {
 			return nil, diags
 		}
@@ -64,28 +63,56 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, seals encryptio
 const migrating = "Error migrating state"
 
 // look reads both sides and reports whether there is anything to copy.
-func (c *Copy) look(ctx context.Context, old *backend.Backend, seals encryption.State) (bool, diag.List) {
-	store, err := old.State(c.from)
+func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
+	var data []byte
+	store, err := c.old.State(c.from)
 	if err == nil {
-		c.source = &sealed{Store: store, seals: seals}
-		c.data, err = c.source.Read(ctx)
+		c.source = &sealed{Store: store, seals: o.Seals}
+		data, err = c.source.Read(ctx)
 	}
 	if err != nil {
 		return false, problem(migrating, "The state of workspace %q can't be read: %s.", c.from, err)
 	}
-	if len(bytes.TrimSpace(c.data)) == 0 {
+	unfinished := exists(c.session(o).journalPath())
+	if len(bytes.TrimSpace(data)) == 0 && !unfinished {
 		return false, nil
 	}
 	var there []byte
 	if store, err = c.next.State(c.to); err == nil {
-		c.target = &sealed{Store: store, seals: seals}
+		c.target = &sealed{Store: store, seals: o.Seals}
 		there, err = c.target.Read(ctx)
 	}
 	if err != nil {
 		return false, problem(migrating, "The state of workspace %q in the new backend can't be read: %s.", c.to, err)
 	}
 	c.Overwrites = len(bytes.TrimSpace(there)) > 0
-	return c.target.migrating || !bytes.Equal(there, c.data), nil
+	return c.target.migrating || unfinished || !bytes.Equal(there, data), nil
+}
+
+// session is the side that is copied from.
+func (c *Copy) session(o Options) *Session {
+	o.Translate = false
+	return &Session{Options: o, backend: c.old, workspace: c.from, store: c.source}
+}
+
+// latest reads what is to be copied, with what the journal of an earlier run
+// knows, which only the old backend leads to.
+func latest(ctx context.Context, from *Session) ([]byte, diag.List) {
+	diags := from.Read(ctx)
+	switch {
+	case diags.HasErrors():
+		return nil, diags
+	case len(from.doubts) > 0:
+		diags.Errorf(migrating, "Only the old backend leads to the journal that has what is in doubt. Go back to its configuration and settle that first.")
+		return nil, diags
+	case !from.folded:
+		return from.saved, diags
+	}
+	var b bytes.Buffer
+	if err := statefile.Write(&b, from.stamped(from.Snapshot())); err != nil {
+		diags.Errorf(migrating, "The state of workspace %q can't be written: %s.", from.workspace, err)
+	}
+	return b.Bytes(), diags
 }
 
 // Run copies the state, with both locks held.
@@ -93,7 +120,7 @@ func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
 	if err := c.next.CreateWorkspace(ctx, c.to); err != nil && !errors.Is(err, storage.ErrWorkspacesNotSupported) && c.to != storage.DefaultWorkspace {
 		return problem(migrating, "The workspace %q can't be made: %s.", c.to, err)
 	}
-	from := &Session{Options: o, backend: c.old, workspace: c.from, store: c.source}
+	from := c.session(o)
 	to := &Session{Options: o, backend: c.next, workspace: c.to, store: c.target}
 	defer from.Unlock()
 	defer to.Unlock()
@@ -104,7 +131,12 @@ func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
-	if err := c.target.Write(ctx, c.data); err != nil {
+	data, more := latest(ctx, from)
+	diags.Append(more)
+	if diags.HasErrors() || len(data) == 0 {
+		return diags
+	}
+	if err := c.target.Write(ctx, data); err != nil {
 		diags.Errorf(migrating, "The state of workspace %q can't be written to the new backend: %s. The old backend still has it.", c.to, err)
 	}
 	return diags
