@@ -70,6 +70,8 @@ type run struct {
 	keys    *state.Keys // of the state before
 	changes map[addr.Object]*plan.Change
 	steps   []stepState
+	// removals are the removed blocks, made when first needed.
+	removals func() *program.Removals
 
 	mu      sync.Mutex
 	state   *state.Snapshot // the working state
@@ -117,6 +119,8 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		deposed: map[addr.Instance]*state.Object{},
 		apart:   map[addr.Module]*eval.Frame{},
 		checks:  checks.New(in.Plan.Checks),
+
+		removals: sync.OnceValue(in.Tree.Removals),
 	}
 	defer r.pool.Close()
 	for _, c := range in.Plan.Changes {

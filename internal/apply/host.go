@@ -133,15 +133,20 @@ func (r *run) standIn(a addr.Instance) *eval.Instance {
 	if res == nil {
 		return nil
 	}
-	r.mu.Lock()
-	f := r.apart[a.Module]
-	if f == nil {
-		f = r.root.Apart(tree.Program, a.Module)
-		r.apart[a.Module] = f
-	}
-	r.mu.Unlock()
 	each := &eval.Each{Key: a.Key, Value: cty.DynamicVal}
-	return &eval.Instance{Addr: a, Frame: f, Resource: res, Each: each}
+	return &eval.Instance{Addr: a, Frame: r.standInFrame(tree.Program, a.Module), Resource: res, Each: each}
+}
+
+// standInFrame is the frame of stand-ins.
+func (r *run) standInFrame(p *program.Program, m addr.Module) *eval.Frame {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.apart[m]
+	if f == nil {
+		f = r.root.Apart(p, m)
+		r.apart[m] = f
+	}
+	return f
 }
 
 // frame returns the module instance for an address, or nil.

@@ -56,24 +56,13 @@ func (r *run) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.List {
 	if i := r.standIn(s.Object.Instance); i != nil {
 		return r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, true, self)
 	}
-	block, f := r.removedBlock(s.Object.Instance)
-	if block == nil {
+	block, in := r.removals().Find(s.Object.Instance)
+	tree := r.Tree.At(in)
+	if block == nil || tree == nil {
 		return nil
 	}
-	standIn := &eval.Instance{Addr: s.Object.Instance, Frame: f, Each: &eval.Each{Key: s.Object.Key, Value: cty.DynamicVal}}
+	standIn := &eval.Instance{Addr: s.Object.Instance, Frame: r.standInFrame(tree.Program, in), Each: &eval.Each{Key: s.Object.Key, Value: cty.DynamicVal}}
 	return r.runProvisioners(t, s.Object, standIn, block.Provisioners, true, self)
-}
-
-// removedBlock finds the removed block that names an instance or its resource.
-func (r *run) removedBlock(i addr.Instance) (*program.Removed, *eval.Frame) {
-	for _, f := range r.root.Frames() {
-		for _, block := range f.Program.Removed {
-			if block.From.Name != (addr.Name{}) && block.From.Names(f.Addr, i) {
-				return block, f
-			}
-		}
-	}
-	return nil, nil
 }
 
 func (r *run) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {

@@ -86,7 +86,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 // Explain makes a plan and tells why it deals as it does with the objects that
 // the target names.
 func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
-	in := why.Input{Replace: o.Replace, Sources: map[string]why.Source{}}
+	in := why.Input{Tree: c.Tree, Replace: o.Replace, Sources: map[string]why.Source{}}
 	for name, v := range c.Inputs {
 		in.Sources[name] = why.Source{From: v.From, Range: v.Range}
 	}

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/execgraph"
 	"weir.dev/weir/internal/order"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
 )
 
 // steps turns the ordered legs into the steps of the execution graph.
@@ -47,7 +48,7 @@ func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 type emitter struct {
 	b       *builder
 	g       *execgraph.Builder
-	removed removals // made when first needed
+	removed *program.Removals // made when first needed
 }
 
 // emit adds what one ordered step comes to and returns the last step of it.
@@ -131,8 +132,8 @@ func (e *emitter) deprovisions(o *object) bool {
 		}
 	}
 	if e.removed == nil {
-		e.removed = e.b.r.removedBlocks()
+		e.removed = e.b.r.Tree.Removals()
 	}
-	block := e.removed.find(o.addr.Instance)
+	block, _ := e.removed.Find(o.addr.Instance)
 	return block != nil && len(block.Provisioners) > 0
 }

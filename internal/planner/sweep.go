@@ -16,7 +16,7 @@ import (
 // sweep plans what becomes of the prior objects that no instance has
 // claimed: orphans and deposed objects.
 func (r *run) sweep() {
-	removed := r.removedBlocks()
+	removed := r.Tree.Removals()
 	failed := r.root.Diagnostics().HasErrors()
 	for _, a := range r.prior.snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {
@@ -47,7 +47,7 @@ func (r *run) sweep() {
 }
 
 // sweepObject plans the end of one object.
-func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed removals) {
+func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed *program.Removals) {
 	o, diags := r.leftover(t, a, now)
 	if o == nil {
 		r.note(diags.InAddress(now.String()))
@@ -76,7 +76,7 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	if now.Deposed == "" {
 		c.Reason = reason
 	}
-	rule := removed.find(now.Instance)
+	rule, _ := removed.Find(now.Instance)
 	switch {
 	case rule != nil && r.forgets(rule):
 		c.Action = plan.Forget
@@ -266,62 +266,6 @@ func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason
 		return plan.DeleteEachKey
 	}
 	return plan.DeleteWrongRepetition
-}
-
-// removals are the removed blocks of all modules, by the address without keys
-// of what they name.
-type removals map[string][]removal
-
-type removal struct {
-	block     *program.Removed
-	declaring addr.Module // without keys
-}
-
-func (r *run) removedBlocks() removals {
-	all := removals{}
-	seen := map[string]bool{}
-	for _, f := range r.root.Frames() {
-		m := f.Addr.Erase()
-		if seen[m.String()] {
-			continue // its blocks are those of another instance
-		}
-		seen[m.String()] = true
-		for _, block := range f.Program.Removed {
-			named := addr.FromSteps(append(m.Steps(), block.From.Module.Erase().Steps()...)).String()
-			if block.From.Name != (addr.Name{}) {
-				named = addr.Resource{Module: addr.Module(named), Name: block.From.Name}.String()
-			}
-			all[named] = append(all[named], removal{block, m})
-		}
-	}
-	return all
-}
-
-// find is the block that covers an instance, or nil: one that names the
-// resource before those of modules around it, and one with keys before those
-// that name all instances.
-func (m removals) find(i addr.Instance) *program.Removed {
-	if len(m) == 0 {
-		return nil
-	}
-	module := i.Module.Erase()
-	for named, up := i.Resource.Erase().String(), false; ; named, up = module.String(), true {
-		var best *program.Removed
-		for _, r := range m[named] {
-			if r.block.From.Names(r.declaring, i) && (best == nil || r.block.From.Keyed()) {
-				best = r.block
-			}
-		}
-		if best != nil {
-			return best
-		}
-		if up {
-			module, _, _ = module.Parent()
-		}
-		if module.IsRoot() {
-			return nil
-		}
-	}
 }
 
 // checkRemoved reports removed blocks for instances that the configuration

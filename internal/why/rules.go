@@ -27,12 +27,14 @@ type explainer struct {
 	deferred  map[addr.Resource][]*plan.Deferred
 	drift     map[addr.Object]*plan.Change
 	known     map[string][]Chain // of changes, by object and path
+	removals  *program.Removals
 }
 
 func newExplainer(in Input) *explainer {
 	e := &explainer{
 		in: in, frames: map[addr.Module]*eval.Frame{}, resources: map[addr.Resource][]*plan.Change{},
 		deferred: map[addr.Resource][]*plan.Deferred{}, drift: map[addr.Object]*plan.Change{}, known: map[string][]Chain{},
+		removals: in.Tree.Removals(),
 	}
 	for _, f := range in.Root.Frames() {
 		e.frames[f.Addr] = f
@@ -398,7 +400,7 @@ func (e *explainer) ended(c *plan.Change) []Chain {
 	if e.in.Plan.Mode == plan.Destroy {
 		return []Chain{{{Kind: Requested, Subject: subject, Name: "-destroy"}}}
 	}
-	if r := e.removedBlock(c.Addr.Instance); r != nil {
+	if r, _ := e.removals.Find(c.Addr.Instance); r != nil {
 		return []Chain{{{Kind: Removed, Subject: subject, Range: r.Range.Ptr()}}}
 	}
 	f := e.in.Root
@@ -429,22 +431,6 @@ func (e *explainer) keyGone(subject string, at place, header hcl.Range) []Chain 
 		return []Chain{{head, {Kind: Written, Range: header.Ptr()}}}
 	}
 	return join(Chain{head}, e.repetition(at, addr.NoKey), Link{})
-}
-
-// removedBlock is a removed block that names the instance, its resource or a
-// module around it.
-func (e *explainer) removedBlock(i addr.Instance) *program.Removed {
-	for _, f := range e.in.Root.Frames() {
-		if !f.Addr.Contains(i.Module) && !f.Addr.IsRoot() && f.Addr != i.Module {
-			continue
-		}
-		for _, r := range f.Program.Removed {
-			if r.From.Names(f.Addr, i) {
-				return r
-			}
-		}
-	}
-	return nil
 }
 
 // read explains why a data source is read during apply.

@@ -17,11 +17,13 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
 )
 
 // Input is a plan and what it was made of.
 type Input struct {
 	Plan *plan.Plan
+	Tree *program.Tree
 	// Root is the evaluated configuration; its evaluation must be over.
 	Root *eval.Frame
 	// Sources tell where the values of root variables come from; variables
