@@ -33,6 +33,7 @@ const encryptionVariable = "TF_ENCRYPTION"
 
 // A sealing is what a command has found out about encryption.
 type sealing struct {
+	turn  sync.Mutex // held by the one who finds out
 	mu    sync.Mutex
 	known bool
 	all   *encryption.Encryption
@@ -52,8 +53,10 @@ func (e *env) encrypt(prog *program.Program, inputs map[string]engine.VariableIn
 }
 
 // encryption is that of the command, which is the configured one unless said
-// otherwise.
+// otherwise. Data sources ask for it at the same time.
 func (e *env) encryption() (*encryption.Encryption, diag.List) {
+	e.sealing.turn.Lock()
+	defer e.sealing.turn.Unlock()
 	e.sealing.mu.Lock()
 	known := e.sealing.known
 	e.sealing.mu.Unlock()

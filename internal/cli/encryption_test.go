@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -18,5 +20,30 @@ func TestRunForKeys(t *testing.T) {
 	}
 	if _, err = runForKeys([]string{"/bin/sh", "-c", "sleep 20 & echo why >&2; exit 3"}, nil); err == nil || !strings.Contains(err.Error(), "why") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestEncryptionOnce: however many ask at the same time, keys are asked for once.
+func TestEncryptionOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const text = `
+key_provider "external" "k" { command = ["/bin/sh", "-c", "echo asked >> asked; sleep 0.1; echo '{\"magic\":\"OpenTofu-External-Key-Provider\",\"version\":1}'; echo '{\"keys\":{\"encryption_key\":\"MDEyMzQ1Njc4OWFiY2RlZg==\"},\"meta\":{}}'"] }
+method "aes_gcm" "m" { keys = key_provider.external.k }
+state { method = method.aes_gcm.m }`
+	e, err := newEnv(Process{Args: []string{"weir"}, Environ: []string{encryptionVariable + "=" + text}, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getwd: os.Getwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			if found, diags := e.encryption(); diags.HasErrors() || !found.State().Encrypts() {
+				t.Error(diags.Err())
+			}
+		})
+	}
+	all.Wait()
+	if asked, err := os.ReadFile("asked"); err != nil || string(asked) != "asked\n" {
+		t.Errorf("%q %v", asked, err)
 	}
 }
