@@ -70,7 +70,9 @@ func (e *emitter) emit(s order.Step, after []execgraph.Ref) execgraph.Ref {
 	}
 }
 
-// deletion adds the end of an object, after its provisioners.
+// deletion adds the end of an object, after its provisioners. These don't run
+// for what was put aside: they name what has a successor by then, and the
+// configurations in use count on that.
 func (e *emitter) deletion(o *object, after []execgraph.Ref) execgraph.Ref {
 	at := o.addr
 	switch o.change.Action {
@@ -79,7 +81,7 @@ func (e *emitter) deletion(o *object, after []execgraph.Ref) execgraph.Ref {
 	case plan.CreateThenDelete:
 		at.Deposed = o.change.DeposedKey
 	}
-	if e.deprovisions(o) {
+	if at.Deposed == "" && e.deprovisions(o) {
 		after = []execgraph.Ref{e.g.ProvisionDestroy(at, after)}
 	}
 	return e.g.Destroy(at, o.conn.Addr, after)
