@@ -36,6 +36,9 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 			var diags diag.List
 			other, diags = e.openWorkspace(backend.Local(nil), s.Workspace(), stateFlags{state: *out, backup: "-"})
 			if other != nil {
+				diags.Append(e.lock(ctx, other, "state-mv", f))
+			}
+			if other != nil && !diags.HasErrors() {
 				diags.Append(e.read(ctx, other))
 			}
 			if e.diags(diags) != 0 {

@@ -43,7 +43,7 @@ func TestFoldedWithoutLock(t *testing.T) {
 	w.Close()
 
 	s = next()
-	if s.Snapshot().Objects[made] == nil {
+	if s.Snapshot().Objects[made] == nil || s.Base().Objects[made] == nil {
 		t.Fatal("the object isn't recovered")
 	}
 	without := s.Snapshot().Clone()

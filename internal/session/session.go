@@ -63,8 +63,9 @@ type Session struct {
 	lockID    string
 
 	prior   *state.Snapshot
-	base    *state.Snapshot
-	saved   []byte // the bytes of base
+	known   *state.Snapshot // prior under the names that are stored
+	base    *state.Snapshot // what is stored
+	saved   []byte          // the bytes of base
 	wrote   bool
 	changed bool   // what was written is another state than base
 	lineage string // of a state that is new
@@ -103,8 +104,9 @@ func (s *Session) Workspace() string { return s.workspace }
 // have the names that the configuration uses.
 func (s *Session) Prior() *state.Snapshot { return s.prior }
 
-// Base is the state as it is stored, nil where there is none.
-func (s *Session) Base() *state.Snapshot { return s.base }
+// Base is the state as it is stored, nil where there is none. Without a lock it
+// also has what the journal of an earlier run knows.
+func (s *Session) Base() *state.Snapshot { return s.known }
 
 // Snapshot is the state as it was read, empty where there is none.
 func (s *Session) Snapshot() *state.Snapshot {
@@ -227,7 +229,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		return problem("Error loading the state", "%s.", err)
 	}
 	s.saved = data
-	s.base, s.prior = nil, nil
+	s.base, s.known, s.prior = nil, nil, nil
 	snapshot, diags := statefile.Read(data, s.backend.Describe())
 	if diags.HasErrors() {
 		return s.torn(diags)
@@ -245,7 +247,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 
 // adopt makes a state the one to work on.
 func (s *Session) adopt(snapshot *state.Snapshot) {
-	s.prior = snapshot
+	s.known, s.prior = snapshot, snapshot
 	if s.Translate {
 		s.prior = statefile.TranslateProviders(snapshot, s.backend.Requires)
 	}
