@@ -378,9 +378,9 @@ func Name(name string) string {
 // nearly all are; the library scans a name as if it were a file.
 func isWord(name string) bool {
 	for i := range len(name) {
-		switch c := name[i] | 0x20; {
-		case 'a' <= c && c <= 'z':
-		case i > 0 && ('0' <= c && c <= '9' || name[i] == '-' || name[i] == '_'):
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-' || c == '_'):
 		default:
 			return false
 		}
