@@ -150,7 +150,10 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if changed := differing(block, recorded); len(changed) > 0 {
+	// What only the record has is from the command line, as long as the block is
+	// the one that it was said for.
+	changed := differing(block, recorded)
+	if workdir.Hash(r.Type, block) != r.Hash && len(changed) > 0 {
 		return nil, o.initRequired(prog.Backend, "Backend configuration block has changed: %s", strings.Join(changed, ", "))
 	}
 	b, more := o.Open(r.Type, recorded, prog)
@@ -158,13 +161,12 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 	return b, diags
 }
 
-// differing lists the arguments that a block sets to something other than what
-// was recorded. Arguments that only the record has came from the command line.
+// differing lists the arguments that differ from what was recorded.
 func differing(block, recorded cty.Value) []string {
 	var names []string
 	have := recorded.AsValueMap()
 	for name, v := range block.AsValueMap() {
-		if empty(v) || have[name].RawEquals(v) {
+		if have[name].RawEquals(v) || empty(v) && empty(have[name]) {
 			continue
 		}
 		names = append(names, name)
