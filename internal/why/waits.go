@@ -103,7 +103,7 @@ func nearest(g *execgraph.Graph, from execgraph.ID) []before {
 const (
 	ruleReference  = "reference"             // it refers to the other
 	ruleProvider   = "provider"              // its provider is configured with the other
-	ruleReplace    = "replace"               // the old object goes first
+	ruleReplace    = "replace"               // an old object goes first: its own, or what it depended on
 	ruleKeepOld    = "create_before_destroy" // what is new comes first
 	ruleUsersFirst = "dependents_first"      // what depends on an object is destroyed, or let go of it, before it
 	ruleOrder      = "dependency"            // a dependency that isn't a plain reference
@@ -126,6 +126,8 @@ func (e *explainer) rule(own *execgraph.Step, other before) (string, Chain) {
 		return ruleProvider, nil
 	case ends(own.Kind) && !ends(other.step.Kind) && e.keepsOld(own.Object.Instance):
 		return ruleKeepOld, nil
+	case !ends(own.Kind) && ends(other.step.Kind) && !e.used(other.step.Object, own.Object):
+		return ruleReplace, nil
 	case ends(own.Kind), ends(other.step.Kind):
 		return ruleUsersFirst, nil
 	}
@@ -133,6 +135,12 @@ func (e *explainer) rule(own *execgraph.Step, other before) (string, Chain) {
 		return ruleReference, chain
 	}
 	return ruleOrder, nil
+}
+
+// used reports whether the stored object depends on the other.
+func (e *explainer) used(user, o addr.Object) bool {
+	stored := e.in.Plan.Previous.Objects[user]
+	return stored != nil && slices.Contains(stored.Dependencies, o.Resource.Erase())
 }
 
 // keepsOld reports whether an object was made to be destroyed last.
