@@ -72,6 +72,17 @@ func (c *Set) Add(kind, address, instance string, outcomes []eval.Outcome) {
 	}
 }
 
+// Unevaluated notes conditions of one instance that nobody has evaluated, unless
+// there are outcomes of some.
+func (c *Set) Unevaluated(kind, address, instance string) {
+	c.Declare(kind, address)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if objects := c.m[checkable{kind, address}]; objects[instance] == nil {
+		objects[instance] = &state.CheckObject{Address: instance, Status: string(eval.Unknown)}
+	}
+}
+
 var severity = map[string]int{string(eval.Pass): 0, string(eval.Unknown): 1, string(eval.Fail): 2, string(eval.Failed): 3}
 
 func worse(a, b string) string {

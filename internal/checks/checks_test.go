@@ -36,9 +36,12 @@ func TestSums(t *testing.T) {
 	s.Add("check", "check.z", "check.z", []eval.Outcome{{Status: eval.Failed}, fail("m")})
 	s.Add("check", "check.a", "check.a", nil)
 	s.Add("output_value", "module.m.output.o", "module.m[0].output.o", []eval.Outcome{{Status: eval.Unknown}, pass()})
+	s.Unevaluated("resource", "t.many", "t.many[0]")
+	s.Unevaluated("resource", "t.left", "t.left")
 	want := `check check.a pass (check.a pass [])
 check check.z error (check.z error ["m"])
 output_value module.m.output.o unknown (module.m[0].output.o unknown [])
+resource t.left unknown (t.left unknown [])
 resource t.many fail (t.many[0] unknown []) (t.many[1] fail ["b" "a"])
 resource t.none pass
 `

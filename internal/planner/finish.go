@@ -313,30 +313,48 @@ func outputAction(c *plan.OutputChange, had bool) plan.Action {
 }
 
 // gatherChecks collects the outcomes of conditions that evaluation has
-// computed, and declares the objects whose conditions had no instance.
+// computed, and declares the objects whose conditions had no instance. What
+// wasn't evaluated, because of -target or an error, isn't known to hold.
 func (r *run) gatherChecks() {
 	if r.Mode == plan.Destroy {
 		return
+	}
+	gather := func(kind string, f *eval.Frame, name string, outcomes []eval.Outcome) {
+		if outcomes == nil {
+			r.checks.Unevaluated(kind, erased(f, name), f.Label(name))
+		} else {
+			r.checks.Add(kind, erased(f, name), f.Label(name), outcomes)
+		}
 	}
 	for _, f := range r.root.Frames() {
 		p := f.Program
 		for _, v := range p.Variables {
 			if len(v.Validations) > 0 {
-				name := "var." + v.Name
-				r.checks.Add("input_variable", erased(f, name), f.Label(name), f.VariableOutcomes(v))
+				gather("input_variable", f, "var."+v.Name, f.VariableOutcomes(v))
 			}
 		}
 		for _, o := range p.Outputs {
 			if len(o.Preconditions) > 0 {
-				name := "output." + o.Name
-				r.checks.Add("output_value", erased(f, name), f.Label(name), f.OutputOutcomes(o))
+				gather("output_value", f, "output."+o.Name, f.OutputOutcomes(o))
 			}
 		}
 		for _, res := range p.Resources {
 			if len(res.Preconditions)+len(res.Postconditions) > 0 {
-				r.checks.Declare("resource", erased(f, res.Name.String()))
+				r.gatherConditions(f, res)
 			}
 		}
+	}
+}
+
+// gatherConditions notes what isn't known of a resource's conditions.
+func (r *run) gatherConditions(f *eval.Frame, res *program.Resource) {
+	address := erased(f, res.Name.String())
+	r.checks.Declare("resource", address)
+	if _, _, known := f.Lookup(res, addr.NoKey); !known {
+		r.checks.Unevaluated("resource", address, f.Label(res.Name.String()))
+	}
+	for _, i := range f.Expanded(res) {
+		r.checks.Unevaluated("resource", address, i.Addr.String())
 	}
 }
 
