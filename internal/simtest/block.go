@@ -198,7 +198,7 @@ func (r *renderer) depends(b *strings.Builder, o *Object, at int) {
 			if i == 0 || child.Parent != o.Module || !r.m.within(to.Module, child.Label) {
 				continue
 			}
-			if _, last := r.m.span(child.Label); last < at {
+			if _, last := r.m.span(child.Label); last >= 0 && last < at {
 				list = append(list, "module."+child.Name)
 			}
 		}

@@ -307,7 +307,7 @@ func (r *renderer) call(mod *Module) {
 		if other == nil || other.Label == mod.Label || other.Parent != mod.Parent {
 			continue
 		}
-		if _, last := r.m.span(label); last < first {
+		if _, last := r.m.span(label); last >= 0 && last < first {
 			list = append(list, "module."+other.Name)
 		}
 	}
