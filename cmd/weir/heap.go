@@ -14,8 +14,8 @@ import (
 // little to keep, so that a bigger plan doesn't pay more for each resource.
 const (
 	smallHeap = 64 << 20
-	bigGrowth = 45
-	room      = 48 << 20
+	bigGrowth = 80
+	room      = 16 << 20
 )
 
 // growFirst tunes the collector. Who sets GOGC knows better.
