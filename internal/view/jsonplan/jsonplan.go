@@ -110,7 +110,7 @@ func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
 		func() (err error) { doc.Variables, err = variables(p, tree); return },
 		func() (err error) { doc.PlannedValues, err = plannedValues(p); return },
 		func() (err error) { doc.Drift, err = changes(Drift(p), p); return },
-		func() (err error) { doc.ResourceChanges, err = changes(p.Changes, p); return },
+		func() (err error) { doc.ResourceChanges, err = changes(planned(p), p); return },
 		func() (err error) { doc.Deferred, err = deferrals(p); return },
 		func() (err error) { doc.OutputChanges, err = outputs(p.Outputs); return },
 		func() (err error) { doc.Relevant, err = relevant(p); return },
@@ -140,6 +140,14 @@ func firstError(steps ...func() error) error {
 		}
 	}
 	return nil
+}
+
+// planned are the changes of resources: none in a plan that only refreshes.
+func planned(p *plan.Plan) []*plan.Change {
+	if p.Mode == plan.RefreshOnly {
+		return nil
+	}
+	return p.Changes
 }
 
 // Drift lists the differences that refreshing found, as far as they are shown:
