@@ -307,12 +307,13 @@ func TestEveryPoint(t *testing.T) {
 				step = 1
 			}
 			crashed := 0
-			for point := 1; point <= n; point += step {
+			for point := 1; point <= n; point += stride(point, step) {
 				r.forget(w)
 				_, err := r.apply(fmt.Sprintf("%s=%d", pointEnv, point), env)
 				if err != nil {
 					crashed++
 				}
+				r.complete()
 				r.settle(w)
 				if out, err := r.apply(); err != nil {
 					t.Fatalf("point %d: %v\n%s", point, err, out)
@@ -383,6 +384,30 @@ func TestEncrypted(t *testing.T) {
 	}
 	if journals < 2 {
 		t.Errorf("only %d runs left a journal", journals)
+	}
+}
+
+// TestPlan crashes a plan while it holds the lock of a state that isn't there
+// yet. What it leaves means the same as no state.
+func TestPlan(t *testing.T) {
+	w, r := start(t)
+	for point := 1; point <= 6; point++ {
+		r.forget(w)
+		_, err := r.weir([]string{fmt.Sprintf("%s=%d", pointEnv, point)}, "plan", "-no-color")
+		r.complete()
+		if out := r.must("apply", "-auto-approve", "-no-color"); strings.Contains(out, "earlier run") {
+			t.Errorf("point %d: %s", point, out)
+		}
+		r.whole(w)
+		r.complete()
+		if point == 1 && err == nil {
+			t.Error("no plan crashed")
+		}
+	}
+	r.forget(w)
+	r.must("plan", "-no-color")
+	if files, _ := filepath.Glob(filepath.Join(r.dir, "*tfstate*")); len(files) > 0 {
+		t.Errorf("planning leaves %v", files)
 	}
 }
 

@@ -197,21 +197,6 @@ func (x *index) overlapping(p pattern) []int {
 	return found
 }
 
-// find lists the statements whose pattern matches the instance, its resource
-// or a module around it, in order.
-func (x *index) find(i addr.Instance) []int {
-	if len(x.buckets) == 0 {
-		return nil
-	}
-	p := exactly(i)
-	found := x.overlapping(p)
-	for n := 1; n <= len(p.steps); n++ {
-		found = append(found, x.overlapping(p.module(n))...)
-	}
-	slices.Sort(found)
-	return found
-}
-
 // way names what a pattern with that mask matches.
 func (p pattern) way(mask string) string {
 	return p.erased() + " " + mask + " " + p.keyText(mask)
