@@ -7,15 +7,14 @@ import (
 	"runtime/metrics"
 )
 
-// How far the heap grows before it is collected: first to smallHeap, then, by
-// what has survived, by bigGrowth percent and room beside that. Go would start
-// at 4 MiB and collect a dozen times on the way, which takes a fifth of the
-// time of a plan of usual size. The room keeps collections apart while there is
-// little to keep, so that a bigger plan doesn't pay more for each resource.
+// How far the heap grows before it is collected: first to smallHeap, then by
+// bigGrowth percent of what has survived. Go would start at 4 MiB and collect a
+// dozen times on the way, which takes a fifth of the time of a plan of usual
+// size. The growth is what makes a big plan pay no more for each resource than a
+// small one.
 const (
 	smallHeap = 64 << 20
-	bigGrowth = 80
-	room      = 16 << 20
+	bigGrowth = 120
 )
 
 // growFirst tunes the collector. Who sets GOGC knows better.
@@ -30,7 +29,7 @@ func growFirst() {
 	collected = func(sentinel *[16]byte) {
 		metrics.Read(live)
 		survived := max(1<<20, live[0].Value.Uint64())
-		debug.SetGCPercent(int(max(bigGrowth+room*100/survived, (smallHeap-min(smallHeap, survived))*100/survived)))
+		debug.SetGCPercent(int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived)))
 		runtime.SetFinalizer(sentinel, collected)
 	}
 	runtime.SetFinalizer(new([16]byte), collected)
