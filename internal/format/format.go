@@ -21,6 +21,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/syntax"
 )
 
 // Source lays out a file in native syntax. One that has syntax errors comes
@@ -32,12 +34,14 @@ func Source(src []byte, filename string) []byte {
 
 // Check is Source that also tells what is wrong with a file it leaves alone.
 func Check(src []byte, filename string) ([]byte, hcl.Diagnostics) {
-	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
-	if diags.HasErrors() {
+	file, problems := syntax.Parse(filename, src)
+	diags := problems.ToHCL()
+	body, native := file.Body.(*hclsyntax.Body)
+	if diags.HasErrors() || !native {
 		return src, diags
 	}
 	e := &editor{src: src}
-	e.body(file.Body.(*hclsyntax.Body), nil)
+	e.body(body, nil)
 	edited := e.apply()
 	if len(e.edits) > 0 {
 		// Edits are made of tokens, by rules of thumb. None is worth a file

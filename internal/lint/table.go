@@ -34,7 +34,7 @@ var table = []row{
 	{"event", "words plan", "eval planner apply view"},
 
 	// rules beside the line
-	{"format", "diag", ""},
+	{"format", "diag syntax", ""},
 	{"files", "", ""},
 	{"function", "words files", "program eval provider state plan"},
 	{"conform", "words provider", "program eval state plan"},
