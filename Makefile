@@ -6,9 +6,9 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo packages test lint conformance providers acceptance bench chaos versus ci clean
+.PHONY: help build demo packages test lint conformance providers acceptance aws servers bench chaos versus versus-histories aws-modules ci clean
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/weir
 	go build -trimpath -o bin/weir ./cmd/weir
@@ -17,21 +17,27 @@ demo: build ## plan, apply and look at a small example with the built-in provide
 	examples/demo.sh bin/weir
 
 export WEIR_MIRROR
-test: ## unit tests of the engine and of the conformance kit
+test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	go test ./...
 	cd conformance && go test ./...
+	cd aws && go test ./...
+	cd real && go test ./engine
 
 lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allowed per package
-	@badly=$$(gofmt -l cmd internal bench conformance chaos); \
+	@badly=$$(gofmt -l cmd internal bench conformance chaos aws real versus); \
 	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
 	go vet ./...
 	cd conformance && go vet ./...
 	cd conformance/simcloud && go vet ./...
+	cd aws && go vet ./...
+	cd real && go vet ./...
 	go test -count=1 ./internal/lint
 	$(STATICCHECK) ./...
 	go mod tidy -diff
 	cd conformance && go mod tidy -diff
 	cd conformance/simcloud && go mod tidy -diff
+	cd aws && go mod tidy -diff
+	cd real && go mod tidy -diff
 
 # The tool has a module of its own, so that its dependencies are not the engine's.
 $(STATICCHECK): tools/go.mod tools/go.sum
@@ -49,6 +55,15 @@ acceptance: build ## the real providers' own tests with bin/weir; RUN='random ti
 	@[ -d $(MIRROR) ] || { echo "run 'make providers' first"; exit 1; }
 	providers/acceptance.sh bin/weir $(MIRROR) $(RUN)
 
+aws: build ## the real hashicorp/aws, where it is found, with a small AWS: a bucket, an estate
+	cd real && IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v ./aws
+
+SOURCES ?=
+servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and PowerDNS; RUN=DNS picks
+	scripts/packages servers
+	$(if $(SOURCES),providers/clones.sh $(SOURCES) $(MIRROR))
+	cd real && WEIR_MIRROR=$(MIRROR) IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v -run '$(RUN)' ./servers
+
 bench: build ## time bin/weir and compare with the goals; RUN=count picks, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
 	go build -o bench/bare/bare ./bench/bare
@@ -60,6 +75,17 @@ versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=...
 	@mkdir -p .cache && rm -f .cache/bench.jsonl
 	bench/bench.py -o .cache/bench.jsonl -l 240 -e weir=$(CURDIR)/bin/weir -e peer=$(PEER) $(WORKLOADS:%=-w %)
 	bench/table.py .cache/bench.jsonl
+
+N ?= 100
+SEED ?= 1
+versus-histories: build ## play random histories beside another engine, PEER=BINARY; N=100 SEED=1 VERSUS=FLAGS
+	go run ./versus -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
+
+REPOS ?=
+AWS_MIRROR ?= $(MIRROR)
+aws-modules: build ## public AWS modules beside another engine: REPOS=CLONES PEER=BINARY, AWS_MIRROR=DIR with hashicorp/aws; ONLY=engine and RUN=REGEXP narrow it
+	go run -C aws ./modules -repos $(abspath $(REPOS)) -engine $(CURDIR)/bin/weir -peer $(abspath $(PEER)) -mirror $(abspath $(AWS_MIRROR)) \
+	  -out $(CURDIR)/.cache/aws-modules -run '$(RUN)' $(if $(ONLY),-only $(ONLY)) -report $(CURDIR)/.cache/aws-modules/report.md
 
 # The scenarios whose outcome doesn't hang on the moment of a kill or signal; the
 # crash points of every write are in internal/crash.

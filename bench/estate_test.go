@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
@@ -71,7 +72,7 @@ func (e *estate) check(diags diag.List) {
 }
 
 func (e *estate) parse() {
-	src, diags := module.Load(module.Disk{}, e.dir)
+	src, diags := module.Load(module.Disk{}, e.dir, dialect.OpenTofu)
 	e.check(diags)
 	e.source = src
 }

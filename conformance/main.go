@@ -102,7 +102,10 @@ func run() (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	box := sandbox{bin: bin, mirrors: []string{mirror}, dialect: *dialect, opentofu: strings.HasPrefix(headline, "OpenTofu")}
+	// Other engines begin like OpenTofu for the sake of wrappers, and say afterwards
+	// what they are.
+	original := !strings.Contains(string(version), "\nThis is ")
+	box := sandbox{bin: bin, mirrors: []string{mirror}, dialect: *dialect, opentofu: strings.HasPrefix(headline, "OpenTofu") && original}
 	if real := os.Getenv("IAC_MIRROR"); real != "" {
 		if real, err = filepath.Abs(real); err != nil {
 			return false, err

@@ -2,6 +2,8 @@ package addr
 
 import (
 	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,26 +15,91 @@ type Module string
 // Root is the root module.
 const Root Module = ""
 
-// A Step is one module call on the way from the root, with its instance key.
-// The name of a component or stack begins with its kind and a dot, as in
-// component.net; in addresses it stands without "module.".
-type Step struct {
+// A Kind is what a call makes instances of.
+type Kind uint8
+
+// Kinds of calls, in the order of their texts. A removed block of a stack is a
+// call too: of what is to go.
+const (
+	ModuleCall Kind = iota
+	Component
+	RemovedComponent
+	RemovedStack
+	Stack
+)
+
+var kindTexts = [...]string{
+	ModuleCall: "module", Component: "component", RemovedComponent: "removed-component",
+	RemovedStack: "removed-stack", Stack: "stack",
+}
+
+// ParseKind is the kind whose blocks have that type.
+func ParseKind(text string) (Kind, bool) {
+	k := slices.Index(kindTexts[:], text)
+	return Kind(max(k, 0)), k >= 0
+}
+
+// String is the type of the blocks of that kind.
+func (k Kind) String() string { return kindTexts[k] }
+
+// Removed reports whether calls of that kind stand for what is to go.
+func (k Kind) Removed() bool { return k == RemovedComponent || k == RemovedStack }
+
+// A Call names a call within its caller.
+type Call struct {
+	Kind Kind
 	Name string
-	Key  Key
+	// Nth tells removed blocks of one name apart, from 0 in source order.
+	Nth int
 }
 
-// Child is the address of an instance of a module call in m.
-func (m Module) Child(name string, key Key) Module {
-	return Module(m.prefix() + CallName(name) + key.String())
-}
+// Mod names a module call.
+func Mod(name string) Call { return Call{Name: name} }
 
-// CallName is how the call with that name is written in addresses and
-// references.
-func CallName(name string) string {
-	if strings.Contains(name, ".") {
-		return name
+// String is the call as addresses and references write it.
+func (c Call) String() string {
+	text := c.Kind.String() + "." + c.Name
+	if c.Nth > 0 {
+		text += "#" + strconv.Itoa(c.Nth+1)
 	}
-	return "module." + name
+	return text
+}
+
+// Compare orders calls by kind and name.
+func (c Call) Compare(o Call) int {
+	return cmp.Or(cmp.Compare(c.Kind, o.Kind), cmp.Compare(c.Name, o.Name), cmp.Compare(c.Nth, o.Nth))
+}
+
+// Restored is the call that a removed block names, other calls themselves.
+func (c Call) Restored() Call {
+	switch c.Kind {
+	case RemovedComponent:
+		return Call{Kind: Component, Name: c.Name}
+	case RemovedStack:
+		return Call{Kind: Stack, Name: c.Name}
+	}
+	return c
+}
+
+// path is the call in the key form of modules.json.
+func (c Call) path() string {
+	if c.Kind == ModuleCall {
+		return c.Name
+	}
+	return c.String()
+}
+
+// A Step is one call on the way from the root, with its instance key.
+type Step struct {
+	Call
+	Key Key
+}
+
+func (s Step) String() string { return s.Call.String() + s.Key.String() }
+
+// Child is the address of an instance of a call in m.
+func (m Module) Child(c Call, key Key) Module {
+	return Module(m.prefix() + c.String() + key.String())
 }
 
 func (m Module) prefix() string {
@@ -64,7 +131,7 @@ func (m Module) Steps() []Step {
 func FromSteps(steps []Step) Module {
 	m := Root
 	for _, s := range steps {
-		m = m.Child(s.Name, s.Key)
+		m = m.Child(s.Call, s.Key)
 	}
 	return m
 }
@@ -96,7 +163,7 @@ func (m Module) Erase() Module {
 func (m Module) CallPath() string {
 	var names []string
 	for _, s := range m.Steps() {
-		names = append(names, s.Name)
+		names = append(names, s.path())
 	}
 	return strings.Join(names, ".")
 }
@@ -110,7 +177,7 @@ func (m Module) InstancePath() string {
 		if s.Key.IsAny() {
 			s.Key = NoKey
 		}
-		names = append(names, s.Name+s.Key.String())
+		names = append(names, s.path()+s.Key.String())
 	}
 	return strings.Join(names, ".")
 }
@@ -136,8 +203,8 @@ func (m Module) Compare(o Module) int {
 			return -1
 		case !others:
 			return 1
-		case a.Name != b.Name:
-			return cmp.Compare(a.Name, b.Name)
+		case a.Call != b.Call:
+			return a.Call.Compare(b.Call)
 		case a.Key != b.Key:
 			return a.Key.Compare(b.Key)
 		}

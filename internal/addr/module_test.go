@@ -9,7 +9,7 @@ import (
 func bySteps(m, o Module) int {
 	a, b := m.Steps(), o.Steps()
 	for i := range min(len(a), len(b)) {
-		if c := cmp.Or(cmp.Compare(a[i].Name, b[i].Name), a[i].Key.Compare(b[i].Key)); c != 0 {
+		if c := cmp.Or(a[i].Call.Compare(b[i].Call), a[i].Key.Compare(b[i].Key)); c != 0 {
 			return c
 		}
 	}
@@ -17,16 +17,19 @@ func bySteps(m, o Module) int {
 }
 
 func TestModuleOrder(t *testing.T) {
-	step := func(name string, key Key) Step { return Step{name, key} }
+	calls := []Call{
+		Mod("a"), Mod("a-b"), Mod("b"), Mod("removed-stack"), Mod("a-"), {Kind: Component, Name: "a-"}, {Kind: Stack, Name: "removed-a"},
+		{Kind: RemovedComponent, Name: "a"}, {Kind: RemovedComponent, Name: "a", Nth: 1}, {Kind: RemovedStack, Name: "a-", Nth: 10},
+	}
 	var all []Module
 	for _, keys := range [][]Key{
 		{NoKey, IntKey(2), IntKey(10), AnyKey},
 		{StringKey(""), StringKey("a"), StringKey("a.module.b"), StringKey(`a"]\`), StringKey("${a}"), StringKey("%%{"), StringKey("a\nb")},
 	} {
 		for _, key := range keys {
-			for _, name := range []string{"a", "a-b", "b", "component.a"} {
-				one := FromSteps([]Step{step(name, key)})
-				all = append(all, one, one.Child("a", NoKey), one.Child("b", key))
+			for _, call := range calls {
+				one := FromSteps([]Step{{call, key}})
+				all = append(all, one, one.Child(Mod("a"), NoKey), one.Child(Mod("b"), key))
 			}
 		}
 	}

@@ -118,9 +118,6 @@ func (p *parser) quoted() (string, error) {
 	return "", p.errorf("a closing quote is missing")
 }
 
-// kinds are those of calls that aren't module calls, with their dots.
-var kinds = []string{"component.", "stack.", "removed-component.", "removed-stack."}
-
 // parseSteps reads leading module calls and returns what follows them. whole
 // says that nothing may follow: what could be a component or a resource is then
 // a component.
@@ -142,31 +139,53 @@ func parseSteps(text string, whole bool) ([]Step, string, error) {
 // step reads a module step and the dot behind it; ok is false when none
 // follows.
 func (p *parser) step(whole bool) (_ Step, ok bool, err error) {
-	start, kind := p.pos, ""
-	for _, k := range kinds {
-		if kind == "" && p.accept(k) {
-			kind = k
-		}
-	}
-	if kind == "" && !p.accept("module.") {
+	start := p.pos
+	call, ok := p.kind()
+	if !ok {
 		return Step{}, false, nil
 	}
-	name, err := p.name()
-	if err != nil {
+	if call.Name, err = p.name(); err != nil {
 		return Step{}, false, err
+	}
+	if call.Kind.Removed() && p.accept("#") {
+		if call.Nth, err = p.ordinal(); err != nil {
+			return Step{}, false, err
+		}
 	}
 	key, err := p.key()
 	if err != nil {
 		return Step{}, false, err
 	}
-	if kind != "" && p.done() && !whole {
+	if call.Kind != ModuleCall && p.done() && !whole {
 		p.pos = start
 		return Step{}, false, nil
 	}
 	if !p.done() && !p.accept(".") {
 		return Step{}, false, p.errorf("a dot is expected at position %d", p.pos+1)
 	}
-	return Step{kind + name, key}, true, nil
+	return Step{call, key}, true, nil
+}
+
+// kind reads the kind of a call and the dot behind it.
+func (p *parser) kind() (Call, bool) {
+	for k, text := range kindTexts {
+		if rest, ok := strings.CutPrefix(p.text[p.pos:], text); ok && strings.HasPrefix(rest, ".") {
+			p.pos += len(text) + 1
+			return Call{Kind: Kind(k)}, true
+		}
+	}
+	return Call{}, false
+}
+
+// ordinal reads which of the removed blocks of a name is meant.
+func (p *parser) ordinal() (int, error) {
+	digits := len(p.text[p.pos:]) - len(strings.TrimLeft(p.text[p.pos:], "0123456789"))
+	n, err := strconv.Atoi(p.text[p.pos : p.pos+digits])
+	if err != nil || n < 2 {
+		return 0, p.errorf("a whole number above 1 is expected at position %d", p.pos+1)
+	}
+	p.pos += digits
+	return n - 1, nil
 }
 
 // ParseModule reads the address of a module instance.
@@ -230,7 +249,7 @@ func moduleMatches(p, m Module, below bool) bool {
 		return false
 	}
 	for i, s := range ps {
-		if s.Name != ms[i].Name || s.Key != NoKey && s.Key != ms[i].Key && !ms[i].Key.IsAny() {
+		if s.Call != ms[i].Call || s.Key != NoKey && s.Key != ms[i].Key && !ms[i].Key.IsAny() {
 			return false
 		}
 	}
@@ -308,7 +327,7 @@ func ParseProviderConfig(text string) (ProviderConfig, error) {
 			if err != nil {
 				return c, err
 			}
-			c.Provider = DefaultProvider(name)
+			c.Provider = OpenTofu.Provider(name)
 			return c.parseAlias(p)
 		}
 		return c, p.errorf(`provider["HOST/NAMESPACE/TYPE"] is expected`)
@@ -320,7 +339,7 @@ func ParseProviderConfig(text string) (ProviderConfig, error) {
 	if !p.accept("]") {
 		return c, p.errorf("a closing bracket is missing")
 	}
-	if c.Provider, err = ParseProvider(source); err != nil {
+	if c.Provider, err = OpenTofu.ParseProvider(source); err != nil {
 		return c, err
 	}
 	return c.parseAlias(p)

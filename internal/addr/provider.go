@@ -16,8 +16,14 @@ type Provider struct {
 // BuiltinHost is the host of providers that are part of the engine.
 const BuiltinHost = "terraform.io"
 
-// DefaultHost is the registry that short provider addresses mean.
-const DefaultHost = "registry.opentofu.org"
+// A Registry is the host of the registry that addresses without a host mean.
+type Registry string
+
+// The public registries.
+const (
+	OpenTofu  Registry = "registry.opentofu.org"
+	Terraform Registry = "registry.terraform.io"
+)
 
 // Builtin is the provider with that name that is part of the engine.
 func Builtin(name string) Provider { return Provider{BuiltinHost, "builtin", name} }
@@ -25,20 +31,40 @@ func Builtin(name string) Provider { return Provider{BuiltinHost, "builtin", nam
 // IsBuiltin reports whether the provider is part of the engine.
 func (p Provider) IsBuiltin() bool { return p.Host == BuiltinHost && p.Namespace == "builtin" }
 
-// DefaultProvider is what a local name means that nothing declares.
-func DefaultProvider(name string) Provider {
+// Other is the other public registry, which has most of the same providers.
+func (r Registry) Other() Registry {
+	if r == Terraform {
+		return OpenTofu
+	}
+	return Terraform
+}
+
+// Provider is what a local name means that nothing declares.
+func (r Registry) Provider(name string) Provider {
 	if name == "terraform" {
 		return Builtin(name)
 	}
-	return Provider{DefaultHost, "hashicorp", name}
+	return Provider{string(r), "hashicorp", name}
+}
+
+// Has reports whether the provider's address may be written without a host.
+func (r Registry) Has(p Provider) bool { return p.Host == string(r) }
+
+// Display leaves out the host that needn't be written.
+func (r Registry) Display(p Provider) string {
+	if r.Has(p) {
+		return p.Namespace + "/" + p.Type
+	}
+	return p.String()
 }
 
 // String is HOST/NAMESPACE/TYPE.
 func (p Provider) String() string { return p.Host + "/" + p.Namespace + "/" + p.Type }
 
-// ForDisplay leaves out the default host.
+// ForDisplay leaves out the public registries' hosts, for texts in which they
+// don't matter.
 func (p Provider) ForDisplay() string {
-	if p.Host == DefaultHost {
+	if OpenTofu.Has(p) || Terraform.Has(p) {
 		return p.Namespace + "/" + p.Type
 	}
 	return p.String()
@@ -49,7 +75,7 @@ func (p Provider) Compare(o Provider) int { return cmp.Compare(p.String(), o.Str
 
 // ParseProvider reads a provider source: TYPE, NAMESPACE/TYPE or
 // HOST/NAMESPACE/TYPE.
-func ParseProvider(source string) (Provider, error) {
+func (r Registry) ParseProvider(source string) (Provider, error) {
 	parts := strings.Split(source, "/")
 	for _, part := range parts {
 		if part == "" || strings.ContainsAny(part, " \t\n\\\"'`$%{}[]()*?<>|&;") {
@@ -61,9 +87,9 @@ func ParseProvider(source string) (Provider, error) {
 	}
 	switch len(parts) {
 	case 1:
-		return Provider{DefaultHost, "hashicorp", parts[0]}, nil
+		return Provider{string(r), "hashicorp", parts[0]}, nil
 	case 2:
-		return Provider{DefaultHost, parts[0], parts[1]}, nil
+		return Provider{string(r), parts[0], parts[1]}, nil
 	case 3:
 		return Provider{parts[0], parts[1], parts[2]}, nil
 	}

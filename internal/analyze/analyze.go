@@ -35,16 +35,19 @@ func CompileStack(src *module.Source) (*program.Program, diag.List) { return com
 
 func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
 	c := &compiler{
-		stack: stack,
+		stack:    stack,
+		registry: src.Registry,
 		prog: &program.Program{
 			Dir:            src.Dir,
+			Registry:       src.Registry,
+			Partial:        src.Partial,
 			Requirements:   map[string]*program.Requirement{},
 			ProviderMeta:   map[string]*program.Body{},
 			VariableByName: map[string]*program.Variable{},
 			LocalByName:    map[string]*program.Local{},
 			OutputByName:   map[string]*program.Output{},
 			ResourceByName: map[addr.Name]*program.Resource{},
-			CallByName:     map[string]*program.Call{},
+			CallByName:     map[addr.Call]*program.Call{},
 		},
 		functions: map[string]*program.ProviderFunction{},
 		providers: map[providerName]*program.Provider{},
@@ -59,6 +62,9 @@ func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
 	}
 	c.resolveProviders()
 	c.checkRefactoring()
+	if src.Partial {
+		c.diags = slices.DeleteFunc(c.diags, func(d diag.Diagnostic) bool { return d.Use })
+	}
 	slices.SortStableFunc(c.diags, func(a, b diag.Diagnostic) int {
 		return cmp.Or(syntax.CompareRanges(a.Subject, b.Subject), cmp.Compare(a.Severity, b.Severity))
 	})
@@ -68,6 +74,7 @@ func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
 // A compiler holds what the compilation of one source has found so far.
 type compiler struct {
 	stack     bool
+	registry  addr.Registry
 	prog      *program.Program
 	diags     diag.List
 	later     []func()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 )
@@ -25,7 +26,7 @@ func compileText(files map[string]string) (*program.Program, diag.List) {
 	for name, text := range files {
 		memory[name] = []byte(text)
 	}
-	src, diags := module.Load(memory, ".")
+	src, diags := module.Load(memory, ".", dialect.OpenTofu)
 	prog, more := Compile(src)
 	diags.Append(more)
 	return prog, diags

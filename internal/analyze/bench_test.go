@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/syntax"
 )
@@ -32,7 +33,7 @@ func BenchmarkCompile(b *testing.B) {
 	})
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
-			src, diags := module.Load(module.Memory{"main.tf": text}, ".")
+			src, diags := module.Load(module.Memory{"main.tf": text}, ".", dialect.OpenTofu)
 			_, more := Compile(src)
 			if len(diags)+len(more) > 0 {
 				b.Fatal(diags, more[:1])

@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/syntax"
@@ -16,9 +17,11 @@ var (
 
 // call declares a module call.
 func (c *compiler) call(b *hcl.Block) {
-	call := &program.Call{Name: b.Labels[0], Range: b.DefRange}
-	if b.Type != "module" {
-		call.Name = b.Type + "." + b.Labels[0]
+	kind, _ := addr.ParseKind(b.Type)
+	call := &program.Call{Call: addr.Call{Kind: kind, Name: b.Labels[0]}, Range: b.DefRange}
+	// Of a component's instances each may have a removed block of its own.
+	for kind.Removed() && c.prog.CallByName[call.Call] != nil {
+		call.Nth++
 	}
 	c.name(b, 0, "Invalid "+b.Type+" instance name")
 	content, rest := c.split(b.Body, callSchema)
@@ -44,13 +47,13 @@ func (c *compiler) call(b *hcl.Block) {
 		}
 	}
 	call.Repeat = c.repeat(attrs, lifecycle["enabled"], b.Type)
-	if first := c.prog.CallByName[call.Name]; first != nil {
+	if first := c.prog.CallByName[call.Call]; first != nil {
 		c.duplicate(b.DefRange, "Duplicate "+b.Type+" call", "A "+b.Type+" call", b.Labels[0], first.Range)
 		return
 	}
 	call.Index = len(c.prog.Calls)
 	c.prog.Calls = append(c.prog.Calls, call)
-	c.prog.CallByName[call.Name] = call
+	c.prog.CallByName[call.Call] = call
 	inputs, diags := rest.JustAttributes()
 	c.hcl(diags)
 	c.later = append(c.later, func() { c.resolveCall(call, attrs, inputs) })
@@ -59,8 +62,10 @@ func (c *compiler) call(b *hcl.Block) {
 func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes) {
 	in := instances(call.Repeat)
 	c.resolveRepeat(&call.Repeat, noScope)
-	call.Source = c.attribute(attrs["source"], in)
-	call.Version = c.attribute(attrs["version"], in)
+	early := *in
+	early.static = true
+	call.Source = c.attribute(attrs["source"], &early)
+	call.Version = c.attribute(attrs["version"], &early)
 	call.DependsOn = c.dependsOn(attrs["depends_on"], noScope)
 	c.localVersion(attrs)
 	if attr := attrs["providers"]; attr != nil {
@@ -84,7 +89,7 @@ func (c *compiler) localVersion(attrs hcl.Attributes) {
 	if diags.HasErrors() || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
 		return
 	}
-	if _, err := module.ParseRegistry(v.AsString()); err == nil {
+	if module.IsRegistry(v.AsString()) {
 		return
 	}
 	c.diags.ErrorAt(source.Expr.Range(), "Invalid registry module source address",

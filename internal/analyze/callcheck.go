@@ -12,11 +12,10 @@ import (
 	"weir.dev/weir/internal/syntax"
 )
 
-// CheckCall compares a call with a program that it calls: inputs and provider
-// configurations.
+// CheckCall compares a call with a program that it calls: provider
+// configurations, and what has no effect there.
 func CheckCall(call *program.Call, child *program.Program) diag.List {
 	k := &callChecker{call: call, child: child}
-	k.inputs()
 	k.providers()
 	if b := child.Backend; b != nil {
 		k.diags.WarnAt(b.Range, "Backend configuration ignored", "Only the root module can say where states are. This block belongs to a module that is called, and has no effect: remove it.")
@@ -24,11 +23,17 @@ func CheckCall(call *program.Call, child *program.Program) diag.List {
 	return k.diags
 }
 
-// CheckInputs compares only the inputs of a call with the program's variables.
-func CheckInputs(call *program.Call, child *program.Program) diag.List {
-	k := &callChecker{call: call, child: child}
-	k.inputs()
-	return k.diags
+// CheckRoot checks what only modules that are called may have: the outputs of a
+// root module are kept in the state, where ephemeral values can't be.
+func CheckRoot(p *program.Program) diag.List {
+	var diags diag.List
+	for _, o := range p.Outputs {
+		if o.Ephemeral {
+			diags.Add(diag.Diagnostic{Severity: diag.Error, Summary: "Invalid output configuration", Subject: o.Range.Ptr(), Use: true,
+				Detail: "Root modules are not allowed to have outputs defined as ephemeral: their values are kept in the state. Remove the argument, and use ephemeralasnull for the parts of the value that are ephemeral."})
+		}
+	}
+	return diags
 }
 
 type callChecker struct {
@@ -37,32 +42,66 @@ type callChecker struct {
 	diags diag.List
 }
 
-// where names the program in messages.
-func (k *callChecker) where() string {
-	if strings.HasSuffix(k.call.Kind(), "stack") {
-		return "The stack in " + k.child.Dir
-	}
-	return "The module in " + k.child.Dir
+// A Variant is a program that instances of a call load. Instance is the address
+// of one of them, empty where all load the same.
+type Variant struct {
+	Program  *program.Program
+	Instance string
 }
 
-func (k *callChecker) inputs() {
-	given := make(map[string]bool, len(k.call.Inputs))
-	for _, in := range k.call.Inputs {
+// where names the variant in messages.
+func (v Variant) where(call *program.Call) string {
+	what := "The module in "
+	if call.Kind == addr.Stack || call.Kind == addr.RemovedStack {
+		what = "The stack in "
+	}
+	return what + v.Program.Dir
+}
+
+// CheckInputs compares the inputs of a call with the variables of the programs
+// that its instances load. An input is given to the instances that have a
+// variable of that name; one of them has to.
+func CheckInputs(call *program.Call, variants []Variant) diag.List {
+	var diags diag.List
+	if slices.ContainsFunc(variants, func(v Variant) bool { return v.Program.Partial }) {
+		return nil
+	}
+	given := make(map[string]bool, len(call.Inputs))
+	for _, in := range call.Inputs {
 		given[in.Name] = true
-		if k.child.VariableByName[in.Name] != nil {
+		var names, dirs []string
+		found := false
+		for _, variant := range variants {
+			found = found || variant.Program.VariableByName[in.Name] != nil
+			dirs = append(dirs, variant.Program.Dir)
+			for _, v := range variant.Program.Variables {
+				names = append(names, v.Name)
+			}
+		}
+		if found {
 			continue
 		}
-		var names []string
-		for _, v := range k.child.Variables {
-			names = append(names, v.Name)
+		where := variants[0].where(call) + " has"
+		if len(variants) > 1 {
+			where = "The modules in " + strings.Join(dirs, ", ") + " have"
 		}
-		k.diags.ErrorAt(in.Range, "Unsupported argument", "An argument named %q is not expected here.%s %s has no variable of that name.", in.Name, syntax.Suggest(in.Name, names), k.where())
+		diags.ErrorAt(in.Range, "Unsupported argument", "An argument named %q is not expected here.%s %s no variable of that name.", in.Name, syntax.Suggest(in.Name, names), where)
 	}
-	for _, v := range k.child.Variables {
-		if v.Required() && !given[v.Name] {
-			k.diags.ErrorAt(k.call.Range, "Missing required argument", "The argument %q is required, but no definition was found.", v.Name)
+	for _, variant := range variants {
+		for _, v := range variant.Program.Variables {
+			switch {
+			case !v.Required() || given[v.Name]:
+			case len(variants) > 1:
+				diags.ErrorAt(call.Range, "Missing required argument", "The argument %q is required by %s, which is loaded from %s, but no definition was found.", v.Name, variant.Instance, variant.Program.Dir)
+			default:
+				diags.ErrorAt(call.Range, "Missing required argument", "The argument %q is required, but no definition was found.", v.Name)
+			}
 		}
 	}
+	for i := range diags {
+		diags[i].Use = call.Kind != addr.Stack && call.Kind != addr.RemovedStack
+	}
+	return diags
 }
 
 // CheckReads checks the names of the outputs that the caller reads. Where
@@ -76,7 +115,7 @@ func CheckReads(call *program.Call, children []*program.Program) diag.List {
 		found := false
 		for _, child := range children {
 			dirs = append(dirs, child.Dir)
-			found = found || child.OutputByName[ref.Attr] != nil
+			found = found || child.OutputByName[ref.Attr] != nil || child.Partial
 			for _, o := range child.Outputs {
 				names = append(names, o.Name)
 			}
@@ -89,6 +128,9 @@ func CheckReads(call *program.Call, children []*program.Program) diag.List {
 			where = "the modules in " + strings.Join(dirs, ", ") + " have"
 		}
 		diags.ErrorAt(ref.Range, "Unsupported attribute", "This object does not have an attribute named %q: %s no output of that name.%s", ref.Attr, where, syntax.Suggest(ref.Attr, names))
+	}
+	for i := range diags {
+		diags[i].Use = true
 	}
 	return diags
 }
@@ -116,7 +158,7 @@ func (k *callChecker) providers() {
 			if passed[name] || own[name] != nil {
 				continue
 			}
-			k.diags.ErrorAt(k.call.Range, "Missing required provider configuration", "The child module requires an additional configuration for provider %s, with the local name %q. Add an entry for %s to the \"providers\" argument of the module block, to choose the configuration that it uses.", r.Provider.ForDisplay(), name, name)
+			k.diags.ErrorAt(k.call.Range, "Missing required provider configuration", "The child module requires an additional configuration for provider %s, with the local name %q. Add an entry for %s to the \"providers\" argument of the module block, to choose the configuration that it uses.", k.child.Registry.Display(r.Provider), name, name)
 		}
 	}
 }
@@ -155,7 +197,7 @@ func (k *callChecker) ownProviders() {
 func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
 	name := providerName{p.LocalName, p.Alias}
 	r := k.child.Requirements[p.LocalName]
-	inner := addr.DefaultProvider(strings.ToLower(p.LocalName))
+	inner := k.child.Registry.Provider(strings.ToLower(p.LocalName))
 	if r != nil {
 		inner = r.Provider
 	}
@@ -164,14 +206,14 @@ func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
 		undeclared = !r.HasAlias(p.Alias) && !proxied
 	}
 	if undeclared {
-		if inner != addr.DefaultProvider(inner.Type) {
+		if inner != k.child.Registry.Provider(inner.Type) {
 			k.diags.ErrorAt(p.Range, "Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q. To accept this configuration, it needs configuration_aliases = [%s] in its required_providers entry for %q.", name, name, p.LocalName)
 			return
 		}
-		k.diags.WarnAt(p.Range, "Reference to undefined provider", "There is no explicit declaration for local provider name %q in the module in %s, so a configuration of %q is assumed. Add it to required_providers there.", name, k.child.Dir, inner.ForDisplay())
+		k.diags.WarnAt(p.Range, "Reference to undefined provider", "There is no explicit declaration for local provider name %q in the module in %s, so a configuration of %q is assumed. Add it to required_providers there.", name, k.child.Dir, k.child.Registry.Display(inner))
 	}
 	if inner != p.Outer.Provider {
-		k.diags.ErrorAt(p.Range, "Provider type mismatch", "The configuration is one of provider %q, but %q in the module in %s is %q.", p.Outer.Provider.ForDisplay(), p.LocalName, k.child.Dir, inner.ForDisplay())
+		k.diags.ErrorAt(p.Range, "Provider type mismatch", "The configuration is one of provider %q, but %q in the module in %s is %q.", k.child.Registry.Display(p.Outer.Provider), p.LocalName, k.child.Dir, k.child.Registry.Display(inner))
 	}
 }
 

@@ -65,7 +65,10 @@ output "o" { value = 1 }`, []string{"3 Unsupported argument", "1 Missing require
 				t.Fatal(diags.Err())
 			}
 			var got []string
-			for _, d := range append(CheckCall(parent.Calls[0], child), CheckReads(parent.Calls[0], []*program.Program{child})...) {
+			all := CheckInputs(parent.Calls[0], []Variant{{Program: child}})
+			all.Append(CheckCall(parent.Calls[0], child))
+			all.Append(CheckReads(parent.Calls[0], []*program.Program{child}))
+			for _, d := range all {
 				got = append(got, strings.TrimPrefix(strings.SplitN(d.Subject.String(), ",", 2)[0], "main.tf:")+" "+d.Summary)
 			}
 			if strings.Join(got, "\n") != strings.Join(tt.want, "\n") {

@@ -29,6 +29,7 @@ func (c *compiler) constant(attr *hcl.Attribute, want cty.Type) (value cty.Value
 		c.diags.ErrorAt(attr.Expr.Range(), "Unsuitable value type", "Unsuitable value for %q: %s.", attr.Name, err)
 		return cty.NilVal, false
 	case converted.IsNull():
+		c.diags.ErrorAt(attr.Expr.Range(), "Unsuitable value type", "Unsuitable value for %q: it is null, and a %s is required.", attr.Name, want.FriendlyName())
 		return cty.NilVal, false
 	case !converted.IsWhollyKnown():
 		c.diags.ErrorAt(attr.Expr.Range(), "Unsuitable value", "The value of %q must be a constant.", attr.Name)
@@ -100,25 +101,32 @@ func (c *compiler) dependsOn(attr *hcl.Attribute, in *scope) []*program.Ref {
 		if ref == nil {
 			continue
 		}
-		if !c.stack && ref.Kind == program.RefCall && ref.Key == nil && len(ref.Rest) == 1 {
-			// An output of every instance of a module: the peers take that.
-			ref.Rest = nil
+		before := len(c.diags)
+		if c.dependsOnWhole(ref, in) {
+			refs = append(refs, ref)
 		}
-		if len(ref.Rest) > 0 {
-			c.diags.ErrorAt(e.Range(), "Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.")
-			continue
-		}
-		if c.stack && ref.Kind != program.RefCall {
-			c.diags.ErrorAt(e.Range(), "Invalid depends_on target", "Only whole components and embedded stacks can stand in depends_on, as in component.NAME and stack.NAME.")
-			continue
-		}
-		if in.own != nil && ref.Resource == in.own {
-			c.diags.ErrorAt(e.Range(), "Self-referential block", "Configuration for %s may not refer to itself.", in.own.Name)
-			continue
-		}
-		refs = append(refs, ref)
+		c.used(before, in)
 	}
 	return refs
+}
+
+// dependsOnWhole checks that depends_on may have a reference.
+func (c *compiler) dependsOnWhole(ref *program.Ref, in *scope) bool {
+	if !c.stack && ref.Kind == program.RefCall && ref.Key == nil && len(ref.Rest) == 1 {
+		// An output of every instance of a module: the peers take that.
+		ref.Rest = nil
+	}
+	switch {
+	case len(ref.Rest) > 0:
+		c.diags.ErrorAt(ref.Range, "Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.")
+	case c.stack && ref.Kind != program.RefCall:
+		c.diags.ErrorAt(ref.Range, "Invalid depends_on target", "Only whole components and embedded stacks can stand in depends_on, as in component.NAME and stack.NAME.")
+	case in.own != nil && ref.Resource == in.own:
+		c.diags.ErrorAt(ref.Range, "Self-referential block", "Configuration for %s may not refer to itself.", in.own.Name)
+	default:
+		return true
+	}
+	return false
 }
 
 var conditionSchema = schema([]string{"condition!", "error_message!"})
@@ -135,7 +143,7 @@ func (c *compiler) condition(b *hcl.Block, in *scope) *program.Condition {
 	if cond.Condition == nil || cond.ErrorMessage == nil {
 		return nil
 	}
-	if len(cond.Condition.Refs) == 0 && !isPlaceholder(cond.Condition) && len(c.functionsOf(cond.Condition)) == 0 {
+	if len(cond.Condition.Refs) == 0 && !cond.Condition.Broken() && len(c.functionsOf(cond.Condition)) == 0 {
 		c.diags.ErrorAt(cond.Condition.Range(), fmt.Sprintf("Invalid %s expression", b.Type),
 			"The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
 		return nil
@@ -159,19 +167,4 @@ func (c *compiler) functionsOf(e *program.Expr) []string {
 		})
 	}
 	return names
-}
-
-// isPlaceholder reports whether any reference of the expression had an error,
-// which is reported already.
-func isPlaceholder(e *program.Expr) bool {
-	found := false
-	if node, ok := e.Expression.(hclsyntax.Node); ok {
-		_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
-			if literal, ok := n.(*hclsyntax.LiteralValueExpr); ok && !literal.Val.IsKnown() {
-				found = true
-			}
-			return nil
-		})
-	}
-	return found
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 )
 
@@ -29,7 +30,7 @@ func FuzzCompile(f *testing.F) {
 		for _, files := range []module.Memory{
 			{"main.tf": text}, {"main.tf.json": text}, {"main.tf": text, "override.tf": text}, {"main.tf.json": text, "x_override.tf.json": text},
 		} {
-			src, _ := module.Load(files, ".")
+			src, _ := module.Load(files, ".", dialect.OpenTofu)
 			prog, diags := Compile(src)
 			if err := prog.Print(io.Discard); err != nil {
 				t.Fatal(err)

@@ -35,6 +35,15 @@ func (c *compiler) resolveLifecycle(r *resourceBlock, in *scope) {
 	p.CreateBeforeDestroy = c.constantBool(attrs["create_before_destroy"], false)
 	p.SkipDestroy = !c.constantBool(attrs["destroy"], true)
 	p.PreventDestroy = c.attribute(attrs["prevent_destroy"], in)
+	if p.PreventDestroy != nil {
+		before := len(c.diags)
+		for _, ref := range p.PreventDestroy.Refs {
+			if ref.Kind == program.RefEach || ref.Kind == program.RefCount {
+				c.diags.ErrorAt(ref.Range, "Invalid reference in prevent_destroy", "A prevent_destroy argument cannot refer to %s: it is needed for instances, too, that the configuration doesn't have any more.", ref.Text)
+			}
+		}
+		c.used(before, in)
+	}
 	if attr := attrs["ignore_changes"]; attr != nil {
 		c.ignoreChanges(p, attr)
 	}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -62,7 +63,7 @@ func (c *compiler) provider(b *hcl.Block) {
 	c.providers[name] = p
 	c.later = append(c.later, func() {
 		if p.ForEach != nil {
-			p.ForEach = c.expr(p.ForEach.Expression, noScope)
+			p.ForEach = c.expr(p.ForEach.Expression, &scope{static: true})
 		}
 		p.Config = c.body(rest, p.Range, &scope{each: p.ForEach != nil})
 	})
@@ -177,8 +178,15 @@ func (c *compiler) resolveProviders() {
 		c.checkUse(use)
 	}
 	for _, f := range c.prog.Functions {
+		if c.prog.Requirements[f.LocalName] == nil && f.LocalName != "terraform" {
+			before := len(c.diags)
+			c.diags.ErrorAt(f.Range, "Unknown function provider", "Provider %q isn't among the required_providers of this module, so nobody knows whose function %q is. Add an entry for it.", f.LocalName, f.Full)
+			c.used(before, noScope)
+			continue
+		}
 		f.Provider = c.requirement(f.LocalName, f.Range)
 	}
+	c.prog.Functions = slices.DeleteFunc(c.prog.Functions, func(f *program.ProviderFunction) bool { return f.Provider == addr.Provider{} })
 	for name := range c.prog.ProviderMeta {
 		c.requirement(name, c.prog.ProviderMeta[name].Range)
 	}
@@ -187,7 +195,7 @@ func (c *compiler) resolveProviders() {
 func (c *compiler) requirement(local string, at hcl.Range) addr.Provider {
 	r := c.prog.Requirements[local]
 	if r == nil {
-		r = &program.Requirement{LocalName: local, Provider: addr.DefaultProvider(strings.ToLower(local)), Implied: true, Range: at}
+		r = &program.Requirement{LocalName: local, Provider: c.registry.Provider(strings.ToLower(local)), Implied: true, Range: at}
 		c.prog.Requirements[local] = r
 	}
 	return r.Provider

@@ -95,7 +95,7 @@ func (c *compiler) ends(e program.Endpoint, steps []step, in *scope) (end progra
 	}
 	var modules []addr.Step
 	for i, m := range a.modules {
-		modules = append(modules, addr.Step{Name: m, Key: keyAt(i, a.moduleKeys[i])})
+		modules = append(modules, addr.Step{Call: addr.Mod(m), Key: keyAt(i, a.moduleKeys[i])})
 	}
 	e.Module, e.Name, e.Key = addr.FromSteps(modules), a.name, keyAt(len(a.modules), a.key)
 	if bad {
@@ -200,10 +200,13 @@ func (c *compiler) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
 		name string
 		program.Endpoint
 	}{{"from", from}, {"to", to}} {
-		if end.Name.Mode != addr.Managed {
-			c.diags.ErrorAt(end.Range, `Invalid "moved" address`, "The resource referenced by the %q attribute is not allowed to be moved: only managed resources are in the state by their own right.", end.name)
+		if end.Name.Mode == addr.Ephemeral || from.Name.Mode != to.Name.Mode && end.Name.Mode == addr.Data {
+			c.diags.ErrorAt(end.Range, `Invalid "moved" address`, "The resource referenced by the %q attribute is not allowed to be moved: it isn't a managed resource.", end.name)
 			return
 		}
+	}
+	if from.Name.Mode == addr.Data {
+		return // it is read again, under its new name
 	}
 	if (from.Name == addr.Name{}) != (to.Name == addr.Name{}) {
 		c.diags.ErrorAt(m.Range, `Invalid "moved" addresses`, `The "from" and "to" addresses must either both refer to resources or both refer to modules.`)
@@ -322,7 +325,7 @@ func (c *compiler) resolveImport(im *program.Import, a address, attrs hcl.Attrib
 			}
 			im.ModuleKeys[i] = expr
 		}
-		modules = append(modules, addr.Step{Name: m, Key: key})
+		modules = append(modules, addr.Step{Call: addr.Mod(m), Key: key})
 	}
 	im.To = addr.Resource{Module: addr.FromSteps(modules), Name: a.name}
 	if a.key != nil {
@@ -393,6 +396,7 @@ func addressSteps(expr hcl.Expression) ([]step, bool) {
 // checkRefactoring compares removed and import blocks with what the module
 // declares.
 func (c *compiler) checkRefactoring() {
+	before := len(c.diags)
 	for _, r := range c.prog.Removed {
 		steps := r.From.Module.Steps()
 		switch {
@@ -403,11 +407,12 @@ func (c *compiler) checkRefactoring() {
 				c.diags.ErrorAt(r.Range, "Removed resource block still exists", "This statement declares a removal of the resource %s, but this resource block still exists in the configuration at %s. Please remove the resource block.", r.From.Name, still.Range)
 			}
 		case len(steps) == 1 && r.From.Name == addr.Name{}:
-			if still := c.prog.CallByName[steps[0].Name]; still != nil {
+			if still := c.prog.CallByName[steps[0].Call]; still != nil {
 				c.diags.ErrorAt(r.Range, "Removed module block still exists", "This statement declares a removal of the module %s, but this module block still exists in the configuration at %s. Please remove the module block.", r.From.Module, still.Range)
 			}
 		}
 	}
+	c.used(before, noScope)
 	seen := map[string]hcl.Range{}
 	for _, im := range c.prog.Imports {
 		key, computed := addr.NoKey, false

@@ -39,6 +39,20 @@ func (r *rewriter) resolve(t hcl.Traversal, at hcl.Range) hclsyntax.Expression {
 // reference finds the declaration that a reference names. The result is nil
 // after an error.
 func (c *compiler) reference(t hcl.Traversal, at hcl.Range, in *scope) *program.Ref {
+	before := len(c.diags)
+	ref := c.resolve(t, at, in)
+	c.used(before, in)
+	return ref
+}
+
+// used notes that the problems since then are about uses of declarations.
+func (c *compiler) used(before int, in *scope) {
+	for i := before; i < len(c.diags); i++ {
+		c.diags[i].Use = !in.static
+	}
+}
+
+func (c *compiler) resolve(t hcl.Traversal, at hcl.Range, in *scope) *program.Ref {
 	ref := &program.Ref{Text: text(t), Range: at}
 	ok := false
 	if c.stack {
@@ -62,7 +76,7 @@ func (c *compiler) reference(t hcl.Traversal, at hcl.Range, in *scope) *program.
 		})
 	case "module":
 		ok = c.single(t, func(name string, rest hcl.Traversal) bool {
-			ref.Kind, ref.Call = program.RefCall, c.prog.CallByName[name]
+			ref.Kind, ref.Call = program.RefCall, c.prog.CallByName[addr.Mod(name)]
 			return ref.Call != nil && c.callRest(ref, rest) || ref.Call == nil && c.undeclaredCall(name, at)
 		})
 	case "count", "each", "path", "terraform", "tofu":
@@ -375,9 +389,10 @@ func (c *compiler) stackReference(ref *program.Ref, t hcl.Traversal) bool {
 			}
 		}
 	case "component", "stack":
+		kind, _ := addr.ParseKind(root)
 		return c.single(t, func(name string, rest hcl.Traversal) bool {
-			ref.Kind, ref.Call = program.RefCall, c.prog.CallByName[root+"."+name]
-			return ref.Call != nil && c.callRest(ref, rest) || ref.Call == nil && c.undeclaredStackCall(root, name, ref.Range)
+			ref.Kind, ref.Call = program.RefCall, c.prog.CallByName[addr.Call{Kind: kind, Name: name}]
+			return ref.Call != nil && c.callRest(ref, rest) || ref.Call == nil && c.undeclaredStackCall(kind, name, ref.Range)
 		})
 	case "provider":
 		c.diags.ErrorAt(ref.Range, "Invalid reference", "Provider configurations can be referred to only in the \"providers\" argument of a component. They aren't values, and a stack that is embedded declares its own.")
@@ -387,13 +402,13 @@ func (c *compiler) stackReference(ref *program.Ref, t hcl.Traversal) bool {
 	return false
 }
 
-func (c *compiler) undeclaredStackCall(kind, name string, at hcl.Range) bool {
+func (c *compiler) undeclaredStackCall(kind addr.Kind, name string, at hcl.Range) bool {
 	var names []string
 	for _, m := range c.prog.Calls {
-		if m.Kind() == kind {
-			names = append(names, m.Name[len(kind)+1:])
+		if m.Kind == kind {
+			names = append(names, m.Name)
 		}
 	}
-	c.diags.ErrorAt(at, "Reference to undeclared "+kind, "No %s named %q is declared in this stack.%s", kind, name, syntax.Suggest(name, names))
+	c.diags.ErrorAt(at, "Reference to undeclared "+kind.String(), "No %s named %q is declared in this stack.%s", kind, name, syntax.Suggest(name, names))
 	return false
 }

@@ -34,7 +34,7 @@ type resourceBlock struct {
 func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within *program.Check) *program.Resource {
 	r := &program.Resource{
 		Name:  addr.Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]},
-		Range: b.DefRange,
+		Range: b.DefRange, TypeRange: b.LabelRanges[0],
 		Check: within,
 	}
 	kind := blockNames[mode]

@@ -28,6 +28,8 @@ type scope struct {
 	condition string
 	// destroy is set where only self, count.index and each.key are left.
 	destroy bool
+	// static is set where the value is needed before anything is installed.
+	static bool
 	// names are left alone: they mean something to whoever decodes the body.
 	names []string
 }
@@ -194,6 +196,7 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 	if ref.Kind == program.RefCall && ref.Attr == "" && len(ref.Rest) == 0 && (ref.Key != nil || ref.Call.Repeat.IsSingle()) {
 		attr, ok := rest[0].(hcl.TraverseAttr)
 		if !ok {
+			defer r.c.used(len(r.c.diags), r.in)
 			r.c.diags.ErrorAt(e.SrcRange, "Invalid reference", "An instance of a module is followed by the name of an output: %s.NAME.", ref.Text)
 			return placeholder(e.SrcRange)
 		}
@@ -286,6 +289,7 @@ func (c *compiler) providerFunction(e *hclsyntax.FunctionCallExpr) {
 	case 4:
 		f.LocalName, f.Alias, f.Name = parts[1], parts[2], parts[3]
 	default:
+		defer c.used(len(c.diags), noScope)
 		c.diags.ErrorAt(e.NameRange, "Unable to parse provider function", "%q is not the name of a provider function, which is provider::PROVIDER::FUNCTION or provider::PROVIDER::ALIAS::FUNCTION.", e.Name)
 		return
 	}
@@ -295,15 +299,20 @@ func (c *compiler) providerFunction(e *hclsyntax.FunctionCallExpr) {
 
 // finish makes the checks that need whole references.
 func (r *rewriter) finish() {
+	before := len(r.c.diags)
 	for _, ref := range r.refs {
 		r.checkOwn(ref)
 		if ref.Kind == program.RefCall && ref.Attr != "" && !r.tried[ref] {
 			ref.Call.Reads = append(ref.Call.Reads, ref)
 		}
 		if ref.Kind == program.RefResource && len(ref.Rest) > 0 {
+			ref.Lenient = r.tried[ref]
 			r.c.prog.AttributeReads = append(r.c.prog.AttributeReads, ref)
 		}
-		if r.in.destroy {
+	}
+	r.c.used(before, r.in)
+	if r.in.destroy {
+		for _, ref := range r.refs {
 			r.checkDestroy(ref)
 		}
 	}

@@ -1,13 +1,10 @@
 package analyze
 
 import (
-	"strings"
-
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
@@ -129,7 +126,7 @@ func (c *compiler) backend(b *hcl.Block) {
 	}
 	c.backends = append(c.backends, backend)
 	c.prog.Backend = backend
-	c.later = append(c.later, func() { backend.Config = c.body(b.Body, b.DefRange, noScope) })
+	c.later = append(c.later, func() { backend.Config = c.body(b.Body, b.DefRange, &scope{static: true}) })
 }
 
 func (c *compiler) providerMeta(b *hcl.Block, override bool) {
@@ -155,14 +152,14 @@ func (c *compiler) encryption(b *hcl.Block, override bool) {
 	}
 	e := &program.Body{Body: b.Body, Range: b.DefRange}
 	c.prog.Encryption = e
-	c.later = append(c.later, func() { *e = *c.body(e.Body, e.Range, &scope{names: encryptionNames}) })
+	c.later = append(c.later, func() { *e = *c.body(e.Body, e.Range, &scope{names: encryptionNames, static: true}) })
 }
 
 // Encryption compiles the body of an encryption block from outside, which may
 // refer to what the program declares.
 func Encryption(p *program.Program, b hcl.Body, at hcl.Range) (*program.Body, diag.List) {
 	c := &compiler{prog: p, functions: map[string]*program.ProviderFunction{}}
-	body := c.body(b, at, &scope{names: encryptionNames})
+	body := c.body(b, at, &scope{names: encryptionNames, static: true})
 	return body, c.diags
 }
 
@@ -184,7 +181,7 @@ func (c *compiler) requiredProviders(b *hcl.Block, override bool) {
 		if !c.providerLocalName(attr.Name, attr.NameRange) {
 			continue
 		}
-		r := &program.Requirement{LocalName: attr.Name, Provider: addr.DefaultProvider(attr.Name), Range: attr.Range}
+		r := &program.Requirement{LocalName: attr.Name, Provider: c.registry.Provider(attr.Name), Range: attr.Range}
 		pairs, pairDiags := hcl.ExprMap(attr.Expr)
 		if pairDiags.HasErrors() {
 			v, diags := attr.Expr.Value(nil)
@@ -216,7 +213,7 @@ func (c *compiler) requirementArgument(r *program.Requirement, pair hcl.KeyValue
 			c.diags.ErrorAt(pair.Value.Range(), "Invalid source", "Source must be specified as a string.")
 			return
 		}
-		p, err := addr.ParseProvider(v.AsString())
+		p, err := c.registry.ParseProvider(v.AsString())
 		if err != nil {
 			c.diags.ErrorAt(pair.Value.Range(), "Invalid provider source string", "The source of provider %q is not valid: %s.", r.LocalName, err)
 			return
@@ -235,15 +232,23 @@ func (c *compiler) aliases(r *program.Requirement, expr hcl.Expression) {
 	c.hcl(diags)
 	for _, e := range exprs {
 		t, diags := hcl.AbsTraversalForExpr(e)
-		if diags.HasErrors() || len(t) != 2 {
+		if diags.HasErrors() || len(t) > 2 {
 			c.diags.ErrorAt(e.Range(), "Invalid configuration_aliases value", "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias.")
 			continue
 		}
-		attr, ok := t[1].(hcl.TraverseAttr)
-		if !ok || t.RootName() != r.LocalName {
-			c.diags.ErrorAt(e.Range(), "Invalid configuration_aliases value", "Configuration aliases must be prefixed with the provider name. Expected %q, but found %q.", r.LocalName, strings.TrimSpace(t.RootName()))
+		if t.RootName() != r.LocalName {
+			c.diags.ErrorAt(e.Range(), "Invalid configuration_aliases value", "Configuration aliases must be prefixed with the provider name. Expected %q, but found %q.", r.LocalName, t.RootName())
 			continue
 		}
-		r.Aliases = append(r.Aliases, attr.Name)
+		alias := "" // the default configuration, which callers then have to pass
+		if len(t) == 2 {
+			attr, ok := t[1].(hcl.TraverseAttr)
+			if !ok {
+				c.diags.ErrorAt(e.Range(), "Invalid configuration_aliases value", "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias.")
+				continue
+			}
+			alias = attr.Name
+		}
+		r.Aliases = append(r.Aliases, alias)
 	}
 }

@@ -59,7 +59,11 @@ func (c *compiler) deprecated(attr *hcl.Attribute) string {
 	if attr == nil {
 		return ""
 	}
-	message := c.constantString(attr)
+	v, ok := c.constant(attr, cty.String)
+	if !ok {
+		return ""
+	}
+	message := v.AsString()
 	if message == "" {
 		c.diags.ErrorAt(attr.Expr.Range(), "Invalid `deprecated` value", `The "deprecated" argument must not be empty: say what to use instead.`)
 	}

@@ -8,6 +8,7 @@ package apply
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -145,6 +146,9 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	diags.Append(r.root.Diagnostics())
 	if r.stopped {
 		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")
+	}
+	if in.Plan.Mode == plan.Destroy && len(in.Plan.Targets)+len(in.Plan.Excludes) == 0 && !diags.HasErrors() {
+		maps.DeleteFunc(r.state.Objects, func(a addr.Object, _ *state.Object) bool { return a.Name.Mode == addr.Data })
 	}
 	return r.state, diags
 }

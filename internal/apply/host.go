@@ -37,10 +37,10 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 		if b.Resource != nil {
 			return b.Stored(r.keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), nil
 		}
-		return b.Stored(r.keys.Call(b.Frame.Addr, b.Call.Name)), nil
+		return b.Stored(r.keys.Call(b.Frame.Addr, b.Call.Call)), nil
 	}
 	e, diags := configured()
-	waits := len(r.Plan.Deferred) > 0 || r.Plan.Mode == plan.RefreshOnly // for a plan that makes what it follows from
+	waits := len(r.Plan.Deferred) > 0 || r.Plan.Mode == plan.RefreshOnly || r.partial() // for a plan that makes what it follows from
 	if e.Unknown && !diags.HasErrors() && !t.Current().Failed() && !waits {
 		diags.ErrorAt(b.Range(), "Unknown repetition during apply", "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b)
 	}
@@ -88,7 +88,10 @@ func (r *run) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.Lis
 // stored is the value of an instance that isn't part of the plan.
 func (r *run) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	o := r.object(addr.Object{Instance: i.Addr})
-	if o == nil {
+	switch {
+	case o == nil && r.partial():
+		return cty.NilVal, nil
+	case o == nil:
 		return cty.DynamicVal, nil
 	}
 	schemas, diags := r.pool.Schemas(o.Provider.Provider)
@@ -106,6 +109,11 @@ func (r *run) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 		return cty.DynamicVal, diags
 	}
 	return instance.Marked(sch, v, o), nil
+}
+
+// partial reports whether the plan leaves out what it wasn't asked for.
+func (r *run) partial() bool {
+	return r.Plan.Mode != plan.Destroy && len(r.Plan.Targets)+len(r.Plan.Excludes) > 0
 }
 
 // find returns the evaluator's instance for an address, or nil.
@@ -153,7 +161,7 @@ func (r *run) standInFrame(p *program.Program, m addr.Module) *eval.Frame {
 func (r *run) frame(t *promise.Task, m addr.Module) *eval.Frame {
 	f := r.root
 	for _, s := range m.Steps() {
-		c := f.Program.CallByName[s.Name]
+		c := f.Program.CallByName[s.Call]
 		if c == nil {
 			return nil
 		}

@@ -115,9 +115,7 @@ func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput, pro
 	if diags.HasErrors() {
 		e.Kind = event.ApplyErrored
 	}
-	if i.Action != plan.Delete {
-		e.IDKey, e.IDValue = instance.Identify(after.Value)
-	}
+	e.IDKey, e.IDValue = instance.Identify(after.Value) // nothing for what is gone
 	if !provisions || diags.HasErrors() {
 		r.tell(e)
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -99,25 +100,37 @@ func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p
 	}
 	unmarked, marks := v.UnmarkDeep()
 	e := event.Event{Kind: event.ProvisionStart, Addr: o, Provisioner: p.Type}
-	r.tell(e)
 	hidden := value.HiddenMarks(marks)
 	told := false
-	err := kind.Run(r.commands, unmarked, func(line string) {
-		out := e
-		out.Kind, out.Text = event.ProvisionOutput, line
-		if hidden {
-			if told {
-				return
+	var err error
+	r.pool.Occupy(func() {
+		r.tell(e)
+		err = kind.Run(r.commands, unmarked, func(line string) {
+			out := e
+			out.Kind, out.Text = event.ProvisionOutput, line
+			if hidden {
+				if told {
+					return
+				}
+				told = true
+				out.Text = "(output suppressed due to sensitive value in config)"
 			}
-			told = true
-			out.Text = "(output suppressed due to sensitive value in config)"
-		}
-		r.tell(out)
+			r.tell(out)
+		})
 	})
 	e.Kind = event.ProvisionComplete
 	if err != nil {
 		e.Kind = event.ProvisionErrored
-		diags.ErrorAt(p.Range, p.Type+" provisioner error", "Error in the provisioner of %s: %s.", o, err)
+		var command *provisioner.CommandError
+		switch {
+		case errors.As(err, &command) && hidden:
+			diags.ErrorAt(p.Range, p.Type+" provisioner error", "Error running the command: %s. (output suppressed due to sensitive value in config)", command.Err)
+		case command != nil:
+			// Programs look for this text.
+			diags.ErrorAt(p.Range, p.Type+" provisioner error", "%s", command)
+		default:
+			diags.ErrorAt(p.Range, p.Type+" provisioner error", "Error in the provisioner of %s: %s.", o, err)
+		}
 	}
 	r.tell(e)
 	return diags

@@ -298,8 +298,6 @@ func (r *run) depose(s *execgraph.Step) diag.List {
 	}
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: c.DeposedKey}
 	aside := *stored
-	// The flag says how an object is replaced; a deposed one no longer is.
-	aside.CreateBeforeDestroy = false
 	r.mu.Lock()
 	r.deposed[s.Object.Instance] = stored
 	r.mu.Unlock()
@@ -374,6 +372,13 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 			fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Tainted = stored.Dependencies, stored.CreateBeforeDestroy, stored.SkipDestroy, stored.Tainted
 			stored = fresh
 		}
+	}
+	if stored != nil && s.Object.Deposed != "" && stored.CreateBeforeDestroy {
+		// The flag says how an object is replaced; of this one only the deletion
+		// is left, which was tried.
+		kept := *stored
+		kept.CreateBeforeDestroy = false
+		stored = &kept
 	}
 	return append(diags, r.result(s.Object, stored)...)
 }

@@ -19,6 +19,8 @@ import (
 type Set struct {
 	mu sync.Mutex
 	m  map[checkable]map[string]*state.CheckObject
+	// unsure has the objects of which it isn't known what instances they have.
+	unsure map[checkable]bool
 }
 
 // A checkable is an object of the configuration that has conditions.
@@ -27,9 +29,12 @@ type checkable struct{ kind, address string }
 // New starts from earlier results, which later outcomes of the same instances
 // replace; nil starts from nothing.
 func New(earlier []state.CheckResult) *Set {
-	c := &Set{m: map[checkable]map[string]*state.CheckObject{}}
+	c := &Set{m: map[checkable]map[string]*state.CheckObject{}, unsure: map[checkable]bool{}}
 	for _, r := range earlier {
 		c.Declare(r.Kind, r.Address)
+		if len(r.Objects) == 0 && r.Status == string(eval.Unknown) {
+			c.Unexpanded(r.Kind, r.Address)
+		}
 		for _, o := range r.Objects {
 			c.m[checkable{r.Kind, r.Address}][o.Address] = &o
 		}
@@ -52,6 +57,15 @@ func (c *Set) Declare(kind, address string) {
 	if k := (checkable{kind, address}); c.m[k] == nil {
 		c.m[k] = map[string]*state.CheckObject{}
 	}
+}
+
+// Unexpanded notes that the object has conditions, and that nobody has found
+// out for which instances.
+func (c *Set) Unexpanded(kind, address string) {
+	c.Declare(kind, address)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unsure[checkable{kind, address}] = true
 }
 
 // Add notes the outcomes of conditions of one instance.
@@ -102,6 +116,9 @@ func (c *Set) Results() []state.CheckResult {
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
 			r.Objects = append(r.Objects, *objects[name])
 			r.Status = worse(r.Status, objects[name].Status)
+		}
+		if len(objects) == 0 && c.unsure[k] {
+			r.Status = string(eval.Unknown)
 		}
 		results = append(results, r)
 	}

@@ -1,17 +1,19 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planfile"
@@ -69,7 +71,7 @@ var refreshCommand = &command{
 		fs.Var(&a.excludeFile, "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
 		registerParallelism(fs, &a.parallelism)
 		fs.BoolVar(&a.deferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
-		a.refresh, a.refreshOnly, a.approved = true, true, true
+		a.refresh, a.refreshOnly, a.approved, a.quiet = true, true, true, true
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},
 }
@@ -79,6 +81,9 @@ type applying struct {
 	planning
 	approved       bool
 	suppressForget bool
+	// quiet: programs aren't told of a plan and an apply, only of what is
+	// refreshed.
+	quiet bool
 }
 
 func (a *applying) register(e *env, fs *flag.FlagSet) {
@@ -103,16 +108,40 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 		return 1
 	}
 	defer w.Unlock()
-	e.showPlan(made)
-	if e.diags(diags) != 0 {
-		return 1
+	if !a.quiet || !e.json || diags.HasErrors() {
+		e.showPlan(made)
+	}
+	if diags.HasErrors() || !a.approved {
+		// They are to be known before the question.
+		if e.diags(diags) != 0 {
+			return 1
+		}
+		diags = nil
 	}
 	if made.HasChanges() && !a.approved {
 		if code := e.approve(ctx, made, w.Workspace()); code != 0 {
 			return code
 		}
 	}
-	return a.carryOut(ctx, e, w, made)
+	return a.carryOut(ctx, e, w, made, diags)
+}
+
+// outlasting are the problems of planning that are still to be told beside those
+// of applying: what both found is one problem, and what only the apply could
+// find out has been.
+func outlasting(planned, applied diag.List) diag.List {
+	same := func(a, b diag.Diagnostic) bool {
+		return a.Severity == b.Severity && a.Summary == b.Summary && a.Detail == b.Detail && a.Address == b.Address &&
+			(a.Subject == nil) == (b.Subject == nil) && (a.Subject == nil || *a.Subject == *b.Subject)
+	}
+	var left diag.List
+	for _, d := range planned {
+		again := slices.ContainsFunc(applied, func(other diag.Diagnostic) bool { return same(d, other) })
+		if !again && d.Summary != eval.CheckPending {
+			left = append(left, d)
+		}
+	}
+	return left
 }
 
 // approve asks whether to go on.
@@ -151,31 +180,36 @@ func (e *env) approve(ctx context.Context, p *plan.Plan, workspace string) int {
 	return 0
 }
 
-// carryOut applies a plan and saves the state, whatever happens.
-func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Plan) int {
+// carryOut applies a plan and saves the state, whatever happens. Found are the
+// problems of planning that weren't told yet.
+func (a *applying) carryOut(ctx context.Context, e *env, w *workload, p *plan.Plan, found diag.List) int {
 	stop, end := e.interrupts.begin()
 	defer end()
-	// What was done has to be saved also after an interrupt.
-	saving := context.WithoutCancel(ctx)
+	saving := e.interrupts.saving
 	limits, diags := e.limits()
 	if diags.HasErrors() {
-		return e.diags(diags)
+		return e.diags(append(found, diags...))
 	}
 	limits.Stop = stop
 	r, diags := w.Record(saving, p, stop)
 	if diags.HasErrors() {
-		return e.diags(diags)
+		return e.diags(append(found, diags...))
 	}
 	if r != nil {
 		limits.Journal = r
 	}
 	result, diags := engine.Apply(ctx, w.config, p, limits)
 	diags.Append(w.Keep(saving, r, result))
-	if code := e.diags(diags); code != 0 {
+	if code := e.diags(append(outlasting(found, diags), diags...)); code != 0 {
 		return code
 	}
-	e.applied(p, result)
-	if p.Mode == plan.Destroy && p.Counts().Forget > 0 && !a.suppressForget {
+	doubted := len(w.Doubted()) > 0
+	e.applied(p, result, doubted, a.quiet)
+	if doubted {
+		return e.fail("Objects are in doubt", "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s recover", e.program)
+	}
+	// Terraform says so and succeeds.
+	if p.Mode == plan.Destroy && p.Counts().Forget > 0 && !a.suppressForget && e.dialect == dialect.OpenTofu {
 		return e.fail("Destroy was successful but left behind forgotten instances", "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure.")
 	}
 	return 0
@@ -207,7 +241,10 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 		return 1
 	}
 	defer w.Unlock()
-	return a.carryOut(ctx, e, w, p)
+	if e.stream != nil {
+		e.stream.Changes(p)
+	}
+	return a.carryOut(ctx, e, w, p, nil)
 }
 
 // planFlags reports whether flags were given that only make sense for a plan.
@@ -275,7 +312,7 @@ func sameLocks(planned []byte) diag.List {
 	then, diags := lockfile.Parse(planned, lockfile.Name)
 	now, more := lockfile.Read(lockfile.Name)
 	diags.Append(more)
-	if diags.HasErrors() || bytes.Equal(then.Bytes(), now.Bytes()) {
+	if diags.HasErrors() || then.Equal(now) {
 		return diags
 	}
 	for _, lock := range then.All() {
@@ -336,13 +373,16 @@ func stale(made planfile.Backend, s *session.Session) bool {
 	return base.Lineage != made.Lineage || base.Serial != made.Serial
 }
 
-// applied shows the totals and the outputs.
-func (e *env) applied(p *plan.Plan, result *state.Snapshot) {
+// applied shows the totals, unless programs are to be told of outputs alone, and
+// the outputs. What waits for objects in doubt isn't settled by another round.
+func (e *env) applied(p *plan.Plan, result *state.Snapshot, doubted, quiet bool) {
 	counts := e.counter.Counts()
 	destroy := p.Mode == plan.Destroy
 	outputs := result.Outputs
 	if e.stream != nil {
-		e.stream.Applied(counts, destroy)
+		if !quiet {
+			e.stream.Applied(counts, destroy)
+		}
 		if !destroy {
 			e.written(e.stream.Outputs(outputs))
 		}
@@ -351,7 +391,9 @@ func (e *env) applied(p *plan.Plan, result *state.Snapshot) {
 		return
 	}
 	e.say("\n%s\n", e.pen().Paint(stream.AppliedText(counts, destroy), style.Bold, style.Green))
-	e.written(view.NextRound(e.out, p, e.program, e.viewing()))
+	if !doubted {
+		e.written(view.NextRound(e.out, p, e.program, e.viewing()))
+	}
 	if !destroy {
 		e.written(view.OutputsAfterApply(e.out, outputs, e.viewing()))
 	}

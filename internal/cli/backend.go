@@ -41,7 +41,7 @@ func (e *env) root() (*program.Program, diag.List) {
 // rootSettings is the root module as far as its settings go: perhaps without its
 // resources. What is wrong with the others isn't reported.
 func (e *env) rootSettings() (*program.Program, diag.List) {
-	if few, err := module.Settings(module.Disk{}, "."); err == nil {
+	if few, err := module.Settings(module.Disk{}, ".", e.dialect); err == nil {
 		if prog, diags := e.compileRoot(few); !diags.HasErrors() {
 			return prog, diags
 		}
@@ -50,7 +50,7 @@ func (e *env) rootSettings() (*program.Program, diag.List) {
 }
 
 func (e *env) compileRoot(files module.Files) (*program.Program, diag.List) {
-	source, diags := module.Load(files, ".")
+	source, diags := module.Load(files, ".", e.dialect)
 	for _, f := range source.Files {
 		e.sources[f.Name] = f.Bytes
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/dialect"
 )
 
 func TestMain(m *testing.M) {
@@ -92,19 +93,19 @@ func TestValidWorkspace(t *testing.T) {
 	}
 }
 
-func TestCompat(t *testing.T) {
+func TestDialectOf(t *testing.T) {
 	for _, c := range []struct {
 		setting, program string
-		want             compat
+		want             dialect.Dialect
 		bad              bool
 	}{
-		{"", "weir", compatTofu, false},
-		{"", "terraform", compatTerraform, false},
-		{"opentofu", "terraform", compatTofu, false},
-		{"terraform", "weir", compatTerraform, false},
-		{"tofu", "weir", "", true},
+		{"", "weir", dialect.OpenTofu, false},
+		{"", "terraform", dialect.Terraform, false},
+		{"opentofu", "terraform", dialect.OpenTofu, false},
+		{"terraform", "weir", dialect.Terraform, false},
+		{"tofu", "weir", dialect.OpenTofu, true},
 	} {
-		got, err := compatOf(c.setting, c.program)
+		got, err := dialectOf(c.setting, c.program)
 		if got != c.want || (err != nil) != c.bad {
 			t.Errorf("%+v: got %q, %v", c, got, err)
 		}
@@ -125,7 +126,6 @@ func TestChoose(t *testing.T) {
 		{"bad target", func(o *operation) { o.target = texts{"a"} }, `Invalid target "a"`},
 		{"replace a module", func(o *operation) { o.replace = texts{"module.a"} }, `Invalid force-replace address "module.a"`},
 		{"replace data", func(o *operation) { o.replace = texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
-		{"no parallelism", func(o *operation) { o.parallelism = 0 }, "Invalid parallelism"},
 	} {
 		o := base
 		c.change(&o)

@@ -31,6 +31,7 @@ type stateFlags struct {
 	state    string
 	stateOut string
 	backup   string
+	damaged  bool // take a damaged journal for as far as it can be read
 }
 
 func (f *stateFlags) register(fs *flag.FlagSet) {
@@ -75,7 +76,7 @@ func (o *operation) register(fs *flag.FlagSet) {
 }
 
 func registerParallelism(fs *flag.FlagSet, n *int) {
-	fs.IntVar(n, "parallelism", 10, "Run at most `N` operations at once.")
+	fs.IntVar(n, "parallelism", 10, "Run at most `N` operations at once; 0 is for the usual number.")
 }
 
 // A choice is what the flags of an operation say.
@@ -102,9 +103,6 @@ func (o *operation) choose() (choice, diag.List) {
 	}
 	if o.refreshOnly && len(o.replace) > 0 {
 		diags.Errorf("Incompatible plan mode options", "The -replace option can't be used with -refresh-only, which replaces nothing.")
-	}
-	if o.parallelism < 1 {
-		diags.Errorf("Invalid parallelism", "The -parallelism option has to be a number greater than zero, not %d.", o.parallelism)
 	}
 	if len(o.target)+len(o.targetFile) > 0 && len(o.exclude)+len(o.excludeFile) > 0 {
 		diags.Errorf("Invalid combination of arguments", "The target and exclude planning options are mutually-exclusive. Each plan must use either only the target options or only the exclude options.")

@@ -20,7 +20,7 @@ func (i *initializing) copyModule(ctx context.Context) diag.List {
 	if diags := i.checkEmpty(); diags.HasErrors() {
 		return diags
 	}
-	i.tell("%s from %q...\n", i.pen().Paint("Copying configuration", style.Bold), i.fromModule)
+	i.tell("copying_configuration_message", "%s from %q...\n", i.pen().Paint("Copying configuration", style.Bold), i.fromModule)
 	source := i.fromModule
 	if module.IsLocal(source) {
 		// A copy is wanted, and not a place in the same package.
@@ -36,7 +36,7 @@ func (i *initializing) copyModule(ctx context.Context) diag.List {
 	}
 	staged := filepath.Join(i.dataDir(), "init-from-module")
 	defer os.RemoveAll(staged)
-	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source), "", filepath.Join(staged, "root"))
+	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source, i.dialect.Registry()), "", filepath.Join(staged, "root"))
 	var problem *module.Problem
 	switch {
 	case errors.As(err, &problem):
@@ -62,7 +62,7 @@ func (i *initializing) checkEmpty() diag.List {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == i.dataDir() })
 	switch {
-	case !module.IsEmpty(names):
+	case !module.IsEmpty(names, i.dialect):
 		return oneError("The working directory already contains files", "The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")
 	case len(names) > 0:
 		return oneError("Can't populate non-empty directory", "The working directory has files, such as %s, so it cannot be initialized with the -from-module option.", names[0])

@@ -21,10 +21,16 @@ func (p *planning) generateConfig(ctx context.Context, e *env, w *workload, o en
 		return nil, only(diags, diag.Error)
 	}
 	texts := map[addr.Instance]string{}
-	file := []byte("# Written by weir for imports without configuration. Please review these\n# blocks and move them to where they belong.\n")
+	// Tools know generated blocks by these comments.
+	const by = "# __generated__ by weir"
+	file := []byte(by + "\n# Please review these resources and move them into your main configuration files.\n")
 	for _, g := range list {
 		texts[g.Addr] = g.Text
-		file = fmt.Appendf(file, "\n%s\n", g.Text)
+		from := ""
+		if g.ID != "" {
+			from = " from " + addr.Quote(g.ID)
+		}
+		file = fmt.Appendf(file, "\n%s%s\n%s\n", by, from, g.Text)
 	}
 	if err := writeNew(p.generate, file); err != nil {
 		return nil, oneError("Failed to write generated configuration", "Writing %s: %s.", p.generate, cause(err))

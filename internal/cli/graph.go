@@ -4,13 +4,14 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/view/dot"
 )
 
 var graphCommand = &command{
 	name:     "graph",
 	synopsis: "Generate a Graphviz graph of the steps in an operation",
-	long:     "Prints in the DOT language what the declarations of the configuration refer to, or, of a saved plan, the steps that apply will take.",
+	long:     "Prints in the DOT language what the declarations of the configuration refer to, or, of a saved plan, the steps that apply will take. In Terraform mode the default is Terraform's summary, which has the resources alone.",
 	setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars varFlags
 		vars.register(fs)
@@ -44,6 +45,9 @@ func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
 	e.json = true // warnings must not mix with the graph
 	if e.diags(diags) != 0 {
 		return 1
+	}
+	if kind == "" && e.dialect == dialect.Terraform {
+		return e.written(dot.Resources(e.out, config.Tree))
 	}
 	return e.written(dot.Configuration(e.out, config.Tree))
 }

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
 )
 
 var importCommand = &command{
@@ -36,7 +37,8 @@ type importing struct {
 }
 
 // run plans with an import block for the address and nothing else in view, and
-// keeps of the plan the imported object as it is now.
+// keeps of the plan the imported object as it is now. What the configuration
+// says of it doesn't matter yet: people write that with the object before them.
 func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	if code := e.startStream(); code != 0 {
 		return code
@@ -58,12 +60,24 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	if _, ok := w.Snapshot().Objects[object]; ok {
 		return e.fail("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", object)
 	}
+	tree := w.config.Tree.At(target.Module)
+	switch {
+	case tree == nil:
+		return e.fail("Import to non-existent module", "%s is not defined in the configuration. Please add configuration for this module before importing into it.", target.Module)
+	case tree.Program.ResourceByName[target.Name] == nil:
+		where := "the root module"
+		if !target.Module.IsRoot() {
+			where = "the module " + target.Module.String()
+		}
+		return e.fail(fmt.Sprintf("Resource address %q does not exist in the configuration", target),
+			"Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, target.Name.Type, target.Name.Name)
+	}
 	e.say("%s: Importing from ID %q...\n", object, id)
-	p, diags := engine.Plan(ctx, w.config, w.Snapshot(), engine.PlanOptions{Targets: []addr.Target{target}})
+	p, diags := engine.Plan(ctx, w.config, w.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, Targets: []addr.Target{target}})
 	diags = without(diags, "Resource targeting is in effect")
 	if p == nil || p.Refreshed == nil || p.Refreshed.Objects[object] == nil {
 		if !diags.HasErrors() {
-			diags.Errorf("Cannot import", "There was nothing to import at %s with the ID %q.", object, id)
+			diags.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported.", object)
 		}
 		return e.diags(diags)
 	}
@@ -73,7 +87,7 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	next := w.Snapshot().Clone()
 	next.Objects[object] = p.Refreshed.Objects[object]
 	e.say("%s: Import prepared!\n  Prepared %s for import\n", object, object.Name.Type)
-	if code := e.commit(context.WithoutCancel(ctx), w.Session, next); code != 0 {
+	if code := e.commit(e.interrupts.saving, w.Session, next); code != 0 {
 		return code
 	}
 	e.say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")

@@ -4,11 +4,13 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
@@ -93,8 +95,8 @@ func (i *initializing) run(ctx context.Context) int {
 	if err != nil {
 		return i.fail("Failed to read directory", "%s.", err)
 	}
-	if module.IsEmpty(names) {
-		i.tell("weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
+	if module.IsEmpty(names, i.dialect) {
+		i.tell("output_init_empty_message", "weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
 		return 0
 	}
 	if code := i.prepare(ctx); code != 0 {
@@ -104,19 +106,28 @@ func (i *initializing) run(ctx context.Context) int {
 	return 0
 }
 
-// tell says something about the progress, to people or in the stream.
-func (i *initializing) tell(format string, args ...any) {
-	if i.env.stream != nil {
-		i.env.stream.Info(trimmed(format, args...), "init_output", nil)
+// tell says something about the progress, to people or in the stream. Programs
+// know messages of Terraform by a code; what has none is only for the log.
+func (i *initializing) tell(code, format string, args ...any) {
+	if stream := i.env.stream; stream != nil {
+		text := strings.TrimPrefix(trimmed(format, args...), "- ")
+		switch {
+		case i.dialect == dialect.OpenTofu:
+			stream.Info(text, "", nil)
+		case code == "":
+			stream.Log(text)
+		default:
+			stream.Info(text, "init_output", map[string]any{"message_code": code})
+		}
 	}
 	if !i.env.json {
 		i.say(format, args...)
 	}
 }
 
-func (i *initializing) heading(text string) {
+func (i *initializing) heading(code, text string) {
 	if i.env.json {
-		i.tell("%s", text)
+		i.tell(code, "%s", text)
 		return
 	}
 	i.say("\n%s\n", i.pen().Paint(text, style.Bold))
@@ -132,14 +143,14 @@ func (i *initializing) prepare(ctx context.Context) int {
 	if versions := i.checkVersions(&program.Tree{Program: prog}); versions.HasErrors() {
 		return i.diags(versions)
 	}
-	diags.Append(only(more, diag.Error))
+	diags.Append(only(declared(more), diag.Error))
 	if diags.HasErrors() {
 		return i.diags(diags)
 	}
 	i.prog = prog
 	var current *backend.Backend
 	if i.backend {
-		i.heading("Initializing the backend...")
+		i.heading("initializing_backend_message", "Initializing the backend...")
 		current, more = i.initBackend(ctx)
 		diags.Append(more)
 	} else {
@@ -164,12 +175,12 @@ func (i *initializing) prepare(ctx context.Context) int {
 func (i *initializing) initModules(ctx context.Context) (*program.Tree, diag.List) {
 	if len(i.prog.Calls) > 0 && i.get {
 		if i.upgrade {
-			i.heading("Upgrading modules...")
+			i.heading("upgrading_modules_message", "Upgrading modules...")
 		} else {
-			i.heading("Initializing modules...")
+			i.heading("initializing_modules_message", "Initializing modules...")
 		}
 	}
-	tree, diags := i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(line string) { i.tell("%s\n", line) })
+	tree, diags := i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(line string) { i.tell("", "%s\n", line) })
 	return tree, diags
 }
 
@@ -192,15 +203,14 @@ func (i *initializing) initProviders(ctx context.Context, tree *program.Tree, b 
 	if diags.HasErrors() {
 		return diags
 	}
-	i.heading("Initializing provider plugins...")
+	i.heading("initializing_provider_plugin_message", "Initializing provider plugins...")
 	before := locks.Clone()
-	if i.compat == compatTofu {
-		locks.AdoptPredecessor()
-	}
+	locks.Adopt(i.dialect.Registry())
 	next, more := install.Install(ctx, install.Options{
 		Dir:          i.dir().Providers(),
 		Locks:        locks,
 		Requirements: reqs,
+		Registry:     i.dialect.Registry(),
 		Config:       config,
 		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(i.originalDir)),
 		PluginDirs:   i.pluginDirs,
@@ -221,63 +231,63 @@ func (i *initializing) initProviders(ctx context.Context, tree *program.Tree, b 
 	if before.Equal(next) {
 		return diags
 	}
-	if err := next.Write(lockfile.Name); err != nil {
+	if err := next.Write(lockfile.Name, i.dialect.Command()); err != nil {
 		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
 		return diags
 	}
 	if before.Empty() {
-		i.tell("\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s init\" in the future.\n", lockfile.Name, i.program)
+		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s init\" in the future.\n", lockfile.Name, i.program)
 	} else {
-		i.tell("\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)
+		i.tell("dependencies_lock_changes_info", "\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)
 	}
 	return diags
 }
 
 // event tells of one step of the installation of providers.
 func (i *initializing) event(ev install.Event) {
-	name := ev.Provider.ForDisplay()
+	name := i.dialect.Registry().Display(ev.Provider)
 	switch ev.Kind {
 	case install.BuiltinAvailable:
-		i.tell("- %s is built in to weir\n", name)
+		i.tell("", "- %s is built in to weir\n", name)
 	case install.Reusing:
-		i.tell("- Reusing previous version of %s from the dependency lock file\n", name)
+		i.tell("", "- Reusing previous version of %s from the dependency lock file\n", name)
 	case install.FindingLatest:
-		i.tell("- Finding latest version of %s...\n", name)
+		i.tell("", "- Finding latest version of %s...\n", name)
 	case install.FindingMatching:
-		i.tell("- Finding %s versions matching %q...\n", name, ev.Constraints)
+		i.tell("", "- Finding %s versions matching %q...\n", name, ev.Constraints)
 	case install.AlreadyInstalled:
 		if ev.Shared {
-			i.tell("- Detected previously-installed %s v%s in the shared cache directory\n", name, ev.Version)
+			i.tell("", "- Detected previously-installed %s v%s in the shared cache directory\n", name, ev.Version)
 		} else {
-			i.tell("- Using previously-installed %s v%s\n", name, ev.Version)
+			i.tell("", "- Using previously-installed %s v%s\n", name, ev.Version)
 		}
 	case install.Installing:
 		if ev.Shared {
-			i.tell("- Installing %s v%s to the shared cache directory...\n", name, ev.Version)
+			i.tell("", "- Installing %s v%s to the shared cache directory...\n", name, ev.Version)
 		} else {
-			i.tell("- Installing %s v%s...\n", name, ev.Version)
+			i.tell("", "- Installing %s v%s...\n", name, ev.Version)
 		}
 	case install.Installed:
 		if ev.Authentication == install.SignatureSkipped {
-			i.tell("- Installed %s v%s. Signature validation was skipped due to the registry not containing GPG keys for this provider\n", name, ev.Version)
+			i.tell("", "- Installed %s v%s. Signature validation was skipped due to the registry not containing GPG keys for this provider\n", name, ev.Version)
 			return
 		}
 		key := ""
 		if ev.KeyID != "" {
 			key = ", key ID " + ev.KeyID
 		}
-		i.tell("- Installed %s v%s (%s%s)\n", name, ev.Version, ev.Authentication, key)
+		i.tell("", "- Installed %s v%s (%s%s)\n", name, ev.Version, ev.Authentication, key)
 	case install.Linked:
-		i.tell("- Using %s v%s from the shared cache directory\n", name, ev.Version)
+		i.tell("", "- Using %s v%s from the shared cache directory\n", name, ev.Version)
 	}
 }
 
 func (i *initializing) success() {
-	i.tell("\n%s\n", i.pen().Paint("weir has been successfully initialized!", style.Bold, style.Green))
+	i.tell("output_init_success_message", "\n%s\n", i.pen().Paint("weir has been successfully initialized!", style.Bold, style.Green))
 	if i.inAutomation() {
 		return
 	}
-	i.tell("\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.program)
+	i.tell("output_init_success_cli_message", "\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.program)
 }
 
 var _ = os.Args

@@ -14,12 +14,14 @@ import (
 // something that must not be cut short is under way (graceful), the first
 // signal closes stop, and the second cancels the context, after a moment in
 // which calls that are about to end can do so; the third doesn't wait for that
-// either. Otherwise the first cancels. Saving is never cut short.
+// either, nor for saving, which is never cut short before: the journal has
+// everything by then. Otherwise the first cancels.
 type interrupts struct {
 	mu       sync.Mutex
 	graceful int // how many of these are under way
 	count    int
 	stop     chan struct{}
+	saving   context.Context // until the third one
 }
 
 // lastMoment is how long calls of providers may still take after the second
@@ -30,6 +32,8 @@ func newInterrupts() *interrupts { return &interrupts{stop: make(chan struct{})}
 
 // watch follows the signals until the returned function is called.
 func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()) {
+	var unsaved func()
+	i.saving, unsaved = context.WithCancel(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 4)
 	done := make(chan struct{})
@@ -42,7 +46,7 @@ func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()
 		for {
 			select {
 			case <-signals:
-				i.interrupted(e, cancel)
+				i.interrupted(e, cancel, unsaved)
 			case <-done:
 				return
 			}
@@ -53,10 +57,11 @@ func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()
 		signal.Stop(broken)
 		close(done)
 		cancel()
+		unsaved()
 	}
 }
 
-func (i *interrupts) interrupted(e *env, cancel func()) {
+func (i *interrupts) interrupted(e *env, cancel, unsaved func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.count++
@@ -71,8 +76,11 @@ func (i *interrupts) interrupted(e *env, cancel func()) {
 	case i.count == 2 && i.graceful > 0:
 		e.notice("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
 		time.AfterFunc(lastMoment, cancel)
+	case i.count == 2:
+		cancel()
 	default:
 		cancel()
+		unsaved()
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"strings"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/login"
 	"weir.dev/weir/internal/view/style"
 )
@@ -48,7 +48,10 @@ type account struct {
 }
 
 func (e *env) account(args []string, verb string) (*account, diag.List) {
-	name := addr.DefaultHost
+	name := string(e.dialect.Registry())
+	if e.dialect == dialect.Terraform {
+		name = "app.terraform.io" // where people have accounts
+	}
 	if len(args) > 0 {
 		name = args[0]
 	}

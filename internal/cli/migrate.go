@@ -54,9 +54,9 @@ func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.
 		return nil, diags
 	}
 	if want == nil {
-		i.tell("\nSuccessfully unset the backend %q. weir will now operate locally.\n", have.Type)
+		i.tell("backend_configured_unset", "\nSuccessfully unset the backend %q. weir will now operate locally.\n", have.Type)
 	} else {
-		i.tell("\nSuccessfully configured the backend %q! weir will automatically\nuse this backend unless the backend configuration changes.\n", next.Kind)
+		i.tell("backend_configured_success", "\nSuccessfully configured the backend %q! weir will automatically\nuse this backend unless the backend configuration changes.\n", next.Kind)
 	}
 	return next, diags
 }
@@ -159,6 +159,6 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) 
 	if err := i.dir().SetWorkspace(chosen); err != nil {
 		return oneError("Failed to select workspace", "%s.", err)
 	}
-	i.tell("The selected workspace doesn't exist here; now using workspace %q.\n", chosen)
+	i.tell("", "The selected workspace doesn't exist here; now using workspace %q.\n", chosen)
 	return diags
 }

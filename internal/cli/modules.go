@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"flag"
+	"slices"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
@@ -98,7 +100,7 @@ func (e *env) loadModules(ctx context.Context, inputs map[string]engine.Variable
 			manifest = module.Manifest{} // all modules are found again
 		}
 		installer = &moduleInstaller{
-			Installer: &module.Installer{Files: module.Disk{}, DataDir: e.dataDir(), Manifest: manifest, Upgrade: upgrade},
+			Installer: &module.Installer{Files: module.Disk{}, DataDir: e.dataDir(), Manifest: manifest, Upgrade: upgrade, Dialect: e.dialect},
 			tell:      tell, seen: map[string]bool{},
 		}
 		if installer.Fetcher, diags = e.fetcher(installer.begin); diags.HasErrors() {
@@ -107,13 +109,17 @@ func (e *env) loadModules(ctx context.Context, inputs map[string]engine.Variable
 		options.Resolve = installer.resolve
 	}
 	config, diags := engine.Load(ctx, options)
+	diags = declared(diags)
 	if config == nil {
 		return nil, diags
 	}
 	e.addSources(config.Sources)
 	diags.Append(e.checkVersions(config.Tree))
-	if installer != nil && len(installer.seen) > 0 && !diags.HasErrors() {
+	if installer != nil && len(installer.seen) > 0 {
 		kept := module.Manifest{"": {Dir: "."}}
+		if diags.HasErrors() {
+			kept = installer.Manifest // which of them are used isn't known
+		}
 		for _, key := range config.Installed {
 			kept[key] = installer.Manifest[key]
 		}
@@ -122,6 +128,12 @@ func (e *env) loadModules(ctx context.Context, inputs map[string]engine.Variable
 		}
 	}
 	return config.Tree, diags
+}
+
+// declared leaves out what is wrong with uses of declarations: whatever it is, all
+// that is declared can be installed.
+func declared(diags diag.List) diag.List {
+	return slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Use })
 }
 
 // fetcher brings modules from elsewhere.
@@ -135,7 +147,7 @@ func (e *env) fetcher(begin func(pkg, version string)) (module.Fetcher, diag.Lis
 		Services: config.Hosts,
 		Retries:  config.Registry.Retries,
 		Timeout:  config.Registry.Timeout,
-		Version:  e.compat.claims(),
+		Version:  e.dialect.Version(),
 		Environ:  environment.All,
 		Begin:    begin,
 	}), nil
@@ -152,16 +164,17 @@ func (e *env) modules(ctx context.Context, asJSON bool) int {
 		Version string `json:"version"`
 	}
 	list := []entry{}
-	var walk func(t *program.Tree, prefix string)
-	walk = func(t *program.Tree, prefix string) {
-		for _, name := range t.CallNames() {
-			for _, child := range t.Of(name) {
-				list = append(list, entry{prefix + name, child.Source, child.Version})
-				walk(child, prefix+name+".")
+	var walk func(t *program.Tree, at addr.Module)
+	walk = func(t *program.Tree, at addr.Module) {
+		for _, call := range t.CallNames() {
+			for _, child := range t.Of(call) {
+				below := at.Child(call, addr.NoKey)
+				list = append(list, entry{below.CallPath(), child.Source, child.Version})
+				walk(child, below)
 			}
 		}
 	}
-	walk(config.Tree, "")
+	walk(config.Tree, addr.Root)
 	if asJSON {
 		return e.printJSON(struct {
 			FormatVersion string  `json:"format_version"`

@@ -7,12 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planfile"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/view"
 )
@@ -63,7 +67,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	defer w.Unlock()
 	e.showPlan(made)
 	if p.out != "" {
-		if err := p.save(e, w, made); err != nil {
+		if err := p.save(ctx, e, w, made); err != nil {
 			diags.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err)
 		}
 	}
@@ -81,9 +85,9 @@ func (p *planning) run(ctx context.Context, e *env) int {
 
 // needConfiguration refuses a directory without configuration: as one that asks
 // for nothing it would have everything destroyed.
-func needConfiguration(operation string) diag.List {
+func needConfiguration(operation string, d dialect.Dialect) diag.List {
 	names, err := module.Disk{}.List(".")
-	if err != nil || !module.IsEmpty(names) {
+	if err != nil || !module.IsEmpty(names, d) {
 		return nil // who reads the files reports the error
 	}
 	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
@@ -100,7 +104,7 @@ func (p *planning) make(ctx context.Context, e *env, operation string) (*workloa
 		}
 	}
 	if chosen.mode == plan.Normal {
-		diags.Append(needConfiguration(operation))
+		diags.Append(needConfiguration(operation, e.dialect))
 	}
 	if diags.HasErrors() {
 		e.diags(diags)
@@ -139,7 +143,7 @@ func (p *planning) options(e *env, w *workload, chosen choice) engine.PlanOption
 		AllowDeferral: p.deferral,
 		InDoubt:       w.Doubted(),
 		// The two engines differ in what a removed block means by default.
-		RemovedDestroys: e.compat == compatTerraform,
+		RemovedDestroys: e.dialect == dialect.Terraform,
 	}
 }
 
@@ -148,8 +152,9 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// save writes the plan file with all that apply will need.
-func (p *planning) save(e *env, w *workload, made *plan.Plan) error {
+// save writes the plan file with all that apply will need, and whoever shows it.
+func (p *planning) save(ctx context.Context, e *env, w *workload, made *plan.Plan) error {
+	completeSchemas(ctx, w.config, made)
 	c := planfile.Content{
 		Engine: Version,
 		Plan:   made,
@@ -182,6 +187,40 @@ func (p *planning) save(e *env, w *workload, made *plan.Plan) error {
 	return planfile.Write(p.out, c, all.Plan().Seal)
 }
 
+// completeSchemas adds the schemas of providers that planning had no use for,
+// although the configuration or the state names them: those of blocks without
+// instances, or that -target or an error has left out. What can't be had is
+// shown without.
+func completeSchemas(ctx context.Context, c *engine.Config, p *plan.Plan) {
+	add := func(a addr.Provider) {
+		if p.Schemas[a] != nil {
+			return
+		}
+		if s, diags := c.World.Catalog.Schemas(ctx, a); !diags.HasErrors() {
+			p.Schemas[a] = s
+		}
+	}
+	if p.Schemas == nil {
+		p.Schemas = map[addr.Provider]*provider.Schemas{}
+	}
+	var walk func(t *program.Tree)
+	walk = func(t *program.Tree) {
+		for _, r := range t.Program.Resources {
+			add(r.Provider.Provider)
+		}
+		for _, b := range t.Program.Providers {
+			add(b.Provider)
+		}
+		for _, child := range t.Calls() {
+			walk(child)
+		}
+	}
+	walk(c.Tree)
+	for _, a := range p.Refreshed.Providers() {
+		add(a)
+	}
+}
+
 // optionalFile reads a file that needn't exist.
 func optionalFile(name string) ([]byte, error) {
 	data, err := os.ReadFile(name)
@@ -204,17 +243,13 @@ func (e *env) showPlan(p *plan.Plan) {
 
 // advise says what to do with a plan, unless nobody is there to read it.
 func (e *env) advise(out string, p *plan.Plan) {
-	if !p.HasChanges() {
+	if !p.HasChanges() || e.inAutomation() {
 		return
 	}
-	pen := e.pen()
-	switch {
-	case out != "":
-		e.say("\n%s\nSaved the plan to: %s\n", pen.Rule(e.width()), out)
-		if !e.inAutomation() {
-			e.say("\nTo perform exactly these actions, run the following command to apply:\n    %s apply %q\n", e.program, out)
-		}
-	case !e.inAutomation():
-		e.say("\n%s\n\nNote: You didn't use the -out option to save this plan, so weir can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", pen.Rule(e.width()), e.program)
+	rule := e.pen().Rule(e.width())
+	if out == "" {
+		e.say("\n%s\n\nNote: You didn't use the -out option to save this plan, so weir can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", rule, e.program)
+		return
 	}
+	e.say("\n%s\n\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %q\n", rule, out, e.program, out)
 }

@@ -25,7 +25,7 @@ import (
 // settings are the user's own settings. Warnings about them are told once, on
 // standard error, whatever the command.
 func (e *env) settings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
-	environment := cliconfig.Environment{Getenv: e.getenv, Home: e.vars["HOME"]}
+	environment := cliconfig.Environment{Getenv: e.getenv, Home: e.vars["HOME"], Dialect: e.dialect}
 	for _, name := range sortedKeys(e.vars) {
 		environment.All = append(environment.All, name+"="+e.vars[name])
 	}
@@ -51,7 +51,7 @@ func (e *env) providerSources(config *cliconfig.Config) (providerSources, diag.L
 	var s providerSources
 	var diags diag.List
 	var err error
-	if s.reattach, err = plugin.ParseReattach(e.vars[plugin.ReattachEnv]); err != nil {
+	if s.reattach, err = plugin.ParseReattach(e.vars[plugin.ReattachEnv], e.dialect.Registry()); err != nil {
 		diags.Errorf("Invalid "+plugin.ReattachEnv, "%s.", err)
 	}
 	if config.Installation != nil {
@@ -161,7 +161,7 @@ func (e *env) builtin() (provider.Provider, *provider.Schemas) {
 // pluginCommand is how plugins are run.
 func (e *env) pluginCommand() plugin.Command {
 	log, level := e.pluginLog()
-	return plugin.Command{Log: log, LogLevel: level, EngineVersion: e.compat.claims()}
+	return plugin.Command{Log: log, LogLevel: level, EngineVersion: e.dialect.Version()}
 }
 
 // pluginLog is where plugins log to: nowhere unless TF_LOG asks for it.

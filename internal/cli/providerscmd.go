@@ -121,9 +121,9 @@ func (e *env) providerTree(tree *program.Tree) {
 		for _, p := range list {
 			b.children = append(b.children, branch{text: strings.TrimSpace("provider[" + p.String() + "] " + constraints[p])})
 		}
-		for _, name := range t.CallNames() {
-			for _, child := range t.Of(name) {
-				b.children = append(b.children, build(child, "module."+name))
+		for _, call := range t.CallNames() {
+			for _, child := range t.Of(call) {
+				b.children = append(b.children, build(child, call.String()))
 			}
 		}
 		return b

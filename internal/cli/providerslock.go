@@ -85,12 +85,11 @@ func (l *locking) prepare(ctx context.Context) (install.Options, diag.List) {
 	if diags.HasErrors() {
 		return install.Options{}, diags
 	}
-	if l.compat == compatTofu {
-		locks.AdoptPredecessor()
-	}
+	locks.Adopt(l.dialect.Registry())
 	return install.Options{
 		Locks:        locks,
 		Requirements: requirements(loaded.Tree, nil),
+		Registry:     l.dialect.Registry(),
 		Config:       config,
 		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(l.originalDir)),
 	}, diags
@@ -106,7 +105,7 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 	if diags.HasErrors() {
 		return l.diags(diags)
 	}
-	diags.Append(restrict(options.Requirements, args))
+	diags.Append(restrict(options.Requirements, args, l.dialect.Registry()))
 	if diags.HasErrors() {
 		return l.diags(diags)
 	}
@@ -118,7 +117,7 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 		return l.diags(diags)
 	}
 	for _, c := range changes {
-		name := c.Provider.ForDisplay()
+		name := l.dialect.Registry().Display(c.Provider)
 		what := "All checksums for this platform were already tracked in the lock file"
 		switch {
 		case c.New:
@@ -129,7 +128,7 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 		text := fmt.Sprintf("Obtained %s checksums for %s; %s", name, c.Platform, what)
 		l.tell("- "+text, text)
 	}
-	if err := locks.Write(lockfile.Name); err != nil {
+	if err := locks.Write(lockfile.Name, l.dialect.Command()); err != nil {
 		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
 	}
 	if l.diags(diags) != 0 {
@@ -171,11 +170,11 @@ func (l *locking) source() (*cliconfig.Method, diag.List) {
 }
 
 // restrict leaves only the providers that arguments name, if there are any.
-func restrict(reqs install.Requirements, names []string) diag.List {
+func restrict(reqs install.Requirements, names []string, registry addr.Registry) diag.List {
 	var diags diag.List
 	chosen := map[addr.Provider]bool{}
 	for _, name := range names {
-		p, err := addr.ParseProvider(name)
+		p, err := registry.ParseProvider(name)
 		if err != nil {
 			diags.Errorf("Invalid provider argument", "%q isn't the address of a provider: %s.", name, err)
 			continue
@@ -195,7 +194,7 @@ func restrict(reqs install.Requirements, names []string) diag.List {
 
 func (l *locking) lockAll(ctx context.Context, o install.Options, from *cliconfig.Method) (*lockfile.Locks, []install.Change, diag.List) {
 	o.Events = func(ev install.Event) {
-		name := ev.Provider.ForDisplay()
+		name := l.dialect.Registry().Display(ev.Provider)
 		switch ev.Kind {
 		case install.Installing:
 			text := fmt.Sprintf("Fetching %s %s for %s...", name, ev.Version, ev.Platform)
@@ -225,7 +224,7 @@ func (l *locking) mirror(ctx context.Context, args []string) int {
 
 // copied tells of one step of a copy.
 func (l *locking) copied(ev install.CopyEvent) {
-	name := ev.Provider.ForDisplay()
+	name := l.dialect.Registry().Display(ev.Provider)
 	switch {
 	case ev.Builtin:
 		text := "Skipping " + name + " because it is built in to weir"

@@ -19,7 +19,9 @@ var recoverCommand = &command{
 		r.vars.register(fs)
 		registerParallelism(fs, &r.parallelism)
 		fs.Var(&r.forget, "forget", "The object at `ADDRESS` doesn't exist, so it may be created again. May be repeated.")
+		fs.BoolVar(&r.all, "forget-all", false, "None of the objects in doubt exists, but for those that -import names.")
 		fs.Var(&r.imports, "import", "The object exists: import it. `ADDRESS=ID` is where it belongs and what the provider knows it by, as for the import command. May be repeated.")
+		fs.BoolVar(&r.state.damaged, "damaged", false, "Take what can be read of a journal that was damaged. What it doesn't say any more isn't in the state afterwards.")
 		return func(ctx context.Context, _ []string) int { return r.run(ctx, e) }
 	},
 }
@@ -28,6 +30,7 @@ type recovering struct {
 	importing
 	forget  texts
 	imports texts
+	all     bool // forget all that is left
 }
 
 func (r *recovering) run(ctx context.Context, e *env) int {
@@ -60,7 +63,13 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 		}
 		e.say("%s doesn't exist; it may be created again.\n", i)
 	}
-	if len(r.forget) > 0 {
+	if r.all {
+		for _, o := range left {
+			e.say("%s doesn't exist; it may be created again.\n", o.Object.Instance)
+		}
+		left = nil
+	}
+	if len(r.forget) > 0 || r.all {
 		if err := s.Settle(left); err != nil {
 			return e.fail("Failed to write the journal", "%s.", err)
 		}

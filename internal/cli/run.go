@@ -19,6 +19,7 @@ import (
 
 	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/view/stream"
 	"weir.dev/weir/internal/workdir"
 )
@@ -97,8 +98,8 @@ func (e *env) globalFlags(p Process) ([]string, error) {
 			continue
 		case "compat":
 			var err error
-			if e.compat, err = compatOf(val, e.program); err != nil || !hasVal {
-				return nil, fmt.Errorf("-compat has to be %s or %s", compatTofu, compatTerraform)
+			if e.dialect, err = dialect.Parse(val); err != nil {
+				return nil, fmt.Errorf("-compat is %q; %s", val, err)
 			}
 			args = args[1:]
 			continue
@@ -256,7 +257,7 @@ type env struct {
 
 	vars        map[string]string
 	originalDir string // path.cwd
-	compat      compat
+	dialect     dialect.Dialect
 	view        viewOptions
 	sealing     *sealing
 	input       bool // prompts are allowed
@@ -318,7 +319,7 @@ func newEnv(p Process) (*env, error) {
 	if e.originalDir, err = p.Getwd(); err != nil {
 		return nil, fmt.Errorf("Error getting pwd: %s", err)
 	}
-	if e.compat, err = compatOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
+	if e.dialect, err = dialectOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
 		return nil, err
 	}
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
@@ -346,41 +347,19 @@ func (e *env) dataDir() string { return filepath.Clean(e.dir().Data()) }
 // inAutomation reports whether hints for people at a terminal are unwanted.
 func (e *env) inAutomation() bool { return e.vars["TF_IN_AUTOMATION"] != "" }
 
-// A compat is the engine whose meaning is taken where the two differ.
-type compat string
-
-const (
-	compatTofu      compat = "opentofu"
-	compatTerraform compat = "terraform"
-)
-
-func compatOf(setting, program string) (compat, error) {
-	switch setting {
-	case "":
-		if program == "terraform" {
-			return compatTerraform, nil
-		}
-		return compatTofu, nil
-	case string(compatTofu), string(compatTerraform):
-		return compat(setting), nil
+// dialectOf is the dialect that a setting names, or else the program's own name.
+func dialectOf(setting, program string) (dialect.Dialect, error) {
+	if setting == "" && program == dialect.Terraform.Command() {
+		return dialect.Terraform, nil
 	}
-	return "", fmt.Errorf("WEIR_COMPAT is %q; it has to be %q or %q", setting, compatTofu, compatTerraform)
-}
-
-// claims is the version of the other engine whose behaviour is promised.
-func (c compat) claims() string {
-	if c == compatTerraform {
-		return "1.13.5"
+	if setting == "" {
+		return dialect.OpenTofu, nil
 	}
-	return "1.12.6"
-}
-
-// product is the name of the engine that is claimed.
-func (c compat) product() string {
-	if c == compatTerraform {
-		return "Terraform"
+	d, err := dialect.Parse(setting)
+	if err != nil {
+		err = fmt.Errorf("WEIR_COMPAT is %q; %w", setting, err)
 	}
-	return "OpenTofu"
+	return d, err
 }
 
 // oneError is a list with one error that has no place.

@@ -46,14 +46,15 @@ const leastInterval = 20 * time.Second
 func (e *env) sessionOptions(b *backend.Backend, f stateFlags) (session.Options, diag.List) {
 	seals, diags := e.sealsFor(b)
 	o := session.Options{
-		Seals:     seals,
-		Files:     local.Override{State: f.state, StateOut: f.stateOut, Backup: f.backup},
-		DataDir:   e.dataDir(),
-		Program:   e.program,
-		Version:   e.compat.claims(),
-		Translate: e.compat == compatTofu,
-		Notice:    e.notice,
-		Problem:   func(l diag.List) { e.diags(l) },
+		Seals:    seals,
+		Files:    local.Override{State: f.state, StateOut: f.stateOut, Backup: f.backup},
+		DataDir:  e.dataDir(),
+		Damaged:  f.damaged,
+		Program:  e.program,
+		Version:  e.dialect.Version(),
+		Registry: e.dialect.Registry(),
+		Notice:   e.notice,
+		Problem:  func(l diag.List) { e.diags(l) },
 	}
 	if n, err := strconv.Atoi(e.vars["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
 		o.Interval = max(time.Duration(n)*time.Second, leastInterval)

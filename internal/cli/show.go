@@ -134,7 +134,7 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 	if tree == nil {
 		return e.diags(diags)
 	}
-	text, err := jsonplan.Marshal(content.Plan, tree, e.compat.claims())
+	text, err := jsonplan.Marshal(content.Plan, tree, e.dialect.Version())
 	if err != nil {
 		return e.fail("Failed to marshal plan to json", "%s.", err)
 	}

@@ -282,7 +282,7 @@ func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 				return code
 			}
 		}
-		code := (&applying{}).carryOut(ctx, s.env, w, made)
+		code := (&applying{}).carryOut(ctx, s.env, w, made, nil)
 		w.Unlock()
 		switch {
 		case code != 0 || done || ctx.Err() != nil:

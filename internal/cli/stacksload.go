@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
@@ -43,7 +44,7 @@ func (s *stacking) load(ctx context.Context, d *deploy.Deployment, resolve func(
 	for name, in := range d.Inputs {
 		inputs[name] = engine.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
 	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Language: stack.Language{}, Resolve: resolve})
+	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Language: stack.Language{Dialect: s.dialect}, Resolve: resolve})
 	diags.Append(more)
 	s.addSources(config.Sources)
 	if config.Tree == nil {
@@ -90,21 +91,21 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 		return s.env.diags(all)
 	}
 	i := &initializing{env: s.env, upgrade: upgrade}
-	i.heading("Initializing modules...")
+	i.heading("initializing_modules_message", "Initializing modules...")
 	manifest, err := module.ReadManifest(module.Disk{}, s.dataDir())
 	if err != nil {
 		manifest = module.Manifest{} // all modules are found again
 	}
 	installer := &moduleInstaller{
-		Installer: &module.Installer{Files: module.Disk{}, DataDir: s.dataDir(), Manifest: manifest, Upgrade: upgrade},
-		tell:      func(line string) { i.tell("%s\n", line) }, seen: map[string]bool{},
+		Installer: &module.Installer{Files: module.Disk{}, DataDir: s.dataDir(), Manifest: manifest, Upgrade: upgrade, Dialect: s.dialect},
+		tell:      func(line string) { i.tell("", "%s\n", line) }, seen: map[string]bool{},
 	}
 	var more diag.List
 	if installer.Fetcher, more = s.fetcher(installer.begin); more.HasErrors() {
 		return s.env.diags(more)
 	}
 	kept := module.Manifest{"": {Dir: "."}}
-	trees := &program.Tree{Program: &program.Program{}, Variants: map[string][]*program.Tree{}}
+	trees := &program.Tree{Program: &program.Program{}, Variants: map[addr.Call][]*program.Tree{}}
 	for _, d := range list {
 		config, more := s.load(ctx, d, installer.resolve)
 		all = merged(all, more)
@@ -114,7 +115,8 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 		for _, key := range config.Installed {
 			kept[key] = installer.Manifest[key]
 		}
-		trees.Variants["stack"] = append(trees.Variants["stack"], config.Tree)
+		deployed := addr.Call{Kind: addr.Stack, Name: "deployed"}
+		trees.Variants[deployed] = append(trees.Variants[deployed], config.Tree)
 	}
 	if all.HasErrors() {
 		return s.env.diags(all)
@@ -127,7 +129,7 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 	if s.env.diags(all) != 0 {
 		return 1
 	}
-	i.tell("\nThe stack has been successfully initialized! You may now begin with\n\"%s stacks plan\" and \"%s stacks apply\".\n", s.program, s.program)
+	i.tell("output_init_success_message", "\nThe stack has been successfully initialized! You may now begin with\n\"%s stacks plan\" and \"%s stacks apply\".\n", s.program, s.program)
 	return 0
 }
 

@@ -320,11 +320,11 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 	approve := fs.Bool("auto-approve", false, "Don't ask for approval.")
 	e.inputFlag(fs)
 	return func(ctx context.Context, args []string) int {
-		from, err := addr.ParseProvider(args[0])
+		from, err := e.dialect.Registry().ParseProvider(args[0])
 		if err != nil {
 			return e.fail(fmt.Sprintf("Invalid \"from\" provider %q", args[0]), "%s.", err)
 		}
-		to, err := addr.ParseProvider(args[1])
+		to, err := e.dialect.Registry().ParseProvider(args[1])
 		if err != nil {
 			return e.fail(fmt.Sprintf("Invalid \"to\" provider %q", args[1]), "%s.", err)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
+
+	"weir.dev/weir/internal/dialect"
 )
 
 const wrapped = `variable "v" {
@@ -46,7 +48,7 @@ func TestTerraformExec(t *testing.T) {
 	}
 	v, _, err := tf.Version(ctx, true)
 	ok("version", err)
-	if v.String() != compatTofu.claims() {
+	if v.String() != dialect.OpenTofu.Version() {
 		t.Errorf("version %s", v)
 	}
 	ok("init", tf.Init(ctx, tfexec.Upgrade(true)))

@@ -217,10 +217,10 @@ func (e *env) startStream() int {
 			return e.fail("Invalid argument", "Unable to open the file %q specified by -json-into for writing: %s", e.jsonInto, cause(err))
 		}
 		e.onClose(func() { file.Close() })
-		e.stream = stream.NewJSON(file, e.streamEngine(), e.compat.claims(), nil)
+		e.stream = stream.NewJSON(file, e.dialect, nil)
 	}
 	if e.json {
-		e.stream = stream.NewJSON(e.out, e.streamEngine(), e.compat.claims(), nil)
+		e.stream = stream.NewJSON(e.out, e.dialect, nil)
 	}
 	e.counter = &stream.Counter{}
 	all := []stream.Progress{e.counter}
@@ -235,14 +235,6 @@ func (e *env) startStream() int {
 	return 0
 }
 
-// streamEngine is the key of the version in the first message.
-func (e *env) streamEngine() string {
-	if e.compat == compatTerraform {
-		return "terraform"
-	}
-	return "tofu"
-}
-
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // warning is a list with one warning that has no place.
@@ -252,7 +244,7 @@ func warning(summary, format string, args ...any) diag.List {
 
 // viewing is how nouns are set for people.
 func (e *env) viewing() view.Options {
-	return view.Options{Pen: e.pen(), Width: e.width(), ShowSensitive: e.view.ShowSensitive, Automation: e.inAutomation()}
+	return view.Options{Pen: e.pen(), Width: e.width(), ShowSensitive: e.view.ShowSensitive, Product: e.dialect.Product(), Automation: e.inAutomation()}
 }
 
 // written turns a failure to print into an exit code.

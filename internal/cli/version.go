@@ -13,7 +13,7 @@ var Version = "0.1.0-dev"
 var versionCommand = &command{
 	name:     "version",
 	synopsis: "Show the current version",
-	long:     "Shows the version of weir, the version of the engine that it takes the place of, and the providers that the dependency lock file selects.",
+	long:     "Shows the engine that weir takes the place of and its version, in the form that programs read, the providers that the dependency lock file selects, and the version of weir itself.",
 	setup: func(e *env, fs *flag.FlagSet) runner {
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
 		return func(context.Context, []string) int { return e.version(*asJSON) }
@@ -32,13 +32,14 @@ func (e *env) version(asJSON bool) int {
 			ProviderSelections map[string]string `json:"provider_selections"`
 			Outdated           bool              `json:"terraform_outdated"`
 			WeirVersion        string            `json:"weir_version"`
-		}{e.compat.claims(), platform, selections, false, Version})
+		}{e.dialect.Version(), platform, selections, false, Version})
 	}
-	e.say("weir v%s\non %s\n", Version, platform)
+	// Wrappers read the engine and its version off the first line.
+	e.say("%s v%s\non %s\n", e.dialect.Product(), e.dialect.Version(), platform)
 	for _, name := range sortedKeys(selections) {
 		e.say("+ provider %s v%s\n", name, selections[name])
 	}
-	e.say("compatible with %s v%s\n", e.compat.product(), e.compat.claims())
+	e.say("\nThis is weir v%s, which takes the place of that engine.\n", Version)
 	return 0
 }
 

@@ -14,7 +14,7 @@ import (
 // its version numbers mean nothing here.
 func (e *env) checkVersions(tree *program.Tree) diag.List {
 	var diags diag.List
-	claimed := version.Must(version.NewVersion(e.compat.claims()))
+	claimed := version.Must(version.NewVersion(e.dialect.Version()))
 	var walk func(t *program.Tree, where string)
 	walk = func(t *program.Tree, where string) {
 		if t == nil || t.Program == nil {
@@ -29,8 +29,8 @@ func (e *env) checkVersions(tree *program.Tree) diag.List {
 			met := constraint.Check(claimed)
 			switch {
 			case met:
-			case c.Product == string(e.compat):
-				diags.ErrorAt(c.Range, "Unsupported "+e.compat.product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, e.compat.product())
+			case c.Product == e.dialect.String():
+				diags.ErrorAt(c.Range, "Unsupported "+e.dialect.Product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, e.dialect.Product())
 			default:
 				diags.WarnAt(c.Range, "Version constraint for another engine", "%s requires version %s of another engine. The constraint isn't enforced, since versions of different engines can't be compared.", where, strings.TrimSpace(c.Constraint))
 			}

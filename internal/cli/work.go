@@ -50,7 +50,7 @@ func (e *env) load(ctx context.Context, l loading) (*engine.Config, map[string]e
 	}
 	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs}
 	if l.extra != "" {
-		options.Files = filesWith{name: "command-line.tofu", data: []byte(l.extra)}
+		options.Files = filesWith{name: "command-line.weir.tf", data: []byte(l.extra)}
 	}
 	config, more := engine.Load(ctx, options)
 	diags.Append(more)
@@ -78,6 +78,9 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 	if workspace == "" {
 		workspace, diags = e.workspace()
 	}
+	if l.parallelism < 0 {
+		diags.Errorf("Invalid parallelism value", "The -parallelism option can't be negative, and it is %d.", l.parallelism)
+	}
 	catalog := &lateCatalog{}
 	if l.warm && !diags.HasErrors() {
 		e.warm(catalog)
@@ -87,6 +90,7 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 		source = files.NewRecorder(files.Record{})
 	}
 	return engine.World{
+		Dialect:     e.dialect,
 		Files:       source,
 		Catalog:     catalog,
 		WorkDir:     ".",

@@ -20,6 +20,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 )
 
 // Config is all settings together.
@@ -107,8 +108,9 @@ func (p Pattern) Matches(a addr.Provider) bool {
 		(p.Type == "*" || p.Type == a.Type)
 }
 
-// ParsePattern reads NAMESPACE/TYPE or HOST/NAMESPACE/TYPE.
-func ParsePattern(text string) (Pattern, error) {
+// ParsePattern reads NAMESPACE/TYPE, which is in the given registry, or
+// HOST/NAMESPACE/TYPE.
+func ParsePattern(text string, registry addr.Registry) (Pattern, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) < 2 || len(parts) > 3 {
 		return Pattern{}, fmt.Errorf("%q must have two or three parts with slashes in between", text)
@@ -120,7 +122,7 @@ func ParsePattern(text string) (Pattern, error) {
 			plain[i] = "any"
 		}
 	}
-	p, err := addr.ParseProvider(strings.Join(plain, "/"))
+	p, err := registry.ParseProvider(strings.Join(plain, "/"))
 	if err != nil {
 		return Pattern{}, err
 	}
@@ -147,6 +149,9 @@ type Environment struct {
 	Getenv func(name string) string
 	All    []string
 	Home   string
+	// Dialect is the engine whose files these are, and whose registry patterns
+	// without a host mean.
+	Dialect dialect.Dialect
 }
 
 // Load reads all settings. What is wrong in one file is left out.
@@ -164,7 +169,7 @@ func Load(env Environment) (*Config, diag.List) {
 			continue
 		}
 		config.Files = append(config.Files, path)
-		diags.Append(config.Read(path, src, env.Getenv))
+		diags.Append(config.Read(path, src, env.Getenv, env.Dialect.Registry()))
 	}
 	config.environment(env)
 	if dir := config.PluginCacheDir; dir != "" {
@@ -206,6 +211,12 @@ func (env Environment) files(diags *diag.List) []string {
 }
 
 func (env Environment) mainFile() string {
+	if env.Dialect == dialect.Terraform {
+		if runtime.GOOS == "windows" {
+			return filepath.Join(env.Getenv("APPDATA"), "terraform.rc")
+		}
+		return filepath.Join(env.Home, ".terraformrc")
+	}
 	if runtime.GOOS == "windows" {
 		return firstExisting(filepath.Join(env.Getenv("APPDATA"), "tofu.rc"), filepath.Join(env.Getenv("APPDATA"), "terraform.rc"))
 	}
@@ -222,7 +233,7 @@ func (env Environment) Dir() string {
 		return filepath.Join(env.Getenv("APPDATA"), "terraform.d")
 	}
 	dir := filepath.Join(env.Home, ".terraform.d")
-	if xdg := env.Getenv("XDG_CONFIG_HOME"); xdg != "" && !exists(dir) {
+	if xdg := env.Getenv("XDG_CONFIG_HOME"); xdg != "" && !exists(dir) && env.Dialect == dialect.OpenTofu {
 		return filepath.Join(xdg, "opentofu")
 	}
 	return dir

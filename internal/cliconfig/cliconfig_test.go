@@ -51,7 +51,7 @@ func read(t *testing.T, name, text string) (*Config, string) {
 	t.Helper()
 	c := &Config{Hosts: map[string]map[string]any{}, Tokens: map[string]string{}}
 	var lines []string
-	for _, d := range c.Read(name, []byte(text), os.Getenv) {
+	for _, d := range c.Read(name, []byte(text), os.Getenv, addr.OpenTofu) {
 		lines = append(lines, d.String())
 	}
 	return c, strings.Join(lines, "\n")
@@ -74,11 +74,11 @@ func TestReadEverything(t *testing.T) {
 		t.Errorf("helper %+v", c.Helper)
 	}
 	in := c.Installation
-	b := addr.Provider{Host: addr.DefaultHost, Namespace: "a", Type: "b"}
+	b := addr.Provider{Host: string(addr.OpenTofu), Namespace: "a", Type: "b"}
 	if in == nil || in.Overrides[b] != "/dev/b" || len(in.Methods) != 4 {
 		t.Fatalf("%+v", in)
 	}
-	null := addr.DefaultProvider("null")
+	null := addr.OpenTofu.Provider("null")
 	mirror, network, oci, direct := &in.Methods[0], &in.Methods[1], &in.Methods[2], &in.Methods[3]
 	if mirror.Kind != FilesystemMirror || mirror.Location != "/mirror" || !mirror.Allows(null) || mirror.Allows(b) ||
 		!mirror.Allows(addr.Provider{Host: "example.com", Namespace: "x", Type: "y"}) || mirror.Range.Start.Line != 22 {

@@ -22,7 +22,9 @@ type reader struct {
 	config *Config
 	file   string
 	getenv func(string) string
-	diags  diag.List
+	// registry is where addresses without a host are.
+	registry addr.Registry
+	diags    diag.List
 }
 
 // An item is an argument or block. JSON and HCL blocks with labels look alike
@@ -38,9 +40,10 @@ type item struct {
 
 // Read adds the settings of one file. Settings of files that were read before
 // give way, but for blocks that may only be there once. Paths may refer to
-// environment variables.
-func (c *Config) Read(file string, src []byte, getenv func(string) string) diag.List {
-	r := &reader{config: c, file: file, getenv: getenv}
+// environment variables; addresses of providers without a host are in the given
+// registry.
+func (c *Config) Read(file string, src []byte, getenv func(string) string, registry addr.Registry) diag.List {
+	r := &reader{config: c, file: file, getenv: getenv, registry: registry}
 	root, err := parse(src)
 	if err != nil {
 		at := token.Pos{Line: 1, Column: 1}
@@ -298,7 +301,7 @@ func (r *reader) overrides(in *Installation, it item) {
 		return
 	}
 	for _, arg := range it.children() {
-		p, err := addr.ParseProvider(arg.name)
+		p, err := r.registry.ParseProvider(arg.name)
 		if err != nil {
 			r.fail(arg.pos, "Invalid provider installation dev overrides", "The entry %q is not a valid provider source string: %s.", arg.name, err)
 			continue
@@ -353,7 +356,7 @@ func (r *reader) patterns(it item) []Pattern {
 	}
 	var out []Pattern
 	for _, text := range texts {
-		p, err := ParsePattern(text)
+		p, err := ParsePattern(text, r.registry)
 		if err != nil {
 			summary := map[string]string{"include": "Invalid provider source inclusion patterns", "exclude": "Invalid provider source exclusion patterns"}
 			r.fail(it.pos, summary[it.name], "Invalid provider matching pattern: %s.", err)

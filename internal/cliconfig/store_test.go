@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir.dev/weir/internal/addr"
 )
 
 func TestStore(t *testing.T) {
@@ -27,7 +29,7 @@ func TestStore(t *testing.T) {
 	origin("a.example.com", InFile)
 	config := &Config{Tokens: map[string]string{}}
 	src, _ := os.ReadFile(file)
-	if diags := config.Read(file, src, func(string) string { return "" }); diags.HasErrors() || config.Tokens["a.example.com"] != "token of a.example.com" || config.Tokens["b.example.com:8443"] == "" {
+	if diags := config.Read(file, src, func(string) string { return "" }, addr.OpenTofu); diags.HasErrors() || config.Tokens["a.example.com"] != "token of a.example.com" || config.Tokens["b.example.com:8443"] == "" {
 		t.Errorf("%v in %s", diags, src)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

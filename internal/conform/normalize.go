@@ -13,6 +13,10 @@ import (
 // NormalizeLegacy repairs objects of providers on the old SDK, which confuse
 // absent, empty and unknown nested blocks: afterwards no collection of blocks
 // is null or unknown. NilVal becomes a null object.
+//
+// It is for what a provider has read only. In plans of such providers an
+// unknown collection of blocks says that nobody knows yet how many there will
+// be; they get it back as they gave it when the plan is applied.
 func NormalizeLegacy(b *schema.Block, v cty.Value) cty.Value {
 	if v == cty.NilVal || v.IsNull() {
 		return cty.NullVal(b.ImpliedType())

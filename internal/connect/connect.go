@@ -47,6 +47,7 @@ type Pool struct {
 	mu    sync.Mutex
 	cells map[addr.ProviderConfig]*promise.Cell[opened]
 	bare  map[addr.Provider]*starting
+	spare map[addr.Provider]provider.Provider // see Reuse
 	// live are the providers that run: those of instances by their address,
 	// and bare ones.
 	live map[any]provider.Provider
@@ -76,9 +77,15 @@ func NewPool(ctx context.Context, catalog provider.Catalog, limit int) *Pool {
 // Call runs a call of a provider within the limit.
 func (p *Pool) Call(call func()) {
 	work.Calls.Add(1)
+	p.Occupy(call)
+}
+
+// Occupy runs what counts as a call of a provider to the limit, such as a
+// command.
+func (p *Pool) Occupy(do func()) {
 	p.calls <- struct{}{}
 	defer func() { <-p.calls }()
-	call()
+	do()
 }
 
 // Schemas returns what a provider declares.
@@ -130,8 +137,11 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 	if more.HasErrors() || t.Current().Failed() {
 		return nil, diags
 	}
-	running, more := p.catalog.Start(p.ctx, pi.Addr.Provider)
-	diags.Append(p.at(pi, more))
+	running := p.take(pi.Addr.Provider)
+	if running == nil {
+		running, more = p.catalog.Start(p.ctx, pi.Addr.Provider)
+		diags.Append(p.at(pi, more))
+	}
 	if more.HasErrors() {
 		return nil, diags
 	}
@@ -227,11 +237,41 @@ func (p *Pool) Bare(a addr.Provider) (provider.Provider, diag.List) {
 	}
 	p.mu.Unlock()
 	s.once.Do(func() {
-		if s.provider, s.diags = p.catalog.Start(p.ctx, a); s.provider != nil {
+		if s.provider = p.take(a); s.provider == nil {
+			s.provider, s.diags = p.catalog.Start(p.ctx, a)
+		}
+		if s.provider != nil {
 			p.began(a, s.provider)
 		}
 	})
 	return s.provider, s.diags
+}
+
+// Reuse lets instances that are opened from now on have the providers that run
+// without configuration: starting a big one takes longer than many a plan.
+func (p *Pool) Reuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spare = map[addr.Provider]provider.Provider{}
+	for a, s := range p.bare {
+		if s.provider != nil {
+			p.spare[a] = s.provider
+		}
+	}
+	clear(p.bare)
+}
+
+// take returns a provider that runs and that nobody uses, or nil.
+func (p *Pool) take(a addr.Provider) provider.Provider {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	running := p.spare[a]
+	if running == nil {
+		return nil
+	}
+	delete(p.spare, a)
+	delete(p.live, a)
+	return running
 }
 
 // Function calls a provider function as expressions of the frame do: on a

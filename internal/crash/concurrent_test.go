@@ -48,6 +48,7 @@ func TestSeveralRuns(t *testing.T) {
 	for name, place := range places(t) {
 		for what, test := range map[string]func(t *testing.T, name, backend string){
 			"two applies": twoApplies, "a lock that isn't respected": fence, "a holder that is killed": killedHolder,
+			"a holder whose journal is gone": lostJournal,
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()
@@ -226,5 +227,35 @@ func killedHolder(t *testing.T, name, backend string) {
 	if _, v := s.stored(); v != "1" {
 		t.Errorf("the state has %s", v)
 	}
+	s.must("apply", "-auto-approve", "-no-color", "-var=v=1")
+}
+
+// lostJournal kills an apply and removes its data directory: where the state is
+// elsewhere and still locked, nothing is made before somebody has looked.
+func lostJournal(t *testing.T, name, backend string) {
+	if name != "http" {
+		t.Skip("the journal of local states isn't in the data directory, and PostgreSQL releases the locks of the dead")
+	}
+	s := newSite(t, backend)
+	first, _ := s.begin("1")
+	s.ran(1)
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	s.release()
+	if err := os.RemoveAll(filepath.Join(s.dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	s.must("init", "-no-color")
+	out, err := s.weir(nil, "apply", "-auto-approve", "-no-color", "-var=v=1")
+	if err == nil || !strings.Contains(out, "The run that holds the lock has ended without releasing it") {
+		t.Fatalf("not refused: %v\n%s", err, out)
+	}
+	if got := len(s.ran(1)); got != 1 {
+		t.Errorf("made %d times", got)
+	}
+	_, rest, _ := strings.Cut(out, "weir force-unlock ")
+	s.must("force-unlock", "-force", strings.Fields(rest)[0])
 	s.must("apply", "-auto-approve", "-no-color", "-var=v=1")
 }

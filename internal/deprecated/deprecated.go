@@ -63,7 +63,7 @@ func (f *finder) tree(t *program.Tree, remote bool) {
 		f.attribute(ref)
 	}
 	for _, call := range p.Calls {
-		for _, child := range t.Of(call.Name) {
+		for _, child := range t.Of(call.Call) {
 			far := remote || child.Source != "" && !module.IsLocal(child.Source)
 			if child.Program != nil {
 				f.call(call, child.Program, far)

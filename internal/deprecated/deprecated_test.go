@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/analyze"
 	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
@@ -20,7 +21,7 @@ import (
 
 func compile(t *testing.T, text string) *program.Program {
 	t.Helper()
-	mod, diags := module.Load(module.Memory{"main.tf": []byte(text)}, ".")
+	mod, diags := module.Load(module.Memory{"main.tf": []byte(text)}, ".", dialect.OpenTofu)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -91,9 +92,9 @@ output "old" {
 }
 output "new" { value = 1 }
 `)
-	tree := &program.Tree{Program: root, Children: map[string]*program.Tree{
-		"m":   {Program: child, Source: "./m"},
-		"far": {Program: child, Source: "registry/m/x"},
+	tree := &program.Tree{Program: root, Children: map[addr.Call]*program.Tree{
+		addr.Mod("m"):   {Program: child, Source: "./m"},
+		addr.Mod("far"): {Program: child, Source: "registry/m/x"},
 	}}
 	all := deprecated.Uses(tree, things)
 	var got []string

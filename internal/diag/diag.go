@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 )
 
 // Severity says whether a problem stops the operation.
@@ -45,8 +46,13 @@ type Diagnostic struct {
 	Address string
 	// Values are the values of the references in the failing expression.
 	Values []Value
-	// Function is the function whose call failed, or empty.
-	Function string
+	// Function is the function whose call failed, or empty. Signature is what
+	// it takes and returns, nil where that isn't known.
+	Function  string
+	Signature *function.Function
+	// Compared are the two sides of an expression that is a comparison for
+	// equality, nil for others and where one of them isn't to be shown.
+	Compared *Comparison
 	// Path is the attribute path that a provider reported, for whoever knows
 	// the configuration to turn it into a range; nil without.
 	Path cty.Path
@@ -55,9 +61,15 @@ type Diagnostic struct {
 	// Once: it is one problem however many objects meet it, and not about any
 	// of them.
 	Once bool
+	// Use: it is a mistake in how something declared is used, which whoever only
+	// installs what is declared leaves to others.
+	Use bool
 	// Deprecation is set for warnings of uses of what is deprecated.
 	Deprecation *Deprecation
 }
+
+// A Comparison has the two sides of ==, without marks.
+type Comparison struct{ Left, Right cty.Value }
 
 // A Deprecation is what a warning is about, and whether that belongs to a
 // module from elsewhere.

@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/files"
@@ -21,6 +22,7 @@ import (
 
 // World is what a run takes from outside: time, directories, providers.
 type World struct {
+	Dialect dialect.Dialect
 	Catalog provider.Catalog
 	// WorkDir is path.root's directory as configuration sees it, normally
 	// "."; OriginalDir is path.cwd.

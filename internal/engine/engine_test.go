@@ -41,7 +41,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 
-var sim = addr.DefaultProvider("sim")
+var sim = addr.OpenTofu.Provider("sim")
 
 // A story is one configuration through several plans and applies, as a
 // script tells it. Each line of the script is a command:

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
 	functions "weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/module"
@@ -37,23 +38,33 @@ type Language interface {
 	// Class tells apart the calls that Compile answers differently for the same
 	// directory.
 	Class(call *program.Call) string
-	// Check compares a call with the program that it loads.
+	// Check compares a call with a program that it loads, CheckInputs with all
+	// that its instances load.
 	Check(call *program.Call, child *program.Program) diag.List
+	CheckInputs(call *program.Call, variants []analyze.Variant) diag.List
 }
 
 // moduleLanguage is that of modules.
-type moduleLanguage struct{}
+type moduleLanguage struct{ dialect dialect.Dialect }
 
-func (moduleLanguage) Compile(files module.Files, dir string, _ *program.Call) (*module.Source, *program.Program, diag.List) {
-	src, diags := module.Load(files, dir)
+func (l moduleLanguage) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
+	src, diags := module.Load(files, dir, l.dialect)
 	p, more := analyze.Compile(src)
-	return src, p, append(diags, more...)
+	diags.Append(more)
+	if call == nil {
+		diags.Append(analyze.CheckRoot(p))
+	}
+	return src, p, diags
 }
 
 func (moduleLanguage) Class(*program.Call) string { return "" }
 
 func (moduleLanguage) Check(call *program.Call, child *program.Program) diag.List {
 	return analyze.CheckCall(call, child)
+}
+
+func (moduleLanguage) CheckInputs(call *program.Call, variants []analyze.Variant) diag.List {
+	return analyze.CheckInputs(call, variants)
 }
 
 // Load reads and compiles the configuration in a directory with all modules
@@ -69,16 +80,17 @@ func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 			return c, diags
 		}
 		l.Resolve = func(_ context.Context, r module.Request) (string, diag.List) {
-			return manifest.Find(r.Key, r.Source, r.Constraint, r.Range)
+			return manifest.Find(r.Key, r.Source, r.Constraint, o.World.Dialect.Registry(), r.Range)
 		}
 	}
 	root := l.compile(o.Dir, nil)
 	diags := slices.Clone(root.diags)
+	l.uninstalled = o.Resolve == nil && slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error && !d.Use })
 	if root.program == nil {
 		c.Sources = l.sources()
 		return c, diags
 	}
-	c.Tree = &program.Tree{Program: root.program, Children: map[string]*program.Tree{}}
+	c.Tree = &program.Tree{Program: root.program, Children: map[addr.Call]*program.Tree{}}
 	values, more := c.values(true)
 	if more.HasErrors() {
 		c.Sources = l.sources()

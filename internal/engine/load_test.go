@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/module"
 )
@@ -71,7 +72,7 @@ func TestSourcesAreLoadedOnce(t *testing.T) {
 	if requests != 200 || len(config.Installed) != 200 {
 		t.Errorf("%d requests and %d keys, want one for each of 200 instances", requests, len(config.Installed))
 	}
-	if n := len(config.Tree.Variants["m"]); n != 5 {
+	if n := len(config.Tree.Variants[addr.Mod("m")]); n != 5 {
 		t.Errorf("the tree has %d variants, want 5", n)
 	}
 	if config.Tree.At(`module.m[3]`).Program.Dir != "m3" || config.Tree.At(`module.m[200]`) != nil {

@@ -37,18 +37,18 @@ func (m *modules) at(f *eval.Frame) addr.Module {
 }
 
 func (m *modules) callAt(f *eval.Frame, c *program.Call) addr.Module {
-	return m.at(f).Child(c.Name, addr.NoKey)
+	return m.at(f).Child(c.Call, addr.NoKey)
 }
 
 func (m *modules) child(f *eval.Frame, c *program.Call, k addr.Key) addr.Module {
 	at := m.at(f)
-	if _, ok := m.expansions[at.Child(c.Name, addr.NoKey)]; ok {
-		return at.Child(c.Name, k)
+	if _, ok := m.expansions[at.Child(c.Call, addr.NoKey)]; ok {
+		return at.Child(c.Call, k)
 	}
 	if c.Repeat.IsSingle() {
-		return at.Child(c.Name, addr.NoKey)
+		return at.Child(c.Call, addr.NoKey)
 	}
-	return at.Child(c.Name, addr.AnyKey)
+	return at.Child(c.Call, addr.AnyKey)
 }
 
 // A loader loads each directory once, in as many passes over the calls as it
@@ -58,6 +58,9 @@ type loader struct {
 	LoadOptions
 	ctx      context.Context
 	compiled map[string]*compiled
+	// uninstalled: nothing could be installed, because of problems that are
+	// reported themselves.
+	uninstalled bool
 
 	// apart are the calls whose instances are looked at one by one, by the
 	// address without keys; keyed are those that don't load the same.
@@ -90,7 +93,7 @@ func newLoader(ctx context.Context, o LoadOptions) *loader {
 		apart: map[addr.Module]bool{}, keyed: map[addr.Module]bool{},
 	}
 	if l.Language == nil {
-		l.Language = moduleLanguage{}
+		l.Language = moduleLanguage{o.World.Dialect}
 	}
 	if l.Files == nil {
 		l.Files = module.Disk{}
@@ -167,7 +170,7 @@ func (l *loader) follow(t *promise.Task, f *eval.Frame) {
 // instances evaluates those of a call that are looked at one by one, and keeps
 // them.
 func (l *loader) instances(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool) {
-	path := f.Addr.Erase().Child(c.Name, addr.NoKey)
+	path := f.Addr.Erase().Child(c.Call, addr.NoKey)
 	if !l.apart[path] {
 		return eval.Expansion{}, false
 	}
@@ -195,7 +198,9 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 	}
 	dir, diags := l.Resolve(l.ctx, request)
 	if diags.HasErrors() {
-		l.tell(diags)
+		if !l.uninstalled {
+			l.tell(l.located(diags, f, c, k))
+		}
 		t.Fail()
 		return nil, nil
 	}
@@ -211,13 +216,22 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 	}
 	p := done.program
 	if p != nil && !slices.Contains(l.loads[c], p) {
-		diags.Append(l.Language.Check(c, p))
+		diags.Append(l.located(l.Language.Check(c, p), f, c, k))
 		l.loads[c] = append(l.loads[c], p)
 	}
 	l.modules.programs[child] = p
 	l.requests[child] = request
 	l.diags.Append(diags)
 	return p, nil
+}
+
+// located names the instance that has the problems, where instances of the call
+// load different modules.
+func (l *loader) located(diags diag.List, f *eval.Frame, c *program.Call, k addr.Key) diag.List {
+	if !l.keyed[f.Addr.Erase().Child(c.Call, addr.NoKey)] {
+		return diags
+	}
+	return diags.InAddress(f.Addr.Child(c.Call, k).String())
 }
 
 // tell adds problems that other instances of a call may have too.
@@ -249,9 +263,9 @@ func (l *loader) request(t *promise.Task, f *eval.Frame, c *program.Call, k addr
 		}
 	}
 	r, ok := l.requests[l.modules.child(f, c, k)]
-	r.Key = f.Addr.Erase().Child(c.Name, addr.NoKey).CallPath()
-	if l.keyed[f.Addr.Erase().Child(c.Name, addr.NoKey)] {
-		r.Key = f.Addr.Child(c.Name, k).InstancePath()
+	r.Key = f.Addr.Erase().Child(c.Call, addr.NoKey).CallPath()
+	if l.keyed[f.Addr.Erase().Child(c.Call, addr.NoKey)] {
+		r.Key = f.Addr.Child(c.Call, k).InstancePath()
 	}
 	return r, ok
 }
@@ -260,6 +274,9 @@ func (l *loader) request(t *promise.Task, f *eval.Frame, c *program.Call, k addr
 // all instances agree so far.
 func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each) {
 	request := module.Request{ParentDir: f.Program.Dir, Range: c.Source.Range(), Ancestors: ancestors(f)}
+	if c.Source.Broken() || c.Version != nil && c.Version.Broken() {
+		return // reported
+	}
 	var open []static.Reason
 	var diags diag.List
 	request.Source, open, diags = static.Text(t, f, c, each, c.Source, "module source")
@@ -271,7 +288,7 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 	if diags.HasErrors() {
 		told := false
 		for _, r := range open {
-			path := r.Frame.Addr.Erase().Child(r.Call.Name, addr.NoKey)
+			path := r.Frame.Addr.Erase().Child(r.Call.Call, addr.NoKey)
 			l.again = l.again || !l.apart[path]
 			l.apart[path] = true
 			told = told || l.broken[path]
@@ -281,7 +298,7 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 		}
 		return
 	}
-	path := f.Addr.Erase().Child(c.Name, addr.NoKey)
+	path := f.Addr.Erase().Child(c.Call, addr.NoKey)
 	first, ok := l.first[path]
 	switch {
 	case !ok:
@@ -309,7 +326,7 @@ func ancestors(f *eval.Frame) []string {
 // call, or of one above it, load something else.
 func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 	f := frames[0]
-	t := &program.Tree{Program: f.Program, Children: map[string]*program.Tree{}, Variants: map[string][]*program.Tree{}}
+	t := &program.Tree{Program: f.Program, Children: map[addr.Call]*program.Tree{}, Variants: map[addr.Call][]*program.Tree{}}
 	if f.Parent != nil {
 		r := l.requests[l.modules.at(f)]
 		t.Source, t.Version = r.Source, r.Constraint
@@ -331,6 +348,14 @@ func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 			}
 		}
 		if loads := l.loads[c]; loads != nil {
+			variants := make([]analyze.Variant, len(loads))
+			for i, p := range loads {
+				variants[i].Program = p
+				if frames := byProgram[p]; frames != nil {
+					variants[i].Instance = withoutAny(frames[0].Addr).String()
+				}
+			}
+			l.diags.Append(l.Language.CheckInputs(c, variants))
 			l.diags.Append(analyze.CheckReads(c, loads))
 			delete(l.loads, c)
 		}
@@ -341,9 +366,9 @@ func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 		switch len(list) {
 		case 0:
 		case 1:
-			t.Children[c.Name] = list[0]
+			t.Children[c.Call] = list[0]
 		default:
-			t.Variants[c.Name] = list
+			t.Variants[c.Call] = list
 		}
 	}
 	return t

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/apply"
+	"weir.dev/weir/internal/connect"
 	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
@@ -17,7 +19,6 @@ import (
 	functions "weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planner"
-	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/validate"
 	"weir.dev/weir/internal/why"
@@ -26,21 +27,43 @@ import (
 
 // Validate checks a loaded configuration against its providers' schemas.
 func Validate(ctx context.Context, c *Config) diag.List {
+	pool := c.pool(ctx)
+	defer pool.Close()
+	return c.validate(ctx, pool, false)
+}
+
+func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned bool) diag.List {
 	return validate.Run(ctx, validate.Input{
-		Tree: c.Tree, Load: c.program, Instances: c.expansion, Catalog: c.World.Catalog,
+		Tree: c.Tree, Load: c.program, Instances: c.expansion, Pool: pool, Planned: planned,
 		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Env{Pure: true, PlanTimestamp: c.noTimestamp}),
 	})
+}
+
+// pool runs the providers of one stage.
+func (c *Config) pool(ctx context.Context) *connect.Pool {
+	const calls = 10
+	return connect.NewPool(ctx, c.World.Catalog, cmp.Or(c.World.Parallelism, calls))
 }
 
 func (c *Config) noTimestamp() (time.Time, bool) { return time.Time{}, false }
 
 // Plan decides what has to be done to get from the prior state, which may be
-// nil, to the configuration. Beside errors it returns what was planned so
-// far; nil if nothing could be.
+// nil, to the configuration. What is wrong with any values is found before
+// anything is asked for; destroying doesn't need the configuration to be right.
+// Beside errors it returns what was planned so far; nil if nothing could be.
 func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
 	in, diags := c.planning(prior, o)
 	if diags.HasErrors() {
 		return nil, diags
+	}
+	in.Pool = c.pool(ctx)
+	defer in.Pool.Close()
+	if in.Mode != plan.Destroy {
+		diags.Append(c.validate(ctx, in.Pool, true))
+		if diags.HasErrors() {
+			return nil, diags
+		}
+		in.Pool.Reuse()
 	}
 	p, more := planner.Create(ctx, in)
 	if p.Graph != nil {
@@ -50,7 +73,6 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 	diags.Append(more)
 	if in.Mode != plan.Destroy {
 		diags.Append(deprecated.Given(c.Tree.Program, func(name string) bool { _, given := c.Inputs[name]; return given }))
-		diags.Append(deprecated.Uses(c.Tree, func(a addr.Provider) *provider.Schemas { return p.Schemas[a] }))
 	}
 	return p, diags
 }
@@ -62,6 +84,8 @@ func Generate(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptio
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	in.Pool = c.pool(ctx)
+	defer in.Pool.Close()
 	list, more := planner.Generate(ctx, in)
 	diags.Append(more)
 	return list, diags
@@ -72,7 +96,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 	values, diags := c.values(false)
 	now := c.World.Now()
 	return planner.Input{
-		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog, Variables: values, Prior: prior,
+		Tree: c.Tree, Load: c.program, Variables: values, Prior: prior,
 		Facts: c.facts(cty.False, functions.Env{
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
 		}),

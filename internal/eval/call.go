@@ -74,7 +74,7 @@ func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames 
 				t.Fail()
 			}
 			if p != nil {
-				child = f.ev.newFrame(p, f.Addr.Child(c.Name, each.Key), f, c, each)
+				child = f.ev.newFrame(p, f.Addr.Child(c.Call, each.Key), f, c, each)
 			}
 			fs.list = append(fs.list, child)
 		}
@@ -122,7 +122,7 @@ func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.
 
 // closed waits for everything in all instances of a call.
 func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
-	get(f, &f.calls[c.Index].closed, t, subject{f, c.String()}, via, func(t *promise.Task) struct{} {
+	get(f, &f.calls[c.Index].closed, t, Block{Frame: f, Call: c}, via, func(t *promise.Task) struct{} {
 		for _, child := range f.Calls(t, c, via) {
 			child.all(t, via)
 		}

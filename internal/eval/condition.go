@@ -32,7 +32,8 @@ type Outcome struct {
 	Message string
 	Diags   diag.List
 
-	values []diag.Value
+	values   []diag.Value
+	compared *diag.Comparison
 }
 
 // CheckCondition evaluates a condition. A condition that doesn't hold is no
@@ -46,6 +47,7 @@ func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext)
 	v, _ = v.Unmark()
 	if !v.IsKnown() {
 		o.Status = Unknown
+		o.explain(c, ctx)
 		return o
 	}
 	if v.IsNull() {
@@ -63,9 +65,14 @@ func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext)
 		return o
 	}
 	o.Status = Fail
-	o.values = expressionValues(c.Condition.Expression, ctx)
+	o.explain(c, ctx)
 	o.message(t, c, ctx)
 	return o
+}
+
+// explain notes the values that the condition depends on.
+func (o *Outcome) explain(c *program.Condition, ctx *hcl.EvalContext) {
+	o.values, o.compared = expressionValues(c.Condition.Expression, ctx), compared(c.Condition.Expression, ctx)
 }
 
 // message evaluates the error message of a condition that doesn't hold.
@@ -106,9 +113,13 @@ func (o *Outcome) message(t *promise.Task, c *program.Condition, ctx *hcl.EvalCo
 func (o Outcome) Problem(summary string, c *program.Condition) diag.Diagnostic {
 	return diag.Diagnostic{
 		Severity: diag.Error, Summary: summary, Detail: o.Message,
-		Subject: c.Condition.Range().Ptr(), Values: o.values,
+		Subject: c.Condition.Range().Ptr(), Values: o.values, Compared: o.compared,
 	}
 }
+
+// CheckPending is the summary of the warning that planning can't tell whether an
+// assertion holds.
+const CheckPending = "Check block assertion known after apply"
 
 // EvaluateCheck evaluates the assertions of a check block. Assertions that
 // don't hold are warnings: a check never stops anything. Where its data source
@@ -135,7 +146,9 @@ func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Out
 				problem.Severity = diag.Warning
 				diags.Add(problem)
 			case Unknown:
-				diags.WarnAt(a.Condition.Range(), "Check block assertion known after apply", "The condition could not be evaluated at this time, a result will be known when this plan is applied.")
+				problem := o.Problem(CheckPending, a)
+				problem.Severity, problem.Detail = diag.Warning, "The condition could not be evaluated at this time, a result will be known when this plan is applied."
+				diags.Add(problem)
 			}
 		}
 		done(outcomes)

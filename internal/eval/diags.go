@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -38,11 +39,13 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 		if d.Expression != nil && d.EvalContext != nil {
 			for i := range converted {
 				converted[i].Values = expressionValues(d.Expression, d.EvalContext)
+				converted[i].Compared = compared(d.Expression, d.EvalContext)
 			}
 		}
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok {
 			for i := range converted {
 				converted[i].Function = call.CalledFunctionName()
+				converted[i].Signature = signature(call.CalledFunctionName(), d.EvalContext)
 				var arg *ArgumentError
 				if errors.As(call.FunctionCallError(), &arg) {
 					converted[i].Summary = "Invalid function argument"
@@ -58,6 +61,35 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 		l.Append(converted)
 	}
 	return l
+}
+
+// signature finds a function of the language. Those of providers take anything
+// here, and what they are declared to take isn't known.
+func signature(name string, ctx *hcl.EvalContext) *function.Function {
+	if strings.HasPrefix(name, "provider::") {
+		return nil
+	}
+	for ; ctx != nil; ctx = ctx.Parent() {
+		if f, ok := ctx.Functions[name]; ok {
+			return &f
+		}
+	}
+	return nil
+}
+
+// compared evaluates the two sides of an expression that compares them. Nil
+// where it is another expression, or where a side is secret.
+func compared(e hcl.Expression, ctx *hcl.EvalContext) *diag.Comparison {
+	op, ok := e.(*hclsyntax.BinaryOpExpr)
+	if !ok || op.Op != hclsyntax.OpEqual {
+		return nil
+	}
+	left, _ := op.LHS.Value(ctx)
+	right, _ := op.RHS.Value(ctx)
+	if left.ContainsMarked() || right.ContainsMarked() {
+		return nil
+	}
+	return &diag.Comparison{Left: left, Right: right}
 }
 
 // functionNames are those of the language that can be called.
@@ -84,8 +116,15 @@ func expressionValues(expr hcl.Expression, ctx *hcl.EvalContext) []diag.Value {
 		}
 	}
 	for _, ref := range program.References(expr) {
-		if v, hd := program.NewRefExpr(ref).Value(ctx); !hd.HasErrors() {
-			add(ref.Text, v)
+		// What can't be followed to its end is told as far as it can.
+		for n := len(ref.Rest); n >= 0; n-- {
+			part := *ref
+			part.Rest = ref.Rest[:n]
+			part.Text = strings.TrimSuffix(ref.Text, traversalText(ref.Rest[n:]))
+			if v, hd := program.NewRefExpr(&part).Value(ctx); !hd.HasErrors() {
+				add(part.Text, v)
+				break
+			}
 		}
 	}
 	for _, traversal := range expr.Variables() {

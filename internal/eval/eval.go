@@ -29,7 +29,9 @@ type Host interface {
 	Variable(v *program.Variable) (cty.Value, diag.List)
 
 	// Resource returns the value that references to the instance get. It may
-	// evaluate the instance's configuration.
+	// evaluate the instance's configuration. NilVal stands for an instance that
+	// isn't there although the configuration has it: references to all
+	// instances leave it out.
 	Resource(t *promise.Task, i *Instance) (cty.Value, diag.List)
 
 	// Expand says which instances a block has. Configured evaluates what the
@@ -65,6 +67,14 @@ type Evaluator struct {
 	// Lenient: preconditions of outputs that don't hold are warnings, for who
 	// only looks at what there is.
 	Lenient bool
+	// Modular: every module is evaluated by itself, so that it is right whatever
+	// its callers pass and whatever it gives them. References to variables get
+	// any value of the declared type, those to calls unknown outputs; arguments
+	// and outputs are evaluated all the same.
+	Modular bool
+	// Coarse: one instance stands for all of a block, and what looks like a
+	// circle may be none for who looks at each. Circles aren't reported.
+	Coarse bool
 
 	mu     sync.Mutex
 	cycles []promise.Cycle
@@ -84,7 +94,7 @@ func (b Block) String() string {
 	case b.Resource != nil:
 		return addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name}.String()
 	case b.Call != nil:
-		return b.Frame.Addr.Child(b.Call.Name, addr.NoKey).String()
+		return b.Frame.Addr.Child(b.Call.Call, addr.NoKey).String()
 	}
 	return b.Frame.Label("provider." + b.Provider.LocalName)
 }
@@ -145,6 +155,15 @@ func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 // touch reads all that the reference may come to: any instance of what it
 // names, and of a module what is referred to.
 func (f *Frame) touch(t *promise.Task, ref *program.Ref) {
+	if f.ev.Modular {
+		// Nothing has an order, but circles are to be found.
+		t.Apart(func(t *promise.Task) { f.read(t, ref) })
+		return
+	}
+	f.read(t, ref)
+}
+
+func (f *Frame) read(t *promise.Task, ref *program.Ref) {
 	switch ref.Kind {
 	case program.RefResource:
 		f.whole(t, ref.Resource, &ref.Range)

@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/module"
@@ -60,7 +61,7 @@ func (h *host) compile(dir string) *program.Program {
 	if p, ok := h.programs[dir]; ok {
 		return p
 	}
-	src, diags := module.Load(h.files, dir)
+	src, diags := module.Load(h.files, dir, dialect.OpenTofu)
 	p, more := analyze.Compile(src)
 	h.diags.Append(diags)
 	h.diags.Append(more)

@@ -108,6 +108,13 @@ func (f *Frame) expand(t *promise.Task, b Block) (Expansion, diag.List) {
 		e.Unknown = e.Unknown || diags.HasErrors()
 		return e, diags
 	})
+	if expr := r.Expr(); diags.HasErrors() && expr != nil {
+		for i := range diags {
+			if diags[i].Values == nil && diags[i].Subject != nil && *diags[i].Subject == expr.Range() {
+				diags[i].Values = expressionValues(expr, f.Context(t, nil, cty.NilVal))
+			}
+		}
+	}
 	if diags.HasErrors() || t.Current().Failed() {
 		t.Fail()
 		e.Kind, e.Unknown = kindOf(r), true
@@ -150,13 +157,20 @@ func (f *Frame) evaluateRepeat(t *promise.Task, r program.Repeat) (Expansion, di
 	return e, diags
 }
 
-// marked refuses marks that repetition must not depend on.
-func marked(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
+// secret refuses sensitive values where they would show in instance keys.
+func secret(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
 	var diags diag.List
-	switch {
-	case value.HasMark(v, value.Sensitive):
+	if value.HasMark(v, value.Sensitive) {
 		diags.ErrorAt(expr.Range(), summary, "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments. If used, the sensitive value could be exposed as a resource instance key.", argument)
-	case value.HasMark(v, value.Ephemeral):
+	}
+	return append(diags, fleeting(v, expr, summary, argument)...)
+}
+
+// fleeting refuses ephemeral values. A sensitive count is fine: how many
+// instances there are doesn't tell what it was made of.
+func fleeting(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
+	var diags diag.List
+	if value.HasMark(v, value.Ephemeral) {
 		diags.ErrorAt(expr.Range(), summary, "The given %q value is derived from an ephemeral value, which can't decide which instances exist from one run to the next.", argument)
 	}
 	return diags
@@ -164,7 +178,7 @@ func marked(v cty.Value, expr hcl.Expression, summary, argument string) diag.Lis
 
 func countOf(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 	const summary = "Invalid count argument"
-	diags := marked(v, expr, summary, "count")
+	diags := fleeting(v, expr, summary, "count")
 	if diags.HasErrors() {
 		return Expansion{}, diags
 	}
@@ -201,7 +215,7 @@ func countOf(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag.List) {
 	const summary = "Invalid for_each argument"
 	e := Expansion{Kind: Keyed}
-	diags := marked(v, expr, summary, argument)
+	diags := secret(v, expr, summary, argument)
 	if diags.HasErrors() {
 		return e, diags
 	}
@@ -242,7 +256,7 @@ func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag
 // setElement checks an element of a set that gives keys.
 func setElement(k cty.Value, expr hcl.Expression, e *Expansion) diag.List {
 	const summary = "Invalid for_each set argument"
-	diags := marked(k, expr, summary, "for_each")
+	diags := secret(k, expr, summary, "for_each")
 	switch {
 	case diags.HasErrors():
 	case k.Type() != cty.String && k.IsKnown():
@@ -257,7 +271,7 @@ func setElement(k cty.Value, expr hcl.Expression, e *Expansion) diag.List {
 
 func enabled(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 	const summary = "Invalid enabled argument"
-	diags := marked(v, expr, summary, "enabled")
+	diags := secret(v, expr, summary, "enabled")
 	if diags.HasErrors() {
 		return Expansion{}, diags
 	}

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -136,6 +138,22 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 	return orUnknown(r.Value)
 }
 
+// AnyValue is a value of a variable that isn't known, with the marks that its
+// declaration gives.
+func AnyValue(v *program.Variable) cty.Value {
+	return declaredMarks(v, cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()))
+}
+
+func declaredMarks(v *program.Variable, result cty.Value) cty.Value {
+	if v.Sensitive {
+		result = result.Mark(value.Sensitive)
+	}
+	if v.Ephemeral {
+		result = result.Mark(value.Ephemeral)
+	}
+	return result
+}
+
 // valueRange is where a variable's value comes from.
 func (f *Frame) valueRange(v *program.Variable) hcl.Range {
 	if f.Call != nil {
@@ -158,9 +176,22 @@ func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range
 		if more.HasErrors() {
 			t.Fail()
 		}
+		if len(diags) > 0 && f.varies() {
+			diags = diags.InAddress(f.Addr.String())
+		}
 		return Result{Value: result, Diags: diags}
 	})
 	return orUnknown(r.Value)
+}
+
+// varies reports whether other instances of the frame's call load another
+// program.
+func (f *Frame) varies() bool {
+	if f.Parent == nil {
+		return false
+	}
+	fs, _ := f.Parent.calls[f.Call.Index].expansion.Peek()
+	return slices.ContainsFunc(fs.list, func(other *Frame) bool { return other != nil && other.Program != f.Program })
 }
 
 // givenVariable is the value from outside or from the call, NilVal without.
@@ -203,13 +234,7 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 		diags.ErrorAt(where, "Variable does not allow ephemeral value", "The value used for the variable %q is ephemeral, but it is not configured to allow one. Declare it with ephemeral = true, or use ephemeralasnull to leave the value out.", v.Name)
 		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
-	if v.Sensitive {
-		result = result.Mark(value.Sensitive)
-	}
-	if v.Ephemeral {
-		result = result.Mark(value.Ephemeral)
-	}
-	return result, diags
+	return declaredMarks(v, result), diags
 }
 
 // Local returns the value of a local value.
@@ -256,6 +281,10 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 	return orUnknown(r.Value)
 }
 
+// stored reports whether the frame's outputs are kept: those of a root module and
+// of components.
+func (f *Frame) stored() bool { return f.Parent == nil || f.Call.Kind != addr.ModuleCall }
+
 // checkOutput applies an output's declared type and marks.
 func (f *Frame) checkOutput(t *promise.Task, o *program.Output, v cty.Value) (cty.Value, diag.List) {
 	var diags diag.List
@@ -278,6 +307,11 @@ func (f *Frame) checkOutput(t *promise.Task, o *program.Output, v cty.Value) (ct
 	}
 	if !o.Ephemeral && value.IsEphemeral(v) {
 		diags.ErrorAt(o.Expr.Range(), "Output does not allow ephemeral value", "The value of output %q is ephemeral, but it is not configured to allow one. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name)
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	if path, found := value.Unwritable(v); found && f.stored() {
+		diags.ErrorAt(o.Expr.Range(), "Number can't be stored", "The value of output %q%s is infinite or has too many digits to be written to a state. Check the calculation that it comes from.", o.Name, value.PathString(path))
 		t.Fail()
 		return cty.DynamicVal, diags
 	}

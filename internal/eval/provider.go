@@ -2,8 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -126,7 +124,7 @@ func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuratio
 				c.key, c.keyFrame, c.keyEach = c.use.Key, c.frame.Parent, c.frame.Each
 			}
 		} else {
-			c.use.LocalName, inherited = c.frame.Parent.localName(c.use), true
+			c.use.LocalName, inherited = c.frame.Parent.Program.LocalName(c.use), true
 		}
 		c.frame = c.frame.Parent
 	}
@@ -150,16 +148,6 @@ func (f *Frame) passedProvider(use program.ProviderUse) *program.PassedProvider 
 		}
 	}
 	return nil
-}
-
-// localName is how the frame's module knows the provider of a use.
-func (f *Frame) localName(use program.ProviderUse) string {
-	for _, name := range slices.Sorted(maps.Keys(f.Program.Requirements)) {
-		if f.Program.Requirements[name].Provider == use.Provider {
-			return name
-		}
-	}
-	return use.LocalName
 }
 
 func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use program.ProviderUse, key *program.Expr, keyFrame *Frame, each *Each) (*ProviderInstance, diag.List) {

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -70,8 +72,18 @@ func (i *Instance) Context(t *promise.Task, self cty.Value) *hcl.EvalContext {
 // its host read to answer.
 func (i *Instance) Node() *promise.Node { return &i.cell.Node }
 
-// Value returns the value that references to the instance get.
+// Value returns the value that references to the instance get. Who refers to
+// one that isn't there is failed and silent.
 func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
+	v := i.present(t, via)
+	if v == cty.NilVal {
+		t.Fail()
+	}
+	return orUnknown(v)
+}
+
+// present is the value of the instance, NilVal where it isn't there.
+func (i *Instance) present(t *promise.Task, via *hcl.Range) cty.Value {
 	r := get(i.Frame, &i.cell, t, i, via, func(t *promise.Task) Result {
 		v, diags := i.Frame.ev.Host.Resource(t, i)
 		for _, e := range i.Expansions() {
@@ -80,9 +92,12 @@ func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
 		if diags.HasErrors() {
 			t.Fail()
 		}
-		return Result{Value: orUnknown(v), Diags: diags.InAddress(i.Addr.String())}
+		if t.Current().Failed() {
+			v = orUnknown(v)
+		}
+		return Result{Value: v, Diags: diags.InAddress(i.Addr.String())}
 	})
-	return orUnknown(r.Value)
+	return r.Value
 }
 
 // DependsOn makes what the task computes depend on what the instance depends
@@ -126,6 +141,13 @@ func (i *Instance) Expansions() []*promise.Node {
 	return list
 }
 
+// Found returns the instances of a resource, and whether they could be found
+// out; otherwise there is one that stands for them.
+func (f *Frame) Found(t *promise.Task, r *program.Resource) (list []*Instance, ok bool) {
+	list = f.Instances(t, r, nil)
+	return list, !f.resources[r.Index].expansion.Failed()
+}
+
 // Instances returns the instances of a resource.
 func (f *Frame) Instances(t *promise.Task, r *program.Resource, via *hcl.Range) []*Instance {
 	return f.instances(t, r, via).list
@@ -163,9 +185,9 @@ func (f *Frame) whole(t *promise.Task, r *program.Resource, via *hcl.Range) cty.
 		in := f.instances(t, r, via)
 		values := make([]cty.Value, len(in.list))
 		for i, instance := range in.list {
-			values[i] = instance.Value(t, via)
+			values[i] = instance.present(t, via)
 		}
-		return in.collect(values)
+		return in.gather(t, values)
 	})
 	return orUnknown(v)
 }
@@ -188,6 +210,33 @@ func (e Expansion) collect(values []cty.Value) cty.Value {
 		return cty.NullVal(cty.DynamicPseudoType)
 	}
 	return values[0]
+}
+
+// gather is collect for instances of which some may not be there: they are
+// left out. A list is cut where the last one is.
+func (e Expansion) gather(t *promise.Task, values []cty.Value) cty.Value {
+	if !slices.Contains(values, cty.NilVal) {
+		return e.collect(values)
+	}
+	there := Expansion{Kind: e.Kind, Unknown: e.Unknown}
+	var found []cty.Value
+	for i, v := range values {
+		switch {
+		case v != cty.NilVal && len(found) < i && e.Kind == Counted:
+			t.Fail()
+		case v != cty.NilVal:
+			found = append(found, v)
+			if e.Kind == Keyed {
+				there.Keys = append(there.Keys, e.Keys[i])
+			}
+		case e.Kind == Single || e.Unknown:
+			t.Fail()
+		}
+	}
+	if t.Current().Failed() {
+		return cty.DynamicVal
+	}
+	return there.collect(found)
 }
 
 // Instance returns the instance of a resource with that key, or nil.

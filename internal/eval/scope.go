@@ -72,6 +72,10 @@ func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 		if ref.Variable == s.raw {
 			return f.rawVariable(t, ref.Variable, &ref.Range), nil
 		}
+		if f.ev.Modular {
+			f.touch(t, ref)
+			return AnyValue(ref.Variable), nil
+		}
 		return f.Variable(t, ref.Variable, &ref.Range), nil
 	case program.RefLocal:
 		return f.Local(t, ref.Local, &ref.Range), nil
@@ -165,6 +169,9 @@ func (s *scope) resource(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl
 
 func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	f, t := s.frame, s.task
+	if f.ev.Modular {
+		return s.anyOutputs(ref, ctx)
+	}
 	if ref.Key == nil && (ref.Attr == "" || !ref.Call.Repeat.IsSingle()) {
 		return f.wholeCall(t, ref.Call, &ref.Range), nil
 	}
@@ -185,7 +192,7 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 		o := child.Program.OutputByName[ref.Attr]
 		if o == nil {
 			var v cty.Value
-			v, diags = refError(ref, "Unsupported attribute", "This object does not have an attribute named "+addr.Quote(ref.Attr)+": "+child.Addr.String()+" is loaded from "+addr.Quote(child.Program.Dir)+", which declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
+			v, diags = undeclaredOutput(ref, child)
 			return v, true
 		}
 		return child.Output(t, o, &ref.Range), true
@@ -205,6 +212,71 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 		return whole
 	}, one)
 	return v, append(diags, more...)
+}
+
+// anyOutputs is what a reference to a call gets where modules are evaluated by
+// themselves: what is true of the call's form and the names of its outputs.
+func (s *scope) anyOutputs(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	f, t := s.frame, s.task
+	f.touch(t, ref)
+	var fs frames
+	t.Apart(func(t *promise.Task) { fs = f.frames(t, ref.Call, &ref.Range) })
+	values := make([]cty.Value, len(fs.list))
+	for n, child := range fs.list {
+		values[n] = child.anyOutputs()
+	}
+	v := fs.collect(values)
+	if fs.Unknown && len(values) == 1 { // one stands for all
+		switch kindOf(ref.Call.Repeat) {
+		case Counted:
+			v = cty.UnknownVal(cty.List(values[0].Type()))
+		case Keyed:
+			v = cty.UnknownVal(cty.Map(values[0].Type()))
+		default:
+			v = values[0]
+		}
+	}
+	var diags hcl.Diagnostics
+	if ref.Key != nil {
+		var key cty.Value
+		if key, diags = ref.Key.Value(ctx); diags.HasErrors() {
+			return cty.DynamicVal, diags
+		}
+		var more hcl.Diagnostics
+		v, more = hcl.Index(v, key, ref.Key.Range().Ptr())
+		diags = append(diags, more...)
+	}
+	if ref.Attr == "" || diags.HasErrors() {
+		return v, diags
+	}
+	if ty := v.Type(); len(fs.list) > 0 && fs.list[0] != nil && ty.IsObjectType() && !ty.HasAttribute(ref.Attr) {
+		child := fs.list[0]
+		for _, other := range fs.list { // the one that the key names
+			if other != nil && other.Program.OutputByName[ref.Attr] == nil {
+				child = other
+				break
+			}
+		}
+		return undeclaredOutput(ref, child)
+	}
+	return cty.DynamicVal.WithMarks(v.Marks()), diags
+}
+
+// anyOutputs is an unknown object with the names of the frame's outputs.
+func (f *Frame) anyOutputs() cty.Value {
+	if f == nil { // its source couldn't be loaded
+		return cty.DynamicVal
+	}
+	outputs := make(map[string]cty.Type, len(f.Program.Outputs))
+	for _, o := range f.Program.Outputs {
+		outputs[o.Name] = cty.DynamicPseudoType
+	}
+	return cty.UnknownVal(cty.Object(outputs))
+}
+
+// undeclaredOutput is the failure of a reference to an output that there isn't.
+func undeclaredOutput(ref *program.Ref, child *Frame) (cty.Value, hcl.Diagnostics) {
+	return refError(ref, "Unsupported attribute", "This object does not have an attribute named "+addr.Quote(ref.Attr)+": "+child.Addr.String()+" is loaded from "+addr.Quote(child.Program.Dir)+", which declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
 }
 
 // pick evaluates a reference's key and returns the instance that it means.
@@ -249,10 +321,20 @@ func (s *scope) pick(ref *program.Ref, ctx *hcl.EvalContext, e Expansion, whole 
 	if !more.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	for _, d := range more {
-		d.Subject, d.Context = ref.Key.Range().Ptr(), ref.Range.Ptr()
+	own := diag.FromHCL(more)
+	for i := range own {
+		own[i].Subject, own[i].Context = ref.Key.Range().Ptr(), ref.Range.Ptr()
+		own[i].Values = append(expressionValues(ref.Key, ctx), diag.Value{Traversal: blockText(ref), Statement: describe(e.shape())})
 	}
-	return cty.DynamicVal, append(diags, more...)
+	return cty.DynamicVal, append(diags, own.ToHCL()...)
+}
+
+// blockText is how references name all instances of what a reference names one of.
+func blockText(ref *program.Ref) string {
+	if ref.Call != nil {
+		return ref.Call.String()
+	}
+	return ref.Resource.Name.String()
 }
 
 // shape is a collection with the expansion's keys.
@@ -322,6 +404,11 @@ func cycleDiags(c promise.Cycle) diag.Diagnostic {
 				lines = append(lines, "  "+name+" needs "+to.Subject.String()+" ("+rangeText(*to.Via)+")")
 			}
 		}
+	}
+	if _, instance := c[0].Subject.(*Instance); instance && len(chain) == 1 {
+		d.Summary = "Self-referential block"
+		d.Detail = "Configuration for " + chain[0] + " may not refer to itself."
+		return d
 	}
 	chain = append(chain, chain[0])
 	chain, lines = shortened(chain, "..."), shortened(lines, "  ...")

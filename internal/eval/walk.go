@@ -22,26 +22,10 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 		}
 	})
 	for _, r := range p.Resources {
-		rt.Go(func(t *promise.Task) {
-			list := f.Instances(t, r, nil)
-			if f.resources[r.Index].expansion.Failed() {
-				return // what stands for its instances is for references only
-			}
-			for _, i := range list {
-				rt.Go(func(t *promise.Task) { i.Value(t, nil) })
-			}
-		})
+		f.walkResource(rt, r)
 	}
 	for _, c := range p.Calls {
-		rt.Go(func(t *promise.Task) {
-			children := f.Calls(t, c, nil)
-			if f.calls[c.Index].expansion.Failed() {
-				return
-			}
-			for _, child := range children {
-				child.Walk(rt)
-			}
-		})
+		f.walkCall(rt, c, func(child *Frame) { child.Walk(rt) })
 	}
 	rt.Go(func(t *promise.Task) {
 		for _, pr := range p.Providers {
@@ -49,6 +33,48 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 		}
 		for _, o := range p.Outputs {
 			f.Output(t, o, nil)
+		}
+	})
+}
+
+// WalkRepeated starts a task for each block that may have other than one instance:
+// a resource, or a call with everything below it, whose frame whole is told; and
+// for the other resources that also is true of. It returns at once.
+func (f *Frame) WalkRepeated(rt *promise.Runtime, whole func(*Frame), also func(*program.Resource) bool) {
+	for _, r := range f.Program.Resources {
+		if r.Repeat.Expr() != nil || also(r) {
+			f.walkResource(rt, r)
+		}
+	}
+	for _, c := range f.Program.Calls {
+		if c.Repeat.Expr() != nil {
+			f.walkCall(rt, c, func(child *Frame) { whole(child); child.Walk(rt) })
+		} else {
+			f.walkCall(rt, c, func(child *Frame) { child.WalkRepeated(rt, whole, also) })
+		}
+	}
+}
+
+func (f *Frame) walkResource(rt *promise.Runtime, r *program.Resource) {
+	rt.Go(func(t *promise.Task) {
+		list, ok := f.Found(t, r)
+		if !ok {
+			return // what stands for its instances is for references only
+		}
+		for _, i := range list {
+			rt.Go(func(t *promise.Task) { i.Value(t, nil) })
+		}
+	})
+}
+
+func (f *Frame) walkCall(rt *promise.Runtime, c *program.Call, each func(child *Frame)) {
+	rt.Go(func(t *promise.Task) {
+		children := f.Calls(t, c, nil)
+		if f.calls[c.Index].expansion.Failed() {
+			return
+		}
+		for _, child := range children {
+			each(child)
 		}
 	})
 }
@@ -106,7 +132,7 @@ func (f *Frame) Diagnostics() diag.List {
 		r, _ := f.outputs[i].Peek()
 		l.Append(r.Diags)
 	}
-	if f.Parent == nil {
+	if f.Parent == nil && !f.ev.Coarse {
 		l.Append(cycles(f.ev.cycles))
 	}
 	return l

@@ -11,7 +11,7 @@ import (
 )
 
 func provider(alias string) addr.ProviderConfig {
-	return addr.ProviderConfig{Provider: addr.DefaultProvider("sim"), Alias: alias}
+	return addr.ProviderConfig{Provider: addr.OpenTofu.Provider("sim"), Alias: alias}
 }
 
 func printed(t *testing.T, g *Graph) string {

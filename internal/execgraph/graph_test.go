@@ -18,8 +18,8 @@ func object(t *testing.T, text string) addr.Object {
 
 // sample has a step of every kind.
 func sample(t *testing.T) *Graph {
-	p := addr.ProviderConfig{Provider: addr.DefaultProvider("sim")}
-	aliased := addr.ProviderConfig{Module: addr.Root.Child("m", addr.IntKey(0)), Provider: p.Provider, Alias: "b", Key: addr.StringKey("k")}
+	p := addr.ProviderConfig{Provider: addr.OpenTofu.Provider("sim")}
+	aliased := addr.ProviderConfig{Module: addr.Root.Child(addr.Mod("m"), addr.IntKey(0)), Provider: p.Provider, Alias: "b", Key: addr.StringKey("k")}
 	a, d, e := object(t, `a_b.c["x"]`), object(t, "module.m[0].data.d_e.f"), object(t, "ephemeral.e_f.g")
 	old := a
 	old.Deposed = "0123abcd"

@@ -164,14 +164,14 @@ func contains(args []cty.Value) (cty.Value, error) {
 		return cty.NilVal, function.NewArgErrorf(0, "argument must not be null")
 	case ty != cty.DynamicPseudoType && !ty.IsListType() && !ty.IsTupleType() && !ty.IsSetType():
 		return cty.NilVal, function.NewArgErrorf(0, "argument must be list, tuple, or set, not %s", ty.FriendlyName())
-	case !list.IsKnown():
+	case !list.IsKnown() || !want.IsKnown() && list.LengthInt() > 0:
 		ret = cty.UnknownVal(cty.Bool).RefineNotNull()
 	default:
 		for _, v := range list.Elements() {
 			equal := want.IsNull() && v.IsNull()
 			if !equal {
 				answer := want.Equals(v)
-				if !answer.IsKnown() {
+				if !answer.IsKnown() || !v.IsKnown() {
 					ret = cty.UnknownVal(cty.Bool).RefineNotNull()
 					continue
 				}

@@ -42,9 +42,7 @@ func body(out *hclwrite.Body, b *schema.Block, object cty.Value, top bool) {
 		if a == nil || !settable(name, a, top) {
 			continue
 		}
-		if tokens := attribute(a, object.GetAttr(name)); tokens != nil {
-			out.SetAttributeRaw(name, tokens)
-		}
+		out.SetAttributeRaw(name, attribute(a, object.GetAttr(name)))
 	}
 	for _, name := range b.Names() {
 		nested := b.Blocks[name]
@@ -57,7 +55,7 @@ func body(out *hclwrite.Body, b *schema.Block, object cty.Value, top bool) {
 		}
 		switch nested.Nesting {
 		case schema.Single, schema.Group:
-			if nested.Nesting == schema.Single || !empty(v) {
+			if nested.Nesting == schema.Single || !unset(v) {
 				body(out.AppendNewBlock(name, nil).Body(), nested.Block, v, false)
 			}
 		default:
@@ -86,8 +84,8 @@ func settable(name string, a *schema.Attribute, top bool) bool {
 	return !(top && name == "id" && a.Computed)
 }
 
-// empty reports whether a group has nothing set.
-func empty(v cty.Value) bool {
+// unset reports whether a group has nothing set.
+func unset(v cty.Value) bool {
 	for _, inner := range v.AsValueMap() {
 		if !inner.IsNull() && !(inner.CanIterateElements() && inner.LengthInt() == 0) {
 			return false
@@ -96,22 +94,37 @@ func empty(v cty.Value) bool {
 	return true
 }
 
-// attribute is the expression for an attribute, or nil where there is nothing
-// to be said. What is required and can't be told is null, with a comment.
+// attribute is the expression for an attribute. What isn't told is empty, with
+// a comment that says why; what isn't set is null, so that people see what could
+// be.
 func attribute(a *schema.Attribute, v cty.Value) hclwrite.Tokens {
+	note := ""
+	if a.WriteOnly {
+		note = " write-only"
+	}
 	switch {
-	case (a.Sensitive || a.WriteOnly) && (a.Required || !v.IsNull()):
-		return raw("null # sensitive")
-	case a.Sensitive || a.WriteOnly:
-		return nil
-	case v.IsNull() && a.Required:
-		return raw("null # required")
+	case a.Sensitive:
+		return raw(empty(a) + " # sensitive" + note)
 	case v.IsNull() || !v.IsWhollyKnown():
-		return nil
+		if note != "" {
+			note = " #" + note
+		}
+		return raw("null" + note)
 	case a.Nested != nil:
 		return nested(a.Nested, v)
 	}
 	return value(v)
+}
+
+// empty is the expression for an attribute with nothing in it.
+func empty(a *schema.Attribute) string {
+	switch {
+	case a.Nested == nil:
+		return "null"
+	case a.Nested.Nesting == schema.List || a.Nested.Nesting == schema.Set:
+		return "[]"
+	}
+	return "{}"
 }
 
 // nested is the expression for objects with attributes of their own.
@@ -128,11 +141,7 @@ func nested(o *schema.Object, v cty.Value) hclwrite.Tokens {
 			if !settable(name, a, false) {
 				continue
 			}
-			tokens := attribute(a, v.GetAttr(name))
-			if tokens == nil {
-				continue
-			}
-			items = append(items, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(name), Value: tokens})
+			items = append(items, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(name), Value: attribute(a, v.GetAttr(name))})
 		}
 		return hclwrite.TokensForObject(items)
 	}
@@ -147,12 +156,20 @@ func nested(o *schema.Object, v cty.Value) hclwrite.Tokens {
 		}
 		return hclwrite.TokensForObject(items)
 	}
-	var items []hclwrite.Tokens
+	if v.LengthInt() == 0 {
+		return raw("[]")
+	}
+	punctuation := func(t hclsyntax.TokenType, text string) *hclwrite.Token {
+		return &hclwrite.Token{Type: t, Bytes: []byte(text)}
+	}
+	newline := punctuation(hclsyntax.TokenNewline, "\n")
+	list := hclwrite.Tokens{punctuation(hclsyntax.TokenOBrack, "["), newline}
 	for it := v.ElementIterator(); it.Next(); {
 		_, element := it.Element()
-		items = append(items, one(element))
+		list = append(list, one(element)...)
+		list = append(list, punctuation(hclsyntax.TokenComma, ","), newline)
 	}
-	return hclwrite.TokensForTuple(items)
+	return append(list, punctuation(hclsyntax.TokenCBrack, "]"))
 }
 
 func key(text string) hclwrite.Tokens {

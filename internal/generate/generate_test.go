@@ -26,6 +26,8 @@ func TestResource(t *testing.T) {
 				a.Sensitive = true
 			case "deprecated":
 				a.Deprecated = true
+			case "writeonly":
+				a.WriteOnly = true
 			}
 		}
 		return a
@@ -36,8 +38,12 @@ func TestResource(t *testing.T) {
 			"id": text("optional", "computed"), "arn": text("computed"), "name": text("required"), "policy": text("optional"),
 			"old": text("optional", "deprecated"), "unset": text("optional"), "secret": text("optional", "sensitive"),
 			"needed": text("required"), "password": text("required", "sensitive"), "odd": text("optional"),
-			"tags":  {Type: cty.Map(cty.String), Optional: true},
-			"rules": {Nested: &schema.Object{Attributes: map[string]*schema.Attribute{"a": text("optional"), "c": text("computed"), "s": text("required", "sensitive")}, Nesting: schema.List}, Optional: true},
+			"tags": {Type: cty.Map(cty.String), Optional: true},
+			"wo":   text("optional", "writeonly"), "token": text("required", "sensitive", "writeonly"),
+			"vault":   {Nested: &schema.Object{Attributes: map[string]*schema.Attribute{"a": text("optional")}, Nesting: schema.Single}, Optional: true, Sensitive: true},
+			"secrets": {Nested: &schema.Object{Attributes: map[string]*schema.Attribute{"a": text("optional")}, Nesting: schema.Set}, Optional: true, Sensitive: true},
+			"single":  {Nested: &schema.Object{Attributes: map[string]*schema.Attribute{"a": text("optional")}, Nesting: schema.Single}, Optional: true},
+			"rules":   {Nested: &schema.Object{Attributes: map[string]*schema.Attribute{"a": text("optional"), "c": text("computed"), "s": text("required", "sensitive")}, Nesting: schema.List}, Optional: true},
 		},
 		Blocks: map[string]*schema.NestedBlock{
 			"one":   {Block: inner, Nesting: schema.Single},
@@ -53,8 +59,12 @@ func TestResource(t *testing.T) {
 	object := cty.ObjectVal(map[string]cty.Value{
 		"id": cty.StringVal("i-1"), "arn": cty.StringVal("arn"), "name": cty.StringVal("${n}"), "policy": cty.StringVal(`{"a":[1,"b"]}`),
 		"old": cty.StringVal("old"), "unset": null, "secret": cty.StringVal("hush"), "needed": null, "password": cty.StringVal("hush"),
-		"odd":  cty.StringVal(`{"a": 1}`),
-		"tags": cty.MapVal(map[string]cty.Value{"k": cty.StringVal("v"), "with space": cty.StringVal("w")}),
+		"odd": cty.StringVal(`{"a": 1}`),
+		"wo":  null, "token": null,
+		"vault":   cty.ObjectVal(map[string]cty.Value{"a": cty.StringVal("hush")}),
+		"secrets": cty.SetVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"a": cty.StringVal("hush")})}),
+		"single":  cty.NullVal(cty.Object(map[string]cty.Type{"a": cty.String})),
+		"tags":    cty.MapVal(map[string]cty.Value{"k": cty.StringVal("v"), "with space": cty.StringVal("w")}),
 		"rules": cty.ListVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{
 			"a": cty.StringVal("A"), "c": cty.StringVal("C"), "s": cty.StringVal("hush"),
 		})}),
@@ -66,21 +76,29 @@ func TestResource(t *testing.T) {
 	want := `resource "sim_thing" "t" {
   provider = sim.other
   name     = "$${n}"
-  needed   = null # required
+  needed   = null
   odd      = "{\"a\": 1}"
   password = null # sensitive
   policy = jsonencode({
     a = [1, "b"]
   })
-  rules = [{
-    a = "A"
-    s = null # sensitive
-  }]
-  secret = null # sensitive
+  rules = [
+    {
+      a = "A"
+      s = null # sensitive
+    },
+  ]
+  secret  = null # sensitive
+  secrets = []   # sensitive
+  single  = null
   tags = {
     k            = "v"
     "with space" = "w"
   }
+  token = null # sensitive write-only
+  unset = null
+  vault = {}   # sensitive
+  wo    = null # write-only
   many {
     x = "2"
   }

@@ -52,7 +52,22 @@ func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, d
 			t.Fail()
 		}
 	}
+	if path, found := value.Unwritable(unmarked); found {
+		diags.ErrorAt(schema.FindRange(i.Resource.Config.Body, path), "Number can't be stored", "The value of %q is infinite or has too many digits to be written to a plan or state. Check the calculation that it comes from.", value.PathName(path))
+		t.Fail()
+	}
 	return Config{unmarked, value.PathsMarked(pvms, value.Sensitive)}, diags
+}
+
+// SensitiveArguments are the paths of what is sensitive in the configuration of
+// an instance, as far as that can be told: problems are nobody's.
+func SensitiveArguments(t *promise.Task, i *eval.Instance, sch *schema.Schema) []cty.Path {
+	var paths []cty.Path
+	t.Apart(func(t *promise.Task) {
+		v, _ := sch.Block.Decode(i.Resource.Config.Body, i.Context(t, cty.NilVal))
+		paths = SensitivePaths(v)
+	})
+	return paths
 }
 
 // SensitivePaths are the paths of the sensitive parts of a value.
@@ -203,12 +218,18 @@ func KindText(m addr.Mode) string {
 	return "resource"
 }
 
-// CheckPaths reports arguments of ignore_changes that name nothing.
+// CheckPaths reports arguments of ignore_changes that name nothing, and warns of
+// those that nobody can configure.
 func CheckPaths(sch *schema.Schema, r *program.Resource) diag.List {
 	var diags diag.List
 	for _, traversal := range r.IgnoreChanges {
 		if _, hd := traversal.TraverseRel(cty.UnknownVal(sch.Block.ImpliedType())); hd.HasErrors() {
 			diags.Append(diag.FromHCL(hd))
+			continue
+		}
+		path := Paths([]hcl.Traversal{traversal})[0]
+		if a := conform.AttributeAt(sch.Block, path); a != nil && a.Computed && !a.Optional {
+			diags.WarnAt(traversal.SourceRange(), "Redundant ignore_changes element", "ignore_changes keeps what was configured when the object was made. The provider alone decides about %s, which has no configured value, so naming it here has no effect: remove it.", value.PathName(path))
 		}
 	}
 	return diags

@@ -304,7 +304,7 @@ func TestDrivenMessages(t *testing.T) {
 		slices.Sort(all)
 		return strings.Join(slices.Compact(all), " ")
 	}
-	d.same("init", types("init", func(w io.Writer) error { return d.InitJSON(ctx, w) }), "init_output version")
+	d.same("init", types("init", func(w io.Writer) error { return d.InitJSON(ctx, w) }), " version")
 	d.same("plan", types("plan", func(w io.Writer) error {
 		changes, err := d.PlanJSON(ctx, w)
 		if !changes {
@@ -313,7 +313,7 @@ func TestDrivenMessages(t *testing.T) {
 		return err
 	}), "change_summary outputs planned_change version")
 	d.same("apply", types("apply", func(w io.Writer) error { return d.ApplyJSON(ctx, w) }), "apply_complete apply_start change_summary outputs planned_change version")
-	d.same("refresh", types("refresh", func(w io.Writer) error { return d.RefreshJSON(ctx, w) }), "change_summary outputs refresh_complete refresh_start version")
+	d.same("refresh", types("refresh", func(w io.Writer) error { return d.RefreshJSON(ctx, w) }), "outputs refresh_complete refresh_start version")
 	d.same("destroy", types("destroy", func(w io.Writer) error { return d.DestroyJSON(ctx, w) }), "apply_complete apply_start change_summary outputs planned_change refresh_complete refresh_start version")
 }
 

@@ -23,22 +23,29 @@
 //
 // # The file
 //
-// A journal is lines of text. Each is the CRC-32C of what follows the first
-// space, the length of the record, and the record as JSON:
+// A journal is lines of text. Each is a checksum, the length of the record, and
+// the record as JSON:
 //
 //	7b1c5d0e 000000a3 {"op":"intent",...}
 //
-// The first record is begin, or the key that the records after it are sealed
-// with where states are encrypted; the key itself is sealed as a state is. A
-// crash can leave an incomplete last line, which
-// is ignored: nothing depended on it. A bad line before good ones means that
-// the disk or somebody damaged the file, which is reported; the good lines
-// count nevertheless. The size of each record depends on its object alone.
+// The checksum is the CRC-32C of what follows the first space, begun with the
+// checksum of the line before, so that a line that is missing, doubled or in
+// another place shows as well as one that was changed. The first record is begin,
+// or the key that the records after it are sealed with where states are encrypted;
+// the key itself is sealed as a state is, and a sealed record is bound to its
+// place.
+//
+// A crash can leave a last line without its end, which is ignored: nothing
+// depended on it. Everything else that doesn't fit means that the disk or somebody
+// damaged the file, and what is missing nobody knows; Log.Damaged counts it. The
+// size of each record depends on its object alone.
 package journal
 
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -121,39 +128,72 @@ const (
 	opEnd        = "end"
 )
 
-// checksum makes its table at the first use.
-func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
-
 // prefix is the length of what stands before a record.
 const prefix = 8 + 1 + 8 + 1
 
-// appendLine adds the line of a record.
-func appendLine(b []byte, r record) ([]byte, error) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return b, err
+// A chain makes or reads the lines of a journal, one after the other.
+type chain struct {
+	sum  uint32 // of the line before
+	line uint64 // lines so far
+	key  *seal  // nil where nothing is sealed
+}
+
+// checksum is that of the line whose text stands behind the first space. The
+// table is made at the first use.
+func (c *chain) checksum(rest []byte) uint32 {
+	return crc32.Update(c.sum, crc32.MakeTable(crc32.Castagnoli), rest)
+}
+
+// append adds the line of an encoded record.
+func (c *chain) append(b, text []byte) ([]byte, error) {
+	if c.key != nil {
+		var err error
+		if text, err = json.Marshal(record{Op: opSealed, Sealed: c.key.seal(text, c.line)}); err != nil {
+			return b, err
+		}
 	}
 	rest := fmt.Appendf(nil, "%08x %s", len(text), text)
-	b = fmt.Appendf(b, "%08x ", checksum(rest))
+	c.sum = c.checksum(rest)
+	c.line++
+	b = fmt.Appendf(b, "%08x ", c.sum)
 	b = append(b, rest...)
 	return append(b, '\n'), nil
 }
 
-// parseLine reads a line without its end. ok is false for a bad one.
-func parseLine(line []byte) (r record, ok bool) {
+// add adds the line of a record.
+func (c *chain) add(b []byte, r record) ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return b, err
+	}
+	return c.append(b, text)
+}
+
+// read reads a line without its end. ok is false for a bad one; those after it
+// are held to the checksum that it has, whether or not that is right.
+func (c *chain) read(line []byte) (r record, ok bool) {
+	at := c.line
+	c.line++
 	if len(line) < prefix || line[8] != ' ' || line[17] != ' ' {
 		return r, false
 	}
-	sum, err := strconv.ParseUint(string(line[:8]), 16, 32)
-	if err != nil || checksum(line[9:]) != uint32(sum) {
+	var written [4]byte
+	if _, err := hex.Decode(written[:], line[:8]); err != nil || bytes.ContainsAny(line[:8], "ABCDEF") {
+		return r, false
+	}
+	sum := c.checksum(line[9:])
+	c.sum = binary.BigEndian.Uint32(written[:])
+	if sum != c.sum {
 		return r, false
 	}
 	length, err := strconv.ParseUint(string(line[9:17]), 16, 32)
-	if err != nil || int(length) != len(line)-prefix {
+	if err != nil || int(length) != len(line)-prefix || json.Unmarshal(line[prefix:], &r) != nil {
 		return r, false
 	}
-	err = json.Unmarshal(line[prefix:], &r)
-	return r, err == nil
+	if c.key != nil {
+		return c.key.open(r, at)
+	}
+	return r, true
 }
 
 func intentRecord(o Operation) record {
@@ -214,7 +254,8 @@ type Log struct {
 	Begin Begin
 	// Torn: the last line is incomplete, as a crash leaves it.
 	Torn bool
-	// Damaged is the number of lines that can't be read though others follow.
+	// Damaged is the number of lines that were changed or don't follow the one
+	// before. What they said, and what is missing, isn't in the log.
 	Damaged int
 	// Ended: the run came to its end.
 	Ended bool
@@ -232,33 +273,25 @@ func Read(r io.Reader, open Crypt) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{}
-	var key *seal
-	bad := 0
+	var c chain
 	for len(data) > 0 {
 		line, rest, complete := bytes.Cut(data, []byte("\n"))
 		data = rest
-		rec, ok := parseLine(line)
-		if ok && complete && rec.SealedKey != nil && key == nil && len(l.records) == 0 {
-			if key, err = openSeal(rec.SealedKey, open); err != nil {
+		rec, ok := c.read(line)
+		l.Torn = !complete
+		switch {
+		case l.Torn && !ok && !longer(line):
+			// Nothing depended on it.
+		case !ok:
+			l.Damaged++
+		case rec.SealedKey != nil && c.key == nil && len(l.records) == 0:
+			if c.key, err = openSeal(rec.SealedKey, open); err != nil {
 				return nil, err
 			}
 			l.Sealed = true
-			continue
+		default:
+			l.records = append(l.records, rec)
 		}
-		if ok && key != nil {
-			rec, ok = key.open(rec)
-		}
-		if !ok || !complete {
-			bad++
-			continue
-		}
-		l.Damaged += bad
-		bad = 0
-		l.records = append(l.records, rec)
-	}
-	l.Torn = bad == 1
-	if bad > 1 { // several bad lines are no torn write
-		l.Damaged += bad
 	}
 	if len(l.records) == 0 {
 		return nil, fmt.Errorf("no line of it can be read")
@@ -270,6 +303,16 @@ func Read(r io.Reader, open Crypt) (*Log, error) {
 	l.Begin = *first.Begin
 	l.Ended = l.records[len(l.records)-1].Op == opEnd
 	return l, nil
+}
+
+// longer reports whether a line has more than it says, so that something else
+// than its end is missing or wrong.
+func longer(line []byte) bool {
+	if len(line) < prefix {
+		return false
+	}
+	length, err := strconv.ParseUint(string(line[9:17]), 16, 32)
+	return err == nil && len(line)-prefix > int(length)
 }
 
 // A Recovery is a state with what a journal knows.

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,23 +19,21 @@ type seal struct {
 	aead cipher.AEAD
 }
 
-// newSeal makes a key, and the line that has it.
-func newSeal(by Crypt) (*seal, []byte, error) {
+// newSeal makes a key, and its sealed form.
+func newSeal(by Crypt) (_ *seal, sealed json.RawMessage, err error) {
 	if by == nil {
 		return nil, nil, nil
 	}
 	key := make([]byte, 32)
 	rand.Read(key) // never fails
-	sealed, err := by(key)
-	if err != nil {
+	if sealed, err = by(key); err != nil {
 		return nil, nil, err
 	}
 	s, err := sealWith(key)
 	if err != nil {
 		return nil, nil, err
 	}
-	line, err := appendLine(nil, record{Op: opSealed, SealedKey: sealed})
-	return s, line, err
+	return s, sealed, nil
 }
 
 // openSeal reads the key back.
@@ -58,24 +57,19 @@ func sealWith(key []byte) (*seal, error) {
 	return &seal{aead}, err
 }
 
-// appendLine adds the line of a record.
-func (s *seal) appendLine(b []byte, r record) ([]byte, error) {
-	if s == nil {
-		return appendLine(b, r)
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return b, err
-	}
-	return appendLine(b, record{Op: opSealed, Sealed: s.aead.Seal(nil, nil, text, nil)})
+// seal hides a record, which only opens in the same line.
+func (s *seal) seal(text []byte, line uint64) []byte {
+	return s.aead.Seal(nil, nil, text, place(line))
 }
 
 // open reads a record back. ok is false for one that isn't sealed, too: it
 // can't be of who began the journal.
-func (s *seal) open(r record) (inner record, ok bool) {
-	text, err := s.aead.Open(nil, nil, r.Sealed, nil)
+func (s *seal) open(r record, line uint64) (inner record, ok bool) {
+	text, err := s.aead.Open(nil, nil, r.Sealed, place(line))
 	if err != nil {
 		return inner, false
 	}
 	return inner, json.Unmarshal(text, &inner) == nil
 }
+
+func place(line uint64) []byte { return binary.BigEndian.AppendUint64(nil, line) }

@@ -3,6 +3,7 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -31,11 +32,10 @@ const syncDelay = 5 * time.Millisecond
 // until it is on disk with all that was written before, and those that come
 // together are synced together. After an error all further calls fail with it.
 type Writer struct {
-	path string
-	file *os.File
-	key  *seal // nil where nothing is sealed
-
+	path   string
+	file   *os.File
 	mu     sync.Mutex
+	chain  chain
 	synced *sync.Cond
 	added  int         // records written
 	done   int         // records on disk
@@ -56,26 +56,10 @@ var ErrBusy = errors.New("another run is writing it")
 // says that the journal is in use. Unless seal is nil, it seals a key that all
 // records are sealed with.
 func Start(path string, b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) (*Writer, error) {
-	key, lines, err := newSeal(seal)
-	if err == nil {
-		lines, err = key.appendLine(lines, record{Op: opBegin, Begin: &b})
-	}
+	var c chain
+	lines, err := c.begin(b, carried, known, seal)
 	if err != nil {
 		return nil, err
-	}
-	for at, stored := range known {
-		r, err := resultRecord(at, stored)
-		if err == nil {
-			lines, err = key.appendLine(lines, r)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, o := range carried {
-		if lines, err = key.appendLine(lines, intentRecord(o)); err != nil {
-			return nil, err
-		}
 	}
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -85,7 +69,7 @@ func Start(path string, b Begin, carried []Operation, known map[addr.Object]*sta
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{path: path, file: file, key: key, size: int64(len(lines))}
+	w := &Writer{path: path, file: file, chain: c, size: int64(len(lines))}
 	w.synced = sync.NewCond(&w.mu)
 	if _, err = file.Write(lines); err == nil {
 		err = file.Sync()
@@ -102,6 +86,37 @@ func Start(path string, b Begin, carried []Operation, known map[addr.Object]*sta
 	}
 	syncFolder(folder)
 	return w, nil
+}
+
+// begin makes the first lines.
+func (c *chain) begin(b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) ([]byte, error) {
+	var lines []byte
+	key, sealed, err := newSeal(seal)
+	if err == nil && key != nil {
+		lines, err = c.add(lines, record{Op: opSealed, SealedKey: sealed})
+		c.key = key
+	}
+	if err == nil {
+		lines, err = c.add(lines, record{Op: opBegin, Begin: &b})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for at, stored := range known {
+		r, err := resultRecord(at, stored)
+		if err == nil {
+			lines, err = c.add(lines, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range carried {
+		if lines, err = c.add(lines, intentRecord(o)); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
 }
 
 // beside opens the file that is to replace a journal, empty and held. It has one
@@ -236,13 +251,13 @@ func (w *Writer) end() {
 
 // add writes a record.
 func (w *Writer) add(r record) error {
-	line, err := w.key.appendLine(nil, r)
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.write(line)
+	w.write(text)
 	if w.late == nil && w.err == nil {
 		w.late = time.AfterFunc(syncDelay, w.syncLate)
 	}
@@ -251,19 +266,23 @@ func (w *Writer) add(r record) error {
 
 // addAndSync writes a record and returns when it is on disk.
 func (w *Writer) addAndSync(r record) error {
-	line, err := w.key.appendLine(nil, r)
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.write(line)
+	w.write(text)
 	return w.sync(w.added)
 }
 
-// write appends a line. w.mu is held.
-func (w *Writer) write(line []byte) {
+// write appends the line of an encoded record. w.mu is held.
+func (w *Writer) write(text []byte) {
 	if w.err != nil {
+		return
+	}
+	line, err := w.chain.append(nil, text)
+	if w.err = err; err != nil {
 		return
 	}
 	failpoint.At("journal: before")

@@ -8,8 +8,11 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -99,6 +102,9 @@ func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, dia
 	if v.IsNull() {
 		return s.None(), append(diags, s.bug("Invalid resource state upgrade", "returned nothing when upgrading the state")...)
 	}
+	if errs := conform.WriteOnlyNull(s.Schema.Block, v); len(errs) > 0 {
+		return s.None(), append(diags, s.bug("Invalid resource state upgrade", "returned a value for a write-only attribute when upgrading the state", errs...)...)
+	}
 	o := Object{Value: v, Private: stored.Private, Tainted: stored.Tainted}
 	if s.Schema.Identity != nil && len(stored.IdentityJSON) > 0 {
 		var more diag.List
@@ -110,12 +116,25 @@ func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, dia
 
 func (s Subject) identity(ctx context.Context, stored *state.Object) (cty.Value, diag.List) {
 	ty := s.Schema.Identity.ElementType()
+	if stored.IdentityVersion > s.Schema.IdentityVersion {
+		var diags diag.List
+		diags.Errorf("Resource identity managed by newer provider version",
+			"The current identity of %s was created by a newer provider version than is currently selected. Upgrade the %s provider to work with this identity.", s.Addr, s.Source.Type)
+		return cty.NilVal, diags
+	}
 	if stored.IdentityVersion == s.Schema.IdentityVersion {
 		if v, err := value.FromJSON(stored.IdentityJSON, ty); err == nil {
 			return v, nil
 		}
 	}
-	return s.Provider.UpgradeIdentity(ctx, s.Addr.Name.Type, stored.IdentityVersion, stored.IdentityJSON)
+	v, diags := s.Provider.UpgradeIdentity(ctx, s.Addr.Name.Type, stored.IdentityVersion, stored.IdentityJSON)
+	if diags.HasErrors() {
+		return cty.NilVal, diags
+	}
+	if errs := conform.Identity(s.Schema.Identity, v, false); len(errs) > 0 {
+		return cty.NilVal, append(diags, s.bug("Provider produced invalid identity", "returned an invalid identity when upgrading it", errs...)...)
+	}
+	return v, diags
 }
 
 // Refresh asks for the object's present form. The result doesn't exist when
@@ -217,7 +236,10 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 	if p.Change != conform.Replace {
 		return p, diags
 	}
-	fresh, _, more := s.planOnce(ctx, s.None(), in.Config)
+	// The plan of the new object may build on what was noted for the first one.
+	none := s.None()
+	none.Private = p.Private
+	fresh, _, more := s.planOnce(ctx, none, in.Config)
 	for _, d := range more {
 		if d.Severity == diag.Error {
 			diags.Add(d)
@@ -253,7 +275,6 @@ func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (
 		return p, resp.Legacy, diags
 	}
 	if resp.Legacy {
-		p.Value = conform.NormalizeLegacy(block, p.Value)
 		return p, true, diags
 	}
 	if errs := conform.PlanValid(block, prior.Value, config, p.Value); len(errs) > 0 {
@@ -264,16 +285,16 @@ func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (
 
 // PlanDestroy asks a provider that wants to know about a deletion. The
 // result is the private data for the deletion.
-func (s Subject) PlanDestroy(ctx context.Context, prior Object) ([]byte, diag.List) {
+func (s Subject) PlanDestroy(ctx context.Context, prior Object) (private []byte, identity cty.Value, diags diag.List) {
 	null := s.None().Value
 	resp := s.Provider.Plan(ctx, provider.PlanRequest{
 		Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: null, Config: null,
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
 	})
 	if !resp.Diags.HasErrors() && resp.Planned != cty.NilVal && !resp.Planned.IsNull() {
-		return nil, append(resp.Diags, s.bug("Provider produced invalid plan", "planned a non-null destroy value")...)
+		return nil, cty.NilVal, append(resp.Diags, s.bug("Provider produced invalid plan", "planned a non-null destroy value")...)
 	}
-	return resp.Private, resp.Diags
+	return resp.Private, resp.Identity, resp.Diags
 }
 
 // Same checks that a plan with final values keeps what an earlier plan of the
@@ -349,9 +370,6 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 			diags.Append(s.bug("Provider produced inconsistent result after apply", "produced an unexpected new value after apply", errs...))
 		}
 	}
-	if resp.Legacy {
-		after.Value = conform.NormalizeLegacy(block, after.Value)
-	}
 	return after, diags
 }
 
@@ -387,34 +405,38 @@ func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Obj
 			found = append(found, o)
 		}
 	}
-	if len(resp.Objects) != 1 || len(found) != 1 {
-		diags.Errorf("Unexpected import result", "Importing to %s must give exactly one object of type %s, but the provider returned %d objects.", s.Addr, s.Addr.Name.Type, len(resp.Objects))
+	name := id
+	if name == "" {
+		name = "the given identity"
+	}
+	switch {
+	case len(resp.Objects) == 0:
+		diags.Errorf("Import returned no resources", "The provider returned nothing for %s with the ID %s.", s.Addr, name)
+		return s.None(), "", diags
+	case len(resp.Objects) > 1:
+		diags.Errorf("Multiple import states not supported", "The provider returned %d objects for %s with the ID %s, and only one can be imported.", len(resp.Objects), s.Addr, name)
+		return s.None(), "", diags
+	case len(found) == 0:
+		diags.Errorf("Unexpected import result", "The provider returned an object of type %q for %s with the ID %s.", resp.Objects[0].Type, s.Addr, name)
 		return s.None(), "", diags
 	}
 	o := found[0]
-	name := id
-	if name == "" {
-		name = "with the given identity"
-	}
 	if o.State == cty.NilVal || o.State.IsNull() {
-		diags.Append(gone(s, name))
+		diags.Errorf("Import returned null resource", "The provider returned an object without content for %s with the ID %s.", s.Addr, name)
 		return s.None(), "", diags
 	}
 	if errs := conform.Conforms(o.State, s.Schema.Block.ImpliedType()); len(errs) > 0 {
 		return s.None(), "", append(diags, s.bug("Provider produced invalid object", "returned an invalid object for an import", errs...)...)
 	}
+	if errs := conform.WriteOnlyNull(s.Schema.Block, o.State); len(errs) > 0 {
+		return s.None(), "", append(diags, s.bug("Import returned a non-null value for a write-only attribute", "returned a value for a write-only attribute for an import", errs...)...)
+	}
 	refreshed, deferred, more := s.Refresh(ctx, Object{Value: o.State, Private: o.Private, Identity: o.Identity})
 	diags.Append(more)
 	if !more.HasErrors() && deferred == "" && !refreshed.Exists() {
-		diags.Append(gone(s, name))
+		diags.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id (%s). Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint.", s.Addr, name)
 	}
 	return refreshed, deferred, diags
-}
-
-func gone(s Subject, name string) diag.List {
-	var diags diag.List
-	diags.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id (%s). Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint.", s.Addr, name)
-	return diags
 }
 
 // Store encodes an object for a state. Sensitive are the paths that are
@@ -437,6 +459,36 @@ func (s Subject) Store(o Object, p addr.ProviderConfig, sensitive []cty.Path) (*
 	return stored, nil
 }
 
+// Keep encodes an object that was stored before: the result is stored itself
+// if it says the same.
+func (s Subject) Keep(stored *state.Object, o Object, p addr.ProviderConfig, sensitive []cty.Path) (*state.Object, error) {
+	fresh, err := s.Store(o, p, sensitive)
+	if err != nil {
+		return nil, err
+	}
+	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy = stored.Dependencies, stored.CreateBeforeDestroy, stored.SkipDestroy
+	if fresh.Provider == stored.Provider && fresh.SchemaVersion == stored.SchemaVersion && stored.Flat == nil &&
+		fresh.IdentityVersion == stored.IdentityVersion && fresh.Tainted == stored.Tainted && bytes.Equal(fresh.Private, stored.Private) &&
+		sameText(stored.JSON, fresh.JSON) && sameText(stored.IdentityJSON, fresh.IdentityJSON) && samePaths(stored.Sensitive, fresh.Sensitive) {
+		return stored, nil
+	}
+	return fresh, nil
+}
+
+// sameText reports whether stored JSON is the given one, which has no spaces.
+func sameText(stored, encoded []byte) bool {
+	if bytes.Equal(stored, encoded) {
+		return true
+	}
+	var compact bytes.Buffer
+	return len(stored) > len(encoded) && json.Compact(&compact, stored) == nil && bytes.Equal(compact.Bytes(), encoded)
+}
+
+// samePaths compares sets of paths.
+func samePaths(a, b []cty.Path) bool {
+	return len(a) == len(b) && (slices.EqualFunc(a, b, cty.Path.Equals) || cty.NewPathSet(a...).Equal(cty.NewPathSet(b...)))
+}
+
 // Move takes over a stored object of another type or provider.
 func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Object) (Object, diag.List) {
 	resp := s.Provider.Move(ctx, provider.MoveRequest{
@@ -454,6 +506,9 @@ func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Obj
 	}
 	if errs := conform.Conforms(resp.Target, s.Schema.Block.ImpliedType()); len(errs) > 0 {
 		return s.None(), append(diags, s.bug("Provider produced invalid object", "returned an invalid object for a move", errs...)...)
+	}
+	if errs := conform.WriteOnlyNull(s.Schema.Block, resp.Target); len(errs) > 0 {
+		return s.None(), append(diags, s.bug("Provider produced invalid object", "returned a value for a write-only attribute for a move", errs...)...)
 	}
 	return Object{Value: resp.Target, Private: resp.Private, Identity: resp.Identity, Tainted: stored.Tainted}, diags
 }

@@ -1,6 +1,8 @@
 package lifecycle_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +20,7 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-var source = addr.DefaultProvider("sim")
+var source = addr.OpenTofu.Provider("sim")
 
 // setting is one object with its type, to be scripted by the test.
 type setting struct {
@@ -182,7 +184,7 @@ func TestBreaches(t *testing.T) {
 			s.typ.Plan = func(r provider.PlanRequest) provider.PlanResponse {
 				return provider.PlanResponse{Planned: r.Prior}
 			}
-			_, diags := s.PlanDestroy(t.Context(), s.old())
+			_, _, diags := s.PlanDestroy(t.Context(), s.old())
 			return diags
 		}, plan, "non-null destroy value"},
 
@@ -212,6 +214,7 @@ func TestBreaches(t *testing.T) {
 		{"upgrade/nothing", upgraded(nobody), "Invalid resource state upgrade", "upgrading the state"},
 		{"upgrade/null", upgraded(set(t).None().Value), "Invalid resource state upgrade", "returned nothing"},
 		{"upgrade/type", upgraded(other), "Invalid resource state upgrade", "another type"},
+		{"upgrade/write-only", upgraded(set(t).object(values{"secret": text("x")})), "Invalid resource state upgrade", "write-only"},
 		{"upgrade/newer", func(t *testing.T, s *setting) diag.List {
 			_, diags := s.Upgrade(t.Context(), &state.Object{SchemaVersion: 3, JSON: []byte("{}")})
 			return diags
@@ -222,11 +225,12 @@ func TestBreaches(t *testing.T) {
 		{"data/type", found(other), object, "invalid value"},
 		{"data/unknown", found(cty.ObjectVal(values{"key": text("k"), "found": cty.UnknownVal(cty.String)})), object, "unknown parts"},
 
-		{"import/none", imported(), "Unexpected import result", "returned 0 objects"},
-		{"import/two", imported(provider.ImportedObject{Type: "sim_object"}, provider.ImportedObject{Type: "sim_object"}), "Unexpected import result", "returned 2 objects"},
-		{"import/type", imported(provider.ImportedObject{Type: "sim_other"}), "Unexpected import result", "of type sim_object"},
-		{"import/null", imported(provider.ImportedObject{Type: "sim_object"}), "Cannot import non-existent remote object", "id-0"},
+		{"import/none", imported(), "Import returned no resources", "sim_object.a"},
+		{"import/two", imported(provider.ImportedObject{Type: "sim_object"}, provider.ImportedObject{Type: "sim_object"}), "Multiple import states not supported", "returned 2 objects"},
+		{"import/type", imported(provider.ImportedObject{Type: "sim_other"}), "Unexpected import result", `of type "sim_other"`},
+		{"import/null", imported(provider.ImportedObject{Type: "sim_object"}), "Import returned null resource", "id-0"},
 		{"import/object", imported(provider.ImportedObject{Type: "sim_object", State: other}), object, "for an import"},
+		{"import/write-only", imported(provider.ImportedObject{Type: "sim_object", State: set(t).object(values{"secret": text("x")})}), "Import returned a non-null value for a write-only attribute", "secret"},
 		{"import/gone", func(t *testing.T, s *setting) diag.List {
 			s.typ.Read = func(provider.ReadRequest) provider.ReadResponse {
 				return provider.ReadResponse{New: s.None().Value}
@@ -237,6 +241,7 @@ func TestBreaches(t *testing.T) {
 
 		{"move/nothing", moved(nobody), object, "returned nothing when moving"},
 		{"move/type", moved(other), object, "for a move"},
+		{"move/write-only", moved(set(t).object(values{"secret": text("x")})), object, "write-only"},
 
 		{"same", func(t *testing.T, s *setting) diag.List {
 			return s.Same(s.object(values{"name": text("a")}), lifecycle.Planned{Value: s.object(values{"name": text("b")})})
@@ -286,7 +291,7 @@ func TestPassedOn(t *testing.T) {
 			t.Errorf("%s: %v", name, diags)
 		}
 	}
-	if _, diags := s.PlanDestroy(t.Context(), s.old()); len(diags) != 1 {
+	if _, _, diags := s.PlanDestroy(t.Context(), s.old()); len(diags) != 1 {
 		t.Errorf("PlanDestroy: %v", diags)
 	}
 }
@@ -323,10 +328,19 @@ func TestActions(t *testing.T) {
 			var priors []string
 			s.typ.Plan = func(r provider.PlanRequest) provider.PlanResponse {
 				priors = append(priors, id(r.Prior))
-				if r.Prior.IsNull() && r.PriorPrivate != nil {
-					t.Error("private data of an object that isn't")
+				// The second plan of a replacement is given what the first noted.
+				want := ""
+				if len(priors) == 2 {
+					want = "first plan"
+				} else if !r.Prior.IsNull() {
+					want = "old private"
 				}
-				return s.typ.DefaultPlan(r)
+				if string(r.PriorPrivate) != want {
+					t.Errorf("call %d was given the private data %q", len(priors), r.PriorPrivate)
+				}
+				out := s.typ.DefaultPlan(r)
+				out.Private = []byte("first plan")
+				return out
 			}
 			p, diags := s.Plan(t.Context(), c.in)
 			if diags != nil {
@@ -408,6 +422,42 @@ func TestLegacy(t *testing.T) {
 	o, diags := s.Apply(t.Context(), lifecycle.ApplyInput{Prior: s.None(), Planned: s.old().Value, Config: s.old().Value})
 	if diags != nil || part(o.Value, "name") != "else" {
 		t.Errorf("%v %#v", diags, o.Value)
+	}
+}
+
+// TestLegacyBlocks: only what such a provider reads has its blocks repaired.
+// Unknown blocks of a plan are shown and given back as they are: one block of
+// unknown values would be another order.
+func TestLegacyBlocks(t *testing.T) {
+	s := set(t)
+	disks := &schema.NestedBlock{Nesting: schema.List, Block: &schema.Block{
+		Attributes: map[string]*schema.Attribute{"gb": {Type: cty.Number, Optional: true, Computed: true}},
+	}}
+	s.Schema.Block.Blocks = map[string]*schema.NestedBlock{"disk": disks}
+	ty := disks.ImpliedType()
+	with := func(disk cty.Value) cty.Value { return s.object(values{"name": text("a"), "disk": disk}) }
+	s.typ.Plan = func(r provider.PlanRequest) provider.PlanResponse {
+		return provider.PlanResponse{Planned: with(cty.UnknownVal(ty)), Legacy: true}
+	}
+	p, diags := s.Plan(t.Context(), lifecycle.PlanInput{Prior: s.None(), Config: with(cty.ListValEmpty(ty.ElementType()))})
+	if diags != nil || !p.Value.RawEquals(with(cty.UnknownVal(ty))) {
+		t.Errorf("%v, planned %#v", diags, p.Value)
+	}
+	s.typ.Apply = func(r provider.ApplyRequest) provider.ApplyResponse {
+		if !r.Planned.RawEquals(with(cty.UnknownVal(ty))) {
+			t.Errorf("applied %#v", r.Planned)
+		}
+		return provider.ApplyResponse{New: with(cty.NullVal(ty)), Legacy: true}
+	}
+	o, diags := s.Apply(t.Context(), lifecycle.ApplyInput{Prior: s.None(), Planned: p.Value, Config: p.Value})
+	if diags != nil || !o.Value.RawEquals(with(cty.NullVal(ty))) {
+		t.Errorf("%v, made %#v", diags, o.Value)
+	}
+	s.typ.Read = func(provider.ReadRequest) provider.ReadResponse {
+		return provider.ReadResponse{New: with(cty.NullVal(ty))}
+	}
+	if o, _, diags = s.Refresh(t.Context(), o); diags != nil || !o.Value.RawEquals(with(cty.ListValEmpty(ty.ElementType()))) {
+		t.Errorf("%v, read %#v", diags, o.Value)
 	}
 }
 
@@ -500,14 +550,73 @@ func TestStored(t *testing.T) {
 	if _, diags = s.Upgrade(t.Context(), stored); !diags.HasErrors() {
 		t.Error("a list was upgraded")
 	}
-	// An identity of another version goes through the provider.
-	stored.JSON, stored.IdentityVersion = []byte(`{"name":"n"}`), 7
+	// An identity of an older version goes through the provider.
+	stored.JSON, stored.IdentityVersion = []byte(`{"name":"n"}`), 9
+	if _, diags = s.Upgrade(t.Context(), stored); !diags.HasErrors() || diags[0].Summary != "Resource identity managed by newer provider version" {
+		t.Errorf("an identity of a newer version: %v", diags)
+	}
+	stored.IdentityVersion, s.Schema.IdentityVersion = 7, 8
 	if _, diags = s.Upgrade(t.Context(), stored); diags != nil || s.fake.Count("UpgradeIdentity") != 1 {
 		t.Errorf("%v, asked %d times", diags, s.fake.Count("UpgradeIdentity"))
 	}
-	stored.IdentityVersion, stored.IdentityJSON = 0, []byte(`{"key":[]}`)
+	stored.IdentityVersion, stored.IdentityJSON = 8, []byte(`{"key":[]}`)
 	if _, diags = s.Upgrade(t.Context(), stored); !diags.HasErrors() {
 		t.Error("an identity of another type was read")
+	}
+}
+
+// TestKeep: what says the same stays the very object that it was, however it
+// was laid out; anything else that the provider told is taken.
+func TestKeep(t *testing.T) {
+	s := set(t)
+	s.Schema.Identity = &schema.Object{Attributes: map[string]*schema.Attribute{"key": {Type: cty.String, Required: true}}, Nesting: schema.Single}
+	o := s.old()
+	o.Identity = cty.ObjectVal(values{"key": text("k")})
+	p := addr.ProviderConfig{Provider: source}
+	stored, err := s.Store(o, p, []cty.Path{cty.GetAttrPath("name"), cty.GetAttrPath("zone")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.Dependencies = []addr.Resource{s.Addr.Resource}
+	stored.CreateBeforeDestroy, stored.SkipDestroy = true, true
+	var wide bytes.Buffer
+	if err := json.Indent(&wide, stored.JSON, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		was   func(*state.Object)
+		is    func(*lifecycle.Object)
+		kept  bool
+		shown string // of what is stored in the end
+	}{
+		"the same":  {func(*state.Object) {}, func(*lifecycle.Object) {}, true, ""},
+		"laid out":  {func(o *state.Object) { o.JSON = wide.Bytes() }, func(*lifecycle.Object) {}, true, ""},
+		"reordered": {func(o *state.Object) { slices.Reverse(o.Sensitive) }, func(*lifecycle.Object) {}, true, ""},
+		"version":   {func(o *state.Object) { o.SchemaVersion = -1 }, func(*lifecycle.Object) {}, false, "old private {\"key\":\"k\"} old"},
+		"flat":      {func(o *state.Object) { o.JSON, o.Flat = nil, map[string]string{"name": "old"} }, func(*lifecycle.Object) {}, false, "old private {\"key\":\"k\"} old"},
+		"value":     {func(*state.Object) {}, func(o *lifecycle.Object) { o.Value = s.object(values{"name": text("new")}) }, false, "old private {\"key\":\"k\"} new"},
+		"private":   {func(*state.Object) {}, func(o *lifecycle.Object) { o.Private = []byte("new private") }, false, "new private {\"key\":\"k\"} old"},
+		"identity":  {func(*state.Object) {}, func(o *lifecycle.Object) { o.Identity = cty.ObjectVal(values{"key": text("l")}) }, false, "old private {\"key\":\"l\"} old"},
+		"anonymous": {func(*state.Object) {}, func(o *lifecycle.Object) { o.Identity = cty.NilVal }, false, "old private  old"},
+	} {
+		before, after := *stored, o
+		before.Sensitive = slices.Clone(stored.Sensitive)
+		c.was(&before)
+		c.is(&after)
+		kept, err := s.Keep(&before, after, p, stored.Sensitive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (kept == &before) != c.kept {
+			t.Errorf("%s: kept is %v", name, kept == &before)
+		}
+		v, err := s.Decode(kept)
+		if got := fmt.Sprintf("%s %s %s", kept.Private, kept.IdentityJSON, part(v, "name")); !c.kept && (err != nil || got != c.shown) {
+			t.Errorf("%s: %v, %s", name, err, got)
+		}
+		if len(kept.Dependencies) != 1 || !kept.CreateBeforeDestroy || !kept.SkipDestroy {
+			t.Errorf("%s: what the engine noted is lost", name)
+		}
 	}
 }
 

@@ -164,13 +164,13 @@ func (r RegistrySource) Package() string {
 	return r.Host + "/" + r.Namespace + "/" + r.Name + "/" + r.System
 }
 
-// ParseRegistry reads a source that is the address of a module in a registry.
-// Without a host it is that of the default registry.
+// ParseRegistry reads a source that is the address of a module in a registry, in
+// the canonical form.
 func ParseRegistry(source string) (RegistrySource, error) {
-	if kindOf(source) != kindRegistry {
+	if kindOf(source) != kindRegistry || registryForm.FindStringSubmatch(source)[1] == "" {
 		return RegistrySource{}, fmt.Errorf("%q isn't the address of a module in a registry", source)
 	}
-	location, subdir := splitSubdir(Canonical(source))
+	location, subdir := splitSubdir(source)
 	subdir, err := cleanSubdir(subdir)
 	if err != nil {
 		return RegistrySource{}, err

@@ -3,6 +3,8 @@ package module
 import (
 	"strings"
 	"testing"
+
+	"weir.dev/weir/internal/addr"
 )
 
 func TestParseRemote(t *testing.T) {
@@ -59,7 +61,7 @@ func TestParseRegistry(t *testing.T) {
 		"ns/name/prov//../up":              "",
 		"https://example.com/ns/name/prov": "",
 	} {
-		r, err := ParseRegistry(source)
+		r, err := ParseRegistry(Canonical(source, addr.OpenTofu))
 		got := ""
 		if err == nil {
 			got = r.Package() + " " + r.Subdir
@@ -82,8 +84,9 @@ func FuzzParseRemote(f *testing.F) {
 		if strings.HasPrefix(r.Subdir, "/") || r.Subdir == ".." || strings.HasPrefix(r.Subdir, "../") {
 			t.Errorf("%q leaves the package with %q", source, r.Subdir)
 		}
-		if again := Canonical(Canonical(source)); again != Canonical(source) {
-			t.Errorf("%q becomes %q and then %q", source, Canonical(source), again)
+		once := Canonical(source, addr.OpenTofu)
+		if again := Canonical(once, addr.OpenTofu); again != once {
+			t.Errorf("%q becomes %q and then %q", source, once, again)
 		}
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"weir.dev/weir/internal/dialect"
 )
 
 // Files is where directories and files are read from, by several goroutines at
@@ -95,17 +97,22 @@ func extension(name string) string {
 	return ""
 }
 
+// isTofu reports whether an extension is of the files that Terraform ignores.
+func isTofu(ext string) bool { return ext == ".tofu" || ext == ".tofu.json" }
+
 // Select chooses the configuration files among the names of a directory: the
 // primary ones and the override files, each sorted. A .tofu file takes the
-// place of the .tf file with the same base name.
-func Select(names []string) (primary, override []string) {
+// place of the .tf file with the same base name, where .tofu files are read.
+func Select(names []string, d dialect.Dialect) (primary, override []string) {
 	present := make(map[string]bool, len(names))
-	for _, name := range names {
-		present[name] = true
+	if d.TofuFiles() {
+		for _, name := range names {
+			present[name] = true
+		}
 	}
 	for _, name := range names {
 		ext := extension(name)
-		if ext == "" || ignored(name) {
+		if ext == "" || ignored(name) || isTofu(ext) && !d.TofuFiles() {
 			continue
 		}
 		base := strings.TrimSuffix(name, ext)
@@ -124,15 +131,15 @@ func Select(names []string) (primary, override []string) {
 }
 
 // IsEmpty reports whether the names of a directory have no configuration.
-func IsEmpty(names []string) bool {
-	primary, override := Select(names)
+func IsEmpty(names []string, d dialect.Dialect) bool {
+	primary, override := Select(names, d)
 	return len(primary) == 0 && len(override) == 0
 }
 
 // nothing reports whether the names of a directory have nothing that a call
 // could load, a stack included.
-func nothing(names []string) bool {
-	return IsEmpty(names) && !slices.ContainsFunc(names, func(name string) bool {
+func nothing(names []string, d dialect.Dialect) bool {
+	return IsEmpty(names, d) && !slices.ContainsFunc(names, func(name string) bool {
 		return strings.HasSuffix(name, ".tfcomponent.hcl") || strings.HasSuffix(name, ".tfcomponent.json") || strings.HasSuffix(name, ".tfstack.hcl") || strings.HasSuffix(name, ".tfstack.json")
 	})
 }

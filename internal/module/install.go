@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 )
 
 // A Fetcher brings modules that aren't local directories. It is the seam to
@@ -32,6 +33,7 @@ type Installer struct {
 	Manifest Manifest // what is installed; Install adds to it
 	// Upgrade: fetch again what is installed already.
 	Upgrade bool
+	Dialect dialect.Dialect
 
 	fetched map[string]bool // by key, since the installer was made
 }
@@ -62,8 +64,8 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		return in.local(r)
 	}
 	var diags diag.List
-	if installed, found := in.Manifest[r.Key]; found && !in.Upgrade && installed.Source == Canonical(r.Source) && fits(installed.Version, r.Constraint) {
-		if names, err := in.Files.List(installed.Dir); err == nil && !nothing(names) {
+	if installed, found := in.Manifest[r.Key]; found && !in.Upgrade && installed.Source == in.canonical(r.Source) && fits(installed.Version, r.Constraint) {
+		if names, err := in.Files.List(installed.Dir); err == nil && !nothing(names, in.Dialect) {
 			return installed.Dir, nil
 		}
 	}
@@ -81,14 +83,14 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 	}
 	if strings.HasSuffix(r.Key, "]") {
 		// Another instance of the call may have fetched it just now.
-		if same, ok := in.Manifest.sibling(r.Key, r.Source, r.Constraint); ok && in.fetched[same.Key] {
+		if same, ok := in.Manifest.sibling(r.Key, in.canonical(r.Source), r.Constraint); ok && in.fetched[same.Key] {
 			same.Key = r.Key
 			in.Manifest[r.Key] = same
 			return same.Dir, nil
 		}
 	}
 	in.forget(r.Key)
-	dir, version, err := in.Fetcher.Fetch(ctx, Canonical(r.Source), r.Constraint, filepath.Join(in.DataDir, "modules", directory(r.Key)))
+	dir, version, err := in.Fetcher.Fetch(ctx, in.canonical(r.Source), r.Constraint, filepath.Join(in.DataDir, "modules", directory(r.Key)))
 	var problem *Problem
 	switch {
 	case errors.As(err, &problem):
@@ -98,16 +100,20 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		diags.ErrorAt(r.Range, "Failed to download module", "Could not download module %q: %s.", r.Source, err)
 		return "", diags
 	}
-	if names, err := in.Files.List(dir); err != nil || nothing(names) {
+	if names, err := in.Files.List(dir); err != nil || nothing(names, in.Dialect) {
 		diags.ErrorAt(r.Range, "Unreadable module directory", "The package of %q has no configuration files in %s.", r.Source, dir)
 		return "", diags
 	}
-	in.Manifest[r.Key] = Record{Key: r.Key, Source: Canonical(r.Source), Version: version, Dir: dir}
+	in.Manifest[r.Key] = Record{Key: r.Key, Source: in.canonical(r.Source), Version: version, Dir: dir}
 	if in.fetched == nil {
 		in.fetched = map[string]bool{}
 	}
 	in.fetched[r.Key] = true
 	return dir, nil
+}
+
+func (in *Installer) canonical(source string) string {
+	return Canonical(source, in.Dialect.Registry())
 }
 
 // forget drops a module that is replaced, with all that it called.
@@ -146,10 +152,10 @@ func (in *Installer) local(r Request) (string, diag.List) {
 		diags.ErrorAt(r.Range, "Unreadable module directory", "Unable to read the module directory %s: it does not exist or cannot be opened.", dir)
 		return "", diags
 	}
-	if nothing(names) {
+	if nothing(names, in.Dialect) {
 		diags.ErrorAt(r.Range, "Unreadable module directory", "The directory %s of this module has no configuration files.", dir)
 		return "", diags
 	}
-	in.Manifest[r.Key] = Record{Key: r.Key, Source: Canonical(r.Source), Dir: dir}
+	in.Manifest[r.Key] = Record{Key: r.Key, Source: in.canonical(r.Source), Dir: dir}
 	return dir, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"weir.dev/weir/internal/addr"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -57,7 +58,7 @@ func TestFindForInstances(t *testing.T) {
 		{`mm["b"]`, "./x", false},
 		{`p["b"]`, "./x", false},
 	} {
-		if dir, diags := m.Find(test.key, test.source, "", hcl.Range{}); diags.HasErrors() == test.found {
+		if dir, diags := m.Find(test.key, test.source, "", addr.OpenTofu, hcl.Range{}); diags.HasErrors() == test.found {
 			t.Errorf("%s from %s: %q, %v", test.key, test.source, dir, diags)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 )
 
@@ -107,9 +108,11 @@ func (m Manifest) Write(dataDir string) error {
 const umask = 0o022
 
 // Find returns the directory of the module behind a call, if it is installed
-// as the call asks for. The version is a constraint, empty for any.
-func (m Manifest) Find(key, source, constraint string, at hcl.Range) (string, diag.List) {
+// as the call asks for. The version is a constraint, empty for any; a source in a
+// registry is in the given one unless it names another.
+func (m Manifest) Find(key, source, constraint string, registry addr.Registry, at hcl.Range) (string, diag.List) {
 	var diags diag.List
+	source = Canonical(source, registry)
 	r, ok := m[key]
 	if !ok {
 		r, ok = m.sibling(key, source, constraint)
@@ -117,7 +120,7 @@ func (m Manifest) Find(key, source, constraint string, at hcl.Range) (string, di
 	switch {
 	case !ok:
 		diags.ErrorAt(at, "Module not installed", "This module is not yet installed. Run \"weir init\" to install all modules required by this configuration.")
-	case r.Source != Canonical(source):
+	case r.Source != source:
 		diags.ErrorAt(at, "Module source has changed", "The source address was changed since this module was installed. Run \"weir init\" to install all modules required by this configuration.")
 	case !fits(r.Version, constraint):
 		diags.ErrorAt(at, "Module version requirements have changed", "The version requirements have changed since this module was installed and the installed version (%s) is no longer acceptable. Run \"weir init\" to install all modules required by this configuration.", r.Version)
@@ -127,8 +130,8 @@ func (m Manifest) Find(key, source, constraint string, at hcl.Range) (string, di
 	return "", diags
 }
 
-// sibling finds what the same call has installed from the same source for
-// another instance, or for all.
+// sibling finds what the same call has installed from the same source, in its
+// canonical form, for another instance, or for all.
 func (m Manifest) sibling(key, source, constraint string) (Record, bool) {
 	call := key
 	if strings.HasSuffix(key, "]") {
@@ -137,7 +140,7 @@ func (m Manifest) sibling(key, source, constraint string) (Record, bool) {
 	for _, other := range slices.Sorted(maps.Keys(m)) {
 		rest, same := strings.CutPrefix(other, call)
 		same = same && (rest == "" || strings.HasPrefix(rest, "[") && !strings.Contains(rest, "]."))
-		if r := m[other]; same && r.Source == Canonical(source) && fits(r.Version, constraint) {
+		if r := m[other]; same && r.Source == source && fits(r.Version, constraint) {
 			return r, true
 		}
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/syntax"
 )
 
@@ -19,9 +21,14 @@ import (
 // file name and position.
 type Source struct {
 	// Dir is the directory as path.module shows it.
-	Dir    string
-	Files  []*syntax.File
-	Blocks []*Block
+	Dir string
+	// Registry is where addresses without a host are.
+	Registry addr.Registry
+	Files    []*syntax.File
+	Blocks   []*Block
+	// Partial: some file has an error of syntax or a block of no known type, so
+	// more may be meant to be declared than is here.
+	Partial bool
 }
 
 // A Block is a top-level block. Its type is one of those in the schema of
@@ -56,15 +63,15 @@ var FileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 
 // Load reads the configuration of a directory. There is always a source,
 // though it lacks what has errors.
-func Load(files Files, dir string) (*Source, diag.List) {
+func Load(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
 	var diags diag.List
-	src := &Source{Dir: dir}
+	src := &Source{Dir: dir, Registry: d.Registry()}
 	names, err := files.List(dir)
 	if err != nil {
 		diags.Errorf("Failed to read module directory", "Module directory %s does not exist or cannot be read.", dir)
 		return src, diags
 	}
-	primary, override := Select(names)
+	primary, override := Select(names, d)
 	parsed := parseAll(files, dir, append(primary, override...))
 	for _, p := range parsed[:len(primary)] {
 		src.Blocks = append(src.Blocks, src.take(p, false, &diags)...)
@@ -111,12 +118,14 @@ func parse(files Files, path string) parsed {
 // take adds a file to the source and returns its blocks.
 func (s *Source) take(p parsed, override bool, diags *diag.List) []*Block {
 	diags.Append(p.diags)
+	s.Partial = s.Partial || p.diags.HasErrors()
 	if p.file == nil {
 		return nil
 	}
 	s.Files = append(s.Files, p.file)
 	content, problems := p.file.Body.Content(FileSchema)
 	diags.Append(diag.FromHCL(syntax.SortDiagnostics(problems)))
+	s.Partial = s.Partial || problems.HasErrors()
 	blocks := make([]*Block, len(content.Blocks))
 	for i, b := range content.Blocks {
 		blocks[i] = &Block{Block: b, File: p.file, Override: override}
@@ -127,8 +136,7 @@ func (s *Source) take(p parsed, override bool, diags *diag.List) []*Block {
 // IsTofu reports whether the file is of the kind that only this engine and
 // OpenTofu read.
 func (b *Block) IsTofu() bool {
-	ext := extension(filepath.Base(b.File.Name))
-	return ext == ".tofu" || ext == ".tofu.json"
+	return isTofu(extension(filepath.Base(b.File.Name)))
 }
 
 // address tells which block an override file means.

@@ -11,19 +11,26 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 )
 
 func TestSelect(t *testing.T) {
-	primary, override := Select([]string{
+	names := []string{
 		"main.tf", "main.tofu", "only.tf.json", "both.tf.json", "both.tofu.json", ".hidden.tf", "backup.tf~", "#auto.tf#",
 		"override.tf", "z_override.tf.json", "a_override.tofu", "a_override.tf", "x.tftest.hcl", "x.tfvars", "README.md", "b.tf",
-	})
+	}
+	primary, override := Select(names, dialect.OpenTofu)
 	if got, want := strings.Join(primary, " "), "b.tf both.tofu.json main.tofu only.tf.json"; got != want {
 		t.Errorf("primary files are %s, want %s", got, want)
 	}
 	if got, want := strings.Join(override, " "), "a_override.tofu override.tf z_override.tf.json"; got != want {
 		t.Errorf("override files are %s, want %s", got, want)
+	}
+	primary, override = Select(names, dialect.Terraform)
+	if got, want := strings.Join(append(primary, override...), " "), "b.tf both.tf.json main.tf only.tf.json a_override.tf override.tf z_override.tf.json"; got != want {
+		t.Errorf("Terraform's files are %s, want %s", got, want)
 	}
 }
 
@@ -50,7 +57,7 @@ output "o" { depends_on = [] }
 check "c" {}
 locals { l = 1 }`),
 		"m/override.tf.json": []byte(`{"variable": {"v": {"default": "last"}}}`),
-	}, "m")
+	}, "m", dialect.OpenTofu)
 	var got []string
 	for _, b := range src.Blocks {
 		attrs, _ := b.Body.JustAttributes()
@@ -88,7 +95,7 @@ func checkSummaries(t *testing.T, diags diag.List, want ...string) {
 }
 
 func TestLoadMissingDirectory(t *testing.T) {
-	src, diags := Load(Disk{}, filepath.Join(t.TempDir(), "nosuch"))
+	src, diags := Load(Disk{}, filepath.Join(t.TempDir(), "nosuch"), dialect.OpenTofu)
 	if src == nil {
 		t.Fatal("no source")
 	}
@@ -212,7 +219,7 @@ func TestManifest(t *testing.T) {
 		{"a", "./x", "", "", "Module source has changed"},
 		{"b", "./x", "", "", "Module not installed"},
 	} {
-		got, diags := m.Find(tt.key, tt.source, tt.constraint, hcl.Range{})
+		got, diags := m.Find(tt.key, tt.source, tt.constraint, addr.OpenTofu, hcl.Range{})
 		if got != tt.dir || len(diags) > 0 != (tt.summary != "") || len(diags) > 0 && diags[0].Summary != tt.summary {
 			t.Errorf("%v: got %q, %v", tt, got, diags)
 		}

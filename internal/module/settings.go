@@ -3,6 +3,8 @@ package module
 import (
 	"bytes"
 	"path/filepath"
+
+	"weir.dev/weir/internal/dialect"
 )
 
 // settings are the types of the blocks that say how a module is set up.
@@ -11,12 +13,12 @@ var settings = []string{"terraform", "language", "required_providers", "variable
 // Settings are the files of a directory that may have terraform, variable or
 // locals blocks. Callers that need nothing else are spared the parsing of the
 // others, which have most of the text.
-func Settings(files Files, dir string) (Memory, error) {
+func Settings(files Files, dir string, d dialect.Dialect) (Memory, error) {
 	names, err := files.List(dir)
 	if err != nil {
 		return nil, err
 	}
-	primary, override := Select(names)
+	primary, override := Select(names, d)
 	few := Memory{}
 	for _, name := range append(primary, override...) {
 		path := filepath.Join(dir, name)

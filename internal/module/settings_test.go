@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"weir.dev/weir/internal/dialect"
 )
 
 func TestSettings(t *testing.T) {
@@ -15,7 +17,7 @@ func TestSettings(t *testing.T) {
 		"x_override.tf": []byte("resource \"a\" \"b\" {\n}\nvariable \"v\" {\n}\n"),
 		"readme.md":     []byte("terraform"),
 	}
-	few, err := Settings(files, ".")
+	few, err := Settings(files, ".", dialect.OpenTofu)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,8 +50,12 @@ func kindOf(source string) kind {
 	return kindUnknown
 }
 
-// Canonical is the form of a source that the manifest has.
-func Canonical(source string) string {
+// IsRegistry reports whether a module source is an address in a registry.
+func IsRegistry(source string) bool { return kindOf(source) == kindRegistry }
+
+// Canonical is the form of a source that the manifest has. An address in a
+// registry without a host is in the given one.
+func Canonical(source string, registry addr.Registry) string {
 	switch kindOf(source) {
 	case kindLocal:
 		clean := path.Clean(strings.ReplaceAll(source, `\`, "/"))
@@ -61,7 +65,7 @@ func Canonical(source string) string {
 		return "./" + strings.TrimPrefix(clean, "./")
 	case kindRegistry:
 		if registryForm.FindStringSubmatch(source)[1] == "" {
-			return addr.DefaultHost + "/" + source
+			return string(registry) + "/" + source
 		}
 	case kindRemote:
 		if r, err := ParseRemote(source); err == nil {

@@ -32,7 +32,7 @@ func (r Repetition) key() (addr.Key, bool) {
 // where. Addresses carry keys, which don't matter.
 type Declarations interface {
 	Resource(addr.Resource) (Repetition, hcl.Range)
-	Call(caller addr.Module, name string) (Repetition, hcl.Range)
+	Call(caller addr.Module, c addr.Call) (Repetition, hcl.Range)
 }
 
 // Implied makes the statements that nobody writes: where count was added or
@@ -92,12 +92,12 @@ func (x *implied) aroundModule(m addr.Module) {
 		if !movable(step.Key) {
 			continue
 		}
-		repetition, r := x.config.Call(caller, step.Name)
+		repetition, r := x.config.Call(caller, step.Call)
 		key, ok := repetition.key()
 		if !ok || key == step.Key || len(x.modules.overlapping(pattern{steps: m.Steps()})) > 0 {
 			continue
 		}
-		x.add(m.String(), program.Endpoint{Module: m}, program.Endpoint{Module: caller.Child(step.Name, key)}, r)
+		x.add(m.String(), program.Endpoint{Module: m}, program.Endpoint{Module: caller.Child(step.Call, key)}, r)
 	}
 }
 

@@ -142,7 +142,7 @@ func TestValidate(t *testing.T) {
 			if path.IsRoot() {
 				return []addr.Module{addr.Root}
 			}
-			return []addr.Module{addr.Root.Child("m", addr.IntKey(0)), addr.Root.Child("m", addr.IntKey(1))}
+			return []addr.Module{addr.Root.Child(addr.Mod("m"), addr.IntKey(0)), addr.Root.Child(addr.Mod("m"), addr.IntKey(1))}
 		},
 		func(o Object) (hcl.Range, bool) {
 			return hcl.Range{Filename: "x.tf", Start: hcl.Pos{Line: 7, Column: 3}}, declared[o.String()]
@@ -171,8 +171,8 @@ func (d declarations) Resource(r addr.Resource) (Repetition, hcl.Range) {
 	return d[r.Erase().String()], hcl.Range{}
 }
 
-func (d declarations) Call(caller addr.Module, name string) (Repetition, hcl.Range) {
-	return d[caller.Child(name, addr.NoKey).Erase().String()], hcl.Range{}
+func (d declarations) Call(caller addr.Module, c addr.Call) (Repetition, hcl.Range) {
+	return d[caller.Child(c, addr.NoKey).Erase().String()], hcl.Range{}
 }
 
 func TestImplied(t *testing.T) {

@@ -53,7 +53,7 @@ func (p pattern) equal(o pattern) bool {
 func (p pattern) erased() string {
 	var b strings.Builder
 	for _, s := range p.steps {
-		b.WriteString(s.Name)
+		b.WriteString(s.Call.String())
 		b.WriteByte('.')
 	}
 	if !p.isModule() {

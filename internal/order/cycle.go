@@ -62,6 +62,13 @@ func components(edges [][]int) (sorted []int, circles [][]int) {
 	return sorted, circles
 }
 
+// Circles finds the nodes of a graph that lead back to themselves: one list for
+// all that lead to one another.
+func Circles(edges [][]int) [][]int {
+	_, circles := components(edges)
+	return circles
+}
+
 // shortest finds a shortest circle. In a very large circle it looks from some
 // of the nodes only.
 func shortest(edges [][]int, circles [][]int) []int {

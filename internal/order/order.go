@@ -26,7 +26,10 @@
 // A creation or update is free if no former user of the object is deleted
 // without CBD and nothing that the object depends on by configuration has a
 // deletion, or a creation or update that isn't free: it may have let go of what
-// is deleted and needs nothing that comes after that. A replacement without CBD
+// is deleted and needs nothing that comes after that. A read lets go of nothing,
+// so it isn't free where what it waits for is deleted without CBD; nor is that
+// kept for the update of a former user then, unless the update would come only
+// after the deletion for other reasons. A replacement without CBD
 // can be prepared if all that it depends on by configuration is free: what it
 // needs is there before anything is deleted.
 //
@@ -50,6 +53,11 @@ import "slices"
 type Object struct {
 	Create bool // there is a leg that creates or updates
 	Delete bool // there is a leg that deletes
+
+	// Reads: the creation, of what wasn't stored, only reads and lets go of
+	// nothing. What it waits for beside its configuration, objects that go, is
+	// in State.
+	Reads bool
 
 	// Opens: the creation only opens what others need for their legs. Who
 	// depends on an object without legs doesn't wait for what that would need.
@@ -121,8 +129,14 @@ func Decide(objects []Object) Result {
 		return Result{Cycle: shortest(config, circles)}
 	}
 	g.stored()
-	g.flags()
-	g.freedom()
+	g.awaited = g.awaits()
+	g.arrange()
+	if g.relax() {
+		if g.arrange(); g.relax() {
+			clear(g.awaited)
+			g.arrange()
+		}
+	}
 	steps := g.steps()
 	return Result{CBD: g.cbd, Keep: g.keep, Steps: steps, Dropped: g.dropped}
 }
@@ -140,6 +154,7 @@ type graph struct {
 	wasOrder []int // dependencies first
 	dropped  [][2]int
 
+	awaited   []bool // some read waits for it to go
 	cbd, keep []bool
 	free      []bool
 	prepares  []bool
@@ -154,7 +169,10 @@ func (g *graph) stored() {
 		o := &g.objects[i]
 		if !o.Stored && (!o.gate() || o.State == nil) {
 			g.was[i] = o.Config
-			continue
+			if !o.Reads || o.State == nil {
+				continue
+			}
+			g.was[i] = slices.Clone(o.Config)
 		}
 		for _, to := range o.State {
 			if t := &g.objects[to]; t.Stored || t.gate() {
@@ -224,7 +242,7 @@ func (g *graph) flags() {
 			}
 		}
 		o := &g.objects[i]
-		if o.Delete && !o.Configured && allowed[i] && (o.WantsCBD || o.Deposed || inUse[i]) {
+		if o.Delete && !o.Configured && allowed[i] && (o.WantsCBD || o.Deposed || inUse[i] && !g.awaited[i]) {
 			g.cbd[i] = true
 		}
 	}
@@ -272,6 +290,58 @@ func (g *graph) inUse() []bool {
 	return used
 }
 
+// awaits finds the objects that reads wait for: those in their State.
+func (g *graph) awaits() []bool {
+	awaited := make([]bool, len(g.objects))
+	for i := range g.objects {
+		if g.objects[i].Reads {
+			g.await(g.objects[i].State, awaited)
+		}
+	}
+	return awaited
+}
+
+// await marks stored dependencies, those behind gates included.
+func (g *graph) await(state []int, awaited []bool) {
+	for _, to := range state {
+		if !awaited[to] {
+			if awaited[to] = true; g.objects[to].gate() {
+				g.await(g.objects[to].State, awaited)
+			}
+		}
+	}
+}
+
+// arrange decides the flags and what follows from them.
+func (g *graph) arrange() {
+	g.flags()
+	g.freedom()
+}
+
+// relax gives up waiting for objects that would be deleted while a former user
+// of theirs, which is updated only later, still has them, unless that waits for
+// a read itself. It reports whether there are any.
+func (g *graph) relax() bool {
+	reading := make([]bool, len(g.objects))
+	for _, i := range g.configOrder {
+		for _, to := range g.config[i] {
+			reading[i] = reading[i] || reading[to] || g.objects[to].Reads && !g.free[to]
+		}
+	}
+	holds := make([]bool, len(g.objects)) // some former user does
+	any := false
+	for _, i := range slices.Backward(g.wasOrder) {
+		for _, user := range g.users[i] {
+			o := &g.objects[user]
+			holds[i] = holds[i] || holds[user] || o.Create && !o.Delete && o.Stored && !g.free[user] && !reading[user]
+		}
+		if o := &g.objects[i]; holds[i] && g.awaited[i] && o.Delete && !o.Configured && !g.cbd[i] {
+			g.awaited[i], any = false, true
+		}
+	}
+	return any
+}
+
 // freedom finds what is free (R6) and what is prepared (R7).
 func (g *graph) freedom() {
 	n := len(g.objects)
@@ -281,6 +351,12 @@ func (g *graph) freedom() {
 			abandoned[i] = abandoned[i] || abandoned[user] || g.objects[user].Delete && !g.cbd[user]
 		}
 	}
+	behind := make([]bool, n) // it reads, and what it waits for is deleted without CBD
+	for _, i := range g.wasOrder {
+		for _, to := range g.objects[i].State {
+			behind[i] = behind[i] || behind[to] && g.objects[to].gate() || g.objects[to].Delete && !g.cbd[to]
+		}
+	}
 	g.free, g.prepares = make([]bool, n), make([]bool, n)
 	for _, i := range g.configOrder {
 		o := &g.objects[i]
@@ -288,7 +364,7 @@ func (g *graph) freedom() {
 		for _, to := range g.config[i] {
 			needs = needs && g.free[to]
 		}
-		g.free[i] = needs && !o.Delete && !(o.Create && abandoned[i])
+		g.free[i] = needs && !o.Delete && !(o.Create && abandoned[i]) && !(o.Reads && behind[i])
 		g.prepares[i] = needs && o.Create && o.Delete && !g.cbd[i]
 	}
 }

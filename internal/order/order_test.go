@@ -83,6 +83,9 @@ func TestExamples(t *testing.T) {
 		{"a new user through a gate", []Object{cbd(replaced()), {Config: []int{a}}, created(b)}, "a.C c.C a.D", "", "a"},
 		{"in use through a leftover", []Object{removed(), removed(a), dropped(updated(b))}, "c.C b.D a.D", "", "ab"},
 		{"in use, but something else must go first", []Object{replaced(), removed(a), dropped(updated(b))}, "c.C b.D a.D a.C", "", ""},
+		{"read when it is gone", []Object{removed(), {Create: true, Configured: true, Reads: true, State: []int{a}}, {Create: true, Configured: true, Stored: true, Config: []int{b}, State: []int{a}}}, "a.D b.C c.C", "", ""},
+		{"read while it is kept", []Object{cbd(removed()), {Create: true, Configured: true, Reads: true, State: []int{a}}}, "b.C a.D", "", "a"},
+		{"read below what lets go", []Object{removed(), dropped(updated(a)), {Create: true, Configured: true, Reads: true, Config: []int{b}, State: []int{a}}}, "b.C a.D c.C", "", ""},
 		{"let go of what is replaced", []Object{replaced(), dropped(updated(a))}, "b.C a.D a.C", "", ""},
 	}
 	for _, test := range tests {
@@ -139,7 +142,7 @@ func random(r *rand.Rand) []Object {
 		o.WantsCBD = r.IntN(4) == 0
 		switch r.IntN(7) {
 		case 0:
-			o.Create, o.Configured = true, true
+			o.Create, o.Configured, o.Reads = true, true, r.IntN(2) == 0
 		case 1:
 			o.Create, o.Configured, o.Stored = true, true, true
 		case 2, 3:
@@ -158,7 +161,7 @@ func random(r *rand.Rand) []Object {
 			if j < i && configured(&objects[i]) && configured(&objects[j]) && r.IntN(3) == 0 {
 				objects[i].Config = append(objects[i].Config, j)
 			}
-			mayHave := objects[i].Stored || objects[i].gate()
+			mayHave := objects[i].Stored || objects[i].gate() || objects[i].Reads
 			if stored[j] < stored[i] && mayHave && !objects[j].gate() && r.IntN(3) == 0 {
 				objects[i].State = append(objects[i].State, j)
 			}
@@ -171,7 +174,7 @@ func random(r *rand.Rand) []Object {
 	// to objects stored earlier than their users.
 	for i := range objects {
 		for j := range objects {
-			if objects[i].Stored && objects[j].gate() && objects[j].State != nil && stored[j] < stored[i] && r.IntN(2) == 0 {
+			if (objects[i].Stored || objects[i].Reads) && objects[j].gate() && objects[j].State != nil && stored[j] < stored[i] && r.IntN(2) == 0 {
 				objects[i].State = append(objects[i].State, j)
 			}
 		}
@@ -269,7 +272,8 @@ func freedom(objects []Object, cbd []bool, config, was [][]bool) []bool {
 	n := len(objects)
 	alone := func(i int) bool {
 		for j := range n {
-			if objects[i].Create && was[j][i] && objects[j].Delete && !cbd[j] {
+			gone := objects[j].Delete && !cbd[j]
+			if objects[i].Create && was[j][i] && gone || objects[i].Reads && waits(objects, i)[j] && gone {
 				return false
 			}
 		}
@@ -287,10 +291,13 @@ func freedom(objects []Object, cbd []bool, config, was [][]bool) []bool {
 
 func former(objects []Object, i int) []int {
 	o := &objects[i]
-	if !o.Stored && (!o.gate() || o.State == nil) {
+	if !o.Stored && !o.Reads && (!o.gate() || o.State == nil) {
 		return o.Config
 	}
 	var out []int
+	if o.Reads {
+		out = slices.Clone(o.Config)
+	}
 	for _, j := range o.State {
 		if objects[j].Stored || objects[j].gate() {
 			out = append(out, j)
@@ -299,8 +306,66 @@ func former(objects []Object, i int) []int {
 	return out
 }
 
-// flagsOf computes CBD the slow way.
-func flagsOf(objects []Object) []bool {
+// waits is what a read waits for to go.
+func waits(objects []Object, i int) []bool {
+	set := make([]bool, len(objects))
+	todo := slices.Clone(objects[i].State)
+	for len(todo) > 0 {
+		j := todo[0]
+		todo = todo[1:]
+		set[j] = true
+		if objects[j].gate() {
+			todo = append(todo, objects[j].State...)
+		}
+	}
+	return set
+}
+
+// decided computes CBD the slow way.
+func decided(objects []Object) []bool {
+	n := len(objects)
+	config := closure(func(i, j int) bool { return slices.Contains(objects[i].Config, j) }, n)
+	was := closure(func(i, j int) bool { return slices.Contains(former(objects, i), j) }, n)
+	awaited := make([]bool, n)
+	for i := range n {
+		if objects[i].Reads {
+			for j, waits := range waits(objects, i) {
+				awaited[j] = awaited[j] || waits
+			}
+		}
+	}
+	for pass := 0; ; pass++ {
+		cbd := flagsOf(objects, awaited)
+		free := freedom(objects, cbd, config, was)
+		reads := func(u int) bool {
+			for d := range n {
+				if config[u][d] && objects[d].Reads && !free[d] {
+					return true
+				}
+			}
+			return false
+		}
+		relaxed := false
+		for i := range n {
+			for u := range n {
+				o := &objects[u]
+				if was[u][i] && o.Create && !o.Delete && o.Stored && !free[u] && !reads(u) &&
+					awaited[i] && objects[i].Delete && !objects[i].Configured && !cbd[i] {
+					awaited[i], relaxed = false, true
+				}
+			}
+		}
+		if !relaxed {
+			return cbd
+		}
+		if pass == 1 {
+			awaited = make([]bool, n)
+		}
+	}
+}
+
+// flagsOf is CBD given what is deleted for reads.
+func flagsOf(objects []Object, waited []bool) []bool {
 	n := len(objects)
 	cbd := make([]bool, n)
 	needs := closure(func(i, j int) bool {
@@ -321,12 +386,13 @@ func flagsOf(objects []Object) []bool {
 				continue
 			}
 			wants, allowed := o.WantsCBD || o.Deposed, true
+			inUse := false
 			for j := range n {
 				user := &objects[j]
-				wants = wants || was[j][i] && user.Stored && user.Create && !user.Delete
+				inUse = inUse || was[j][i] && user.Stored && user.Create && !user.Delete
 				allowed = allowed && (!was[i][j] || !objects[j].Delete || cbd[j])
 			}
-			cbd[i] = wants && allowed
+			cbd[i] = (wants || inUse && !waited[i]) && allowed
 		}
 	}
 	return cbd
@@ -350,7 +416,7 @@ func TestRandomGraphs(t *testing.T) {
 		if got.Cycle != nil || got.Dropped != nil {
 			fail("cycle %v, dropped %v", got.Cycle, got.Dropped)
 		}
-		if want := flagsOf(objects); !slices.Equal(want, got.CBD) {
+		if want := decided(objects); !slices.Equal(want, got.CBD) {
 			fail("flags %v instead of %v", got.CBD, want)
 		}
 		seen := make(map[[2]int]bool)

@@ -114,6 +114,9 @@ func Write(path string, c Content, seal func([]byte) ([]byte, error)) error {
 			return err
 		}
 	}
+	if special(path) {
+		return os.WriteFile(path, data, 0o600)
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
 	if err != nil {
 		return err
@@ -126,6 +129,13 @@ func Write(path string, c Content, seal func([]byte) ([]byte, error)) error {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// special reports whether there is something that can be written to, but not
+// replaced: a device such as the null device, or a pipe.
+func special(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 // Read loads a saved plan. open, unless nil, decrypts the bytes.

@@ -89,7 +89,7 @@ func instances(t *rapid.T) addr.Instance {
 	}
 	module := addr.Root
 	for i := range rapid.IntRange(0, 2).Draw(t, "depth") {
-		module = module.Child(fmt.Sprint("m", i), key())
+		module = module.Child(addr.Mod(fmt.Sprint("m", i)), key())
 	}
 	mode := rapid.SampledFrom([]addr.Mode{addr.Managed, addr.Data}).Draw(t, "mode")
 	return addr.Resource{Module: module, Name: addr.Name{Mode: mode, Type: "t_x", Name: "n"}}.Instance(key())

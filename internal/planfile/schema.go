@@ -268,7 +268,7 @@ func decodeSchemas(data []byte) (map[addr.Provider]*provider.Schemas, error) {
 	}
 	all := make(map[addr.Provider]*provider.Schemas, len(records))
 	for _, name := range slices.Sorted(maps.Keys(records)) {
-		p, err := addr.ParseProvider(name)
+		p, err := addr.OpenTofu.ParseProvider(name)
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,6 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 		t.Fail()
 		return cty.DynamicVal, diags
 	}
-	opened := len(t.Current().Deps())
 	config, more := r.config(t, o)
 	diags.Append(more)
 	if diags.HasErrors() {
@@ -41,10 +40,10 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
-	if r.leftOut(t, i) {
-		return r.asStored(o), diags
+	pending := r.awaits(t, i, explicit)
+	if t.Current().Failed() {
+		return cty.DynamicVal, diags
 	}
-	deps := t.Current().Deps()
 	if why := r.deferral(t, i, o, ""); why != "" {
 		return r.deferData(o, config, why), diags
 	}
@@ -52,12 +51,13 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	switch {
 	case !config.Value.IsWhollyKnown():
 		reason = plan.ReadConfigUnknown
-	case r.anyPending(deps[:explicit]), r.directlyPending(deps[opened:]),
-		len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0 && r.anyPending(deps):
+	case pending:
 		reason = plan.ReadDependencyPending
 	}
 	if reason != plan.NoReason {
-		return r.postpone(o, config, reason), diags
+		v := r.postpone(o, config, reason)
+		diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+		return v, diags
 	}
 	v, more := r.readData(o, config)
 	failed := more.HasErrors()
@@ -71,20 +71,6 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
 	return v, diags
-}
-
-// asStored is the former result of a data source that is left out, unknown
-// without one.
-func (r *run) asStored(o *object) cty.Value {
-	stored := r.prior.current(o.addr.Instance)
-	if stored == nil {
-		return cty.DynamicVal
-	}
-	v, err := o.subject.Decode(stored)
-	if err != nil {
-		return cty.DynamicVal
-	}
-	return instance.Marked(o.subject.Schema, v, stored)
 }
 
 // mildly turns the errors of a data source in a check block into warnings:
@@ -120,14 +106,12 @@ func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) ct
 	}
 	b := o.subject.Schema.Block
 	after := b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+	previous, _ := r.origin(o.addr.Instance)
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: o.addr.Instance, Provider: o.conn.Addr, Action: plan.Read, Reason: reason,
+		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Read, Reason: reason,
 		Before: cty.NullVal(b.ImpliedType()), After: after,
 	}
 	o.conditions = true
-	if i := o.instance; len(i.Resource.Postconditions) > 0 {
-		r.checks.Add("resource", i.Addr.Resource.Erase().String(), i.Addr.String(), []eval.Outcome{{Status: eval.Unknown}})
-	}
 	if r.Mode != plan.RefreshOnly { // what isn't known then won't be known later either
 		r.record(o)
 	}
@@ -181,13 +165,13 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		t.Fail()
 		return cty.DynamicVal, diags
 	}
-	opened := len(t.Current().Deps())
 	config, more := r.config(t, o)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+	pending := r.awaits(t, i, explicit)
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
@@ -198,8 +182,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	}
 	o.conditions = r.Mode == plan.Normal && len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
 	r.record(o)
-	deps := t.Current().Deps()
-	if !config.Value.IsWhollyKnown() || r.anyPending(deps[:explicit]) || r.directlyPending(deps[opened:]) {
+	if !config.Value.IsWhollyKnown() || pending {
 		return unknown, diags
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: o.addr, Text: "opening"})
@@ -233,84 +216,4 @@ func (r *run) closeLeases() {
 		r.note(l.lease.Close())
 		r.tell(event.Event{Kind: event.EphemeralComplete, Addr: l.addr, Text: "closing"})
 	}
-}
-
-// anyPending reports whether a cell, directly or through others, depends on
-// a managed resource instance that is about to change.
-func (r *run) anyPending(nodes []*promise.Node) bool {
-	for _, n := range nodes {
-		if r.pending(n) {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *run) pending(n *promise.Node) bool {
-	r.mu.Lock()
-	known, ok := r.pendingOf[n]
-	r.mu.Unlock()
-	if ok {
-		return known
-	}
-	result := false
-	switch s := n.Subject.(type) {
-	case *eval.Instance:
-		if s.Addr.Name.Mode == addr.Managed {
-			result = r.changes(s)
-		} else {
-			result = r.anyPending(n.Deps())
-		}
-	case eval.Block:
-		result = r.anyPending(n.Deps()) || r.losesInstances(s)
-	default:
-		result = r.anyPending(n.Deps())
-	}
-	r.mu.Lock()
-	r.pendingOf[n] = result
-	r.mu.Unlock()
-	return result
-}
-
-// losesInstances reports whether a managed resource has stored instances that
-// are neither wanted any more nor moved: they will be deleted.
-func (r *run) losesInstances(b eval.Block) bool {
-	if b.Resource == nil || b.Resource.Name.Mode != addr.Managed || r.Mode != plan.Normal {
-		return false
-	}
-	resource := addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name}
-	for _, key := range r.prior.keys.Resource(resource) {
-		i := addr.Instance{Resource: resource, Key: key}
-		if _, claimed := r.prior.owner(i); claimed || r.prior.current(i) == nil || r.moves.away(i) {
-			continue
-		}
-		if desired, _, unsure := r.standing(i); !desired && !unsure && r.wanted(i) {
-			return true
-		}
-	}
-	return false
-}
-
-// changes reports whether a change of the instance is planned.
-func (r *run) changes(i *eval.Instance) bool {
-	o := r.find(addr.Object{Instance: i.Addr})
-	return o != nil && o.change != nil && o.change.Action != plan.NoOp
-}
-
-// directlyPending reports whether one of the cells is that of a managed
-// resource, or of an instance of one, with a change.
-func (r *run) directlyPending(nodes []*promise.Node) bool {
-	for _, n := range nodes {
-		switch s := n.Subject.(type) {
-		case *eval.Instance:
-			if s.Addr.Name.Mode == addr.Managed && r.changes(s) {
-				return true
-			}
-		case eval.Block:
-			if s.Resource != nil && s.Resource.Name.Mode == addr.Managed && r.pending(n) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -33,7 +33,7 @@ func blockKeys(keys *state.Keys, b eval.Block) []addr.Key {
 	if b.Resource != nil {
 		return keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})
 	}
-	return keys.Call(b.Frame.Addr, b.Call.Name)
+	return keys.Call(b.Frame.Addr, b.Call.Call)
 }
 
 // Resource implements eval.Host.
@@ -48,17 +48,9 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	if stored == nil {
 		return cty.DynamicVal, nil
 	}
-	o, diags := d.open(t, i)
+	o, diags := d.connect(t, i, previous, stored)
 	if o == nil || t.Current().Failed() {
 		return cty.DynamicVal, diags
-	}
-	if o.conn.Addr != stored.Provider && previous.Name.Type == i.Addr.Name.Type {
-		// The object belongs to the provider that made it.
-		o, diags = d.leftover(t, addr.Object{Instance: previous}, o.addr)
-		if o == nil {
-			return cty.DynamicVal, diags
-		}
-		o.instance = i
 	}
 	o.previous, o.stored = previous, stored
 	diags.Append(d.readPrior(t, o))
@@ -78,10 +70,13 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	switch {
 	case i.Resource.SkipDestroy:
 		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalse
-	case stored.SkipDestroy:
+	case stored.SkipDestroy && !i.Resource.Repeat.IsSingle():
+		// Whether it is an instance that the configuration still has isn't
+		// looked at here; if it isn't, this was its last word.
 		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalseState
 	default:
 		diags.Append(d.guard(t, o, i.Resource, i.Frame))
+		diags.Append(refuseDestroyers(i.Resource.Provisioners))
 		if !diags.HasErrors() {
 			diags.Append(d.planDeletion(o))
 		}
@@ -90,13 +85,30 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	return v, diags
 }
 
+// connect finds the provider of a stored instance. The object belongs to the
+// one that made it: what the configuration says of that may follow from values
+// that a plan to destroy doesn't have, such as each.value. Where that provider
+// configuration is gone, or the type has changed, the one configured now has to
+// do.
+func (d *destroyer) connect(t *promise.Task, i *eval.Instance, previous addr.Instance, stored *state.Object) (*object, diag.List) {
+	now := addr.Object{Instance: i.Addr}
+	if pi, _ := d.storedProvider(t, now, stored.Provider); pi == nil || previous.Name.Type != i.Addr.Name.Type {
+		return d.open(t, i)
+	}
+	o, diags := d.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
+	if o != nil {
+		o.instance = i
+	}
+	return o, diags
+}
+
 // storedData answers with a data source's stored result, or reads it.
 func (d *destroyer) storedData(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	stored := d.prior.current(i.Addr)
 	if stored == nil {
 		return d.data(t, i)
 	}
-	o, diags := d.open(t, i)
+	o, diags := d.connect(t, i, i.Addr, stored)
 	if o == nil {
 		return cty.DynamicVal, diags
 	}
@@ -220,6 +232,70 @@ func (d *destroyer) walkStored(t *promise.Task, f *eval.Frame) {
 	for _, c := range f.Program.Calls {
 		for _, child := range f.Calls(t, c, nil) {
 			d.rt.Go(func(t *promise.Task) { d.walkStored(t, child) })
+		}
+	}
+}
+
+// attributes collects those that references lead to in the module instances
+// that there are.
+type attributes struct {
+	list   []plan.Attribute
+	seen   map[string]bool
+	passed map[passage]bool
+}
+
+// called is an output of a module call, or all of them.
+type called struct {
+	call *program.Call
+	attr string
+}
+
+// A passage is a declaration in a module instance.
+type passage struct {
+	frame       *eval.Frame
+	declaration any
+}
+
+// pass reports whether the declaration wasn't followed yet.
+func (c *attributes) pass(f *eval.Frame, declaration any) bool {
+	p := passage{f, declaration}
+	fresh := !c.passed[p]
+	c.passed[p] = true
+	return fresh
+}
+
+func (c *attributes) follow(f *eval.Frame, refs []*program.Ref) {
+	for _, ref := range refs {
+		switch ref.Kind {
+		case program.RefResource:
+			paths := instance.Paths([]traversal{ref.Rest})
+			a := plan.Attribute{Resource: addr.Resource{Module: f.Addr, Name: ref.Resource.Name}.Instance(constantKey(ref)), Path: paths[0]}
+			if text := a.Resource.String() + pathText(a.Path); !c.seen[text] {
+				c.seen[text] = true
+				c.list = append(c.list, a)
+			}
+		case program.RefLocal:
+			if ref.Local.Expr != nil && c.pass(f, ref.Local) {
+				c.follow(f, ref.Local.Expr.Refs)
+			}
+		case program.RefVariable:
+			if f.Call == nil || !c.pass(f, ref.Variable) {
+				continue
+			}
+			if in := f.Call.Input(ref.Variable.Name); in != nil && in.Expr != nil {
+				c.follow(f.Parent, in.Expr.Refs)
+			}
+		case program.RefCall:
+			if !c.pass(f, called{ref.Call, ref.Attr}) {
+				continue // all instances were looked at
+			}
+			for _, child := range f.Children(ref.Call) {
+				for _, o := range child.Program.Outputs {
+					if (ref.Attr == "" || o.Name == ref.Attr) && o.Expr != nil && c.pass(child, o) {
+						c.follow(child, o.Expr.Refs)
+					}
+				}
+			}
 		}
 	}
 }

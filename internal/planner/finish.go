@@ -9,7 +9,6 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/instance"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
@@ -39,14 +38,14 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	for _, f := range r.root.Frames() {
 		p.Modules = append(p.Modules, f.Addr)
 	}
-	r.gatherChecks()
+	r.gatherChecks(diags.HasErrors())
 	p.Checks = r.checks.Results()
 	if !diags.HasErrors() {
 		b := newBuilder(r, objects)
 		diags.Append(b.build(p))
 	}
 	p.Refreshed = r.refreshedState(objects, p)
-	p.Relevant = r.relevant(objects, p.Outputs)
+	p.Relevant = r.relevant(p)
 	diags.Append(r.unmatchedReplace(objects))
 	if len(r.Targets)+len(r.Excludes) > 0 {
 		diags.Add(targetingWarning(len(r.Targets) > 0))
@@ -163,7 +162,7 @@ func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
 			continue
 		}
 		stored := o.stored
-		if c := o.change; c != nil && c.Action == plan.NoOp && o.instance != nil && !o.leftOut && r.Mode == plan.Normal && p.Graph != nil {
+		if c := o.change; c != nil && c.Action == plan.NoOp && o.instance != nil && r.Mode == plan.Normal && p.Graph != nil {
 			stored = settled(stored, c, p)
 		}
 		s.Objects[o.addr] = stored
@@ -221,7 +220,7 @@ func renamed(deps []addr.Resource, moved map[addr.Resource][]addr.Resource, here
 // state: read anew, or gone from the configuration.
 func (r *run) dropsData(a addr.Object) bool {
 	if r.Mode == plan.Destroy {
-		return len(r.Targets)+len(r.Excludes) == 0
+		return false // providers may be configured with it until the end
 	}
 	desired, _, unsure := r.standing(a.Instance)
 	return !desired && !unsure && len(r.Targets) == 0
@@ -252,7 +251,7 @@ func (r *run) outputs() []*plan.OutputChange {
 			c.Before, c.BeforeSensitive = stored.Value, stored.Sensitive
 		}
 		v, node, ok := r.root.OutputValue(o)
-		ok = ok && !r.deferredOutput(node) && !r.excludedOutput(node)
+		ok = ok && !r.deferredOutput(node)
 		switch {
 		case r.Mode == plan.Destroy:
 			if !had || !r.endsWithObjects(o) {
@@ -315,19 +314,28 @@ func outputAction(c *plan.OutputChange, had bool) plan.Action {
 // gatherChecks collects the outcomes of conditions that evaluation has
 // computed, and declares the objects whose conditions had no instance. What
 // wasn't evaluated, because of -target or an error, isn't known to hold.
-func (r *run) gatherChecks() {
+func (r *run) gatherChecks(failed bool) {
 	if r.Mode == plan.Destroy {
 		return
 	}
+	limited := len(r.Targets)+len(r.Excludes) > 0
 	gather := func(kind string, f *eval.Frame, name string, outcomes []eval.Outcome) {
-		if outcomes == nil {
-			r.checks.Unevaluated(kind, erased(f, name), f.Label(name))
-		} else {
+		switch {
+		case outcomes != nil:
 			r.checks.Add(kind, erased(f, name), f.Label(name), outcomes)
+		case limited && f.Parent != nil:
+			r.checks.Unexpanded(kind, erased(f, name))
+		default:
+			r.checks.Unevaluated(kind, erased(f, name), f.Label(name))
 		}
 	}
 	for _, f := range r.root.Frames() {
 		p := f.Program
+		if r.scope != nil {
+			for _, c := range p.Checks {
+				gather("check", f, "check."+c.Name, nil)
+			}
+		}
 		for _, v := range p.Variables {
 			if len(v.Validations) > 0 {
 				gather("input_variable", f, "var."+v.Name, f.VariableOutcomes(v))
@@ -344,6 +352,13 @@ func (r *run) gatherChecks() {
 			}
 		}
 	}
+	declare := r.checks.Declare
+	if failed || limited {
+		declare = r.checks.Unexpanded
+	}
+	for _, c := range r.Tree.Checkables() {
+		declare(c.Kind, c.Address)
+	}
 }
 
 // gatherConditions notes what isn't known of a resource's conditions.
@@ -355,96 +370,5 @@ func (r *run) gatherConditions(f *eval.Frame, res *program.Resource) {
 	}
 	for _, i := range f.Expanded(res) {
 		r.checks.Unevaluated("resource", address, i.Addr.String())
-	}
-}
-
-// relevant lists the attributes of resources that changes of resources and root
-// outputs refer to, through locals, outputs and arguments of modules too.
-func (r *run) relevant(objects []*object, outputs []*plan.OutputChange) []plan.Attribute {
-	c := &attributes{seen: map[string]bool{}, passed: map[passage]bool{}}
-	for _, o := range objects {
-		if o.instance == nil || o.change == nil || o.change.Action == plan.NoOp {
-			continue
-		}
-		if c.pass(o.instance.Frame, o.instance.Resource) {
-			c.follow(o.instance.Frame, o.instance.Resource.Config.Refs)
-		}
-	}
-	for _, change := range outputs {
-		o := r.Tree.Program.OutputByName[change.Name]
-		if change.Action != plan.NoOp && o != nil && o.Expr != nil && c.pass(r.root, o) {
-			c.follow(r.root, o.Expr.Refs)
-		}
-	}
-	list := c.list
-	slices.SortFunc(list, func(a, b plan.Attribute) int {
-		if c := a.Resource.Compare(b.Resource); c != 0 {
-			return c
-		}
-		return comparePaths(a.Path, b.Path)
-	})
-	return list
-}
-
-// attributes collects those that references lead to.
-type attributes struct {
-	list   []plan.Attribute
-	seen   map[string]bool
-	passed map[passage]bool
-}
-
-// called is an output of a module call, or all of them.
-type called struct {
-	call *program.Call
-	attr string
-}
-
-// A passage is a declaration in a module instance.
-type passage struct {
-	frame       *eval.Frame
-	declaration any
-}
-
-// pass reports whether the declaration wasn't followed yet.
-func (c *attributes) pass(f *eval.Frame, declaration any) bool {
-	p := passage{f, declaration}
-	fresh := !c.passed[p]
-	c.passed[p] = true
-	return fresh
-}
-
-func (c *attributes) follow(f *eval.Frame, refs []*program.Ref) {
-	for _, ref := range refs {
-		switch ref.Kind {
-		case program.RefResource:
-			paths := instance.Paths([]traversal{ref.Rest})
-			a := plan.Attribute{Resource: addr.Resource{Module: f.Addr, Name: ref.Resource.Name}.Instance(constantKey(ref)), Path: paths[0]}
-			if text := a.Resource.String() + pathText(a.Path); !c.seen[text] {
-				c.seen[text] = true
-				c.list = append(c.list, a)
-			}
-		case program.RefLocal:
-			if ref.Local.Expr != nil && c.pass(f, ref.Local) {
-				c.follow(f, ref.Local.Expr.Refs)
-			}
-		case program.RefVariable:
-			if f.Call == nil || !c.pass(f, ref.Variable) {
-				continue
-			}
-			if in := f.Call.Input(ref.Variable.Name); in != nil && in.Expr != nil {
-				c.follow(f.Parent, in.Expr.Refs)
-			}
-		case program.RefCall:
-			if !c.pass(f, called{ref.Call, ref.Attr}) {
-				continue // all instances were looked at
-			}
-			for _, child := range f.Children(ref.Call) {
-				for _, o := range child.Program.Outputs {
-					if (ref.Attr == "" || o.Name == ref.Attr) && o.Expr != nil && c.pass(child, o) {
-						c.follow(child, o.Expr.Refs)
-					}
-				}
-			}
-		}
 	}
 }

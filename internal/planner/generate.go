@@ -19,6 +19,7 @@ import (
 // A Generated is configuration for an import target that has none.
 type Generated struct {
 	Addr addr.Instance
+	ID   string // what it was imported by, empty for an identity
 	Text string
 }
 
@@ -28,7 +29,6 @@ type Generated struct {
 // import blocks refer to.
 func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 	r := newRun(ctx, in)
-	defer r.pool.Close()
 	if diags := r.compileMoves(); diags.HasErrors() {
 		return nil, diags
 	}
@@ -44,7 +44,7 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 			r.note(diags.InAddress(a.String()))
 			if text != "" {
 				r.mu.Lock()
-				list = append(list, Generated{a, text})
+				list = append(list, Generated{a, target.done.ID, text})
 				r.mu.Unlock()
 			}
 		})

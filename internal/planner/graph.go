@@ -55,6 +55,9 @@ type builder struct {
 	of       []vertex
 	byNode   map[*promise.Node]int
 	groups   map[string]int // gates of stored dependencies
+
+	leaving map[block][]int       // the objects that go, by where they were
+	left    map[*promise.Node]int // gates of those that reads wait for
 }
 
 // A vertex tells what an order.Object stands for.
@@ -69,6 +72,7 @@ func newBuilder(r *run, objects []*object) *builder {
 	return &builder{
 		r: r, objects: objects,
 		byNode: make(map[*promise.Node]int, len(objects)), groups: map[string]int{},
+		leaving: map[block][]int{}, left: map[*promise.Node]int{},
 	}
 }
 
@@ -79,6 +83,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 	b.addConfigEdges()
 	b.addOutputs()
 	b.addStateEdges()
+	b.addReads()
 	b.addDependencies(p)
 	result := order.Decide(b.vertices)
 	var diags diag.List
@@ -157,7 +162,7 @@ func (b *builder) addObjects() {
 		}
 		switch o.addr.Name.Mode {
 		case addr.Data:
-			v.Stored = false
+			v.Stored, v.Reads = false, v.Create
 		case addr.Ephemeral:
 			// Like the opening of a provider it mustn't wait for the deletion
 			// of what it reads.
@@ -239,10 +244,61 @@ func (b *builder) addOutputs() {
 		return
 	}
 	for _, o := range b.r.Tree.Program.Outputs {
-		if _, node, ok := b.r.root.OutputValue(o); ok && !b.r.deferredOutput(node) && !b.r.excludedOutput(node) {
+		if _, node, ok := b.r.root.OutputValue(o); ok && !b.r.deferredOutput(node) {
 			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
 		}
 	}
+}
+
+// addReads makes reads wait for what goes of all that they depend on.
+func (b *builder) addReads() {
+	if b.r.Mode != plan.Normal {
+		return
+	}
+	for i, o := range b.objects {
+		if o.instance == nil && b.vertices[i].Delete {
+			for _, at := range blocksOf(o.addr.Instance) {
+				b.leaving[at] = append(b.leaving[at], i)
+			}
+		}
+	}
+	if len(b.leaving) == 0 {
+		return
+	}
+	for i, o := range b.objects {
+		if b.vertices[i].Reads && o.instance.Resource.Check == nil {
+			if v := b.leftOf(o.instance.Node()); v >= 0 {
+				b.vertices[i].State = []int{v}
+			}
+		}
+	}
+}
+
+// leftOf is the vertex of the objects that go from the blocks below a cell, -1
+// where none do.
+func (b *builder) leftOf(n *promise.Node) int {
+	if v, ok := b.left[n]; ok {
+		return v
+	}
+	b.left[n] = -1
+	var list []int
+	if at, ok := n.Subject.(eval.Block); ok {
+		list = slices.Clone(b.leaving[blockOf(at)])
+	}
+	for _, dep := range n.Deps() {
+		if v := b.leftOf(dep); v >= 0 {
+			list = append(list, v)
+		}
+	}
+	slices.Sort(list)
+	switch list = slices.Compact(list); len(list) {
+	case 0:
+	case 1:
+		b.left[n] = list[0]
+	default:
+		b.left[n] = b.add(order.Object{State: list}, vertex{name: n.Subject.String()})
+	}
+	return b.left[n]
 }
 
 // addStateEdges adds what is stored with the objects.

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/instance"
 	"weir.dev/weir/internal/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
@@ -215,7 +216,7 @@ func (r *run) importPrior(t *promise.Task, o *object) diag.List {
 		return diags
 	}
 	target.done = &plan.Importing{ID: id, Identity: identity}
-	stored, err := o.subject.Store(o.before, o.conn.Addr, nil)
+	stored, err := o.subject.Store(o.before, o.conn.Addr, instance.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
 	if err != nil {
 		diags.Errorf("Failed to encode an imported object", "%s", err)
 		return diags
@@ -301,15 +302,5 @@ func (r *run) moveType(o *object) (lifecycle.Object, diag.List) {
 	var moved lifecycle.Object
 	var diags diag.List
 	r.pool.Call(func() { moved, diags = o.subject.Move(r.ctx, o.previous, o.stored) })
-	if diags.HasErrors() {
-		return moved, diags
-	}
-	stored, err := o.subject.Store(moved, o.conn.Addr, o.stored.Sensitive)
-	if err != nil {
-		diags.Errorf("Failed to encode a moved object", "%s", err)
-		return moved, diags
-	}
-	stored.Dependencies, stored.CreateBeforeDestroy, stored.SkipDestroy = o.stored.Dependencies, o.stored.CreateBeforeDestroy, o.stored.SkipDestroy
-	o.stored = stored
 	return moved, diags
 }

@@ -34,19 +34,14 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		return cty.DynamicVal, diags
 	}
 	o.previous, o.stored = previous, stored
-	if len(r.Excludes) > 0 {
-		// What the configuration refers to says whether the object is left out,
-		// and then its provider isn't asked about it.
-		var out bool
-		if out, diags = r.excludes(t, o); diags.HasErrors() || t.Current().Failed() || out {
-			return asItIs(o), diags
-		}
-	}
 	diags.Append(r.readPrior(t, o))
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
 	if r.Mode == plan.RefreshOnly {
+		if importingOf(r, o) != nil {
+			diags.Append(r.keep(o, instance.SensitiveArguments(t, i, o.subject.Schema)))
+		}
 		if stored != nil && !o.before.Exists() {
 			r.record(o) // so that it leaves the state
 		} else {
@@ -65,6 +60,10 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
+	if importingOf(r, o) != nil && len(config.Sensitive) > 0 {
+		// That something is sensitive is no change of what was just imported.
+		diags.Append(r.keep(o, config.Sensitive))
+	}
 	diags.Append(r.planChange(t, o, config))
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
@@ -79,23 +78,6 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	r.record(o)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed"))
 	return after, diags
-}
-
-// excludes reports whether -exclude leaves the object as it is, and records
-// it then.
-func (r *run) excludes(t *promise.Task, o *object) (bool, diag.List) {
-	var diags diag.List
-	if r.Mode != plan.RefreshOnly {
-		if _, diags = instance.Configure(t, o.instance, o.subject.Schema); diags.HasErrors() || t.Current().Failed() {
-			return false, diags
-		}
-	}
-	if o.leftOut = r.leftOut(t, o.instance); o.leftOut {
-		if diags = r.readPrior(t, o); !diags.HasErrors() {
-			r.recordNoOp(o)
-		}
-	}
-	return o.leftOut, diags
 }
 
 // asItIs is what others see of an object that the plan leaves alone: unknown
@@ -120,7 +102,7 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 	}
 	sch := conn.Schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.ErrorAt(i.Resource.Range, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.", pi.Addr.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type)
+		diags.ErrorAt(i.Resource.TypeRange, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.", pi.Addr.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type)
 		return nil, diags
 	}
 	subject, more := instance.Subject(t, i.Addr, conn, sch, i.Frame)
@@ -129,15 +111,13 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 }
 
 // readPrior upgrades and refreshes the object's prior form, or imports it.
+// What is stored of it is then what the provider said, whatever else changes.
 func (r *run) readPrior(t *promise.Task, o *object) diag.List {
-	switch {
-	case o.stored == nil && o.leftOut:
-		return nil
-	case o.stored == nil:
+	if o.stored == nil {
 		return r.importPrior(t, o)
 	}
 	var diags diag.List
-	if o.stored.Provider.Provider != o.conn.Addr.Provider || o.previous.Name.Type != o.addr.Name.Type {
+	if r.takesOver(o) {
 		o.before, diags = r.moveType(o)
 	} else {
 		r.pool.Call(func() { o.before, diags = o.subject.Upgrade(r.ctx, o.stored) })
@@ -145,10 +125,42 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if diags.HasErrors() {
 		return r.locate(o, diags)
 	}
-	if r.SkipRefresh || o.leftOut {
+	if !r.SkipRefresh {
+		if diags.Append(r.refresh(o)); diags.HasErrors() {
+			return diags
+		}
+	}
+	if !o.before.Exists() {
+		o.stored = nil
 		return diags
 	}
-	return append(diags, r.refresh(o)...)
+	return append(diags, r.keep(o, nil)...)
+}
+
+// keep stores an object as it is before the plan. What is sensitive of it is
+// what was before, what the schema says, and the given paths.
+func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
+	var diags diag.List
+	marked := instance.Marked(o.subject.Schema, instance.MarkPaths(o.before.Value, sensitive), o.stored)
+	at := o.stored.Provider // until something is done with the object
+	if at.Provider != o.conn.Addr.Provider {
+		at = o.conn.Addr
+	}
+	kept, err := o.subject.Keep(o.stored, o.before, at, instance.SensitivePaths(marked))
+	if err != nil {
+		diags.Errorf("Failed to encode an object", "%s", err)
+		return diags
+	}
+	o.stored = kept
+	return diags
+}
+
+// takesOver reports whether the object was one of another type, or of another
+// resource with another provider. A provider that only has another address now
+// knows its own objects.
+func (r *run) takesOver(o *object) bool {
+	return o.previous.Name.Type != o.addr.Name.Type ||
+		o.stored.Provider.Provider != o.conn.Addr.Provider && o.previous.Resource.Erase() != o.addr.Resource.Erase()
 }
 
 // refresh replaces the prior form of an object by the present one and notes
@@ -166,34 +178,24 @@ func (r *run) refresh(o *object) diag.List {
 		o.before = old
 		return r.locate(o, diags)
 	}
-	if o.before.Exists() && o.before.Value.RawEquals(old.Value) && string(o.before.Private) == string(old.Private) {
+	if o.before.Value.RawEquals(old.Value) || o.previous.Name.Type != o.addr.Name.Type {
+		return diags
+	}
+	if r.Mode == plan.Destroy { // everything goes, however it looks by now
 		return diags
 	}
 	c := &plan.Change{
 		Addr: o.addr, Previous: o.previous, Provider: o.stored.Provider, Action: plan.Update,
-		Before: instance.Marked(o.subject.Schema, old.Value, o.stored),
-		After:  instance.Marked(o.subject.Schema, o.before.Value, o.stored),
+		Before:         instance.Marked(o.subject.Schema, old.Value, o.stored),
+		After:          instance.Marked(o.subject.Schema, o.before.Value, o.stored),
+		BeforeIdentity: old.Identity, AfterIdentity: o.before.Identity,
 	}
 	if !o.before.Exists() {
 		c.Action = plan.Delete
 	}
-	changed := !o.before.Value.RawEquals(old.Value)
-	if o.before.Exists() {
-		fresh, err := o.subject.Store(o.before, o.stored.Provider, o.stored.Sensitive)
-		if err != nil {
-			diags.Errorf("Failed to encode a refreshed object", "%s", err)
-			return diags
-		}
-		fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy = o.stored.Dependencies, o.stored.CreateBeforeDestroy, o.stored.SkipDestroy
-		o.stored = fresh
-	} else {
-		o.stored = nil
-	}
-	if changed && o.previous.Name.Type == o.addr.Name.Type {
-		r.mu.Lock()
-		r.drift = append(r.drift, c)
-		r.mu.Unlock()
-	}
+	r.mu.Lock()
+	r.drift = append(r.drift, c)
+	r.mu.Unlock()
 	return diags
 }
 
@@ -220,13 +222,41 @@ func (r *run) config(t *promise.Task, o *object) (instance.Config, diag.List) {
 	return c, diags
 }
 
+// cannotRun refuses a provisioner before anything is done that it belongs to.
+func cannotRun(p *program.Provisioner) diag.List {
+	var diags diag.List
+	if provisioner.Find(p.Type) == nil {
+		diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
+		return diags
+	}
+	diags.ErrorAt(p.Range, "Provisioner can't be run", "weir knows the provisioner %q but can't run it, so nothing is done to the object. Use local-exec with a command such as ssh or scp, let the object set itself up (cloud-init and the like), or leave it out with -exclude.", p.Type)
+	return diags
+}
+
+// refuseDestroyers refuses to delete an object whose provisioners for destruction
+// can't be run.
+func refuseDestroyers(list []*program.Provisioner) diag.List {
+	var diags diag.List
+	for _, p := range list {
+		if p.OnDestroy && !p.Continue && !provisioner.Runs(p.Type) {
+			diags.Append(cannotRun(p))
+		}
+	}
+	return diags
+}
+
 // provisioners evaluates what creation-time provisioners refer to, which has
 // to be there before the object is made.
 func (r *run) provisioners(t *promise.Task, o *object, self cty.Value) diag.List {
 	var diags diag.List
+	makes := o.change.Action == plan.Create || o.change.Action.IsReplace()
 	for _, p := range o.instance.Resource.Provisioners {
 		kind := provisioner.Find(p.Type)
-		if p.OnDestroy || kind == nil {
+		if kind == nil || makes && !provisioner.Runs(p.Type) {
+			diags.Append(cannotRun(p))
+			continue
+		}
+		if p.OnDestroy {
 			continue
 		}
 		ctx := o.instance.Context(t, self)
@@ -261,19 +291,13 @@ func (r *run) planChange(t *promise.Task, o *object, config instance.Config) dia
 	}
 	o.deferred = p.Deferred
 	o.change = r.changeOf(o, config, p, force)
-	if o.change.Action.IsReplace() {
-		diags.Append(r.guard(t, o, o.instance.Resource, o.instance.Frame))
-	}
-	return diags
+	return append(diags, r.guard(t, o, o.instance.Resource, o.instance.Frame)...)
 }
 
 // changeOf makes the change that a provider's plan comes to.
 func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
 	sch := o.subject.Schema
-	sensitive := config.Sensitive
-	if o.stored != nil && len(sensitive) > 0 && len(o.instance.Resource.IgnoreChanges) > 0 {
-		sensitive = append(sensitive[:len(sensitive):len(sensitive)], o.stored.Sensitive...)
-	}
+	sensitive := sensitiveOf(o, config)
 	c := &plan.Change{
 		Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr,
 		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(instance.MarkPaths(p.Value, sensitive)),
@@ -307,6 +331,33 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 		}
 	}
 	return c
+}
+
+// sensitiveOf is what is sensitive of a planned value: where changes are ignored
+// what is sensitive already, and elsewhere what the configuration says.
+func sensitiveOf(o *object, config instance.Config) []cty.Path {
+	res := o.instance.Resource
+	if o.stored == nil || !res.IgnoreAll && len(res.IgnoreChanges) == 0 {
+		return config.Sensitive
+	}
+	if res.IgnoreAll {
+		return o.stored.Sensitive
+	}
+	ignored := func(p cty.Path) bool {
+		return slices.ContainsFunc(instance.Paths(res.IgnoreChanges), p.HasPrefix)
+	}
+	var list []cty.Path
+	for _, p := range config.Sensitive {
+		if !ignored(p) {
+			list = append(list, p)
+		}
+	}
+	for _, p := range o.stored.Sensitive {
+		if ignored(p) {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // shown lists what is sensitive of an object. What is write-only isn't shown
@@ -367,23 +418,23 @@ func triggers(c *plan.Change, ref *program.Ref) bool {
 	return !same.IsKnown() || same.False()
 }
 
-// guard checks prevent_destroy of an object of a resource that is to be
-// destroyed.
+// guard checks prevent_destroy: its value in any case, and that it doesn't hold
+// for an object of the resource that is to be destroyed.
 func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.Frame) diag.List {
-	expr := res.PreventDestroy
-	if expr == nil || o.change.Action == plan.ForgetThenCreate || o.change.Action == plan.Forget {
-		return nil
-	}
-	v, diags := eval.Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
-	if cell := t.Current(); diags.HasErrors() || cell != nil && cell.Failed() {
+	v, diags := instance.PreventDestroy(t, res, f)
+	if cell := t.Current(); diags.HasErrors() || cell != nil && cell.Failed() || v == cty.NilVal {
 		return diags
 	}
-	v, _ = v.Unmark()
+	if a := o.change.Action; a != plan.Delete && a != plan.DeleteThenCreate && a != plan.CreateThenDelete {
+		return diags
+	}
 	switch {
-	case !v.IsKnown() || v.IsNull() || v.Type() != cty.Bool:
-		diags.ErrorAt(expr.Range(), "Invalid prevent_destroy value", "The prevent_destroy argument must be true or false and known when planning.")
+	case !v.IsKnown():
+		diags.ErrorAt(res.PreventDestroy.Range(), instance.PreventDestroySummary, "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String()))
+	case v.IsNull():
+		diags.ErrorAt(res.PreventDestroy.Range(), instance.PreventDestroySummary, "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr)
 	case v.True():
-		diags.ErrorAt(res.Range, "Instance cannot be destroyed", "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr)
+		diags.ErrorAt(res.Range, "Resource instance cannot be destroyed", "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr)
 	}
 	return diags
 }

@@ -96,8 +96,8 @@ func (r *run) compileMoves() diag.List {
 			}
 		}
 		for _, c := range tree.Program.Calls {
-			for _, child := range tree.Of(c.Name) {
-				collect(m.Child(c.Name, addr.NoKey), child)
+			for _, child := range tree.Of(c.Call) {
+				collect(m.Child(c.Call, addr.NoKey), child)
 			}
 		}
 	}
@@ -192,10 +192,10 @@ func (r *run) declares(o moves.Object) (hcl.Range, bool) {
 	if (o.Name == addr.Name{}) {
 		parent, step, _ := o.Module.Parent()
 		f := r.frame(parent)
-		if f == nil || f.Program.CallByName[step.Name] == nil {
+		if f == nil || f.Program.CallByName[step.Call] == nil {
 			return hcl.Range{}, false
 		}
-		c := f.Program.CallByName[step.Name]
+		c := f.Program.CallByName[step.Call]
 		if o.Whole {
 			return c.Range, true
 		}
@@ -231,12 +231,12 @@ func (d declarations) Resource(a addr.Resource) (moves.Repetition, hcl.Range) {
 }
 
 // Call implements moves.Declarations.
-func (d declarations) Call(caller addr.Module, name string) (moves.Repetition, hcl.Range) {
+func (d declarations) Call(caller addr.Module, call addr.Call) (moves.Repetition, hcl.Range) {
 	t := d.root.At(caller)
 	if t == nil {
 		return moves.Absent, hcl.Range{}
 	}
-	c := t.Program.CallByName[name]
+	c := t.Program.CallByName[call]
 	if c == nil {
 		return moves.Absent, hcl.Range{}
 	}

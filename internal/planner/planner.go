@@ -38,7 +38,7 @@ type Input struct {
 	Facts     eval.Facts
 	Variables map[string]cty.Value // given values of root variables
 	Prior     *state.Snapshot
-	Catalog   provider.Catalog
+	Pool      *connect.Pool
 
 	Mode        plan.Mode
 	SkipRefresh bool
@@ -80,14 +80,23 @@ type run struct {
 	drift    []*plan.Change
 	checks   *checks.Set
 	imports  importTargets
-	excluded map[addr.Instance]bool
 	deferred map[addr.Instance]*plan.Deferred
 	diags    diag.List // problems of no cell
 
 	pendingOf map[*promise.Node]bool
 	waiting   *search // for what is deferred
-	leaving   *search // for what -exclude leaves out
 	leases    []leased
+
+	scope *scope // nil for everything, and in plans to destroy
+	// closed: nothing more is planned. told are the problems found until then;
+	// lacking is set when something was asked for that there isn't.
+	closed, lacking bool
+	told            diag.List
+
+	circleOnce sync.Once
+	circles    map[site]int
+	storedOnce sync.Once
+	storedIn   map[block][]addr.Object
 
 	doomOnce sync.Once
 	doomed   map[addr.Instance]bool // nil for everything
@@ -106,8 +115,6 @@ type object struct {
 	deferred provider.DeferredReason // what the provider said
 	// conditions: the instance has conditions to evaluate in apply.
 	conditions bool
-	// leftOut: -exclude leaves the object as it is.
-	leftOut bool
 	// again: the data source was read and is read in apply again.
 	again bool
 }
@@ -116,7 +123,6 @@ type object struct {
 // marked as errored.
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
-	defer r.pool.Close()
 	if diags := r.compileMoves(); diags.HasErrors() {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.snapshot, Refreshed: r.prior.snapshot, Errored: true}, diags
 	}
@@ -128,7 +134,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r.closeLeases()
 
 	var diags diag.List
-	diags.Append(r.root.Diagnostics())
+	diags.Append(r.evaluated())
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
 	slices.SortStableFunc(r.diags, byPlace)
@@ -144,7 +150,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	return p, diags
 }
 
-// newRun prepares a planning; its pool is to be closed.
+// newRun prepares a planning.
 func newRun(ctx context.Context, in Input) *run {
 	if in.Parallelism <= 0 {
 		in.Parallelism = 10
@@ -152,19 +158,22 @@ func newRun(ctx context.Context, in Input) *run {
 	before := newPrior(in.Prior)
 	r := &run{
 		Input: in, ctx: ctx,
-		rt:      promise.NewRuntime(in.Parallelism),
-		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
-		prior:   before,
-		objects: make(map[addr.Object]*object, len(before.snapshot.Objects)),
-		moves:   &moveTable{},
-		checks:  checks.New(nil),
-		imports: importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}}, excluded: map[addr.Instance]bool{},
+		rt:        promise.NewRuntime(in.Parallelism),
+		pool:      in.Pool,
+		prior:     before,
+		objects:   make(map[addr.Object]*object, len(before.snapshot.Objects)),
+		moves:     &moveTable{},
+		checks:    checks.New(nil),
+		imports:   importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}},
 		deferred:  map[addr.Instance]*plan.Deferred{},
 		pendingOf: map[*promise.Node]bool{},
 	}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
-	r.waiting, r.leaving = newSearch(r.isDeferred), newSearch(r.isExcluded)
+	r.waiting = newSearch(r.isDeferred)
+	if in.Mode != plan.Destroy {
+		r.scope = r.newScope()
+	}
 	return r
 }
 
@@ -181,8 +190,8 @@ func (r *run) evaluate() {
 	switch {
 	case r.Mode == plan.Destroy:
 		r.rt.Go(func(t *promise.Task) { (&destroyer{r}).walkStored(t, r.root) })
-	case len(r.Targets) > 0:
-		r.rt.Go(func(t *promise.Task) { r.walkTargets(t, r.root) })
+	case r.scope != nil:
+		r.rt.Go(func(t *promise.Task) { r.walkScope(t, r.root) })
 	default:
 		r.rt.Go(func(t *promise.Task) {
 			r.expandImports(t)
@@ -190,11 +199,7 @@ func (r *run) evaluate() {
 		})
 	}
 	r.rt.Wait()
-	if len(r.Targets) > 0 && r.Mode == plan.Normal {
-		r.targetedOutputs()
-		r.rt.Wait()
-	}
-	if len(r.imports.found) > 0 && len(r.Targets) == 0 {
+	if len(r.imports.found) > 0 && r.scope == nil {
 		r.checkImports()
 	}
 	if r.Mode == plan.Destroy {
@@ -205,10 +210,22 @@ func (r *run) evaluate() {
 	}
 	r.sweep()
 	r.rt.Wait()
-	if r.Mode != plan.Destroy {
+	switch {
+	case r.scope != nil:
+		r.coveredOutputs()
+	case r.Mode != plan.Destroy:
 		r.runChecks()
 		r.rt.Wait()
 	}
+}
+
+// evaluated are the problems of what was evaluated. An output that can't be
+// computed because something in it isn't there stays as it is.
+func (r *run) evaluated() diag.List {
+	if r.lacking {
+		return r.told
+	}
+	return r.root.Diagnostics()
 }
 
 // tell sends an event.
@@ -274,6 +291,10 @@ func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction,
 // Expand implements eval.Host: a plan needs to know its instances.
 func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
 	e, diags := configured()
+	if r.closed && e.Unknown {
+		t.Fail()
+		return e, nil
+	}
 	if !e.Unknown || diags.HasErrors() || t.Current().Failed() || r.AllowDeferral && b.Provider == nil {
 		return e, diags
 	}
@@ -293,10 +314,12 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 
 // Resource implements eval.Host.
 func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	switch i.Addr.Name.Mode {
-	case addr.Data:
+	switch {
+	case r.closed || r.leavesOut(i.Addr):
+		return r.untouched(t, i)
+	case i.Addr.Name.Mode == addr.Data:
 		return r.data(t, i)
-	case addr.Ephemeral:
+	case i.Addr.Name.Mode == addr.Ephemeral:
 		return r.ephemeral(t, i)
 	}
 	return r.managed(t, i)

@@ -23,7 +23,7 @@ func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 		}
 		last[n] = e.emit(s, after)
 	}
-	if b.r.Mode != plan.Destroy {
+	if b.r.Mode != plan.Destroy && b.r.scope == nil {
 		for _, f := range b.r.root.Frames() {
 			for _, c := range f.Program.Checks {
 				e.g.Check(f.Addr, c.Name)

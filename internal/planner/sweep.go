@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/state"
 )
 
 // sweep plans what becomes of the prior objects that no instance has
@@ -35,7 +36,7 @@ func (r *run) sweep() {
 		if now.Instance != a.Instance && reason == plan.DeleteNoResourceConfig {
 			reason = plan.DeleteNoMoveTarget
 		}
-		chosen := r.wanted(now.Instance)
+		chosen := r.chosen(now.Instance) && !r.providerLeftOut(r.prior.snapshot.Objects[a].Provider)
 		if r.Mode == plan.Destroy {
 			chosen = r.dooms(now.Instance)
 		}
@@ -48,16 +49,12 @@ func (r *run) sweep() {
 
 // sweepObject plans the end of one object.
 func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed *program.Removals) {
-	o, diags := r.leftover(t, a, now)
+	o, diags := r.leftover(t, a, now, nil)
 	if o == nil {
 		r.note(diags.InAddress(now.String()))
 		return
 	}
-	late, out := r.heldBack(o)
-	if out {
-		r.note(diags.InAddress(now.String()))
-		return
-	}
+	late := r.heldBack(o)
 	diags.Append(r.readPrior(t, o))
 	if diags.HasErrors() {
 		r.note(diags.InAddress(now.String()))
@@ -84,8 +81,13 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 			c.Reason = plan.DeleteNoResourceConfig
 		}
 		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
-	case rule == nil && o.stored.SkipDestroy:
-		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalseState
+	case rule == nil:
+		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
+			c.Action, c.Reason = plan.Forget, reason
+			if r.Mode == plan.Normal {
+				diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", Address: now.String()})
+			}
+		}
 	}
 	if late {
 		r.postponeChange(o, deferredPrerequisite)
@@ -100,18 +102,26 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	r.note(diags.InAddress(now.String()))
 }
 
-// heldBack reports whether the provider of an object without configuration is
-// configured with something that waits for a later round, or that -exclude
-// leaves out.
-func (r *run) heldBack(o *object) (late, out bool) {
-	node := r.pool.Node(o.conn.Addr)
-	if node == nil || r.Mode != plan.Normal {
-		return false, false
+// skipsDestroy says why an object without an instance in the configuration isn't
+// destroyed: its resource, which may still have others, says so now, or it said
+// so when the object was stored. There is no reason otherwise.
+func (r *run) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
+	if t := r.Tree.At(i.Module); t != nil {
+		if res := t.Program.ResourceByName[i.Name]; res != nil && res.SkipDestroy {
+			return plan.ForgotDestroyFalse
+		}
 	}
-	reads := []*promise.Node{node}
-	late = (r.AllowDeferral || len(r.InDoubt) > 0) && r.waiting.reaches(reads)
-	out = len(r.Excludes) > 0 && r.leaving.reaches(reads)
-	return late, out
+	if stored.SkipDestroy {
+		return plan.ForgotDestroyFalseState
+	}
+	return plan.NoReason
+}
+
+// heldBack reports whether the provider of an object without configuration is
+// configured with something that waits for a later round.
+func (r *run) heldBack(o *object) bool {
+	node := r.pool.Node(o.conn.Addr)
+	return node != nil && r.Mode == plan.Normal && (r.AllowDeferral || len(r.InDoubt) > 0) && r.waiting.reaches([]*promise.Node{node})
 }
 
 // guardLeftover checks prevent_destroy of an instance that the configuration
@@ -135,9 +145,10 @@ func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
 	return r.guard(t, o, res, f)
 }
 
-// leftover finds the provider of an object that has no configuration: the
-// configuration of it that the state names has to be there still.
-func (r *run) leftover(t *promise.Task, a, now addr.Object) (*object, diag.List) {
+// leftover finds the provider of an object by the state: the configuration of
+// it that the state names has to be there still. f is the module instance of the
+// object, where it has configuration.
+func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
 	stored := r.prior.snapshot.Objects[a]
 	pi, diags := r.storedProvider(t, now, stored.Provider)
 	if pi == nil {
@@ -152,7 +163,7 @@ func (r *run) leftover(t *promise.Task, a, now addr.Object) (*object, diag.List)
 		diags.Errorf("Invalid resource type", "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance)
 		return nil, diags
 	}
-	s, more := instance.Subject(t, now.Instance, conn, sch, nil)
+	s, more := instance.Subject(t, now.Instance, conn, sch, f)
 	diags.Append(more)
 	return &object{addr: now, previous: a.Instance, stored: stored, conn: conn, subject: s, before: s.None()}, diags
 }
@@ -186,7 +197,7 @@ func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConf
 func (r *run) frame(m addr.Module) *eval.Frame {
 	f := r.root
 	for _, s := range m.Steps() {
-		call := f.Program.CallByName[s.Name]
+		call := f.Program.CallByName[s.Call]
 		if call == nil {
 			return nil
 		}
@@ -205,7 +216,7 @@ func (r *run) deletion(o *object) *plan.Change {
 		previous = o.addr.Instance
 	}
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: previous, Provider: o.stored.Provider, Action: plan.Delete,
+		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Delete,
 		Before: instance.Marked(o.subject.Schema, o.before.Value, o.stored), After: cty.NullVal(o.subject.Schema.Block.ImpliedType()),
 		BeforeIdentity: o.before.Identity, Private: o.before.Private,
 	}
@@ -218,7 +229,7 @@ func (r *run) planDeletion(o *object) diag.List {
 		return nil
 	}
 	var diags diag.List
-	r.pool.Call(func() { o.change.Private, diags = o.subject.PlanDestroy(r.ctx, o.before) })
+	r.pool.Call(func() { o.change.Private, o.change.AfterIdentity, diags = o.subject.PlanDestroy(r.ctx, o.before) })
 	return r.locate(o, diags)
 }
 
@@ -227,15 +238,22 @@ func (r *run) planDeletion(o *object) diag.List {
 func (r *run) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
 	f := r.root
 	for _, s := range i.Module.Steps() {
-		call := f.Program.CallByName[s.Name]
+		call := f.Program.CallByName[s.Call]
 		if call == nil {
-			return false, plan.DeleteNoModule, false
+			return false, plan.DeleteNoResourceConfig, false
 		}
 		child, known := f.ChildFrame(call, s.Key)
 		if !known {
 			return false, plan.NoReason, true
 		}
 		if child == nil {
+			if call.Source != nil && len(call.Source.Refs) > 0 {
+				return false, plan.DeleteNoModule, false // what it loaded isn't known any more
+			}
+			// The module may still be called for other instances.
+			if t := r.Tree.At(i.Module); t == nil || t.Program.ResourceByName[i.Name] == nil {
+				return false, plan.DeleteNoResourceConfig, false
+			}
 			return false, plan.DeleteNoModule, false
 		}
 		f = child

@@ -1,14 +1,107 @@
 package planner
 
 import (
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/lifecycle"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 )
 
-// wanted reports whether targeting lets an object without configuration, or
-// a deposed one, be dealt with.
+// A scope is what -target and -exclude make of the configuration before
+// anything is evaluated.
+//
+// With targets, their instances are evaluated and whatever these ask for. With
+// exclusions, everything is but the excluded instances and the resources that
+// refer to excluded ones, by whatever instance. Then the plan is closed: root
+// outputs that lead to nothing left out are evaluated, from what is planned and
+// what is there, and nothing is planned for their sake. Check blocks and their
+// data sources aren't evaluated at all.
+type scope struct {
+	references *references
+	// leftOut are the declarations that lead to something excluded.
+	leftOut map[site]bool
+	// outputs are the root outputs that the plan covers.
+	outputs []*program.Output
+}
+
+// newScope is nil for a plan of everything.
+func (r *run) newScope() *scope {
+	if len(r.Targets)+len(r.Excludes) == 0 {
+		return nil
+	}
+	s := &scope{references: newReferences(r.Tree)}
+	all := s.references.resources()
+	named, missing := map[site]bool{}, map[site]bool{}
+	for _, at := range all {
+		if slices.ContainsFunc(slices.Concat(r.Targets, r.Excludes), func(t addr.Target) bool { return s.mayName(t, at) }) {
+			named[at] = true
+		}
+	}
+	if len(r.Targets) > 0 {
+		covered := s.references.closure(slices.Collect(maps.Keys(named)))
+		for _, at := range all {
+			if !covered[at] {
+				missing[at] = true
+			}
+		}
+	} else {
+		s.leftOut = s.references.leading(named, append(all, s.references.providers()...))
+		for _, at := range all {
+			if s.leftOut[at] || r.excludesAll(s.resource(at)) {
+				missing[at] = true
+			}
+		}
+	}
+	s.cover(r.Tree, all, missing)
+	return s
+}
+
+// cover finds the outputs that lead to resources, and to none that is missing.
+func (s *scope) cover(root *program.Tree, all []site, missing map[site]bool) {
+	var outputs []site
+	for _, o := range root.Program.Outputs {
+		outputs = append(outputs, site{root, o})
+	}
+	some := map[site]bool{}
+	for _, at := range all {
+		some[at] = true
+	}
+	leads, lacks := s.references.leading(some, outputs), s.references.leading(missing, outputs)
+	for _, at := range outputs {
+		if leads[at] && !lacks[at] {
+			s.outputs = append(s.outputs, at.declaration.(*program.Output))
+		}
+	}
+}
+
+// resource is the address of a resource of the configuration, without keys.
+func (s *scope) resource(at site) addr.Resource {
+	return addr.Resource{Module: s.references.callers[at.tree].path, Name: at.declaration.(*program.Resource).Name}
+}
+
+// mayName reports whether the address names an instance of a resource.
+func (s *scope) mayName(t addr.Target, at site) bool {
+	t.Module, t.HasKey = t.Module.Erase(), false
+	return t.Matches(s.resource(at).Instance(addr.NoKey))
+}
+
+// excludesAll reports whether all instances of a resource are excluded.
+func (r *run) excludesAll(res addr.Resource) bool {
+	return slices.ContainsFunc(r.Excludes, func(t addr.Target) bool {
+		return !t.HasKey && t.Matches(res.Erase().Instance(addr.NoKey))
+	})
+}
+
+// wanted reports whether the addresses given with -target and -exclude, by
+// themselves, let an instance be dealt with.
 func (r *run) wanted(i addr.Instance) bool {
 	for _, t := range r.Excludes {
 		if t.Matches(i) {
@@ -27,35 +120,71 @@ func (r *run) targeted(i addr.Instance) bool {
 	return false
 }
 
-// walkTargets evaluates the instances that targets name; whatever these need
-// is evaluated because they ask for it.
-func (r *run) walkTargets(t *promise.Task, f *eval.Frame) {
-	if f.Parent == nil {
-		r.expandImports(t)
+// chosen reports whether an instance, which may be one that the configuration
+// doesn't have any more, is to be dealt with for its own sake.
+func (r *run) chosen(i addr.Instance) bool {
+	return r.wanted(i) && !r.dependsOnExcluded(i.Resource)
+}
+
+// leavesOut reports whether -exclude leaves an instance as it is.
+func (r *run) leavesOut(i addr.Instance) bool {
+	return len(r.Excludes) > 0 && !r.chosen(i)
+}
+
+// dependsOnExcluded reports whether a resource refers to one that has excluded
+// instances.
+func (r *run) dependsOnExcluded(res addr.Resource) bool {
+	if r.scope == nil || len(r.scope.leftOut) == 0 {
+		return false
 	}
+	tree := r.Tree.At(res.Module)
+	return tree != nil && r.scope.leftOut[site{tree, tree.Program.ResourceByName[res.Name]}]
+}
+
+// providerLeftOut reports whether a provider configuration refers to something
+// that -exclude leaves out.
+func (r *run) providerLeftOut(p addr.ProviderConfig) bool {
+	if r.scope == nil || len(r.scope.leftOut) == 0 {
+		return false
+	}
+	tree := r.Tree.At(p.Module)
+	return tree != nil && slices.ContainsFunc(tree.Program.Providers, func(decl *program.Provider) bool {
+		return decl.Provider == p.Provider && decl.Alias == p.Alias && r.scope.leftOut[site{tree, decl}]
+	})
+}
+
+// walkScope evaluates the instances that are in the scope for their own sake;
+// whatever these need is evaluated because they ask for it.
+func (r *run) walkScope(t *promise.Task, f *eval.Frame) {
 	for _, res := range f.Program.Resources {
-		if !r.mayTarget(addr.Resource{Module: f.Addr, Name: res.Name}) {
+		if res.Check != nil || !r.mayChoose(addr.Resource{Module: f.Addr, Name: res.Name}) {
 			continue
 		}
-		for _, i := range f.Instances(t, res, nil) {
-			if r.targeted(i.Addr) {
-				r.rt.Go(func(t *promise.Task) { i.Value(t, nil) })
+		r.rt.Go(func(t *promise.Task) {
+			list, ok := f.Found(t, res)
+			for _, i := range list {
+				if ok && r.chosen(i.Addr) {
+					r.rt.Go(func(t *promise.Task) { i.Value(t, nil) })
+				}
 			}
-		}
+		})
 	}
 	for _, c := range f.Program.Calls {
-		if !r.mayTargetBelow(f.Addr.Child(c.Name, addr.AnyKey)) {
+		if len(r.Targets) > 0 && !r.mayTargetBelow(f.Addr.Child(c.Call, addr.AnyKey)) {
 			continue
 		}
 		for _, child := range f.Calls(t, c, nil) {
-			r.rt.Go(func(t *promise.Task) { r.walkTargets(t, child) })
+			r.rt.Go(func(t *promise.Task) { r.walkScope(t, child) })
 		}
 	}
 }
 
-// mayTarget reports whether some instance of the resource may be targeted.
-func (r *run) mayTarget(res addr.Resource) bool {
-	return r.targeted(res.Instance(addr.AnyKey))
+// mayChoose reports whether some instance of the resource may be chosen.
+func (r *run) mayChoose(res addr.Resource) bool {
+	if len(r.Targets) > 0 {
+		return r.targeted(res.Instance(addr.AnyKey))
+	}
+	return !r.excludesAll(res) && !r.dependsOnExcluded(res)
 }
 
 // mayTargetBelow reports whether something in an instance of the call, whose
@@ -78,102 +207,35 @@ func (r *run) mayTargetBelow(m addr.Module) bool {
 	return false
 }
 
-// targetedOutputs evaluates the root outputs all of whose resources were
-// planned.
-func (r *run) targetedOutputs() {
-	for _, o := range r.Tree.Program.Outputs {
-		if o.Expr != nil && r.covers(r.root, append(o.Expr.Refs[:len(o.Expr.Refs):len(o.Expr.Refs)], o.DependsOn...), map[any]bool{}) {
+// coveredOutputs evaluates the root outputs that the plan covers.
+func (r *run) coveredOutputs() {
+	r.told, r.closed = r.root.Diagnostics(), true
+	for _, o := range r.scope.outputs {
+		if o.Expr != nil {
 			r.rt.Go(func(t *promise.Task) { r.root.Output(t, o, nil) })
 		}
 	}
+	r.rt.Wait()
 }
 
-// covers reports whether everything that the references lead to was planned
-// and is targeted or needed by a target.
-func (r *run) covers(f *eval.Frame, refs []*program.Ref, seen map[any]bool) bool {
-	for _, ref := range refs {
-		switch ref.Kind {
-		case program.RefResource:
-			if seen[ref.Resource] {
-				continue
-			}
-			seen[ref.Resource] = true
-			list := f.Expanded(ref.Resource)
-			if list == nil {
-				return false
-			}
-			for _, i := range list {
-				if r.find(addr.Object{Instance: i.Addr}) == nil {
-					return false
-				}
-			}
-		case program.RefLocal:
-			if !seen[ref.Local] && ref.Local.Expr != nil {
-				seen[ref.Local] = true
-				if !r.covers(f, ref.Local.Expr.Refs, seen) {
-					return false
-				}
-			}
-		case program.RefCall:
-			if !r.coversCall(f, ref, seen) {
-				return false
-			}
-		case program.RefVariable:
-			if f.Call != nil {
-				if in := f.Call.Input(ref.Variable.Name); in != nil && in.Expr != nil && !r.covers(f.Parent, in.Expr.Refs, seen) {
-					return false
-				}
+// untouched is the value of an instance that nothing is done with: what the
+// state has. Without that there is no such instance for the time being, and
+// whoever needs it stays as it is too.
+func (r *run) untouched(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	if stored := r.prior.current(i.Addr); stored != nil {
+		schemas, diags := r.pool.Schemas(stored.Provider.Provider)
+		if diags.HasErrors() {
+			return cty.DynamicVal, diags
+		}
+		if sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type); sch != nil {
+			subject := lifecycle.Subject{Addr: i.Addr, Schema: sch}
+			if v, err := subject.Decode(stored); err == nil {
+				return instance.Marked(sch, v, stored), nil
 			}
 		}
 	}
-	return true
-}
-
-func (r *run) coversCall(f *eval.Frame, ref *program.Ref, seen map[any]bool) bool {
-	children := f.Children(ref.Call)
-	if len(children) == 0 {
-		return false
-	}
-	for _, child := range children {
-		for _, o := range child.Program.Outputs {
-			if ref.Attr != "" && o.Name != ref.Attr || o.Expr == nil {
-				continue
-			}
-			if !r.covers(child, o.Expr.Refs, seen) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// leftOut reports whether -exclude leaves an instance out: itself, or
-// something that it depends on. The cells read so far tell the latter.
-func (r *run) leftOut(t *promise.Task, i *eval.Instance) bool {
-	if len(r.Excludes) == 0 {
-		return false
-	}
-	out := false
-	for _, e := range r.Excludes {
-		out = out || e.Matches(i.Addr)
-	}
-	out = out || r.leaving.reaches(t.Current().Deps())
-	if out {
-		r.mu.Lock()
-		r.excluded[i.Addr] = true
-		r.mu.Unlock()
-	}
-	return out
-}
-
-// excludedOutput reports whether an output hangs on something that -exclude
-// leaves out, so that it stays as it is.
-func (r *run) excludedOutput(n *promise.Node) bool {
-	return len(r.Excludes) > 0 && r.leaving.reaches(n.Deps())
-}
-
-func (r *run) isExcluded(i addr.Instance) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.excluded[i]
+	r.lacking = true
+	r.mu.Unlock()
+	return cty.NilVal, nil
 }

@@ -9,10 +9,10 @@ package program
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -21,8 +21,12 @@ import (
 // A Program is one module source. Every table is in source order (by file
 // name, then position), and each declaration's Index is its place there.
 type Program struct {
+	// Partial: the source has syntax errors, so that it may declare more.
+	Partial bool
 	// Dir is the directory of the source, as path.module shows it.
 	Dir string
+	// Registry is where addresses without a host are.
+	Registry addr.Registry
 
 	Variables []*Variable
 	Locals    []*Local
@@ -52,7 +56,7 @@ type Program struct {
 	LocalByName    map[string]*Local
 	OutputByName   map[string]*Output
 	ResourceByName map[addr.Name]*Resource
-	CallByName     map[string]*Call
+	CallByName     map[addr.Call]*Call
 }
 
 // An Expr is an expression in whose tree references are nodes of type
@@ -62,6 +66,21 @@ type Expr struct {
 	// Refs are the static references in source order, those in keys of other
 	// references included.
 	Refs []*Ref
+}
+
+// Broken reports whether a reference of the expression has an error, which was
+// reported when the program was compiled.
+func (e *Expr) Broken() bool {
+	found := false
+	if node, ok := e.Expression.(hclsyntax.Node); ok {
+		_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+			if literal, ok := n.(*hclsyntax.LiteralValueExpr); ok && !literal.Val.IsKnown() {
+				found = true
+			}
+			return nil
+		})
+	}
+	return found
 }
 
 // A Body is the part of a block that a schema gives meaning to. Its
@@ -163,8 +182,8 @@ type Resource struct {
 
 	// Check is the check block that a data source stands in, or nil.
 	Check *Check
-	// Range is the block's header.
-	Range hcl.Range
+	// Range is the block's header, TypeRange the type in it.
+	Range, TypeRange hcl.Range
 }
 
 // Provisions reports whether something runs when an instance was created.
@@ -199,11 +218,21 @@ type ProviderUse struct {
 	Range    hcl.Range
 }
 
-// A Call is a module call, or a component or stack of a stack: a call whose
-// name begins with the kind and a dot.
+// LocalName is how the source knows the provider of a use elsewhere.
+func (p *Program) LocalName(use ProviderUse) string {
+	for _, name := range slices.Sorted(maps.Keys(p.Requirements)) {
+		if p.Requirements[name].Provider == use.Provider {
+			return name
+		}
+	}
+	return use.LocalName
+}
+
+// A Call is a module call, or a component, an embedded stack or a removed block
+// of a stack.
 type Call struct {
+	addr.Call
 	Index   int
-	Name    string
 	Repeat  Repeat
 	Source  *Expr // nil after an error
 	Version *Expr // nil without
@@ -218,19 +247,6 @@ type Call struct {
 	Reads []*Ref
 	Range hcl.Range
 }
-
-// Kind is component, stack, removed-component or removed-stack; empty for a
-// module call.
-func (c *Call) Kind() string {
-	kind, _, found := strings.Cut(c.Name, ".")
-	if !found {
-		return ""
-	}
-	return kind
-}
-
-// String is the call as references write it.
-func (c *Call) String() string { return addr.CallName(c.Name) }
 
 // Input returns the input with that name, or nil.
 func (c *Call) Input(name string) *Input {
@@ -276,7 +292,7 @@ type Requirement struct {
 	LocalName   string
 	Provider    addr.Provider
 	Constraints string   // as written, empty for any version
-	Aliases     []string // configuration_aliases
+	Aliases     []string // configuration_aliases; empty for the default configuration
 	// Implied: no required_providers entry has it.
 	Implied bool
 	Range   hcl.Range
@@ -385,14 +401,53 @@ type Tree struct {
 	Program *Program
 	// Source and Version are as the call wrote them, empty for the root.
 	Source, Version string
-	// Children are by call name.
-	Children map[string]*Tree
+	// Children are by call.
+	Children map[addr.Call]*Tree
 	// Variants are the calls whose instances load different programs: a tree
 	// for each program, in the order of the first instance that loads it.
-	Variants map[string][]*Tree
+	Variants map[addr.Call][]*Tree
 	// Modules are the module instances that load a variant or something below
 	// one; a step without a key stands for all. Elsewhere it is nil.
 	Modules []addr.Module
+}
+
+// A Checkable is an object with conditions: its kind, in the words of states,
+// and its address without keys.
+type Checkable struct{ Kind, Address string }
+
+// Checkables lists the objects with conditions in all modules.
+func (t *Tree) Checkables() []Checkable { return t.checkables("", nil) }
+
+func (t *Tree) checkables(prefix string, list []Checkable) []Checkable {
+	if t.Program == nil {
+		return list
+	}
+	add := func(conditions int, kind, name string) {
+		if conditions > 0 {
+			list = append(list, Checkable{kind, prefix + name})
+		}
+	}
+	for _, v := range t.Program.Variables {
+		add(len(v.Validations), "input_variable", "var."+v.Name)
+	}
+	for _, o := range t.Program.Outputs {
+		add(len(o.Preconditions), "output_value", "output."+o.Name)
+	}
+	for _, r := range t.Program.Resources {
+		add(len(r.Preconditions)+len(r.Postconditions), "resource", r.Name.String())
+	}
+	for _, c := range t.Program.Checks {
+		add(1, "check", "check."+c.Name)
+	}
+	for _, call := range t.CallNames() {
+		if call.Kind.Removed() {
+			continue
+		}
+		for _, child := range t.Of(call) {
+			list = child.checkables(prefix+call.String()+".", list)
+		}
+	}
+	return list
 }
 
 // At finds the tree of a module instance, or nil.
@@ -400,7 +455,7 @@ func (t *Tree) At(m addr.Module) *Tree {
 	steps := m.Steps()
 	for i, s := range steps {
 		var next *Tree
-		for _, child := range t.Of(s.Name) {
+		for _, child := range t.Of(s.Call) {
 			if child.loadedBy(steps[:i+1]) {
 				next = child
 				break
@@ -424,24 +479,24 @@ func (t *Tree) loadedBy(steps []addr.Step) bool {
 	return t.Modules == nil
 }
 
-// Calls lists the trees below t, by name of the call, variants included.
+// Calls lists the trees below t, by call, variants included.
 func (t *Tree) Calls() []*Tree {
 	var list []*Tree
-	for _, name := range t.CallNames() {
-		list = append(list, t.Of(name)...)
+	for _, call := range t.CallNames() {
+		list = append(list, t.Of(call)...)
 	}
 	return list
 }
 
 // CallNames are the names of the calls that something is loaded for, sorted.
-func (t *Tree) CallNames() []string {
+func (t *Tree) CallNames() []addr.Call {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(t.Children)), maps.Keys(t.Variants))
-	slices.Sort(names)
+	slices.SortFunc(names, addr.Call.Compare)
 	return names
 }
 
 // Of lists the trees that instances of a call load.
-func (t *Tree) Of(call string) []*Tree {
+func (t *Tree) Of(call addr.Call) []*Tree {
 	if child := t.Children[call]; child != nil {
 		return []*Tree{child}
 	}

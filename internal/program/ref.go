@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -43,6 +44,10 @@ type Ref struct {
 	// Rest is applied to the value of what is named so far.
 	Rest hcl.Traversal
 
+	// Lenient: it may name nothing, being an argument of try or can, or the
+	// content of a dynamic block.
+	Lenient bool
+
 	// Text is the reference as written, with brackets simplified.
 	Text  string
 	Range hcl.Range
@@ -72,7 +77,13 @@ func (e *RefExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			Subject:  e.Ref.Range.Ptr(),
 		}}
 	}
-	return scope.Resolve(e.Ref, ctx)
+	v, diags := scope.Resolve(e.Ref, ctx)
+	for _, d := range diags {
+		if d.Expression == nil {
+			d.Expression, d.EvalContext = e, ctx
+		}
+	}
+	return v, diags
 }
 
 // A BrokenExpr stands for a reference that names nothing, where that is a
@@ -156,16 +167,54 @@ func References(expr hcl.Expression) []*Ref {
 		return nil
 	}
 	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		refs = append(refs, referencesOf(n)...)
+		return nil
+	})
+	return refs
+}
+
+// referencesOf is the reference that a node is, with those in its key.
+func referencesOf(n hclsyntax.Node) []*Ref {
+	if text, ok := n.(*TextExpr); ok {
+		n = text.Expression
+	}
+	e, ok := n.(*RefExpr)
+	if !ok {
+		return nil
+	}
+	refs := []*Ref{e.Ref}
+	if e.Ref.Key != nil {
+		refs = append(refs, References(e.Ref.Key)...)
+	}
+	return refs
+}
+
+// ProviderCalls lists the names of the providers' functions that an expression
+// calls, in source order, as often as it calls them.
+func ProviderCalls(expr hcl.Expression) []string {
+	node, ok := expr.(hclsyntax.Node)
+	if !ok {
+		if wrapped, ok := expr.(*Expr); ok {
+			return ProviderCalls(wrapped.Expression)
+		}
+		return nil
+	}
+	var names []string
+	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
 		if text, ok := n.(*TextExpr); ok {
 			n = text.Expression
 		}
-		if e, ok := n.(*RefExpr); ok {
-			refs = append(refs, e.Ref)
-			if e.Ref.Key != nil {
-				refs = append(refs, References(e.Ref.Key)...)
+		switch n := n.(type) {
+		case *RefExpr:
+			if n.Ref.Key != nil {
+				names = append(names, ProviderCalls(n.Ref.Key)...)
+			}
+		case *hclsyntax.FunctionCallExpr:
+			if strings.HasPrefix(n.Name, "provider::") {
+				names = append(names, n.Name)
 			}
 		}
 		return nil
 	})
-	return refs
+	return names
 }

@@ -27,9 +27,9 @@ func (t *Tree) Removals() *Removals {
 			}
 			all.blocks[named] = append(all.blocks[named], removal{block, t, m})
 		}
-		for _, name := range t.CallNames() {
-			for _, child := range t.Of(name) {
-				collect(m.Child(name, addr.NoKey), child)
+		for _, call := range t.CallNames() {
+			for _, child := range t.Of(call) {
+				collect(m.Child(call, addr.NoKey), child)
 			}
 		}
 	}

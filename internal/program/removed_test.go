@@ -12,12 +12,12 @@ func TestRemovals(t *testing.T) {
 	a := addr.Name{Mode: addr.Managed, Type: "t", Name: "a"}
 	block := func(e Endpoint) *Removed { return &Removed{From: e} }
 	whole, keyed := block(Endpoint{Name: a}), block(Endpoint{Name: a, Key: addr.StringKey("x")})
-	module, inner, variant := block(Endpoint{Module: addr.Root.Child("m", addr.NoKey)}), block(Endpoint{Name: a}), block(Endpoint{Name: a})
-	n := func(key string) addr.Module { return addr.Root.Child("n", addr.StringKey(key)) }
+	module, inner, variant := block(Endpoint{Module: addr.Root.Child(addr.Mod("m"), addr.NoKey)}), block(Endpoint{Name: a}), block(Endpoint{Name: a})
+	n := func(key string) addr.Module { return addr.Root.Child(addr.Mod("n"), addr.StringKey(key)) }
 	root := &Tree{
 		Program:  &Program{Removed: []*Removed{module, whole, keyed}},
-		Children: map[string]*Tree{"m": {Program: &Program{Removed: []*Removed{inner}}}},
-		Variants: map[string][]*Tree{"n": {
+		Children: map[addr.Call]*Tree{addr.Mod("m"): {Program: &Program{Removed: []*Removed{inner}}}},
+		Variants: map[addr.Call][]*Tree{addr.Mod("n"): {
 			{Program: &Program{}, Modules: []addr.Module{n("old")}},
 			{Program: &Program{Removed: []*Removed{variant}}, Modules: []addr.Module{n("new")}},
 		}},
@@ -30,7 +30,7 @@ func TestRemovals(t *testing.T) {
 		`t.a["x"]`:              {keyed, addr.Root},
 		`t.a["y"]`:              {whole, addr.Root},
 		`t.b`:                   {nil, addr.Root},
-		`module.m[0].t.a`:       {inner, addr.Root.Child("m", addr.IntKey(0))},
+		`module.m[0].t.a`:       {inner, addr.Root.Child(addr.Mod("m"), addr.IntKey(0))},
 		`module.m[0].t.b`:       {module, addr.Root},
 		`module.m.module.x.t.a`: {module, addr.Root},
 		`module.n["old"].t.a`:   {nil, addr.Root},

@@ -57,19 +57,43 @@ func (localExec) Run(ctx context.Context, config cty.Value, output func(string))
 		}
 	}
 	args = append(args, command)
+	failed := &CommandError{Command: command}
 	if v := config.GetAttr("quiet"); v.IsNull() || v.False() {
 		output(fmt.Sprintf("Executing: %q", args))
 	} else {
 		output("Executing: Suppressed by quiet=true")
+		failed.Command = "suppressed by quiet=true"
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = text(config, "working_dir")
 	cmd.Env = environment(config.GetAttr("environment"))
-	if err := run(ctx, cmd, output); err != nil {
-		return fmt.Errorf("running the command failed: %w", err)
+	failed.Err = run(ctx, cmd, func(line string) {
+		output(line)
+		if failed.Output += line + "\n"; len(failed.Output) > maxOutput {
+			failed.Output = failed.Output[len(failed.Output)-maxOutput:]
+		}
+	})
+	if failed.Err != nil {
+		return failed
 	}
 	return nil
 }
+
+// maxOutput is how much of the end of a command's output its error repeats.
+const maxOutput = 8 << 10
+
+// A CommandError is a command that failed, with the end of what it printed.
+type CommandError struct {
+	Command, Output string
+	Err             error
+}
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("Error running command '%s': %s. Output: %s", e.Command, e.Err, e.Output)
+}
+
+// Unwrap is what went wrong, without what the command says of itself.
+func (e *CommandError) Unwrap() error { return e.Err }
 
 // environment is this process's environment with the given additions.
 func environment(add cty.Value) []string {

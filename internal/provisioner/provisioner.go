@@ -23,7 +23,15 @@ type Provisioner interface {
 	Run(ctx context.Context, config cty.Value, output func(line string)) error
 }
 
-var kinds = map[string]Provisioner{"local-exec": localExec{}}
+var kinds = map[string]Provisioner{"local-exec": localExec{}, "file": file, "remote-exec": remoteExec}
+
+// Runs reports whether provisioners of a type can be run. Those that can't are
+// known so that configurations with them can be checked.
+func Runs(typ string) bool {
+	kind, ok := kinds[typ]
+	_, only := kind.(described)
+	return ok && !only
+}
 
 // Find returns the provisioner of a type, or nil.
 func Find(typ string) Provisioner { return kinds[typ] }

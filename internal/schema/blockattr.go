@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
@@ -210,3 +213,20 @@ func (e *blocksExpr) Variables() []hcl.Traversal {
 
 func (e *blocksExpr) Range() hcl.Range      { return e.blocks[0].DefRange }
 func (e *blocksExpr) StartRange() hcl.Range { return e.blocks[0].DefRange }
+
+// Expressions are those that the objects' attributes have, in source order.
+func (e *blocksExpr) Expressions() []hcl.Expression {
+	var found []hcl.Expression
+	for _, block := range e.blocks {
+		attributes := slices.Collect(maps.Values(e.element.Content(block.Body).Attributes))
+		slices.SortFunc(attributes, func(a, b *hcl.Attribute) int { return a.Range.Start.Byte - b.Range.Start.Byte })
+		for _, attr := range attributes {
+			if inner, ok := attr.Expr.(*blocksExpr); ok {
+				found = append(found, inner.Expressions()...)
+			} else {
+				found = append(found, attr.Expr)
+			}
+		}
+	}
+	return found
+}

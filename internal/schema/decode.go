@@ -41,6 +41,18 @@ func (b *Block) decodeExpanded(body hcl.Body, ctx *hcl.EvalContext) (cty.Value, 
 	return v, diags
 }
 
+// Content is what a body has of the block's arguments and blocks, as written:
+// without what dynamic blocks make, and whatever is wrong with it left out.
+// Blocks that stand for an attribute are one argument, whose expression has a
+// method Expressions for what is written in them.
+func (b *Block) Content(body hcl.Body) *hcl.BodyContent {
+	content, _, _ := b.withBlocksAsAttributes(body).PartialContent(hcldec.ImpliedSchema(b.decoding().spec))
+	if content == nil {
+		content = &hcl.BodyContent{}
+	}
+	return content
+}
+
 // A decoder is what decoding needs of a block, made at its first use.
 type decoder struct {
 	spec hcldec.ObjectSpec

@@ -21,16 +21,13 @@ import (
 
 // journalPath is where the journal of the state is: beside it where the backend
 // has it on this machine, and else in the data directory, under a name that the
-// next run finds.
+// next run finds whatever credentials it has.
 func (s *Session) journalPath() string {
 	if b, ok := s.backend.WithFiles(s.Files).(storage.Journaled); ok {
 		return b.JournalPath(s.workspace)
 	}
-	sum := sha256.New()
-	if record, err := s.backend.Record(); err == nil {
-		sum.Write(record)
-	}
-	name := fmt.Sprintf("%s-%s-%s.journal", s.backend.Kind, s.workspace, hex.EncodeToString(sum.Sum(nil))[:12])
+	sum := sha256.Sum256([]byte(s.backend.Place(s.workspace)))
+	name := fmt.Sprintf("%s-%s-%s.journal", s.backend.Kind, s.workspace, hex.EncodeToString(sum[:])[:12])
 	return filepath.Join(s.DataDir, "journals", name)
 }
 
@@ -78,6 +75,9 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		return problem("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
 	case rec.Foreign:
 		return problem("Journal of another state", "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)
+	}
+	if l.Damaged > 0 && !s.Damaged {
+		return s.damaged(path, l, rec)
 	}
 	if s.base == nil {
 		s.lineage = l.Begin.Lineage
@@ -178,6 +178,27 @@ func (s *Session) readJournal(path string) (*journal.Log, error) {
 	return journal.Read(f, s.Seals.OpenKey)
 }
 
+// damaged stops at a journal that something other than a crash has changed: what
+// it doesn't say any more may be objects that would be created a second time.
+func (s *Session) damaged(path string, l *journal.Log, rec journal.Recovery) diag.List {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The journal %s of an earlier run is damaged: %d of its lines were changed, or lines before them are missing. What they said isn't known, so objects may exist that aren't in the state.", path, l.Damaged)
+	if len(rec.Folded) > 0 {
+		b.WriteString("\n\nThe lines that can be read have the results of:")
+		for _, at := range rec.Folded {
+			fmt.Fprintf(&b, "\n  - %s", at)
+		}
+	}
+	if len(rec.InDoubt) > 0 {
+		b.WriteString("\n\nThey don't say what became of:")
+		for _, o := range rec.InDoubt {
+			fmt.Fprintf(&b, "\n  - %s (%s)", o.Object, o.Action)
+		}
+	}
+	fmt.Fprintf(&b, "\n\nIf there is an intact copy of the file, put it in place. Otherwise look for objects that the state doesn't have, then take what can be read with:\n    %s recover -damaged", s.Program)
+	return problem("Damaged journal", "%s", b.String())
+}
+
 // interrupted tells what was recovered.
 func interrupted(path string, l *journal.Log, rec journal.Recovery, settled []journal.Operation) diag.List {
 	var b strings.Builder
@@ -214,7 +235,7 @@ func (s *Session) inDoubt() diag.List {
 		}
 	}
 	first := s.doubts[0].Object.Instance
-	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'", s.Program, first, s.Program, first)
+	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'\nIf none of them does, -forget-all does that for all.", s.Program, first, s.Program, first)
 	return warning("Objects in doubt", "%s", b.String())
 }
 

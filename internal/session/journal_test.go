@@ -2,6 +2,7 @@ package session
 
 import (
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -57,6 +58,85 @@ func TestFoldedWithoutLock(t *testing.T) {
 	}
 	if exists(s.journalPath()) {
 		t.Error("the journal is still there")
+	}
+}
+
+// TestJournalFound: a journal is found by the state's address, whatever the
+// credentials for it are.
+func TestJournalFound(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	with := func(url, password string) *Session {
+		s := open(t, url, encryption.State{})
+		config := s.backend.Config.AsValueMap()
+		config["username"], config["password"] = cty.StringVal("me"), cty.StringVal(password)
+		b, diags := backend.Opener{}.Open("http", cty.ObjectVal(config), nil)
+		if diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		s.backend, s.DataDir = b, data
+		if diags := s.Read(t.Context()); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		return s
+	}
+	w, made := unfinished(t, with(at.URL, "one"))
+	w.Close()
+	for _, url := range []string{at.URL, strings.Replace(at.URL, "://", "://user:word@", 1)} {
+		if with(url, "two").Snapshot().Objects[made] == nil {
+			t.Errorf("with another password for %s the object isn't recovered", url)
+		}
+	}
+	if with(at.URL+"/other", "one").Snapshot().Objects[made] != nil {
+		t.Error("the journal was taken for that of another state")
+	}
+}
+
+// TestDamagedJournal: damage stops a run and names what is known, until somebody
+// takes what can be read.
+func TestDamagedJournal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	next := func(damaged bool) (*Session, diag.List) {
+		s := open(t, at.URL, encryption.State{})
+		s.DataDir, s.Damaged = data, damaged
+		return s, s.Read(t.Context())
+	}
+	s, _ := next(false)
+	w, made := unfinished(t, s)
+	for _, name := range []string{"a.open", "a.last"} {
+		if err := w.Intent(journal.Operation{Object: addr.Object{Instance: instance(t, name)}, Action: journal.Create}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	text, err := os.ReadFile(s.journalPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)-10] ^= 1 // in the last line
+	if err := os.WriteFile(s.journalPath(), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, diags := next(false)
+	if !diags.HasErrors() || diags[0].Summary != "Damaged journal" {
+		t.Fatal(diags)
+	}
+	for _, known := range []string{"a.b", "a.open (create)", "weir recover -damaged"} {
+		if !strings.Contains(diags[0].Detail, known) {
+			t.Errorf("%q isn't in %s", known, diags[0].Detail)
+		}
+	}
+	if kept, err := os.ReadFile(s.journalPath()); err != nil || string(kept) != string(text) {
+		t.Error("the journal wasn't kept")
+	}
+	s, diags = next(true)
+	if diags.HasErrors() || s.Snapshot().Objects[made] == nil || len(s.Doubts()) != 1 {
+		t.Fatal(diags, s.Doubts())
 	}
 }
 

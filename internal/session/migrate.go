@@ -91,7 +91,7 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 
 // session is the side that is copied from.
 func (c *Copy) session(o Options) *Session {
-	o.Translate = false
+	o.Registry = ""
 	return &Session{Options: o, backend: c.old, workspace: c.from, store: c.source}
 }
 

@@ -70,7 +70,7 @@ func length(v cty.Value) int {
 	for it := v.ElementIterator(); it.Next(); {
 		k, e := it.Element()
 		n += length(e)
-		if k.Type() == cty.String {
+		if !t.IsSetType() && k.Type() == cty.String { // in a set it is the element
 			n += indent + len(k.AsString())
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"os/user"
 	"time"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/encryption"
@@ -40,11 +41,14 @@ type Options struct {
 	Program string
 	// Version is the version of the engine that states say they were written by.
 	Version string
-	// Translate has providers read by the names that the configuration uses.
-	Translate bool
+	// Registry has objects of the other public registry's providers read as those
+	// of this one; empty leaves them as they are.
+	Registry addr.Registry
 	// Interval is the least time between two saves during an apply; 0 lets it
 	// follow from how long they take.
 	Interval time.Duration
+	// Damaged has a damaged journal taken for as far as it can be read.
+	Damaged bool
 	// Notice tells something while the command waits.
 	Notice func(text string)
 	// Problem tells what goes wrong at the end, when nothing else can.
@@ -134,12 +138,19 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
-	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout)
+	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout, s.journalElsewhere)
 	slow.Stop()
+	if errors.As(err, new(*storage.RefusedError)) {
+		return problem("Error acquiring the state lock", "%s", err)
+	}
 	if err != nil {
 		return problem("Error acquiring the state lock", "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
 	}
 	s.lockID = id
+	if err := s.hold(id, operation); err != nil {
+		s.Unlock()
+		return problem("Error acquiring the state lock", "%s.", err)
+	}
 	if left != nil {
 		return warning("Lock taken over", "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))
 	}
@@ -196,7 +207,9 @@ func (s *Session) Unlock() {
 	defer cancel()
 	if err := s.store.Unlock(ctx, id); err != nil {
 		s.Problem(problem("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
+		return
 	}
+	s.letGo()
 }
 
 // ForceUnlock removes the lock with that id, which another run left behind.
@@ -248,8 +261,8 @@ func (s *Session) Read(ctx context.Context) diag.List {
 // adopt makes a state the one to work on.
 func (s *Session) adopt(snapshot *state.Snapshot) {
 	s.known, s.prior = snapshot, snapshot
-	if s.Translate {
-		s.prior = statefile.TranslateProviders(snapshot, s.backend.Requires)
+	if s.Registry != "" {
+		s.prior = statefile.TranslateProviders(snapshot, s.Registry, s.backend.Requires)
 	}
 }
 

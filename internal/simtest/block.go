@@ -13,13 +13,16 @@ func (r *renderer) object(o *Object, at int) {
 		return
 	}
 	var b strings.Builder
-	kind, _, _ := strings.Cut(address(o), ".")
+	kind, _, _ := strings.Cut(r.m.address(o), ".")
 	fmt.Fprintf(&b, "\nresource %q %q {\n", kind, o.Name)
+	r.secret(o.Module, o.Repeat.Kind == "secret")
 	repeat(&b, o.Repeat, r.refer(o, at, Ref{To: o.Repeat.To}, "id"))
-	if p := r.provider(o.Other, o.Repeat, o.Module, at); p != "" {
+	if p := r.provider(o.Other, o.Repeat, o.Module, at); p != "" && !o.Store {
 		b.WriteString("  provider = " + p + "\n")
 	}
-	fmt.Fprintf(&b, "  name = \"%s%s%s\"\n", r.prefix(o.Module), o.Label, suffix(o.Repeat))
+	if !o.Store {
+		fmt.Fprintf(&b, "  name = \"%s%s%s\"\n", r.prefix(o.Module), o.Label, suffix(o.Repeat))
+	}
 	value := fmt.Sprintf("\"v%d\"", o.Value)
 	if o.ValueFrom != nil {
 		if expr := r.refer(o, at, *o.ValueFrom, r.told(*o.ValueFrom)); expr != "" {
@@ -29,11 +32,15 @@ func (r *renderer) object(o *Object, at int) {
 	if o.Sensitive {
 		value = "sensitive(" + value + ")"
 	}
-	b.WriteString("  value = " + value + "\n")
-	if o.Key > 0 {
-		fmt.Fprintf(&b, "  key = \"k%d\"\n", o.Key)
+	if r.m.Kit {
+		r.kitArguments(&b, o, at, value)
+	} else {
+		b.WriteString("  value = " + value + "\n")
+		if o.Key > 0 {
+			fmt.Fprintf(&b, "  key = \"k%d\"\n", o.Key)
+		}
+		r.references(&b, o, at)
 	}
-	r.references(&b, o, at)
 	r.depends(&b, o, at)
 	r.lifecycle(&b, o, at)
 	b.WriteString(provisioner(o.Provision) + "}\n")
@@ -79,7 +86,7 @@ func (r *renderer) lifecycle(b *strings.Builder, o *Object, at int) {
 		text string
 	}{
 		{o.CBD, "create_before_destroy = true"}, {o.Prevent, "prevent_destroy = true"}, {o.Keep, "destroy = false"},
-		{o.Ignore == "value", "ignore_changes = [value]"}, {o.Ignore == "all", "ignore_changes = all"},
+		{o.Ignore == "value", "ignore_changes = [" + o.valueName() + "]"}, {o.Ignore == "all", "ignore_changes = all"},
 	} {
 		if flag.on {
 			text += "    " + flag.text + "\n"
@@ -88,9 +95,9 @@ func (r *renderer) lifecycle(b *strings.Builder, o *Object, at int) {
 	var triggers []string
 	for _, label := range o.TriggeredBy {
 		if to, p := r.m.object(label); to != nil && p < at && to.Module == o.Module && to.Data == "" {
-			trigger := address(to)
+			trigger := r.m.address(to)
 			if o.ByValue && to.Repeat.Kind == "" {
-				trigger += ".value"
+				trigger += "." + to.valueName()
 			}
 			triggers = append(triggers, trigger)
 		}
@@ -112,6 +119,11 @@ func (r *renderer) condition(o *Object, at int) string {
 	switch {
 	case o.Data != "" && o.Condition.Kind == "post":
 		subject = "self.value"
+		if r.m.Kit {
+			subject = o.kitAttr("self", "value")
+		}
+	case o.Condition.Kind == "post" && r.m.Kit:
+		subject = o.kitAttr("self", map[bool]string{false: "name", true: "echo"}[o.Condition.Late])
 	case !o.Condition.Late && o.Condition.Kind == "post":
 		subject = "self.name"
 	case o.Condition.Late && o.Condition.Kind == "post":
@@ -174,7 +186,10 @@ func (r *renderer) check(o *Object) {
 		operator = "=="
 	}
 	list := r.list(o.Module, o, "echo")
-	if o.Watching.Kind == "data" {
+	if o.Watching.Kind == "data" && r.m.Kit {
+		nested = fmt.Sprintf("  data \"sim_objects\" \"k_%s\" {\n    filter {\n      name_prefix = join(\",\", %s)\n    }\n  }\n", o.Label, r.list(o.Module, o, "name"))
+		list = "data.sim_objects.k_" + o.Label + ".ids"
+	} else if o.Watching.Kind == "data" {
 		nested = fmt.Sprintf("  data \"sim_find\" \"k_%s\" {\n    name = join(\",\", %s)\n  }\n", o.Label, r.list(o.Module, o, "name"))
 		list = "[data.sim_find.k_" + o.Label + ".name]"
 	}
@@ -191,7 +206,7 @@ func (r *renderer) depends(b *strings.Builder, o *Object, at int) {
 			continue
 		}
 		if to.Module == o.Module {
-			list = append(list, address(to))
+			list = append(list, r.m.address(to))
 			continue
 		}
 		for i, child := range r.m.Modules {
@@ -217,25 +232,37 @@ func (r *renderer) data(o *Object, at int) {
 	if o.Data == "token" {
 		mode = "ephemeral"
 	}
-	fmt.Fprintf(&b, "\n%s \"sim_%s\" %q {\n", mode, o.Data, o.Name)
+	typ := strings.TrimPrefix(strings.TrimSuffix(r.m.address(o), "."+o.Name), mode+".")
+	fmt.Fprintf(&b, "\n%s %q %q {\n", mode, typ, o.Name)
 	repeat(&b, o.Repeat, "")
 	if p := r.provider(o.Other, o.Repeat, o.Module, at); p != "" {
 		b.WriteString("  provider = " + p + "\n")
+	}
+	if len(o.Refs) == 0 && o.Data == "token" && r.m.Kit {
+		fmt.Fprintf(&b, "  name = %q\n", o.Label)
 	}
 	if len(o.Refs) > 0 {
 		to, _ := r.m.object(o.Refs[0].To)
 		key := map[string]string{"count": "[count.index]", "each": "[each.key]"}[to.Repeat.Kind]
 		switch o.Data {
+		case "echo":
+			fmt.Fprintf(&b, "  input = %s\n", to.kitAttr(r.m.address(to)+key, map[bool]string{false: "echo", true: "late"}[o.Key%2 > 0]))
 		case "find":
 			which := suffix(to.Repeat)
 			if o.second(to) {
 				which = "-1"
 			}
-			fmt.Fprintf(&b, "  name = \"%s%s%s\"\n  depends_on = [%s]\n", r.prefix(to.Module), to.Label, which, address(to))
+			name := fmt.Sprintf("\"%s%s%s\"", r.prefix(to.Module), to.Label, which)
+			if r.m.Kit {
+				fmt.Fprintf(&b, "  filter {\n    name_prefix = %s\n  }\n", name)
+			} else {
+				b.WriteString("  name = " + name + "\n")
+			}
+			fmt.Fprintf(&b, "  depends_on = [%s]\n", r.m.address(to))
 		case "lookup":
-			fmt.Fprintf(&b, "  id = %s%s.id\n", address(to), key)
+			fmt.Fprintf(&b, "  id = %s%s.id\n", r.m.address(to), key)
 		case "token":
-			fmt.Fprintf(&b, "  of = %s%s.id\n", address(to), key)
+			fmt.Fprintf(&b, "  %s = %s%s.id\n", r.word("of", "name"), r.m.address(to), key)
 		}
 	}
 	r.lifecycle(&b, o, at)

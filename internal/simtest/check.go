@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/value"
 )
 
 func unmark(v cty.Value) cty.Value {
@@ -99,11 +100,13 @@ func (r *runner) valueKept(c *plan.Change, unsure bool) *Failure {
 	}
 	for name := range after.Type().AttributeTypes() {
 		v := after.GetAttr(name)
-		if !v.IsWhollyKnown() || unsure && name == "echo" {
+		if !v.IsWhollyKnown() || unsure && name == "echo" || name == "note" && v.IsNull() {
 			continue
 		}
-		if want, have := plain(v), fmt.Sprint(got[name]); want != have {
-			return r.fail("value", "%s.%s was shown as %s and is %s", c.Addr, name, want, have)
+		want, err := value.JSON(v, v.Type())
+		have, _ := json.Marshal(got[name]) // it was decoded
+		if err != nil || string(want) != string(have) {
+			return r.fail("value", "%s.%s was shown as %s and is %s: %v", c.Addr, name, want, have, err)
 		}
 	}
 	id, _ := got["id"].(string)
@@ -111,25 +114,6 @@ func (r *runner) valueKept(c *plan.Change, unsure bool) *Failure {
 		return r.fail("value", "%s in the state isn't what is in the cloud", c.Addr)
 	}
 	return nil
-}
-
-// plain is a value as fmt prints its JSON.
-func plain(v cty.Value) string {
-	switch {
-	case v.IsNull():
-		return "<nil>"
-	case v.Type() == cty.String:
-		return v.AsString()
-	}
-	list := make([]any, 0, v.LengthInt())
-	for _, e := range v.AsValueSlice() {
-		if e.IsNull() {
-			list = append(list, nil)
-		} else {
-			list = append(list, e.AsString())
-		}
-	}
-	return fmt.Sprint(list)
 }
 
 func (r *runner) outputsKept(p *plan.Plan) *Failure {
@@ -159,6 +143,9 @@ func (r *runner) whole(w *World, p *plan.Plan) *Failure {
 			return r.fail("a secret is in the state", "%s", o.JSON)
 		}
 		if a.Name.Mode == addr.Managed {
+			if err := recorded(o); err != nil {
+				return r.fail("what the provider said is lost", "%s", err)
+			}
 			id := idOf(o)
 			w.Cloud.Own(id)
 			known = append(known, id)
@@ -209,6 +196,9 @@ func (r *runner) obeys(step Step, p *plan.Plan) *Failure {
 	if m == nil {
 		return nil
 	}
+	if f := r.scoped(step, p); f != nil {
+		return f
+	}
 	for _, c := range p.Changes {
 		if c.Addr.Name.Mode != addr.Managed || c.Addr.Deposed != "" {
 			continue
@@ -241,10 +231,10 @@ func (r *runner) obeys(step Step, p *plan.Plan) *Failure {
 	for i := range m.Objects {
 		o := &m.Objects[i]
 		if o.Output.Kind == "pre" && o.Output.Bad && !o.Output.Late && o.Data == "" && m.attached(o.Module) {
-			return r.fail("a condition is ignored", "that of the output about %s", address(o))
+			return r.fail("a condition is ignored", "that of the output about %s", m.address(o))
 		}
 		if o.Condition.Bad && !o.Condition.Late && m.module(o.Module) != nil && len(m.instances(o)) > 0 {
-			return r.fail("a condition is ignored", "that of %s", address(o))
+			return r.fail("a condition is ignored", "that of %s", m.address(o))
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 )
 
 // Source is the address of the provider that serves the cloud.
-var Source = addr.DefaultProvider("sim")
+var Source = addr.OpenTofu.Provider("sim")
 
 // A Cloud is what exists. Like real ones it refuses to delete what is in use
 // and to make what refers to nothing.
@@ -30,6 +30,7 @@ type Cloud struct {
 	objects map[string]cty.Value
 	made    map[string]int
 	born    map[string]int    // by id: which of all creations it was
+	changed map[string]int    // by id: how often
 	secrets map[string]string // by id: what write-only arguments said last
 	// outside are objects that the engine doesn't know, or not any more.
 	outside map[string]bool
@@ -63,7 +64,7 @@ func (o Op) String() string {
 // NewCloud makes an empty cloud.
 func NewCloud() *Cloud {
 	return &Cloud{
-		objects: map[string]cty.Value{}, made: map[string]int{}, born: map[string]int{},
+		objects: map[string]cty.Value{}, made: map[string]int{}, born: map[string]int{}, changed: map[string]int{},
 		secrets: map[string]string{}, outside: map[string]bool{}, fails: map[string]bool{},
 	}
 }
@@ -73,7 +74,7 @@ func (c *Cloud) Clone() *Cloud {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return &Cloud{
-		objects: maps.Clone(c.objects), made: maps.Clone(c.made), born: maps.Clone(c.born),
+		objects: maps.Clone(c.objects), made: maps.Clone(c.made), born: maps.Clone(c.born), changed: maps.Clone(c.changed),
 		secrets: maps.Clone(c.secrets), outside: maps.Clone(c.outside), fails: maps.Clone(c.fails),
 	}
 }
@@ -131,6 +132,7 @@ func (c *Cloud) Set(id, argument, text string) {
 	v := c.objects[id].AsValueMap()
 	v[argument] = cty.StringVal(text)
 	c.objects[id] = withEcho(v)
+	c.changed[id]++
 }
 
 // Make makes an object behind the engine's back.
@@ -234,8 +236,14 @@ func (c *Cloud) apply(r provider.ApplyRequest) provider.ApplyResponse {
 		op.Kind = "create"
 	}
 	diags := c.check(op, r.Planned)
+	if op.Kind == "delete" {
+		diags.Append(c.remembered(op.Kind, op.ID, r.PlannedPrivate, cty.NilVal))
+	} else if string(r.PlannedPrivate) != string(promised(r.Planned)) {
+		diags.Append(c.refuse("%s of %s with the private data %q", op.Kind, op.Name, r.PlannedPrivate))
+	}
 	op.Refused = diags.HasErrors()
-	out := provider.ApplyResponse{New: r.Prior, Diags: diags}
+	_, old := r.Prior.Type().AttributeTypes()["port"]
+	out := provider.ApplyResponse{New: r.Prior, Diags: diags, Legacy: old}
 	if !op.Refused {
 		switch op.Kind {
 		case "delete":
@@ -248,9 +256,14 @@ func (c *Cloud) apply(r provider.ApplyRequest) provider.ApplyResponse {
 			c.secrets[op.ID] = text(r.Config, "secret")
 			v := r.Planned.AsValueMap()
 			v["id"] = cty.StringVal(op.ID)
+			out.Diags.Append(c.makeThing(r.Prior, v))
 			c.objects[op.ID] = withEcho(v)
+			c.changed[op.ID]++
 			out.New = c.objects[op.ID]
 		}
+	}
+	if op.ID != "" {
+		out.Private, out.Identity = c.private(op.ID), identity(op.ID)
 	}
 	if c.fails["taint "+op.Name] && op.Kind == "create" && !op.Refused {
 		out.Diags.Errorf("Out of order", "%s was made and doesn't work, by request", op.Name)

@@ -2,12 +2,16 @@ package simtest
 
 import "slices"
 
-// edits are the ways to change a configuration at one place, with how often
-// they are chosen. Each gets an object of the model.
-var edits = []struct {
+// A change is made to one object, or to something else where that is not
+// what it is about.
+type change struct {
 	weight int
 	do     func(*source, *Model, *Object)
-}{
+}
+
+// edits are the ways to change a configuration at one place, with how often
+// they are chosen. Each gets an object of the model.
+var edits = []change{
 	{6, func(_ *source, _ *Model, o *Object) { o.Value++ }},
 	{9, func(_ *source, m *Model, o *Object) {
 		if m.serves(o.Label) {
@@ -75,12 +79,16 @@ func (s *source) editOnce(m *Model) {
 		s.addObject(m)
 		return
 	}
+	choices := edits
+	if s.kit {
+		choices = slices.Concat(edits, kitEdits)
+	}
 	total := 0
-	for _, e := range edits {
+	for _, e := range choices {
 		total += e.weight
 	}
 	n := s.IntN(total)
-	for _, e := range edits {
+	for _, e := range choices {
 		if n -= e.weight; n < 0 {
 			e.do(s, m, &m.Objects[s.IntN(len(m.Objects))])
 			return
@@ -95,7 +103,7 @@ func (s *source) remove(m *Model, o *Object) {
 	if old.Data != "" || s.chance(2) {
 		return
 	}
-	in, from := old.Module, address(&old)
+	in, from := old.Module, m.address(&old)
 	if path, plain := m.path(old.Module); plain && s.chance(2) {
 		in, from = m.root(), path+from
 	}
@@ -114,7 +122,7 @@ func (s *source) rename(m *Model, o *Object) {
 		return
 	}
 	if s.chance(2) {
-		mv := Moved{In: old.Module, From: address(&old), To: address(o)}
+		mv := Moved{In: old.Module, From: m.address(&old), To: m.address(o)}
 		if o.Repeat.Kind == "each" && s.chance(2) {
 			mv.Each, mv.From, mv.To = `toset(["a", "b", "c"])`, mv.From+"[each.key]", mv.To+"[each.key]"
 		}
@@ -126,7 +134,7 @@ func (s *source) rename(m *Model, o *Object) {
 	target, ok2 := m.path(to)
 	if ok && ok2 {
 		o.Module = to
-		m.Moved = append(m.Moved, Moved{In: m.root(), From: from + address(&old), To: target + address(o)})
+		m.Moved = append(m.Moved, Moved{In: m.root(), From: from + m.address(&old), To: target + m.address(o)})
 	}
 }
 
@@ -137,7 +145,7 @@ func (s *source) rekey(m *Model, o *Object) {
 	}
 	old := o.Repeat
 	o.Repeat = s.repeat()
-	m.Moved = append(m.Moved, s.keyMoves(o.Module, address(o), old, o.Repeat)...)
+	m.Moved = append(m.Moved, s.keyMoves(o.Module, m.address(o), old, o.Repeat)...)
 }
 
 // keyMoves are moved blocks from the instances of one repetition to those of
@@ -159,9 +167,12 @@ func (s *source) retype(m *Model, o *Object) {
 	if o.Data != "" {
 		return
 	}
+	if o.Store {
+		return
+	}
 	old := *o
 	o.Thing = !o.Thing
-	m.Moved = append(m.Moved, Moved{In: o.Module, From: address(&old), To: address(o)})
+	m.Moved = append(m.Moved, Moved{In: o.Module, From: m.address(&old), To: m.address(o)})
 }
 
 func (s *source) editModule(m *Model) {

@@ -20,6 +20,10 @@ type Model struct {
 	// Endpoint has, by alias, the label of an object that the provider
 	// configuration needs, and by "password of ALIAS" that of a token.
 	Endpoint map[string]string
+	// Kit: the text is for the provider of the conformance kit, which has more
+	// to draw; see kit.go.
+	Kit    bool
+	Secret int // what the root's sensitive variable is
 }
 
 // A Module is a module that is called once. Its label stays when it is
@@ -30,14 +34,18 @@ type Module struct {
 	Repeat      Repeat
 	DependsOn   []string // labels of modules beside it
 	Other       string   // the alias of the provider configuration it gets
+	More        []string // of moduleFeatures, for the kit
+	Size        int      // an argument with a validation, which allows up to 4
 }
 
 // An Object is a resource, or a data source or ephemeral resource about one.
 type Object struct {
 	Label, Name string
 	Module      string
-	Data        string // lookup, find or token for what isn't managed
-	Thing       bool   // of the other type
+	Data        string   // lookup, find, token or, for the kit, echo, for what isn't managed
+	Thing       bool     // of the other type
+	Store       bool     // terraform_data, for the kit
+	More        []string // of features, for the kit
 	Repeat      Repeat
 	Value, Key  int
 	Refs        []Ref
@@ -73,12 +81,14 @@ type Ref struct {
 	To    string
 	Local bool // through a local value
 	Index bool // to one instance, where that makes sense
+	Late  bool // to what is known after apply only, for the kit
 }
 
 // A Repeat is count, for_each or enabled.
 type Repeat struct {
 	// Kind is empty, count, each, enabled, length (count of the instances of
-	// To), or late: instances that follow from the ids of To.
+	// To), late: instances that follow from the ids of To, or, for the kit,
+	// secret: a count that follows from a sensitive variable.
 	Kind string
 	N    int
 	Keys string // one letter each
@@ -88,7 +98,7 @@ type Repeat struct {
 // form is the argument that a repetition is written with.
 func (r Repeat) form() string {
 	switch {
-	case r.Kind == "length" || r.Kind == "late" && r.N > 0:
+	case r.Kind == "length" || r.Kind == "secret" || r.Kind == "late" && r.N > 0:
 		return "count"
 	case r.Kind == "late":
 		return "each"
@@ -113,13 +123,16 @@ func (m *Model) Clone() *Model {
 	c := &Model{
 		Endpoint: maps.Clone(m.Endpoint), Modules: slices.Clone(m.Modules), Objects: slices.Clone(m.Objects),
 		Moved: slices.Clone(m.Moved), Removed: slices.Clone(m.Removed), Imports: slices.Clone(m.Imports),
+		Kit: m.Kit, Secret: m.Secret,
 	}
 	for i := range c.Modules {
 		c.Modules[i].DependsOn = slices.Clone(c.Modules[i].DependsOn)
+		c.Modules[i].More = slices.Clone(c.Modules[i].More)
 	}
 	for i := range c.Objects {
 		o := &c.Objects[i]
 		o.Refs, o.DependsOn, o.TriggeredBy = slices.Clone(o.Refs), slices.Clone(o.DependsOn), slices.Clone(o.TriggeredBy)
+		o.More = slices.Clone(o.More)
 	}
 	return c
 }
@@ -212,7 +225,7 @@ func (m *Model) instances(o *Object) []Instance {
 	if o.Data != "" || !m.attached(o.Module) {
 		return nil
 	}
-	list := o.Repeat.instances(address(o), o.Label)
+	list := o.Repeat.instances(m.address(o), o.Label)
 	for mod := m.module(o.Module); mod.Label != m.root(); mod = m.module(mod.Parent) {
 		var outer []Instance
 		for _, around := range mod.Repeat.instances("module."+mod.Name, mod.Label) {
@@ -262,15 +275,17 @@ steps:
 		return nil
 	}
 	for n := range m.Objects {
-		if o := &m.Objects[n]; o.Module == in && address(o) == i.Name.String() {
+		if o := &m.Objects[n]; o.Module == in && m.address(o) == i.Name.String() {
 			return o
 		}
 	}
 	return nil
 }
 
-func address(o *Object) string {
+func (m *Model) address(o *Object) string {
 	switch {
+	case m.Kit:
+		return m.kitType(o) + "." + o.Name
 	case o.Data == "token":
 		return "ephemeral.sim_token." + o.Name
 	case o.Data != "":

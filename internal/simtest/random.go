@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // A source draws configurations and edits of them.
 type source struct {
 	*rand.Rand
-	last int // of the numbers in labels and names
+	last int  // of the numbers in labels and names
+	kit  bool // for the provider of the conformance kit
 }
 
 func (s *source) fresh(prefix string) string {
@@ -24,7 +26,7 @@ func pick[T any](s *source, list []T) T { return list[s.IntN(len(list))] }
 
 // model draws a configuration of a few objects.
 func (s *source) model() *Model {
-	m := &Model{Modules: []Module{{Label: "root"}}, Endpoint: map[string]string{}}
+	m := &Model{Modules: []Module{{Label: "root"}}, Endpoint: map[string]string{}, Kit: s.kit}
 	for range s.IntN(3) {
 		s.addModule(m)
 	}
@@ -67,7 +69,7 @@ func (s *source) repeat() Repeat {
 
 // following draws a repetition that follows from an object, or another one.
 func (s *source) following(m *Model) Repeat {
-	if len(m.Objects) == 0 || !s.chance(7) {
+	if len(m.Objects) == 0 || !s.chance(7) || s.kit && !s.chance(3) {
 		return s.repeat()
 	}
 	return Repeat{Kind: pick(s, []string{"length", "late"}), N: s.IntN(2), To: pick(s, m.Objects).Label}
@@ -90,6 +92,9 @@ func (s *source) addModule(m *Model) {
 	if len(m.Modules) > 1 && s.chance(3) {
 		mod.DependsOn = []string{pick(s, m.Modules[1:]).Label}
 	}
+	if s.kit {
+		s.moduleMore(&mod)
+	}
 	m.Modules = append(m.Modules, mod)
 }
 
@@ -98,7 +103,11 @@ func (s *source) addObject(m *Model) {
 	o.Name = o.Label
 	if len(m.Objects) > 0 && s.chance(5) {
 		to := pick(s, m.Objects)
-		o.Data, o.Module, o.Refs = pick(s, []string{"lookup", "find", "token"}), to.Module, []Ref{{To: to.Label}}
+		kinds := []string{"lookup", "find", "token"}
+		if s.kit {
+			kinds = append(kinds, "echo", "find")
+		}
+		o.Data, o.Module, o.Refs = pick(s, kinds), to.Module, []Ref{{To: to.Label}}
 		if s.chance(6) {
 			o.Condition = Condition{Kind: pick(s, []string{"pre", "post"}), Bad: s.chance(4), Late: true}
 		}
@@ -110,6 +119,9 @@ func (s *source) addObject(m *Model) {
 	o.Output = s.output()
 	s.references(m, &o)
 	s.rules(&o)
+	if s.kit {
+		s.more(&o)
+	}
 	if o.Refs == nil && o.Parent == nil && s.chance(10) {
 		o.Ignore = "all" // nothing that it uses may ever go
 	}
@@ -129,7 +141,11 @@ func (s *source) references(m *Model, o *Object) {
 	if len(m.Objects) == 0 {
 		return
 	}
-	ref := func() Ref { return Ref{To: pick(s, m.Objects).Label, Local: s.chance(4), Index: s.chance(2)} }
+	ref := func() Ref {
+		r := Ref{To: pick(s, m.Objects).Label, Local: s.chance(4), Index: s.chance(2)}
+		r.Late = s.kit && s.chance(4)
+		return r
+	}
 	for range s.IntN(3) {
 		o.Refs = append(o.Refs, ref())
 	}
@@ -199,8 +215,12 @@ func (s *source) steps(old, m *Model, before []string) []Step {
 	}
 	var drift []string
 	if o, i := s.instance(m); i.Name != "" && s.chance(4) && !m.serves(o.Label) {
-		drift = []string{pick(s, []string{"drop", "set", "taint"}) + " " + i.Name}
-		last.SkipRefresh = false
+		kinds := []string{"drop", "set", "taint"}
+		if !s.kit {
+			kinds = append(kinds, "age")
+		}
+		drift = []string{pick(s, kinds) + " " + i.Name}
+		last.SkipRefresh = last.SkipRefresh && strings.HasPrefix(drift[0], "age ")
 	}
 	if o, i := s.instance(m); i.Addr != "" && !m.serves(o.Label) && s.chance(6) {
 		last.Replace = []string{i.Addr}
@@ -235,7 +255,7 @@ func (s *source) targets(m *Model) []string {
 		switch {
 		case i.Addr == "":
 		case s.chance(3) && o.Module == m.root():
-			list = append(list, address(o))
+			list = append(list, m.address(o))
 		default:
 			list = append(list, i.Addr)
 		}
@@ -269,7 +289,7 @@ func (s *source) instance(m *Model) (*Object, Instance) {
 // imported lists what has to be made for the imports of an object, none when
 // it can't be imported.
 func (m *Model) imported(o *Object) []string {
-	if o.Other != "" || o.Thing || slices.ContainsFunc(m.Modules, func(mod Module) bool { return mod.Other != "" && m.within(o.Module, mod.Label) }) {
+	if o.Other != "" || o.Thing || o.Store || slices.ContainsFunc(m.Modules, func(mod Module) bool { return mod.Other != "" && m.within(o.Module, mod.Label) }) {
 		return nil
 	}
 	var made []string

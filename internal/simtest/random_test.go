@@ -65,7 +65,10 @@ func TestRandom(t *testing.T) {
 }
 
 func report(t *testing.T, seed uint64, c Case, f *Failure) {
-	c = Shrink(c, seed, f)
+	c = Shrink(c, f.Step, func(c Case) bool {
+		smaller := c.Run(seed, &Stats{})
+		return smaller != nil && smaller.Kind == f.Kind
+	})
 	if smaller := c.Run(seed, &Stats{}); smaller != nil {
 		f = smaller
 	}

@@ -29,18 +29,21 @@ func (m *Model) Files() module.Memory {
 	}
 	r.refactoring()
 	head := "provider \"sim\" {}\n"
+	if m.Kit {
+		head = kitRequirement + "\n" + head
+	}
 	for _, alias := range []string{"other", "third"} {
 		if alias == "other" || r.uses(alias) {
 			head += "\nprovider \"sim\" {\n  alias = \"" + alias + "\"\n" + r.endpoint(alias) + "}\n"
 		}
 	}
 	if r.uses("each") {
-		head += "\nprovider \"sim\" {\n  alias = \"each\"\n  for_each = toset([\"a\", \"b\", \"c\"])\n}\n"
+		head += "\nprovider \"sim\" {\n  alias = \"each\"\n  for_each = toset([\"a\", \"b\", \"c\"])\n" + r.kitOnly("  region = each.key\n") + "}\n"
 	}
 	files := module.Memory{"main.tf": []byte(head + r.of(m.root()).text.String())}
 	for _, mod := range m.Modules[1:] {
 		if m.attached(mod.Label) {
-			files[mod.Label+"/main.tf"] = []byte("variable \"prefix\" {}\n" + r.of(mod.Label).text.String())
+			files[mod.Label+"/main.tf"] = []byte(r.kitOnly(kitRequirement+"\n") + "variable \"prefix\" {}\n" + r.of(mod.Label).text.String())
 		}
 	}
 	return files
@@ -79,16 +82,19 @@ func (r *renderer) refactoring() {
 		if path, plain := r.m.path(o.Module); plain && o.Repeat.Kind == "each" {
 			var ids []string
 			for _, i := range list {
-				ids = append(ids, fmt.Sprintf("%q = %q", i.Name[len(i.Name)-1:], i.Name+"#1"))
+				ids = append(ids, fmt.Sprintf("%q = %q", i.Name[len(i.Name)-1:], r.id(i)))
 			}
-			root.add("import %[1]s", "\nimport {\n  for_each = { %[2]s }\n  to = %[1]s[each.key]\n  id = each.value\n}\n", path+address(o), strings.Join(ids, ", "))
+			root.add("import %[1]s", "\nimport {\n  for_each = { %[2]s }\n  to = %[1]s[each.key]\n  id = each.value\n}\n", path+r.m.address(o), strings.Join(ids, ", "))
 			continue
 		}
 		for _, i := range list {
-			root.add("import %[1]s", "\nimport {\n  to = %s\n  id = \"%s#1\"\n}\n", i.Addr, i.Name)
+			root.add("import %[1]s", "\nimport {\n  to = %s\n  id = %q\n}\n", i.Addr, r.id(i))
 		}
 	}
 }
+
+// id is that of the first object with the name of an instance.
+func (r *renderer) id(i Instance) string { return r.word(i.Name+"#1", "object-"+i.Name+"-1") }
 
 // endpoint has the arguments of a provider configuration. They aren't taken
 // from modules that are repeated, of which all outputs are read at once.
@@ -96,11 +102,11 @@ func (r *renderer) endpoint(alias string) string {
 	text := ""
 	if o, _ := r.m.object(r.m.Endpoint[alias]); o != nil {
 		if _, plain := r.m.path(o.Module); plain {
-			text += "  endpoint = try((" + r.list(r.m.root(), o, "echo") + ")[0], null)\n"
+			text += "  " + r.word("endpoint", "region") + " = try((" + r.list(r.m.root(), o, "echo") + ")[0], null)\n"
 		}
 	}
 	if o, _ := r.m.object(r.m.Endpoint["password of "+alias]); o != nil && o.Module == r.m.root() && o.Repeat.Kind == "" {
-		text += "  password = " + address(o) + ".value\n"
+		text += "  " + r.word("password", "token") + " = " + r.m.address(o) + "." + r.word("value", "token") + "\n"
 	}
 	return text
 }
@@ -159,14 +165,17 @@ func (s *sections) add(name, format string, args ...any) {
 // list is an expression in a module for an attribute of all instances of an
 // object, as a list.
 func (r *renderer) list(in string, o *Object, attr string) string {
+	if in == o.Module && r.m.Kit {
+		return kitList(r.m.address(o), o, attr)
+	}
 	if in == o.Module {
 		switch o.Repeat.form() {
 		case "count", "enabled":
-			return address(o) + "[*]." + attr
+			return r.m.address(o) + "[*]." + attr
 		case "each":
-			return "[for x in " + address(o) + " : x." + attr + "]"
+			return "[for x in " + r.m.address(o) + " : x." + attr + "]"
 		}
-		return "[" + address(o) + "." + attr + "]"
+		return "[" + r.m.address(o) + "." + attr + "]"
 	}
 	for i := range r.m.Modules {
 		child := &r.m.Modules[i]
@@ -215,15 +224,24 @@ func (r *renderer) refer(from *Object, at int, ref Ref, attr string) string {
 			return ""
 		}
 	}
+	if r.m.Kit && ref.Late && attr == "echo" {
+		attr = "late"
+	}
 	if ref.Index && to.Module == from.Module {
-		a, b := from.Repeat, to.Repeat
+		a, b, key := from.Repeat, to.Repeat, ""
 		switch {
 		case a.Kind == "count" && b.Kind == "count" && a.N <= b.N:
-			return "[" + address(to) + "[count.index]." + attr + "]"
+			key = "[count.index]"
 		case b.Kind == "count" && b.N > 0:
-			return "[" + address(to) + "[0]." + attr + "]"
+			key = "[0]"
 		case a.Kind == "each" && b.Kind == "each" && strings.Trim(a.Keys, b.Keys) == "":
-			return "[" + address(to) + "[each.key]." + attr + "]"
+			key = "[each.key]"
+		}
+		switch {
+		case key != "" && r.m.Kit:
+			return "[" + to.kitAttr(r.m.address(to)+key, attr) + "]"
+		case key != "":
+			return "[" + r.m.address(to) + key + "." + attr + "]"
 		}
 	}
 	expr := r.list(from.Module, to, attr)
@@ -244,6 +262,8 @@ func repeat(b *strings.Builder, rep Repeat, ids string) {
 	switch rep.Kind {
 	case "count":
 		fmt.Fprintf(b, "  count = %d\n", rep.N)
+	case "secret":
+		fmt.Fprintf(b, "  count = var.secret == \"s0\" ? %d : 1\n", rep.N)
 	case "each":
 		var keys []string
 		for _, k := range rep.Keys {
@@ -290,11 +310,13 @@ func (r *renderer) call(mod *Module) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nmodule %q {\n  source = \"./%s\"\n", mod.Name, r.up(mod.Parent)+mod.Label)
 	first, _ := r.m.span(mod.Label)
+	r.secret(mod.Parent, mod.Repeat.Kind == "secret")
 	repeat(&b, mod.Repeat, r.refer(&Object{Module: mod.Parent}, first, Ref{To: mod.Repeat.To}, "id"))
 	if text := enabled(mod.Repeat); text != "" {
 		b.WriteString("  lifecycle {\n" + text + "  }\n")
 	}
 	fmt.Fprintf(&b, "  prefix = \"%s%s%s.\"\n", r.prefix(mod.Parent), mod.Label, suffix(mod.Repeat))
+	r.moduleMore(&b, mod)
 	for _, arg := range r.of(mod.Label).args {
 		b.WriteString(arg)
 	}

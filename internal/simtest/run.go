@@ -29,9 +29,12 @@ type Step struct {
 	// Fail are operations that fail, as "KIND NAME".
 	Fail []string
 	// Drift are changes behind the engine's back before the step: "drop NAME",
-	// "set NAME", "make NAME", or "taint NAME", which changes the state. Names
-	// that don't exist, and drops of objects in use, mean nothing.
-	Drift       []string
+	// "set NAME", "make NAME", or "taint NAME" and "age NAME", which change the
+	// state. Names that don't exist, and drops of objects in use, mean nothing.
+	Drift []string
+	// Commands are run before the plan, as "taint ADDRESS", "state rm ADDRESS"
+	// and the like. Only the kit has some.
+	Commands    []string
 	SkipRefresh bool
 	Defer       bool // -allow-deferral
 	// Steps with these do a part: there may be something left to be done.
@@ -222,6 +225,8 @@ func (r *runner) drift(step Step) {
 				r.world.Cloud.Set(id, "value", "drifted")
 			case kind == "taint":
 				r.world.taint(id)
+			case kind == "age":
+				r.world.age(id)
 			case kind == "drop" && !r.world.Cloud.InUse(id):
 				r.world.Cloud.Drop(id)
 			}
@@ -393,10 +398,10 @@ func (r *runner) refused(step Step, diags diag.List) (again *Step, f *Failure, o
 	case !step.Defer && has(diags, "Invalid count argument", "Invalid for_each argument") && strings.Contains(string(r.text()), ".id"):
 		step.Defer = true
 		return &step, nil, true
-	case step.Destroy && m != nil && has(diags, "Instance cannot be destroyed"):
+	case step.Destroy && m != nil && has(diags, "Resource instance cannot be destroyed"):
 		r.stats.Skipped++
 		return nil, nil, true
-	case m != nil && has(diags, "Instance cannot be destroyed"):
+	case m != nil && has(diags, "Resource instance cannot be destroyed"):
 		r.stats.Cured++
 		step.Model = m.released()
 		return &step, nil, true
@@ -523,7 +528,7 @@ func (r *runner) end(step Step) *Failure {
 	}
 	if step.Model != nil {
 		if guarded := r.guarded(step.Model); guarded != "" {
-			if _, diags := r.world.Plan(r.config, engine.PlanOptions{Mode: plan.Destroy}); !has(diags, "Instance cannot be destroyed") {
+			if _, diags := r.world.Plan(r.config, engine.PlanOptions{Mode: plan.Destroy}); !has(diags, "Resource instance cannot be destroyed") {
 				return r.fail("prevent_destroy is ignored", "%s would be destroyed", guarded)
 			}
 		}

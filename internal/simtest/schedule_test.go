@@ -111,8 +111,9 @@ func TestTargetOneOfMany(t *testing.T) {
 		if strings.Join(got, " ") != "sim_object.bar[1] sim_object.foo[1]" {
 			t.Errorf("planned %v", got)
 		}
-		for _, call := range []string{"Plan", "ValidateResource"} {
-			if n := w.Calls.Count(call); n != 2 {
+		// Each block is validated once, and each of the two instances.
+		for call, want := range map[string]int{"Plan": 2, "ValidateResource": 4} {
+			if n := w.Calls.Count(call); n != want {
 				t.Errorf("%s was called %d times", call, n)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
@@ -15,8 +14,8 @@ import (
 
 // Provider makes the provider of this cloud.
 //
-// Its types of resources, sim_object and sim_thing, are alike, and objects can
-// move from one to the other: they have the arguments name, value, key and
+// Its types of resources, sim_object and sim_thing, are alike but that the
+// second one is old-fashioned, and objects can move from one to the other: they have the arguments name, value, key and
 // parent (whose changes replace the object), refs, a list of ids, and secret,
 // which is write-only, and the computed id and echo. The id tells the name and
 // how many objects of that name there were; echo follows from id and value.
@@ -32,9 +31,7 @@ func (c *Cloud) Provider(applying bool) *fake.Provider {
 	p := fake.New()
 	p.MoveState = true
 	p.Config = fake.NewType("endpoint string", "password string")
-	for _, name := range []string{"sim_object", "sim_thing"} {
-		p.Resources[name] = c.objectType()
-	}
+	p.Resources["sim_object"], p.Resources["sim_thing"] = c.objectType(), oldFashioned(c.objectType())
 	lookup := fake.NewType("id string required", "value string computed", "echo string computed")
 	lookup.ReadData = c.lookup
 	p.DataSources["sim_lookup"] = lookup
@@ -58,8 +55,11 @@ func (c *Cloud) Provider(applying bool) *fake.Provider {
 func (c *Cloud) objectType() *fake.Type {
 	t := fake.NewType("name string required", "value string", "key string replace", "parent string replace",
 		"refs list(string)", "secret string optional writeonly", "id string computed", "echo string computed")
-	t.Plan = func(r provider.PlanRequest) provider.PlanResponse { return planObject(t, r) }
-	t.Read = c.read
+	t.Schema.Version, t.Schema.Identity, t.Schema.IdentityVersion = 1, identitySchema(), 1
+	t.Upgrade = func(r provider.UpgradeRequest) (cty.Value, diag.List) { return upgrade(t, r) }
+	t.UpgradeIdentity = upgradeIdentity
+	t.Plan = func(r provider.PlanRequest) provider.PlanResponse { return c.plan(t, r) }
+	t.Read = func(r provider.ReadRequest) provider.ReadResponse { return c.read(t, r) }
 	t.Apply = c.apply
 	t.Import = func(r provider.ImportRequest) provider.ImportResponse {
 		v := t.Schema.Block.EmptyValue().AsValueMap()
@@ -68,12 +68,11 @@ func (c *Cloud) objectType() *fake.Type {
 	}
 	t.Move = func(r provider.MoveRequest) provider.MoveResponse {
 		var out provider.MoveResponse
-		v, err := ctyjson.Unmarshal(r.SourceJSON, t.Schema.Block.ImpliedType())
-		if err != nil {
-			out.Diags.Errorf("Can't move", "%s", err)
-			return out
-		}
-		out.Target = v
+		out.Target, out.Diags = stored(t, r.SourceVersion, r.SourceJSON)
+		out.Private = r.SourcePrivate
+		var more diag.List
+		out.Identity, more = upgradeIdentity(r.SourceIdentityVersion, r.SourceIdentityJSON)
+		out.Diags.Append(more)
 		return out
 	}
 	return t
@@ -99,25 +98,44 @@ func (c *Cloud) checkConfig(v, password cty.Value) error {
 	return nil
 }
 
-// planObject makes echo unknown where the value changes.
-func planObject(t *fake.Type, r provider.PlanRequest) provider.PlanResponse {
+// plan makes echo unknown where the value changes.
+func (c *Cloud) plan(t *fake.Type, r provider.PlanRequest) provider.PlanResponse {
 	out := t.DefaultPlan(r)
-	if r.Prior.IsNull() || r.ProposedNew.IsNull() {
+	if r.ProposedNew.IsNull() {
 		return out
 	}
-	if v := out.Planned.AsValueMap(); !v["value"].RawEquals(r.Prior.GetAttr("value")) {
-		v["echo"] = cty.UnknownVal(cty.String)
-		out.Planned = cty.ObjectVal(v)
+	v := out.Planned.AsValueMap()
+	if !r.Prior.IsNull() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		out.Diags = c.remembered("plan", text(r.Prior, "id"), r.PriorPrivate, r.PriorIdentity)
+		if !v["value"].RawEquals(r.Prior.GetAttr("value")) {
+			v["echo"] = cty.UnknownVal(cty.String)
+		}
 	}
+	if _, out.Legacy = v["port"]; out.Legacy {
+		planThing(r.Prior, v)
+	}
+	out.Planned = cty.ObjectVal(v)
+	out.Private, out.Identity = promised(out.Planned), r.PriorIdentity
 	return out
 }
 
-func (c *Cloud) read(r provider.ReadRequest) provider.ReadResponse {
-	v := c.Object(text(r.Current, "id"))
-	if v == cty.NilVal {
-		v = cty.NullVal(r.Current.Type())
+func (c *Cloud) read(t *fake.Type, r provider.ReadRequest) provider.ReadResponse {
+	id := text(r.Current, "id")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out provider.ReadResponse
+	if text(r.Current, "name") != "" { // it wasn't just imported
+		out.Diags = c.remembered("read", id, r.Private, r.Identity)
 	}
-	return provider.ReadResponse{New: v, Private: r.Private}
+	v := c.objects[id]
+	if v == cty.NilVal {
+		out.New = cty.NullVal(r.Current.Type())
+		return out
+	}
+	out.New, out.Private, out.Identity = shaped(t.Schema.Block, v), c.private(id), identity(id)
+	return out
 }
 
 func (c *Cloud) lookup(r provider.ReadDataRequest) provider.ReadDataResponse {

@@ -6,15 +6,11 @@ import (
 	"slices"
 )
 
-// Shrink makes a failing case smaller, as long as the smaller one fails in
-// the same way.
-func Shrink(c Case, seed uint64, failure *Failure) Case {
-	fails := func(c Case) bool {
-		f := c.Run(seed, &Stats{})
-		return f != nil && f.Kind == failure.Kind
-	}
-	if failure.Step+1 < len(c) && fails(c[:failure.Step+1]) {
-		c = c[:failure.Step+1]
+// Shrink makes a case that failed at a step smaller, as long as the smaller one
+// fails too.
+func Shrink(c Case, step int, fails func(Case) bool) Case {
+	if step+1 < len(c) && fails(c[:step+1]) {
+		c = c[:step+1]
 	}
 	for smaller := true; smaller; {
 		smaller = false
@@ -130,6 +126,8 @@ func shorter[T any](list *[]T, first bool) bool {
 var plainer = []func(*Step) bool{
 	func(s *Step) bool { return empty(&s.Fail) },
 	func(s *Step) bool { return empty(&s.Drift) },
+	func(s *Step) bool { return shorter(&s.Commands, true) },
+	func(s *Step) bool { return shorter(&s.Commands, false) },
 	func(s *Step) bool { return empty(&s.Replace) },
 	func(s *Step) bool { return empty(&s.SkipRefresh) },
 	func(s *Step) bool { return empty(&s.Defer) },
@@ -168,6 +166,9 @@ var simpler = []func(*Object) bool{
 	func(o *Object) bool { return empty(&o.Output) },
 	func(o *Object) bool { return empty(&o.Sensitive) },
 	func(o *Object) bool { return empty(&o.Thing) },
+	func(o *Object) bool { return empty(&o.Store) },
+	func(o *Object) bool { return shorter(&o.More, true) },
+	func(o *Object) bool { return shorter(&o.More, false) },
 	func(o *Object) bool { return empty(&o.Other) },
 	func(o *Object) bool { return empty(&o.CBD) },
 	func(o *Object) bool { return empty(&o.Prevent) },
@@ -182,8 +183,8 @@ var simpler = []func(*Object) bool{
 	func(o *Object) bool {
 		had := false
 		for i := range o.Refs {
-			had = had || o.Refs[i].Local || o.Refs[i].Index
-			o.Refs[i].Local, o.Refs[i].Index = false, false
+			had = had || o.Refs[i].Local || o.Refs[i].Index || o.Refs[i].Late
+			o.Refs[i].Local, o.Refs[i].Index, o.Refs[i].Late = false, false, false
 		}
 		return had
 	},
@@ -203,6 +204,10 @@ func (m *Model) simplify(label string, n int) bool {
 		return empty(&mod.Repeat)
 	case n == 2:
 		return empty(&mod.Other)
+	case n == 3:
+		return shorter(&mod.More, true)
+	case n == 4:
+		return shorter(&mod.More, false)
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/txtar"
@@ -35,7 +36,11 @@ func Parse(text []byte) Case {
 	var c Case
 	for _, f := range txtar.Parse(text).Files {
 		folder, name, _ := strings.Cut(f.Name, "/")
-		for fmt.Sprint(len(c)) != folder {
+		n, err := strconv.Atoi(folder)
+		if err != nil {
+			continue // not of a step
+		}
+		for len(c) < n {
 			c = append(c, Step{Text: module.Memory{}})
 		}
 		step := &c[len(c)-1]
@@ -57,7 +62,7 @@ func Parse(text []byte) Case {
 
 // lists and flags are the options of a step by the words for them.
 func (s *Step) lists() map[string]*[]string {
-	return map[string]*[]string{"replace": &s.Replace, "fail": &s.Fail, "drift": &s.Drift, "target": &s.Targets, "exclude": &s.Excludes}
+	return map[string]*[]string{"replace": &s.Replace, "fail": &s.Fail, "drift": &s.Drift, "target": &s.Targets, "exclude": &s.Excludes, "command": &s.Commands}
 }
 
 func (s *Step) flags() map[string]*bool {

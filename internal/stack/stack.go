@@ -15,61 +15,61 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/syntax"
 )
 
-// Kinds of calls, as program.Call.Kind gives them.
-const (
-	Component        = "component"
-	Stack            = "stack"
-	RemovedComponent = "removed-component"
-	RemovedStack     = "removed-stack"
-)
-
 // A Language reads what the calls of a stack load. It is an engine.Language.
-type Language struct{}
+type Language struct{ Dialect dialect.Dialect }
 
 // Compile reads the program behind a call; without a call it is the root's.
-func (Language) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
-	kind := Stack
+func (l Language) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
+	kind := addr.Stack
 	if call != nil {
-		kind = call.Kind()
+		kind = call.Kind
 	}
 	switch kind {
-	case Stack, RemovedStack:
-		return compile(files, dir, kind == RemovedStack, call == nil)
-	case RemovedComponent:
+	case addr.Stack, addr.RemovedStack:
+		return compile(files, dir, l.Dialect, kind == addr.RemovedStack, call == nil)
+	case addr.RemovedComponent:
 		return nil, &program.Program{Dir: dir}, nil
 	}
-	src, diags := module.Load(files, dir)
+	src, diags := module.Load(files, dir, l.Dialect)
 	p, more := analyze.Compile(src)
 	return src, p, append(diags, more...)
 }
 
 // Class tells apart the calls that Compile answers differently.
 func (Language) Class(call *program.Call) string {
-	switch kind := call.Kind(); kind {
-	case Stack, RemovedStack, RemovedComponent:
-		return kind
+	switch call.Kind {
+	case addr.Stack, addr.RemovedStack, addr.RemovedComponent:
+		return call.Kind.String()
 	}
 	return ""
 }
 
 // Check compares a call with the program that it loads.
 func (Language) Check(call *program.Call, child *program.Program) diag.List {
-	switch call.Kind() {
-	case Component:
+	switch call.Kind {
+	case addr.Component:
 		return checkComponent(call, child)
-	case Stack, RemovedStack:
-		return analyze.CheckInputs(call, child)
-	case RemovedComponent:
+	case addr.Stack, addr.RemovedStack, addr.RemovedComponent:
 		return nil
 	}
 	return analyze.CheckCall(call, child)
+}
+
+// CheckInputs compares the inputs of a call with the programs that it loads.
+func (Language) CheckInputs(call *program.Call, variants []analyze.Variant) diag.List {
+	if call.Kind == addr.RemovedComponent {
+		return nil
+	}
+	return analyze.CheckInputs(call, variants)
 }
 
 func checkComponent(call *program.Call, child *program.Program) diag.List {
@@ -103,15 +103,15 @@ func CheckTree(t *program.Tree) diag.List { return checkTree(t, 0) }
 func checkTree(t *program.Tree, depth int) diag.List {
 	var diags diag.List
 	for _, c := range t.Program.Calls {
-		for _, child := range t.Of(c.Name) {
-			switch c.Kind() {
-			case Component:
+		for _, child := range t.Of(c.Call) {
+			switch c.Kind {
+			case addr.Component:
 				given := map[string]bool{}
 				for _, p := range c.Providers {
 					given[p.Outer.Provider.String()] = true
 				}
 				checkModules(c, child, given, &diags)
-			case Stack:
+			case addr.Stack:
 				if depth == maxDepth {
 					diags.ErrorAt(c.Range, "Too many embedded stacks", "Stacks can be embedded in each other %d deep. Move %s further up.", maxDepth, c)
 					continue
@@ -165,8 +165,8 @@ var fileSchema = &hcl.BodySchema{
 
 // compile reads a stack. A husk is a stack that is to go: only its providers
 // are left.
-func compile(files module.Files, dir string, husk, root bool) (*module.Source, *program.Program, diag.List) {
-	src := &module.Source{Dir: dir}
+func compile(files module.Files, dir string, d dialect.Dialect, husk, root bool) (*module.Source, *program.Program, diag.List) {
+	src := &module.Source{Dir: dir, Registry: d.Registry()}
 	var diags diag.List
 	names, err := files.List(dir)
 	if err != nil {

@@ -20,7 +20,7 @@ type translator struct {
 	diags   diag.List
 	removed []program.Removed
 	at      *syntax.File
-	names   map[string]int // of removed calls
+	counts  map[addr.Call]int // of removed blocks, by what they name
 }
 
 func attributes(names ...string) *hcl.BodySchema {
@@ -90,18 +90,18 @@ func (tr *translator) block(b *hcl.Block) {
 	}
 	if tr.husk {
 		switch b.Type {
-		case Stack:
-			tr.call(b, RemovedStack, stackSchema)
+		case "stack":
+			tr.call(b, addr.RemovedStack, stackSchema)
 		}
 		return
 	}
 	switch b.Type {
 	case "output":
 		tr.checked(b, outputSchema)
-	case Component:
-		tr.call(b, Component, componentSchema)
-	case Stack:
-		tr.call(b, Stack, stackSchema)
+	case "component":
+		tr.call(b, addr.Component, componentSchema)
+	case "stack":
+		tr.call(b, addr.Stack, stackSchema)
 	case "removed":
 		tr.removedBlock(b)
 	}
@@ -175,7 +175,7 @@ func (tr *translator) provider(b *hcl.Block) {
 }
 
 // call adds a component or stack in the form of a module call.
-func (tr *translator) call(b *hcl.Block, typ string, schema *hcl.BodySchema) {
+func (tr *translator) call(b *hcl.Block, kind addr.Kind, schema *hcl.BodySchema) {
 	content, diags := b.Body.Content(schema)
 	tr.hcl(diags)
 	if diags.HasErrors() {
@@ -184,12 +184,12 @@ func (tr *translator) call(b *hcl.Block, typ string, schema *hcl.BodySchema) {
 	attrs := content.Attributes
 	body := newBody(b)
 	tr.copy(body, attrs, "source", "version", "for_each", "depends_on")
-	if typ == RemovedStack {
+	if kind == addr.RemovedStack {
 		delete(body.Attributes, "depends_on")
 	}
 	tr.inputs(body, attrs["inputs"])
 	tr.providers(body, attrs["providers"])
-	tr.add(b, typ, body, b.Labels...)
+	tr.add(b, kind.String(), body, b.Labels...)
 }
 
 // inputs makes each entry an argument.
@@ -297,7 +297,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 		return
 	}
 	attrs := content.Attributes
-	kind, name, key, ok := tr.from(attrs["from"].Expr)
+	target, key, ok := tr.from(attrs["from"].Expr)
 	if !ok {
 		return
 	}
@@ -327,11 +327,12 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 		constant = addr.StringKey(k.AsString())
 		tr.set(body, "for_each", &hclsyntax.LiteralValueExpr{Val: cty.ObjectVal(map[string]cty.Value{k.AsString(): k}), SrcRange: key.Range()}, key.Range(), key.Range())
 	case attrs["for_each"] != nil && !isEachKey(key):
-		tr.diags.ErrorAt(attrs["from"].Expr.Range(), "Invalid from argument", "With for_each, \"from\" has to name one instance for each key: %s.%s[each.key].", kind, name)
+		tr.diags.ErrorAt(attrs["from"].Expr.Range(), "Invalid from argument", "With for_each, \"from\" has to name one instance for each key: %s[each.key].", target)
 		return
 	}
-	typ := "removed-" + kind
-	if kind == Stack {
+	stand := addr.Call{Kind: addr.RemovedComponent, Name: target.Name}
+	if target.Kind == addr.Stack {
+		stand.Kind = addr.RemovedStack
 		tr.inputs(body, attrs["inputs"])
 		if attr := attrs["providers"]; attr != nil {
 			tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Embedded stacks have their own provider configurations.")
@@ -339,19 +340,16 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 	} else if attr := attrs["inputs"]; attr != nil {
 		tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Only the removal of an embedded stack has inputs, which its providers may need.")
 	}
-	if tr.names == nil {
-		tr.names = map[string]int{}
+	if tr.counts == nil {
+		tr.counts = map[addr.Call]int{}
 	}
-	tr.names[typ+name]++
-	label := name
-	for range tr.names[typ+name] - 1 {
-		label += "-"
+	tr.add(b, stand.Kind.String(), body, stand.Name)
+	if target.Kind == addr.Stack {
+		// Its objects are there by the time that the block counts (package removal).
+		target = stand
+		target.Nth = tr.counts[stand]
 	}
-	tr.add(b, typ, body, label)
-	target := kind + "." + name
-	if kind == Stack {
-		target = typ + "." + label
-	}
+	tr.counts[stand]++
 	tr.removed = append(tr.removed, program.Removed{
 		From:    program.Endpoint{Module: addr.Root.Child(target, constant), Range: attrs["from"].Expr.Range()},
 		Destroy: &destroy, Range: b.DefRange,
@@ -359,7 +357,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 }
 
 // from reads component.NAME or stack.NAME, with a key.
-func (tr *translator) from(e hcl.Expression) (kind, name string, key hclsyntax.Expression, ok bool) {
+func (tr *translator) from(e hcl.Expression) (_ addr.Call, key hclsyntax.Expression, ok bool) {
 	at := e.Range()
 	if inner, ok := unquoted(e); ok {
 		e = inner
@@ -369,20 +367,21 @@ func (tr *translator) from(e hcl.Expression) (kind, name string, key hclsyntax.E
 	}
 	if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(t) > 1 {
 		attr, isAttr := t[1].(hcl.TraverseAttr)
-		root := t.RootName()
-		if isAttr && (root == Component || root == Stack) {
+		kind, _ := addr.ParseKind(t.RootName())
+		if isAttr && (kind == addr.Component || kind == addr.Stack) {
+			call := addr.Call{Kind: kind, Name: attr.Name}
 			switch {
 			case len(t) == 2:
-				return root, attr.Name, key, true
+				return call, key, true
 			case len(t) == 3 && key == nil:
 				if index, isIndex := t[2].(hcl.TraverseIndex); isIndex {
-					return root, attr.Name, &hclsyntax.LiteralValueExpr{Val: index.Key, SrcRange: index.SrcRange}, true
+					return call, &hclsyntax.LiteralValueExpr{Val: index.Key, SrcRange: index.SrcRange}, true
 				}
 			}
 		}
 	}
 	tr.diags.ErrorAt(at, "Invalid from argument", "What was removed is named as component.NAME or stack.NAME, with a key in brackets for one instance. A component within an embedded stack is removed in the files of that stack.")
-	return "", "", nil, false
+	return addr.Call{}, nil, false
 }
 
 // isEachKey reports whether a key is each.key.

@@ -29,7 +29,7 @@ func (k *Keys) index() {
 		for m := a.Module; !m.IsRoot() && !seen[m]; {
 			seen[m] = true
 			parent, step, _ := m.Parent()
-			call := parent.Child(step.Name, addr.NoKey)
+			call := parent.Child(step.Call, addr.NoKey)
 			k.calls[call] = append(k.calls[call], step.Key)
 			m = parent
 		}
@@ -49,7 +49,7 @@ func (k *Keys) Resource(r addr.Resource) []addr.Key {
 }
 
 // Call lists the keys of a module call's instances.
-func (k *Keys) Call(caller addr.Module, name string) []addr.Key {
+func (k *Keys) Call(caller addr.Module, c addr.Call) []addr.Key {
 	k.once.Do(k.index)
-	return k.calls[caller.Child(name, addr.NoKey)]
+	return k.calls[caller.Child(c, addr.NoKey)]
 }

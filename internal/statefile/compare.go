@@ -92,28 +92,25 @@ func sameCheck(a, b state.CheckResult) bool {
 		})
 }
 
-// transitionalHost is the registry that states of Terraform name.
-const transitionalHost = "registry.terraform.io"
-
-// TranslateProviders gives objects of providers from Terraform's registry to
-// the providers of the same name in the default registry, except those that
-// required says the configuration asks for by exactly that address. required
-// may be nil. Without anything to do the result is s itself.
-func TranslateProviders(s *state.Snapshot, required func(addr.Provider) bool) *state.Snapshot {
+// TranslateProviders gives objects of providers from the other public registry to
+// the providers of the same name in this one, except those that required says the
+// configuration asks for by exactly that address. required may be nil. Without
+// anything to do the result is s itself.
+func TranslateProviders(s *state.Snapshot, registry addr.Registry, required func(addr.Provider) bool) *state.Snapshot {
 	if s == nil {
 		return nil
 	}
 	out := s
 	for at, o := range s.Objects {
 		p := o.Provider.Provider
-		if p.Host != transitionalHost || required != nil && required(p) {
+		if !registry.Other().Has(p) || required != nil && required(p) {
 			continue
 		}
 		if out == s {
 			out = s.Clone()
 		}
 		moved := *o
-		moved.Provider.Provider.Host = addr.DefaultHost
+		moved.Provider.Provider.Host = string(registry)
 		out.Objects[at] = &moved
 	}
 	return out

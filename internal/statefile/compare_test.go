@@ -72,8 +72,13 @@ func TestEqual(t *testing.T) {
 }
 
 func TestTranslateProviders(t *testing.T) {
+	t.Run("to OpenTofu", func(t *testing.T) { testTranslate(t, addr.OpenTofu, addr.Terraform) })
+	t.Run("to Terraform", func(t *testing.T) { testTranslate(t, addr.Terraform, addr.OpenTofu) })
+}
+
+func testTranslate(t *testing.T, own, other addr.Registry) {
 	object := func(s *state.Snapshot, name, provider string) {
-		p, err := addr.ParseProvider(provider)
+		p, err := own.ParseProvider(provider)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,15 +86,15 @@ func TestTranslateProviders(t *testing.T) {
 		s.Objects[addr.Object{Instance: at}] = &state.Object{Provider: addr.ProviderConfig{Provider: p, Alias: "w"}}
 	}
 	s := state.Empty()
-	object(s, "a", "registry.terraform.io/hashicorp/null")
-	object(s, "b", "registry.terraform.io/hashicorp/random")
-	object(s, "c", "registry.terraform.io/other/x")
+	object(s, "a", string(other)+"/hashicorp/null")
+	object(s, "b", string(other)+"/hashicorp/random")
+	object(s, "c", string(other)+"/other/x")
 	object(s, "d", "example.com/hashicorp/null")
-	got := TranslateProviders(s, func(p addr.Provider) bool { return p.Type == "random" })
+	got := TranslateProviders(s, own, func(p addr.Provider) bool { return p.Type == "random" })
 	want := map[string]string{
-		"t.a": `provider["registry.opentofu.org/hashicorp/null"].w`,
-		"t.b": `provider["registry.terraform.io/hashicorp/random"].w`,
-		"t.c": `provider["registry.opentofu.org/other/x"].w`,
+		"t.a": `provider["` + string(own) + `/hashicorp/null"].w`,
+		"t.b": `provider["` + string(other) + `/hashicorp/random"].w`,
+		"t.c": `provider["` + string(own) + `/other/x"].w`,
 		"t.d": `provider["example.com/hashicorp/null"].w`,
 	}
 	for at, o := range got.Objects {
@@ -98,14 +103,14 @@ func TestTranslateProviders(t *testing.T) {
 		}
 	}
 	for _, o := range s.Objects {
-		if o.Provider.Provider.Host == addr.DefaultHost {
+		if own.Has(o.Provider.Provider) {
 			t.Error("the original was changed")
 		}
 	}
-	if again := TranslateProviders(got, func(addr.Provider) bool { return true }); again != got {
+	if again := TranslateProviders(got, own, func(addr.Provider) bool { return true }); again != got {
 		t.Error("copied without need")
 	}
-	if TranslateProviders(nil, nil) != nil {
+	if TranslateProviders(nil, own, nil) != nil {
 		t.Error("a state came out of nothing")
 	}
 }
@@ -153,7 +158,7 @@ func drawState(t *rapid.T) *state.Snapshot {
 			r.Name.Mode = addr.Data
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "depth") {
-			r.Module = r.Module.Child(name.Draw(t, "module"), drawKey(t))
+			r.Module = r.Module.Child(addr.Mod(name.Draw(t, "module")), drawKey(t))
 		}
 		return r
 	}

@@ -268,7 +268,7 @@ func FuzzRead(f *testing.F) {
 func big(n int) []byte {
 	s := state.Empty()
 	s.Lineage, s.Serial, s.Version = "l", 1, "1.12.6"
-	p := addr.ProviderConfig{Provider: addr.Provider{Host: addr.DefaultHost, Namespace: "weir", Type: "sim"}}
+	p := addr.ProviderConfig{Provider: addr.Provider{Host: string(addr.OpenTofu), Namespace: "weir", Type: "sim"}}
 	deps := []addr.Resource{{Name: addr.Name{Type: "sim_object", Name: "first"}}}
 	for i := range n {
 		at := addr.Resource{Name: addr.Name{Type: "sim_object", Name: fmt.Sprintf("r%d", i)}}

@@ -66,6 +66,9 @@ func (x *explainer) refs(f *eval.Frame, call *program.Call, each *eval.Each, ref
 			x.variable(f, ref.Variable, next)
 		case program.RefLocal:
 			if ref.Local.Expr != nil && !x.visited(f, ref.Local) {
+				if ref.Local.Expr.Broken() {
+					x.because(next, "refers to something that isn't there")
+				}
 				x.refs(f, nil, nil, ref.Local.Expr.Refs, next)
 			}
 		case program.RefResource:

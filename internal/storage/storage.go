@@ -44,6 +44,9 @@ type Backend interface {
 	// State opens the state of a workspace. It touches nothing; a state that
 	// doesn't exist reads as nil and comes to be with the first Write.
 	State(name string) (Store, error)
+	// Place tells the state of a workspace from all others, by its address. It
+	// has no credentials, so that it stays the same when these change.
+	Place(name string) string
 }
 
 // A Journaled Backend has its states on this machine, so that the journals of

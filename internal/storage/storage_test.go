@@ -79,6 +79,28 @@ func (s *slow) Lock(context.Context, LockInfo) (string, error) {
 	return "id", nil
 }
 
+// A silent store never answers.
+type silent struct{ Store }
+
+func (silent) Lock(ctx context.Context, _ LockInfo) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// TestAcquireInterrupted: an interrupt ends waiting for a server that doesn't
+// answer, and the lock that it may have taken is named.
+func TestAcquireInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start := time.Now()
+		_, _, err := Acquire(ctx, silent{}, LockInfo{ID: "mine"}, 0, nil)
+		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "its ID is mine") || took != time.Hour+lastMoment {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
 func TestAcquire(t *testing.T) {
 	held := &LockError{Err: errors.New("held")}
 	for _, tt := range []struct {
@@ -98,7 +120,7 @@ func TestAcquire(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				s := &slow{until: start.Add(tt.held), err: tt.err}
-				_, _, err := Acquire(t.Context(), s, LockInfo{}, tt.timeout)
+				_, _, err := Acquire(t.Context(), s, LockInfo{}, tt.timeout, nil)
 				if (err == nil) != tt.ok || err != nil && err != tt.err {
 					t.Errorf("error %v", err)
 				}
@@ -112,7 +134,7 @@ func TestAcquire(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		_, _, err := Acquire(ctx, &slow{until: start.Add(time.Hour), err: held}, LockInfo{}, time.Hour)
+		_, _, err := Acquire(ctx, &slow{until: start.Add(time.Hour), err: held}, LockInfo{}, time.Hour, nil)
 		if err != held || time.Since(start) > time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}

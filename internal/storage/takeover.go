@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,14 +19,13 @@ const (
 
 // Acquire takes the lock, waiting for at most that long while someone else holds
 // it. The error is then that of the last try. A lock whose holder was a process
-// of this machine that has ended without releasing it is taken over: that one is
-// then returned as left, and nil otherwise.
-func Acquire(ctx context.Context, s Store, info LockInfo, timeout time.Duration) (id string, left *LockInfo, err error) {
+// of this machine that has ended without releasing it is taken over, unless
+// refuse says why it must not be: that one is then returned as left, and nil
+// otherwise.
+func Acquire(ctx context.Context, s Store, info LockInfo, timeout time.Duration, refuse Refusal) (id string, left *LockInfo, err error) {
 	deadline := time.Now().Add(timeout)
 	for wait := firstRetry; ; wait = min(wait*2, lastRetry) {
-		// A try that was begun is finished, so that no lock is left behind
-		// whose id nobody knows.
-		id, left, err = try(context.WithoutCancel(ctx), s, info)
+		id, left, err = finished(ctx, s, info, refuse)
 		if err == nil || !errors.As(err, new(*LockError)) {
 			return id, left, err
 		}
@@ -41,12 +41,54 @@ func Acquire(ctx context.Context, s Store, info LockInfo, timeout time.Duration)
 	}
 }
 
+// lastMoment is how long a try may still take after an interrupt.
+const lastMoment = 5 * time.Second
+
+// finished ends a try that was begun also after an interrupt, so that no lock is
+// left behind whose id nobody knows, but doesn't wait for long for a server that
+// doesn't answer.
+func finished(ctx context.Context, s Store, info LockInfo, refuse Refusal) (id string, left *LockInfo, err error) {
+	trying, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(lastMoment):
+			giveUp()
+		case <-trying.Done():
+		}
+	})()
+	id, left, err = try(trying, s, info, refuse)
+	if err != nil && trying.Err() != nil {
+		err = fmt.Errorf("the server didn't answer before the interrupt: %w; if it has taken the lock, its ID is %s", err, info.ID)
+	}
+	return id, left, err
+}
+
+// A Refusal says why a lock that was left behind must stay, nil for no reason. The
+// nil Refusal has none.
+type Refusal func(left LockInfo) error
+
+// A RefusedError says why a lock that was left behind was not taken over.
+type RefusedError struct {
+	Left *LockInfo
+	Err  error
+}
+
+func (e *RefusedError) Error() string { return e.Err.Error() + "\n\n" + e.Left.String() }
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // try takes the lock if nobody holds it, or nobody who is still there.
-func try(ctx context.Context, s Store, info LockInfo) (string, *LockInfo, error) {
+func try(ctx context.Context, s Store, info LockInfo, refuse Refusal) (string, *LockInfo, error) {
 	id, err := s.Lock(ctx, info)
 	left := leftBehind(err)
 	if left == nil {
 		return id, nil, err
+	}
+	if refuse != nil {
+		if why := refuse(*left); why != nil {
+			return "", nil, &RefusedError{left, why}
+		}
 	}
 	// When it can't be taken over, that they hold it is what counts.
 	if id, taken := takeOver(ctx, s, info, left); taken {

@@ -188,7 +188,11 @@ func (u *unpacker) label(v *JSONValue, labels []string, ranges []hcl.Range) {
 	if v.Kind == JSONArray {
 		objects = v.Elems
 	}
+	given, before := false, len(u.diags)
 	for _, object := range objects {
+		if object == v && v.Kind == JSONNull {
+			break
+		}
 		if object.Kind != JSONObject {
 			u.diags = append(u.diags, wrongKind(object, fmt.Sprintf("A JSON object is required, whose keys represent the %s block's %s.", u.typ, next)))
 			continue
@@ -197,8 +201,17 @@ func (u *unpacker) label(v *JSONValue, labels []string, ranges []hcl.Range) {
 			if m.Name == "//" && len(objects) > 0 {
 				continue
 			}
+			given = true
 			u.unpack(m.Value, append(labels[:len(labels):len(labels)], m.Name), append(ranges[:len(ranges):len(ranges)], m.NameRange))
 		}
+	}
+	if !given && len(u.diags) == before {
+		u.diags = append(u.diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError,
+			Summary:  "Missing block label",
+			Detail:   fmt.Sprintf("At least one object property is required, whose name represents the %s block's %s.", u.typ, next),
+			Subject:  v.Range.Ptr(),
+		})
 	}
 }
 

@@ -7,8 +7,9 @@ package validate
 
 import (
 	"context"
+	"slices"
+	"sync"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -20,7 +21,6 @@ import (
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/provisioner"
 	"weir.dev/weir/internal/value"
 )
 
@@ -31,39 +31,81 @@ type Input struct {
 	// Instances returns those of a call whose instances load different modules.
 	Instances func(f *eval.Frame, c *program.Call) (eval.Expansion, bool)
 	Facts     eval.Facts
-	Catalog   provider.Catalog
+	// Pool runs the providers, without configuration.
+	Pool *connect.Pool
+	// Planned: a plan follows. It evaluates what has one instance for certain, and
+	// finds circles instance by instance, so only the rest is evaluated here.
+	Planned bool
 }
 
 type host struct {
 	Input
-	ctx  context.Context
-	pool *connect.Pool
+	ctx context.Context
 }
 
 // Run checks the program.
 func Run(ctx context.Context, in Input) diag.List {
+	h := &host{Input: in, ctx: ctx}
 	const calls = 10
-	h := &host{Input: in, ctx: ctx, pool: connect.NewPool(ctx, in.Catalog, calls)}
-	defer h.pool.Close()
 	rt := promise.NewRuntime(calls)
-	ev := &eval.Evaluator{Host: h, Facts: in.Facts}
+	ev := &eval.Evaluator{Host: h, Facts: in.Facts, Modular: true, Coarse: in.Planned}
 	root := ev.NewRoot(in.Tree.Program)
-	root.Walk(rt)
+	whole := h.walk(rt, root)
 	rt.Wait()
 	var extra diag.List
-	for _, f := range root.Frames() {
+	for _, f := range whole() {
 		rt.Do(func(t *promise.Task) {
 			t.Apart(func(t *promise.Task) { extra.Append(h.frame(t, f)) })
 		})
 	}
+	var references diag.List
+	checked := map[*program.Program]bool{}
+	for _, f := range root.Frames() {
+		if !checked[f.Program] {
+			checked[f.Program] = true
+			references.Append(h.references(f.Program))
+		}
+	}
 	diags := root.Diagnostics()
 	diags.Append(eval.Bugs(rt))
 	diags.Append(extra)
+	diags = merged(diags, references)
 	diags.Append(deprecated.Uses(in.Tree, func(a addr.Provider) *provider.Schemas {
-		schemas, _ := h.pool.Schemas(a) // who needs them has reported a problem
+		schemas, _ := h.Pool.Schemas(a) // who needs them has reported a problem
 		return schemas
 	}))
 	return diags
+}
+
+// walk starts the evaluation, and returns how to list the frames that are
+// evaluated whole once it is over.
+func (h *host) walk(rt *promise.Runtime, root *eval.Frame) func() []*eval.Frame {
+	if !h.Planned {
+		root.Walk(rt)
+		return root.Frames
+	}
+	var mu sync.Mutex
+	var tops []*eval.Frame
+	root.WalkRepeated(rt, func(f *eval.Frame) {
+		mu.Lock()
+		defer mu.Unlock()
+		tops = append(tops, f)
+	}, beyondValues)
+	return func() []*eval.Frame {
+		var list []*eval.Frame
+		for _, f := range root.Frames() {
+			if slices.ContainsFunc(tops, func(top *eval.Frame) bool { return top.Addr.Contains(f.Addr) }) {
+				list = append(list, f)
+			}
+		}
+		return list
+	}
+}
+
+// beyondValues reports whether a block has something that a plan doesn't look at,
+// or only when it comes to that.
+func beyondValues(r *program.Resource) bool {
+	return len(r.IgnoreChanges) > 0 || r.PreventDestroy != nil || len(r.Provisioners) > 0 || r.Connection != nil
 }
 
 // frame checks what isn't a value: providers, checks and imports.
@@ -86,7 +128,7 @@ func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
 
 // provider validates the configuration of a provider.
 func (h *host) provider(t *promise.Task, pi *eval.ProviderInstance) diag.List {
-	schemas, diags := h.pool.Schemas(pi.Addr.Provider)
+	schemas, diags := h.Pool.Schemas(pi.Addr.Provider)
 	if diags.HasErrors() {
 		return connect.Locate(diags, pi.Decl.Config, "")
 	}
@@ -94,7 +136,7 @@ func (h *host) provider(t *promise.Task, pi *eval.ProviderInstance) diag.List {
 	if diags.HasErrors() || t.Current().Failed() {
 		return diags
 	}
-	running, more := h.pool.Bare(pi.Addr.Provider)
+	running, more := h.Pool.Bare(pi.Addr.Provider)
 	diags.Append(more)
 	if more.HasErrors() {
 		return diags
@@ -132,14 +174,14 @@ func (h *host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction
 	if fn.Alias != "" {
 		return cty.DynamicVal, nil
 	}
-	return h.pool.Function(t, f, fn, args)
+	return h.Pool.Function(t, f, fn, args)
 }
 
 // Resource implements eval.Host.
 func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	i.DependsOn(t)
 	use := i.Resource.Provider
-	schemas, diags := h.pool.Schemas(use.Provider)
+	schemas, diags := h.Pool.Schemas(use.Provider)
 	if diags.HasErrors() {
 		for n := range diags {
 			if diags[n].Subject == nil {
@@ -150,7 +192,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.ErrorAt(i.Resource.Range, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.%s", use.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type, eval.Suggestion(i.Addr.Name.Type, typeNames(schemas, i.Addr.Name.Mode)))
+		diags.ErrorAt(i.Resource.TypeRange, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.%s", use.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type, eval.Suggestion(i.Addr.Name.Type, typeNames(schemas, i.Addr.Name.Mode)))
 		return cty.DynamicVal, diags
 	}
 	// A module by itself is right with configurations that its callers pass.
@@ -164,10 +206,10 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		result = result.Mark(value.Ephemeral)
 	}
 	if !diags.HasErrors() && !t.Current().Failed() {
-		running, more := h.pool.Bare(use.Provider)
+		running, more := h.Pool.Bare(use.Provider)
 		diags.Append(more)
 		if !more.HasErrors() {
-			h.pool.Call(func() { more = running.ValidateResource(h.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, config.Value) })
+			h.Pool.Call(func() { more = running.ValidateResource(h.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, config.Value) })
 			diags.Append(connect.Locate(more, i.Resource.Config, ""))
 		}
 		diags.Append(instance.CheckPaths(sch, i.Resource))
@@ -189,28 +231,15 @@ func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List
 	}
 	conditions(res.Preconditions, cty.NilVal)
 	conditions(res.Postconditions, self)
-	if res.PreventDestroy != nil {
+	if res.PreventDestroy != nil && len(res.PreventDestroy.Refs) == 0 {
+		_, more := instance.PreventDestroy(t, res, i.Frame)
+		diags.Append(more)
+	} else if res.PreventDestroy != nil {
 		_, more := eval.Evaluate(t, res.PreventDestroy, i.Frame.Context(t, nil, cty.NilVal))
 		diags.Append(more)
 	}
-	for _, p := range res.Provisioners {
-		kind := provisioner.Find(p.Type)
-		if kind == nil {
-			if !laterProvisioner(p.Type) {
-				diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
-			}
-			continue
-		}
-		var hd hcl.Diagnostics
-		_, hd = kind.Schema().Decode(p.Config.Body, i.Context(t, self))
-		diags.Append(eval.Diagnostics(hd))
-	}
-	return diags
+	return append(diags, provisioners(t, i, self)...)
 }
-
-// laterProvisioner names those that a program may have and that fail only
-// when they run.
-func laterProvisioner(typ string) bool { return typ == "remote-exec" || typ == "file" }
 
 func typeNames(s *provider.Schemas, m addr.Mode) []string {
 	var names []string

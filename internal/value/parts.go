@@ -37,3 +37,35 @@ func anyPart(v cty.Value, holds func(cty.Value) bool) bool {
 	}
 	return false
 }
+
+// maxExponent bounds the numbers that are written out, to some 300,000 digits.
+const maxExponent = 1 << 20
+
+// Unwritable finds a number in v that no file can have: an infinite one, or one
+// with more digits than anybody can have meant.
+func Unwritable(v cty.Value) (at cty.Path, found bool) {
+	if !anyPart(v, unwritable) {
+		return nil, false
+	}
+	v, _ = v.UnmarkDeep()
+	_ = cty.Walk(v, func(p cty.Path, v cty.Value) (bool, error) {
+		if !found && unwritable(v) {
+			at, found = p.Copy(), true
+		}
+		return !found, nil
+	})
+	return at, found
+}
+
+func unwritable(v cty.Value) bool {
+	if v.Type() != cty.Number {
+		return false
+	}
+	v, _ = v.Unmark()
+	if v.IsNull() || !v.IsKnown() {
+		return false
+	}
+	n := v.AsBigFloat()
+	exponent := n.MantExp(nil)
+	return n.IsInf() || exponent > maxExponent || exponent < -maxExponent
+}

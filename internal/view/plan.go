@@ -90,7 +90,7 @@ func (p *planPrinter) drift() bool {
 	if text.Len() == 0 {
 		return false
 	}
-	p.WriteString("\n" + p.o.Pen.Paint("Note:", style.Bold, style.Cyan) + p.o.Pen.Paint(" Objects have changed outside of "+Engine, style.Bold) + "\n\n")
+	p.WriteString("\n" + p.o.Pen.Paint("Note:", style.Bold, style.Cyan) + p.o.Pen.Paint(" Objects have changed outside of "+p.o.product(), style.Bold) + "\n\n")
 	p.prose("These objects were changed by someone or something else since the last apply, which may have affected this plan:")
 	p.WriteString(text.String())
 	p.WriteByte('\n')
@@ -143,7 +143,7 @@ func (p *planPrinter) legend() {
 	if len(used) == 0 {
 		return
 	}
-	p.prose("\n" + Engine + " used the selected providers to generate the following execution plan. Resource actions are indicated with the following symbols:")
+	p.prose("\n" + p.o.product() + " used the selected providers to generate the following execution plan. Resource actions are indicated with the following symbols:")
 	for _, row := range []struct {
 		action plan.Action
 		text   string
@@ -170,7 +170,7 @@ func (p *planPrinter) actions() {
 	if p.plan.Errored {
 		p.WriteString("\n" + Engine + " planned the following actions, but then encountered a problem:\n")
 	} else {
-		p.WriteString("\n" + Engine + " will perform the following actions:\n")
+		p.WriteString("\n" + p.o.product() + " will perform the following actions:\n")
 	}
 	for _, c := range p.shown {
 		p.WriteString("\n" + p.change(c) + "\n")

@@ -19,8 +19,8 @@ func stepObject(t *testing.T, text, deposed string) addr.Object {
 }
 
 func TestSteps(t *testing.T) {
-	p := addr.ProviderConfig{Provider: addr.DefaultProvider("sim")}
-	q := addr.ProviderConfig{Module: addr.Root.Child("m", addr.IntKey(0)), Provider: p.Provider, Alias: "b", Key: addr.StringKey("k")}
+	p := addr.ProviderConfig{Provider: addr.OpenTofu.Provider("sim")}
+	q := addr.ProviderConfig{Module: addr.Root.Child(addr.Mod("m"), addr.IntKey(0)), Provider: p.Provider, Alias: "b", Key: addr.StringKey("k")}
 	a, b := stepObject(t, "s_o.a", ""), stepObject(t, "module.m[0].s_o.b", "")
 	old, d, e := stepObject(t, "s_o.a", "0123abcd"), stepObject(t, "data.s_o.d", ""), stepObject(t, "ephemeral.s_o.e", "")
 	pl := &plan.Plan{

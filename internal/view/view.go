@@ -24,8 +24,18 @@ type Options struct {
 	Width int
 	// ShowSensitive shows secrets.
 	ShowSensitive bool
+	// Product is the engine's name in the lines of a plan that other programs look
+	// for, whole: they know OpenTofu and Terraform. Empty is Engine.
+	Product string
 	// Automation leaves out advice on what to run next.
 	Automation bool
+}
+
+func (o Options) product() string {
+	if o.Product == "" {
+		return Engine
+	}
+	return o.Product
 }
 
 func (o Options) width() int {

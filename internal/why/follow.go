@@ -171,7 +171,7 @@ func (e *explainer) step(at place, ref *program.Ref) (next []hop, end *Link) {
 
 // callPlace is where the arguments of a frame's call stand.
 func (e *explainer) callPlace(f *eval.Frame) place {
-	return place{frame: f.Parent, each: f.Each, repeat: f.Call.Repeat, block: f.Parent.Addr.Child(f.Call.Name, addr.NoKey).String()}
+	return place{frame: f.Parent, each: f.Each, repeat: f.Call.Repeat, block: f.Parent.Addr.Child(f.Call.Call, addr.NoKey).String()}
 }
 
 // instancePlace is where the arguments of a resource instance stand.

@@ -405,14 +405,14 @@ func (e *explainer) ended(c *plan.Change) []Chain {
 	}
 	f := e.in.Root
 	for _, s := range c.Addr.Module.Steps() {
-		call := f.Program.CallByName[s.Name]
-		module := f.Addr.Child(s.Name, s.Key)
+		call := f.Program.CallByName[s.Call]
+		module := f.Addr.Child(s.Call, s.Key)
 		if call == nil {
-			return []Chain{{{Kind: Unconfigured, Subject: f.Addr.Child(s.Name, addr.NoKey).String()}}}
+			return []Chain{{{Kind: Unconfigured, Subject: f.Addr.Child(s.Call, addr.NoKey).String()}}}
 		}
 		child := e.frames[module]
 		if child == nil {
-			at := place{frame: f, repeat: call.Repeat, block: f.Addr.Child(s.Name, addr.NoKey).String()}
+			at := place{frame: f, repeat: call.Repeat, block: f.Addr.Child(s.Call, addr.NoKey).String()}
 			return e.keyGone(module.String(), at, call.Range)
 		}
 		f = child

@@ -146,6 +146,8 @@ func TestRegistry(t *testing.T) {
 		{"ns/net/aws", "", "1.10.0", "*", "# 1.10.0"},
 		{"ns/net/aws", ">= 1.0, != 1.10.0", "1.9.0", "top", "# 1.9.0"},
 		{"ns/net/aws", "2.0.0-beta1", "2.0.0-beta1", "", "# direct"},
+		{"ns/net/aws", "~> v1.0.0", "1.0.0", "top", "# 1.0.0"},
+		{"ns/net/aws", "v2.0.0-beta1", "2.0.0-beta1", "", "# direct"},
 	} {
 		t.Run(tt.source+" "+tt.constraint, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "m")
@@ -165,7 +167,7 @@ func TestRegistry(t *testing.T) {
 			}
 		})
 	}
-	if got := strings.Join(*begun, ", "); got != "ns/net/aws 1.0.0, ns/net/aws 1.9.0, ns/net/aws 1.10.0, ns/net/aws 1.9.0, ns/net/aws 2.0.0-beta1" {
+	if got := strings.Join(*begun, ", "); got != "ns/net/aws 1.0.0, ns/net/aws 1.9.0, ns/net/aws 1.10.0, ns/net/aws 1.9.0, ns/net/aws 2.0.0-beta1, ns/net/aws 1.0.0, ns/net/aws 2.0.0-beta1" {
 		t.Errorf("began %s", got)
 	}
 }

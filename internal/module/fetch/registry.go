@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 
 	goversion "github.com/hashicorp/go-version"
@@ -72,17 +73,23 @@ func (f *Fetcher) fromRegistry(ctx context.Context, r module.RegistrySource, con
 	return moduleDir, v, err
 }
 
+// versionPrefix is a "v" before a version, which those of modules may have.
+var versionPrefix = regexp.MustCompile(`\bv([0-9])`)
+
 // choose gives the newest version that the constraint allows, as the registry
 // writes it.
 func choose(r module.RegistrySource, available []string, constraint string) (string, error) {
 	allowed := goversion.Constraints{}
-	exact, err := version.ParseConstraints(constraint)
-	if err == nil && constraint != "" {
+	var err error
+	if constraint != "" {
 		allowed, err = goversion.NewConstraint(constraint)
 	}
 	if err != nil {
 		return "", &module.Problem{Summary: "Invalid version constraint", Detail: fmt.Sprintf("The version constraint on module %s can't be read: %s.", r.Package(), err)}
 	}
+	// The stricter reading decides about pre-releases; what it can't read asks
+	// for none.
+	exact, _ := version.ParseConstraints(versionPrefix.ReplaceAllString(constraint, "$1"))
 	var newest, best *goversion.Version
 	for _, text := range available {
 		v, err := goversion.NewVersion(text)

@@ -5,7 +5,7 @@
 //	p := fake.New()
 //	p.Resources["sim_object"] = fake.NewType("name string required", "zone string replace", "id string computed")
 //	p.Resources["sim_object"].Apply = func(r provider.ApplyRequest) provider.ApplyResponse { … }
-//	catalog := fake.Catalog{addr.DefaultProvider("sim"): p}
+//	catalog := fake.Catalog{addr.OpenTofu.Provider("sim"): p}
 //
 // It refuses processes and wire formats, and is only for tests.
 package fake

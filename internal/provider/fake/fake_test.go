@@ -223,15 +223,15 @@ func TestGate(t *testing.T) {
 // The fake insists on the order of calls that the contract allows.
 func TestOrder(t *testing.T) {
 	p, object := sim()
-	catalog := Catalog{addr.DefaultProvider("sim"): p}
-	if _, diags := catalog.Start(t.Context(), addr.DefaultProvider("other")); !diags.HasErrors() {
+	catalog := Catalog{addr.OpenTofu.Provider("sim"): p}
+	if _, diags := catalog.Start(t.Context(), addr.OpenTofu.Provider("other")); !diags.HasErrors() {
 		t.Error("a provider was made up")
 	}
-	s, diags := catalog.Schemas(t.Context(), addr.DefaultProvider("sim"))
+	s, diags := catalog.Schemas(t.Context(), addr.OpenTofu.Provider("sim"))
 	if diags != nil || s.Resource(addr.Managed, "sim_object") != object.Schema || s.Resource(addr.Data, "sim_lookup") == nil {
 		t.Errorf("%v %v", diags, s)
 	}
-	i, diags := catalog.Start(t.Context(), addr.DefaultProvider("sim"))
+	i, diags := catalog.Start(t.Context(), addr.OpenTofu.Provider("sim"))
 	if diags != nil {
 		t.Fatal(diags)
 	}

@@ -94,7 +94,7 @@ func (i *instance) UpgradeState(ctx context.Context, r provider.UpgradeRequest) 
 	return v, diags
 }
 
-func (i *instance) UpgradeIdentity(ctx context.Context, typ string, _ int64, json []byte) (cty.Value, diag.List) {
+func (i *instance) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (cty.Value, diag.List) {
 	t, diags := i.begin(ctx, "UpgradeIdentity", i.Resources, typ, cty.NilVal, false)
 	if diags.HasErrors() {
 		return cty.NilVal, diags
@@ -102,6 +102,9 @@ func (i *instance) UpgradeIdentity(ctx context.Context, typ string, _ int64, jso
 	if t.Schema.Identity == nil {
 		diags.Errorf("No identity", "%s has no identity.", typ)
 		return cty.NilVal, diags
+	}
+	if t.UpgradeIdentity != nil {
+		return t.UpgradeIdentity(version, json)
 	}
 	v, err := ctyjson.Unmarshal(json, t.Schema.Identity.ElementType())
 	if err != nil {

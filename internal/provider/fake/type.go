@@ -26,6 +26,9 @@ type Type struct {
 
 	Validate func(config cty.Value) diag.List
 	Upgrade  func(provider.UpgradeRequest) (cty.Value, diag.List)
+	// UpgradeIdentity is given the stored identity and its version.
+	UpgradeIdentity func(version int64, json []byte) (cty.Value, diag.List)
+
 	Read     func(provider.ReadRequest) provider.ReadResponse
 	Plan     func(provider.PlanRequest) provider.PlanResponse
 	Apply    func(provider.ApplyRequest) provider.ApplyResponse

@@ -63,7 +63,9 @@ type Options struct {
 	// Implied are mirrors that count where the configuration names no
 	// installation methods.
 	Implied []string
-	// RequireSignatures holds the default registry to signed packages too.
+	// Registry is where addresses without a host are.
+	Registry addr.Registry
+	// RequireSignatures holds OpenTofu's registry to signed packages too.
 	RequireSignatures bool
 
 	Upgrade bool
@@ -225,7 +227,7 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 		if !allowed.Has(lock.Version) {
 			r.diags.Errorf("Failed to resolve provider packages",
 				"Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use weir init -upgrade to allow selection of new versions",
-				p.ForDisplay(), p, lock.Version, constraints)
+				in.Registry.Display(p), p, lock.Version, constraints)
 			return
 		}
 		// What is there and fits the lock needs nobody to be asked.
@@ -253,9 +255,9 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 	case ok:
 		r.version = newest
 	case locked:
-		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run weir init -upgrade to select another.", p.ForDisplay(), lock.Version)
+		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run weir init -upgrade to select another.", in.Registry.Display(p), lock.Version)
 	default:
-		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: no available releases match the given constraints %s", p.ForDisplay(), constraints)
+		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: no available releases match the given constraints %s", in.Registry.Display(p), constraints)
 	}
 }
 
@@ -283,9 +285,9 @@ func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
 	var host noRegistry
 	switch {
 	case errors.As(err, &unknown):
-		detail := fmt.Sprintf("Could not retrieve the list of available versions for provider %s: %s", p.ForDisplay(), err)
+		detail := fmt.Sprintf("Could not retrieve the list of available versions for provider %s: %s", in.Registry.Display(p), err)
 		if alternative := in.alternative(p); alternative != p {
-			detail += fmt.Sprintf("\n\nDid you intend to use %s? If so, name it as the source in required_providers of each module that needs it.", alternative.ForDisplay())
+			detail += fmt.Sprintf("\n\nDid you intend to use %s? If so, name it as the source in required_providers of each module that needs it.", in.Registry.Display(alternative))
 		} else {
 			detail += "\n\nCheck the source in required_providers. To see which modules need the provider, run:\n    weir providers"
 		}
@@ -293,7 +295,7 @@ func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
 	case errors.As(err, &host):
 		diags.Errorf("Invalid provider registry host", "The host %q given in provider source address %q does not offer a provider registry.", host.host, p)
 	default:
-		diags.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s", p.ForDisplay(), err)
+		diags.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s", in.Registry.Display(p), err)
 	}
 	return diags
 }
@@ -301,7 +303,7 @@ func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
 // alternative is a required provider of the same type in another namespace,
 // when the given one may just be what its local name stood for.
 func (in *installer) alternative(p addr.Provider) addr.Provider {
-	if p != addr.DefaultProvider(p.Type) {
+	if p != in.Registry.Provider(p.Type) {
 		return p
 	}
 	for _, other := range slices.SortedFunc(maps.Keys(in.Requirements), addr.Provider.Compare) {
@@ -348,7 +350,7 @@ func (in *installer) finish(providers []addr.Provider, results []result, diags *
 			in.locks.Set(results[i].lock)
 		}
 		if results[i].incomplete {
-			incomplete = append(incomplete, p.ForDisplay())
+			incomplete = append(incomplete, in.Registry.Display(p))
 		}
 	}
 	for _, lock := range in.locks.All() {

@@ -20,7 +20,7 @@ import (
 )
 
 func provider(source string) addr.Provider {
-	p, err := addr.ParseProvider(source)
+	p, err := addr.OpenTofu.ParseProvider(source)
 	if err != nil {
 		panic(err)
 	}
@@ -261,7 +261,7 @@ func TestPlaces(t *testing.T) {
 	unpacked(t, two, a, "2.0.0")
 	unpacked(t, two, b, "1.0.0")
 	only := func(text string) []cliconfig.Pattern {
-		p, err := cliconfig.ParsePattern(text)
+		p, err := cliconfig.ParsePattern(text, addr.OpenTofu)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestPlaces(t *testing.T) {
 		"external":             {Options{Config: both, External: map[addr.Provider]bool{provider("weir/dev"): true}}, require("weir/a", "", "weir/dev", "9.0.0"), "2.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.o.Dir, test.o.Requirements = t.TempDir(), test.reqs
+			test.o.Dir, test.o.Requirements, test.o.Registry = t.TempDir(), test.reqs, addr.OpenTofu
 			locks, _, diags := run(t, test.o)
 			if diags.HasErrors() {
 				if !strings.Contains(diags.Err().Error(), test.want) {

@@ -98,7 +98,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("the lock is %+v", lock)
 	}
 	if _, ok := locks.Get(other.Provider); !ok || !slices.Equal(changes, []Change{{a, "plan9_mips", false, true}}) {
-		t.Errorf("changes are %v in\n%s", changes, locks.Bytes())
+		t.Errorf("changes are %v in\n%s", changes, locks.Bytes("tofu"))
 	}
 	o.Locks = locks
 	again, changes, diags := Lock(t.Context(), o, nil, []string{"plan9_mips"})

@@ -55,7 +55,7 @@ func (in *installer) provide(ctx context.Context, p addr.Provider, r *result, em
 	}
 	if err := link(shared, target); err != nil {
 		r.diags.Errorf("Failed to install provider from shared cache",
-			"Error while importing %s v%s from the shared cache directory: %s.", p.ForDisplay(), v, err)
+			"Error while importing %s v%s from the shared cache directory: %s.", in.Registry.Display(p), v, err)
 		return
 	}
 	emit(Event{Kind: Linked, Provider: p, Version: v.String(), Shared: true})
@@ -72,7 +72,7 @@ func (in *installer) installFailed(p addr.Provider, v version.Version, r *result
 	if errors.As(err, &incompatible) {
 		summary = "Incompatible provider version"
 	}
-	r.diags.Errorf(summary, "Error while installing %s v%s: %s", p.ForDisplay(), v, err)
+	r.diags.Errorf(summary, "Error while installing %s v%s: %s", in.Registry.Display(p), v, err)
 	r.lock = lockfile.Lock{}
 }
 

@@ -19,7 +19,7 @@ type registry struct {
 	web      *web
 	platform string
 	services map[string]map[string]any // what users wrote in place of discovery
-	sign     bool                      // the default registry must sign too
+	sign     bool                      // OpenTofu's registry must sign too
 
 	mu    sync.Mutex
 	bases map[string]*discovery
@@ -185,7 +185,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, at *url.UR
 	if err != nil {
 		return err
 	}
-	list, _, err := r.web.get(ctx, listURL)
+	list, err := r.web.getNamed(ctx, at, listURL)
 	if err != nil {
 		return fmt.Errorf("the list of checksums can't be fetched: %w", err)
 	}
@@ -205,7 +205,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, at *url.UR
 		if err != nil {
 			return err
 		}
-		signature, _, err := r.web.get(ctx, signatureURL)
+		signature, err := r.web.getNamed(ctx, at, signatureURL)
 		if err != nil {
 			return fmt.Errorf("the signature can't be fetched: %w", err)
 		}
@@ -213,7 +213,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, at *url.UR
 			return fmt.Errorf("the provider is not signed with a valid signing key; please contact the provider author (%w)", err)
 		}
 		f.authentication = Signed
-	case p.Host != addr.DefaultHost || r.sign:
+	case !addr.OpenTofu.Has(p) || r.sign:
 		return fmt.Errorf("the provider is not signed with a valid signing key: the registry of %s names no key", p.Host)
 	default:
 		f.authentication = SignatureSkipped

@@ -63,6 +63,17 @@ func (w *web) get(ctx context.Context, u *url.URL) ([]byte, *url.URL, error) {
 	return w.getWith(ctx, u, token)
 }
 
+// getNamed reads an address that an answer from another one named. A token goes
+// only where that one went: whoever answers must not choose who else gets one.
+func (w *web) getNamed(ctx context.Context, by, u *url.URL) ([]byte, error) {
+	if u.Host == by.Host && u.Scheme == by.Scheme {
+		data, _, err := w.get(ctx, u)
+		return data, err
+	}
+	data, _, err := w.getWith(ctx, u, "")
+	return data, err
+}
+
 func (w *web) getWith(ctx context.Context, u *url.URL, token string) ([]byte, *url.URL, error) {
 	if w.limits.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -274,7 +275,7 @@ func TestDefaultRegistryMayNotSign(t *testing.T) {
 	base, _ := url.Parse(s.URL + "/v1/providers/")
 	a := provider("weir/a")
 	o := Options{Dir: t.TempDir(), Requirements: Requirements{a: nil}, HTTP: s.Client(),
-		Config: &cliconfig.Config{Hosts: map[string]map[string]any{addr.DefaultHost: {service: base.String()}}}}
+		Config: &cliconfig.Config{Hosts: map[string]map[string]any{string(addr.OpenTofu): {service: base.String()}}}}
 	locks, events, diags := run(t, o)
 	if diags.HasErrors() || !strings.HasSuffix(events, "signature validation was skipped") {
 		t.Fatalf("%v\n%s", diags, events)
@@ -285,5 +286,43 @@ func TestDefaultRegistryMayNotSign(t *testing.T) {
 	o.Dir, o.RequireSignatures = t.TempDir(), true
 	if _, _, diags := run(t, o); !diags.HasErrors() {
 		t.Error("signatures are required, and none is there")
+	}
+}
+
+// everyone has a token for each host.
+type everyone struct{}
+
+func (everyone) Token(context.Context, string) (string, error) { return "secret", nil }
+
+// TestGetNamed: a registry doesn't choose which other host gets a token.
+func TestGetNamed(t *testing.T) {
+	server := func() *url.URL {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, r.Header.Get("Authorization"))
+		}))
+		t.Cleanup(web.Close)
+		u, err := url.Parse(web.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	registry, other := server(), server()
+	secure := *registry
+	secure.Scheme = "https"
+	w := &web{client: http.DefaultClient, tokens: everyone{}}
+	for _, test := range []struct {
+		name   string
+		by, to *url.URL
+		want   string
+	}{
+		{"its own host", registry, registry, "Bearer secret"},
+		{"another host", registry, other, ""},
+		{"in clear", &secure, registry, ""},
+	} {
+		got, err := w.getNamed(t.Context(), test.by, test.to)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: got %q, %v", test.name, got, err)
+		}
 	}
 }

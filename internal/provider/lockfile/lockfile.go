@@ -69,24 +69,24 @@ func (l *Locks) All() []Lock {
 func (l *Locks) Clone() *Locks { return &Locks{maps.Clone(l.m)} }
 
 // Equal reports whether both would be written alike.
-func (l *Locks) Equal(other *Locks) bool { return bytes.Equal(l.Bytes(), other.Bytes()) }
+func (l *Locks) Equal(other *Locks) bool { return bytes.Equal(l.Bytes(""), other.Bytes("")) }
 
 // SameProviders reports whether both are about the same providers.
 func (l *Locks) SameProviders(other *Locks) bool {
 	return maps.EqualFunc(l.m, other.m, func(a, b Lock) bool { return true })
 }
 
-// AdoptPredecessor adds locks for providers of the OpenTofu registry whose
-// predecessor in the other registry is locked: the version is kept, but not
-// the hashes, since those are of other packages. It lists what it added.
-func (l *Locks) AdoptPredecessor() []addr.Provider {
+// Adopt adds locks for providers of a registry whose namesake in the other public
+// registry is locked: the version is kept, but not the hashes, since those are of
+// other packages. It lists what it added.
+func (l *Locks) Adopt(registry addr.Registry) []addr.Provider {
 	var added []addr.Provider
 	for _, lock := range l.All() {
 		p := lock.Provider
-		if p.Host != "registry.terraform.io" || p.Namespace != "hashicorp" {
+		if !registry.Other().Has(p) || p.Namespace != "hashicorp" {
 			continue
 		}
-		p.Host = addr.DefaultHost
+		p.Host = string(registry)
 		if _, ok := l.m[p]; !ok {
 			l.Set(Lock{Provider: p, Version: lock.Version, Constraints: lock.Constraints})
 			added = append(added, p)
@@ -95,10 +95,11 @@ func (l *Locks) AdoptPredecessor() []addr.Provider {
 	return added
 }
 
-// Bytes is the content of the file.
-func (l *Locks) Bytes() []byte {
+// Bytes is the content of the file, which says that the init command of the given
+// program maintains it.
+func (l *Locks) Bytes(program string) []byte {
 	var b bytes.Buffer
-	b.WriteString("# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n")
+	fmt.Fprintf(&b, "# This file is maintained automatically by \"%s init\".\n# Manual edits may be lost in future updates.\n", program)
 	for _, lock := range l.All() {
 		fmt.Fprintf(&b, "\nprovider %s {\n", addr.Quote(lock.Provider.String()))
 		if constraints := lock.Constraints.String(); constraints != "" {
@@ -135,8 +136,8 @@ func Read(path string) (*Locks, diag.List) {
 // Write replaces the file, so that a reader sees the old or the new content;
 // a file with that content is left alone. Without locks, a file that isn't
 // there isn't made.
-func (l *Locks) Write(path string) error {
-	content := l.Bytes()
+func (l *Locks) Write(path, program string) error {
+	content := l.Bytes(program)
 	old, err := os.ReadFile(path)
 	if err == nil && bytes.Equal(old, content) || errors.Is(err, fs.ErrNotExist) && l.Empty() {
 		return nil

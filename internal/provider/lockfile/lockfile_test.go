@@ -31,18 +31,18 @@ func TestRoundTrip(t *testing.T) {
 	if diags != nil {
 		t.Fatal(diags)
 	}
-	if got := string(locks.Bytes()); got != normal {
+	if got := string(locks.Bytes("tofu")); got != normal {
 		t.Errorf("written again:\n%s", got)
 	}
-	lock, ok := locks.Get(addr.DefaultProvider("null"))
+	lock, ok := locks.Get(addr.OpenTofu.Provider("null"))
 	if !ok || lock.Version.String() != "3.2.1" || len(lock.Hashes) != 2 {
 		t.Errorf("%+v", lock)
 	}
 	clone := locks.Clone()
 	lock.Hashes = []string{"zh:1", "h1:2", "h1:2"}
 	clone.Set(lock)
-	if locks.Equal(clone) || !locks.SameProviders(clone) || !strings.Contains(string(clone.Bytes()), "\"h1:2\",\n    \"zh:1\",") {
-		t.Errorf("changed clone:\n%s", clone.Bytes())
+	if locks.Equal(clone) || !locks.SameProviders(clone) || !strings.Contains(string(clone.Bytes("tofu")), "\"h1:2\",\n    \"zh:1\",") {
+		t.Errorf("changed clone:\n%s", clone.Bytes("tofu"))
 	}
 	clone.Remove(lock.Provider)
 	if locks.SameProviders(clone) {
@@ -81,7 +81,7 @@ func TestParseProblems(t *testing.T) {
 
 func TestWriteOnlyChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
-	if err := (&Locks{}).Write(path); err != nil {
+	if err := (&Locks{}).Write(path, "tofu"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -89,7 +89,7 @@ func TestWriteOnlyChanges(t *testing.T) {
 	}
 	locks, _ := Parse([]byte(normal), Name)
 	for range 2 {
-		if err := locks.Write(path); err != nil {
+		if err := locks.Write(path, "tofu"); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(path, 0o444); err != nil {
@@ -102,24 +102,26 @@ func TestWriteOnlyChanges(t *testing.T) {
 	}
 	again, diags := Read(path)
 	if diags != nil || !again.Equal(locks) {
-		t.Errorf("%v\n%s", diags, again.Bytes())
+		t.Errorf("%v\n%s", diags, again.Bytes("tofu"))
 	}
-	if err := locks.Write(filepath.Join(path, "below a file")); err == nil {
+	if err := locks.Write(filepath.Join(path, "below a file"), "tofu"); err == nil {
 		t.Error("no error")
 	}
 }
 
-func TestAdoptPredecessor(t *testing.T) {
-	locks, _ := Parse([]byte(strings.ReplaceAll(normal, "opentofu.org", "terraform.io")), Name)
-	if added := locks.AdoptPredecessor(); len(added) != 1 || added[0] != addr.DefaultProvider("null") {
-		t.Errorf("added %v", added)
-	}
-	lock, _ := locks.Get(addr.DefaultProvider("null"))
-	if lock.Version.String() != "3.2.1" || lock.Hashes != nil || lock.Constraints.Empty() {
-		t.Errorf("%+v", lock)
-	}
-	if added := locks.AdoptPredecessor(); added != nil {
-		t.Errorf("added again: %v", added)
+func TestAdopt(t *testing.T) {
+	for _, own := range []addr.Registry{addr.OpenTofu, addr.Terraform} {
+		locks, _ := Parse([]byte(strings.ReplaceAll(normal, "registry.opentofu.org", string(own.Other()))), Name)
+		if added := locks.Adopt(own); len(added) != 1 || added[0] != own.Provider("null") {
+			t.Errorf("added %v to %s", added, own)
+		}
+		lock, _ := locks.Get(own.Provider("null"))
+		if lock.Version.String() != "3.2.1" || lock.Hashes != nil || lock.Constraints.Empty() {
+			t.Errorf("%+v", lock)
+		}
+		if added := locks.Adopt(own); added != nil {
+			t.Errorf("added again: %v", added)
+		}
 	}
 }
 
@@ -130,9 +132,9 @@ func FuzzParse(f *testing.F) {
 		if diags.HasErrors() {
 			return
 		}
-		again, diags := Parse(locks.Bytes(), Name)
+		again, diags := Parse(locks.Bytes("tofu"), Name)
 		if diags.HasErrors() || !again.Equal(locks) {
-			t.Errorf("%v\n%s", diags, locks.Bytes())
+			t.Errorf("%v\n%s", diags, locks.Bytes("tofu"))
 		}
 	})
 }

@@ -59,7 +59,7 @@ func parseLock(block *hcl.Block, diags *diag.List) (Lock, bool) {
 	var lock Lock
 	var err error
 	label := block.LabelRanges[0]
-	lock.Provider, err = addr.ParseProvider(block.Labels[0])
+	lock.Provider, err = addr.OpenTofu.ParseProvider(block.Labels[0])
 	switch {
 	case err != nil:
 		diags.ErrorAt(label, "Invalid provider source address",

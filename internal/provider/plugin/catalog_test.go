@@ -16,7 +16,7 @@ import (
 )
 
 func testProvider(name string) addr.Provider {
-	return addr.Provider{Host: addr.DefaultHost, Namespace: "test", Type: name}
+	return addr.Provider{Host: string(addr.OpenTofu), Namespace: "test", Type: name}
 }
 
 func TestCatalogUsesProcessOfSchemasFirst(t *testing.T) {
@@ -141,12 +141,12 @@ func TestRealProviders(t *testing.T) {
 	}
 	found := make(map[addr.Provider]string)
 	for _, name := range []string{"null", "random", "time", "tls"} {
-		paths, _ := filepath.Glob(filepath.Join(mirror, addr.DefaultHost, "hashicorp", name, "*", "*", "terraform-provider-*"))
+		paths, _ := filepath.Glob(filepath.Join(mirror, string(addr.OpenTofu), "hashicorp", name, "*", "*", "terraform-provider-*"))
 		if len(paths) > 0 {
-			found[addr.DefaultProvider(name)] = paths[0]
+			found[addr.OpenTofu.Provider(name)] = paths[0]
 		}
 	}
-	null := addr.DefaultProvider("null")
+	null := addr.OpenTofu.Provider("null")
 	if found[null] == "" {
 		t.Skip("no provider mirror: make one with providers/build.sh")
 	}

@@ -166,7 +166,7 @@ func (n *life) invoke(ctx context.Context, method string, args, reply any, opts 
 		n.answered.Store(true)
 		return false, err
 	}
-	if ctx.Err() != nil || status.Code(err) != codes.Unavailable || !n.process.endsNow(ctx) {
+	if ctx.Err() != nil || !lost(err) || !n.process.endsNow(ctx) {
 		return false, err
 	}
 	if !p.sent.Load() {
@@ -175,6 +175,13 @@ func (n *life) invoke(ctx context.Context, method string, args, reply any, opts 
 	d := n.process.end()
 	d.err = err
 	return false, d
+}
+
+// lost reports whether a call may have failed because its process ended. Closing
+// the connection to it, which another call may have done by then, cancels calls.
+func lost(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.Canceled
 }
 
 // call makes a call that must not be repeated elsewhere.

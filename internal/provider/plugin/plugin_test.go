@@ -321,20 +321,20 @@ func alive(pid int) bool {
 }
 
 func TestParseReattach(t *testing.T) {
-	got, err := ParseReattach(`{"registry.terraform.io/a/b":{"Protocol":"grpc","ProtocolVersion":6,"Pid":1,"Test":true,"Addr":{"Network":"unix","String":"/tmp/x"}},` +
-		`"a/old":{"Protocol":"grpc","Addr":{"Network":"tcp","String":"127.0.0.1:7"}}}`)
+	got, err := ParseReattach(`{"registry.terraform.io/a/b":{"Protocol":"grpc","ProtocolVersion":6,"Pid":1,"Test":true,"Addr":{"Network":"unix","String":"/tmp/x"}},`+
+		`"a/old":{"Protocol":"grpc","Addr":{"Network":"tcp","String":"127.0.0.1:7"}}}`, addr.OpenTofu)
 	if err != nil || len(got) != 2 {
 		t.Fatal(got, err)
 	}
 	if r := got[addr.Provider{Host: "registry.terraform.io", Namespace: "a", Type: "b"}]; r.Protocol != 6 || r.Addr.String() != "/tmp/x" {
 		t.Errorf("%+v", r)
 	}
-	if r := got[addr.Provider{Host: addr.DefaultHost, Namespace: "a", Type: "old"}]; r.Protocol != 5 || r.Addr.Network() != "tcp" {
+	if r := got[addr.Provider{Host: string(addr.OpenTofu), Namespace: "a", Type: "old"}]; r.Protocol != 5 || r.Addr.Network() != "tcp" {
 		t.Errorf("%+v", r)
 	}
 	for _, bad := range []string{`{`, `{"a b":{}}`, `{"a/b":{}}`, `{"a/b":{"ProtocolVersion":4,"Addr":{"Network":"unix","String":"x"}}}`,
 		`{"a/b":{"Protocol":"netrpc","Addr":{"Network":"unix","String":"x"}}}`} {
-		if _, err := ParseReattach(bad); err == nil {
+		if _, err := ParseReattach(bad, addr.OpenTofu); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}
 	}

@@ -19,7 +19,7 @@ type Reattach struct {
 }
 
 // ParseReattach reads the value of ReattachEnv; it is empty for none.
-func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
+func ParseReattach(text string, registry addr.Registry) (map[addr.Provider]Reattach, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -33,7 +33,7 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 	}
 	out := make(map[addr.Provider]Reattach, len(entries))
 	for source, e := range entries {
-		p, err := addr.ParseProvider(source)
+		p, err := registry.ParseProvider(source)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", ReattachEnv, err)
 		}

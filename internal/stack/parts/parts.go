@@ -63,6 +63,9 @@ func (b Backend) DeleteWorkspace(_ context.Context, name string) error {
 	return os.RemoveAll(filepath.Join(b.Dir, name))
 }
 
+// Place implements storage.Backend.
+func (b Backend) Place(name string) string { return filepath.Join(b.Dir, name) }
+
 // State implements storage.Backend.
 func (b Backend) State(name string) (storage.Store, error) {
 	dir := filepath.Join(b.Dir, name)
@@ -272,7 +275,7 @@ func (s *store) writePart(name string, part *state.Snapshot) error {
 func Instance(m addr.Module) (stack, instance addr.Module, ok bool) {
 	steps := m.Steps()
 	for i, s := range steps {
-		if strings.HasPrefix(s.Name, "component.") {
+		if s.Kind == addr.Component {
 			return addr.FromSteps(steps[:i]), addr.FromSteps(steps[:i+1]), true
 		}
 	}
@@ -282,16 +285,17 @@ func Instance(m addr.Module) (stack, instance addr.Module, ok bool) {
 // Restored is a module instance by its own name, where it is addressed as a
 // part of something removed.
 func Restored(m addr.Module) addr.Module {
-	if !strings.Contains(string(m), "removed-") {
-		return m
-	}
 	steps := m.Steps()
 	for i := range steps {
-		if rest, ok := strings.CutPrefix(steps[i].Name, "removed-"); ok {
-			steps[i].Name = strings.TrimRight(rest, "-")
-		}
+		steps[i].Call = steps[i].Restored()
 	}
 	return addr.FromSteps(steps)
+}
+
+// Removed reports whether a module instance is addressed as a part of something
+// removed.
+func Removed(m addr.Module) bool {
+	return slices.ContainsFunc(m.Steps(), func(s addr.Step) bool { return s.Kind.Removed() })
 }
 
 // Renamed is an object with all its addresses changed by a rule.
@@ -320,7 +324,7 @@ func below(top, m addr.Module) addr.Module {
 func fileName(instance addr.Module) string {
 	var words []string
 	for _, step := range instance.Steps() {
-		words = append(words, step.Name)
+		words = append(words, step.Call.String())
 		if key, ok := step.Key.Str(); ok {
 			words = append(words, url.PathEscape(key))
 		}

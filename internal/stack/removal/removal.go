@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -25,8 +24,7 @@ import (
 func Adapt(prior *state.Snapshot, modules []addr.Module) *state.Snapshot {
 	moved := map[addr.Module]addr.Module{} // from the stack that is gone
 	for _, m := range modules {
-		steps := m.Steps()
-		if n := len(steps) - 1; n >= 0 && strings.HasPrefix(steps[n].Name, "removed-stack.") && !strings.Contains(string(addr.FromSteps(steps[:n])), "removed-") {
+		if parent, last, ok := m.Parent(); ok && last.Kind == addr.RemovedStack && !parts.Removed(parent) {
 			moved[parts.Restored(m)] = m
 		}
 	}
@@ -90,8 +88,8 @@ func renamed(a addr.Object, o *state.Object, from, to addr.Module) (addr.Object,
 func rename(m, from, to addr.Module) addr.Module {
 	steps := m.Steps()[len(from.Steps()):]
 	for i := range steps {
-		if strings.HasPrefix(steps[i].Name, "stack.") {
-			steps[i].Name = "removed-" + steps[i].Name
+		if steps[i].Kind == addr.Stack {
+			steps[i].Kind = addr.RemovedStack
 		}
 	}
 	return addr.FromSteps(slices.Concat(to.Steps(), steps))
@@ -107,13 +105,13 @@ func Unclaimed(prior *state.Snapshot, modules []addr.Module, tree *program.Tree)
 	claimed := map[addr.Module]bool{}
 	for _, m := range modules {
 		there[m] = true
-		if strings.Contains(string(m), "removed-") {
+		if parts.Removed(m) {
 			claimed[parts.Restored(m)] = true
 		}
 	}
 	found := map[addr.Module]int{}
 	for a := range prior.Objects {
-		if strings.Contains(string(a.Module), "removed-") {
+		if parts.Removed(a.Module) {
 			continue
 		}
 		_, instance, ok := parts.Instance(a.Module)
@@ -141,7 +139,7 @@ func missing(instance addr.Module, there, claimed map[addr.Module]bool) addr.Mod
 			continue
 		}
 		parent := addr.FromSteps(steps[:i])
-		if there[parent.Child(steps[i].Name, addr.AnyKey)] || claimed[m] || claimed[parent.Child(steps[i].Name, addr.NoKey)] || claimed[parent.Child(steps[i].Name, addr.AnyKey)] {
+		if there[parent.Child(steps[i].Call, addr.AnyKey)] || claimed[m] || claimed[parent.Child(steps[i].Call, addr.NoKey)] || claimed[parent.Child(steps[i].Call, addr.AnyKey)] {
 			return ""
 		}
 		return m
@@ -151,12 +149,11 @@ func missing(instance addr.Module, there, claimed map[addr.Module]bool) addr.Mod
 
 func problem(m addr.Module, objects int, tree *program.Tree) diag.Diagnostic {
 	parent, last, _ := m.Parent()
-	kind, name, _ := strings.Cut(last.Name, ".")
 	source, providers := "\"SOURCE\"", ""
-	d := diag.Diagnostic{Severity: diag.Error, Summary: "Unclaimed " + kind + " instance"}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: "Unclaimed " + last.Kind.String() + " instance"}
 	if t := tree.At(parent); t != nil {
-		if c := t.Program.CallByName[last.Name]; c != nil {
-			if children := t.Of(last.Name); len(children) > 0 {
+		if c := t.Program.CallByName[last.Call]; c != nil {
+			if children := t.Of(last.Call); len(children) > 0 {
 				source = addr.Quote(children[0].Source)
 			}
 			for _, p := range c.Providers {
@@ -178,7 +175,7 @@ func problem(m addr.Module, objects int, tree *program.Tree) diag.Diagnostic {
 			}
 		}
 	}
-	each, from := "", kind+"."+name
+	each, from := "", last.Call.String()
 	if key, ok := last.Key.Str(); ok {
 		each = fmt.Sprintf("      for_each  = toset([%s])\n", addr.Quote(key))
 		from += "[each.key]"

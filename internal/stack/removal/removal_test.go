@@ -35,7 +35,7 @@ func TestUnclaimed(t *testing.T) {
 		{"a stack as a whole", []addr.Module{`component.a["x"]`, `component.a["y"]`, `component.b`}, `stack.s["k"]`},
 		{"within a stack", []addr.Module{`component.a["x"]`, `component.a["y"]`, `component.b`, `stack.s["k"]`}, `stack.s["k"].component.c`},
 		{"not known", []addr.Module{`component.a[*]`, `component.b`, `stack.s[*]`}, ""},
-		{"claimed", []addr.Module{`removed-component.a["x"]`, `removed-component.a-["y"]`, `removed-component.b`, `removed-stack.s["k"]`}, ""},
+		{"claimed", []addr.Module{`removed-component.a["x"]`, `removed-component.a#2["y"]`, `removed-component.b`, `removed-stack.s["k"]`}, ""},
 		{"claimed without a key", []addr.Module{`removed-component.a`, `component.b`, `removed-stack.s`}, ""},
 		{"another one is claimed", []addr.Module{`component.a["x"]`, `removed-component.a["z"]`, `component.b`, `removed-stack.s["k"]`}, `component.a["y"]`},
 	}

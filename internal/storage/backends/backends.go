@@ -6,6 +6,7 @@ package backends
 import (
 	"weir.dev/weir/internal/storage"
 	"weir.dev/weir/internal/storage/http"
+	"weir.dev/weir/internal/storage/inmem"
 	"weir.dev/weir/internal/storage/local"
 	"weir.dev/weir/internal/storage/pg"
 )
@@ -14,6 +15,7 @@ import (
 func All() storage.Registry {
 	return storage.Registry{
 		"http":  http.Type,
+		"inmem": inmem.Type,
 		"local": local.Type,
 		"pg":    pg.Type,
 	}

@@ -83,6 +83,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 		retryMax:     c.number("retry_max", 2),
 		waitMin:      time.Duration(c.number("retry_wait_min", 1)) * time.Second,
 		waitMax:      time.Duration(c.number("retry_wait_max", 30)) * time.Second,
+		patience:     time.Minute,
 	}}
 	if b.client.address == nil && !c.diags.HasErrors() {
 		c.problem("address", "Missing required argument", "The backend needs the address of the state: set \"address\" or the environment variable TF_HTTP_ADDRESS.")
@@ -228,6 +229,13 @@ func (b *Backend) CreateWorkspace(_ context.Context, name string) error {
 // DeleteWorkspace fails: there are none.
 func (b *Backend) DeleteWorkspace(context.Context, string) error {
 	return storage.ErrWorkspacesNotSupported
+}
+
+// Place is the address.
+func (b *Backend) Place(string) string {
+	address := *b.client.address
+	address.User = nil
+	return address.String()
 }
 
 // State opens the state.

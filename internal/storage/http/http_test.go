@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -150,13 +151,11 @@ func TestConditions(t *testing.T) {
 		if got := string(s.State()); got != "3" {
 			t.Errorf("tags %v: %s", tags, got)
 		}
-		if tags {
-			s.Put("other")
-			step("later write over another's", one.Write(t.Context(), []byte("4")), storage.ErrChanged)
-			step("and again", one.Write(t.Context(), []byte("4")), storage.ErrChanged)
-			if got := string(s.State()); got != "other" {
-				t.Errorf("another's state was replaced by %s", got)
-			}
+		s.Put("other")
+		step("later write over another's", one.Write(t.Context(), []byte("4")), storage.ErrChanged)
+		step("and again", one.Write(t.Context(), []byte("4")), storage.ErrChanged)
+		if got := string(s.State()); got != "other" {
+			t.Errorf("tags %v: another's state was replaced by %s", tags, got)
 		}
 		// Somebody else has the lock.
 		s.Hold(storage.LockInfo{ID: "theirs"})
@@ -237,7 +236,7 @@ func TestRequests(t *testing.T) {
 	if err := store.Write(t.Context(), []byte("y")); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"LOCK /l blue", "PUT /s?ID=the+id&a=b blue", "GET /s?a=b blue", "UNLOCK /u blue", "PUT /s?a=b blue"}
+	want := []string{"LOCK /l blue", "PUT /s?ID=the+id&a=b blue", "GET /s?a=b blue", "UNLOCK /u blue", "GET /s?a=b blue", "PUT /s?a=b blue"}
 	if !slices.Equal(s.Log(), want) {
 		t.Errorf("got  %q\nwant %q", s.Log(), want)
 	}
@@ -303,6 +302,53 @@ func TestRetry(t *testing.T) {
 	set["retry_wait_min"] = cty.Zero
 	if _, err := open(t, backend(t, set, nil)).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "failed to get state") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestStalled has servers that take a request and then do nothing, that stop in
+// the middle, and that are slow but get there.
+func TestStalled(t *testing.T) {
+	var done chan struct{}
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"nothing": func(http.ResponseWriter, *http.Request) { <-done },
+		"half": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "{")
+			w.(http.Flusher).Flush()
+			<-done
+		},
+		"slow": func(w http.ResponseWriter, _ *http.Request) {
+			for range 8 {
+				fmt.Fprint(w, "x")
+				w.(http.Flusher).Flush()
+				time.Sleep(20 * time.Millisecond) // it is the time that is tested
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := httptest.NewServer(http.HandlerFunc(answer))
+			defer web.Close()
+			done = make(chan struct{})
+			defer close(done)
+			set := texts("address", web.URL, "lock_address", web.URL)
+			set["retry_max"] = cty.Zero
+			b := backend(t, set, nil)
+			b.client.patience = 100 * time.Millisecond
+			s := open(t, b)
+			_, err := s.Read(t.Context())
+			if name == "slow" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			_, lockErr := s.Lock(t.Context(), storage.LockInfo{ID: "mine"})
+			for _, err := range []error{err, lockErr, s.Write(t.Context(), []byte("x"))} {
+				if err == nil || !strings.Contains(err.Error(), "did nothing for 100ms") {
+					t.Errorf("got %v", err)
+				}
+			}
+		})
 	}
 }
 

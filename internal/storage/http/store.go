@@ -29,6 +29,27 @@ type client struct {
 	retryMax                               int
 	waitMin, waitMax                       time.Duration
 	http                                   *http.Client
+	// patience is how long nothing may come or go before a request has failed.
+	patience time.Duration
+}
+
+// stalled is the failure of a request that nothing comes of.
+type stalled time.Duration
+
+func (s stalled) Error() string {
+	return fmt.Sprintf("the server took the request and then did nothing for %s", time.Duration(s))
+}
+
+// A watched body has the request go on as long as bytes come or go.
+type watched struct {
+	io.Reader
+	moved func()
+}
+
+func (w watched) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	w.moved()
+	return n, err
 }
 
 // maxState limits what is read from a server, as a guard for memory.
@@ -75,9 +96,17 @@ func (c *client) pause(try int, response *http.Response) time.Duration {
 }
 
 func (c *client) once(ctx context.Context, method string, to *url.URL, body []byte, header http.Header) (*http.Response, []byte, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	timer := time.AfterFunc(c.patience, func() { fail(stalled(c.patience)) })
+	defer timer.Stop()
+	moved := func() { timer.Reset(c.patience) }
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(body) > 0 {
+		request.Body = io.NopCloser(watched{bytes.NewReader(body), moved})
 	}
 	maps.Copy(request.Header, header)
 	for name, value := range c.headers {
@@ -93,11 +122,20 @@ func (c *client) once(ctx context.Context, method string, to *url.URL, body []by
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, because(ctx, err)
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, maxState))
-	return response, content, err
+	content, err := io.ReadAll(io.LimitReader(watched{response.Body, moved}, maxState))
+	return response, content, because(ctx, err)
+}
+
+// because is why a request failed that was given up.
+func because(ctx context.Context, err error) error {
+	var why stalled
+	if err != nil && errors.As(context.Cause(ctx), &why) {
+		return why
+	}
+	return err
 }
 
 // status is the error for an unexpected answer.
@@ -189,11 +227,12 @@ func (s *store) get(ctx context.Context, last *seen) ([]byte, *seen, error) {
 }
 
 // Write uploads the state. Few servers hold writes to a condition, so what is
-// there is looked at before the first one, too.
+// there is looked at before the first one, and where states have no tags before
+// each. Between that look and the upload somebody may still write.
 func (s *store) Write(ctx context.Context, state []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.seen != nil && !s.wrote {
+	if s.seen != nil && (!s.wrote || s.seen.etag == "") {
 		_, now, err := s.get(ctx, s.seen)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-// Package inmem keeps states in memory, for tests. It refuses to outlive the
+// Package inmem keeps states in memory, for tests and tries. It refuses to outlive the
 // process.
 package inmem
 
@@ -11,6 +11,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
 )
 
@@ -38,6 +42,9 @@ func (b *Backend) Workspaces(context.Context) ([]string, error) {
 	i := slices.Index(names, storage.DefaultWorkspace)
 	return append([]string{storage.DefaultWorkspace}, slices.Delete(names, i, i+1)...), nil
 }
+
+// Place is the workspace's name.
+func (b *Backend) Place(name string) string { return name }
 
 // CreateWorkspace adds a workspace.
 func (b *Backend) CreateWorkspace(_ context.Context, name string) error {
@@ -131,4 +138,23 @@ func (s *store) Unlock(_ context.Context, id string) error {
 	}
 	c.lock = nil
 	return nil
+}
+
+// Type is the backend for configurations that try out locks: nothing in it outlives
+// the command.
+var Type = storage.Type{Schema: Schema, New: configured}
+
+// Schema is the shape of the configuration.
+func Schema() *schema.Block {
+	return &schema.Block{Attributes: map[string]*schema.Attribute{
+		"lock_id": {Type: cty.String, Optional: true, Description: "The id of a lock that is held from the beginning"},
+	}}
+}
+
+func configured(config cty.Value, _ storage.Env) (storage.Backend, diag.List) {
+	b := New()
+	if id := config.GetAttr("lock_id"); !id.IsNull() && id.AsString() != "" {
+		b.cell(storage.DefaultWorkspace).lock = &storage.LockInfo{ID: id.AsString(), Operation: "test", Info: "test config"}
+	}
+	return b, nil
 }

@@ -156,6 +156,9 @@ func (b *Backend) Paths(workspace string) Paths {
 	return p
 }
 
+// Place is the file that is written.
+func (b *Backend) Place(workspace string) string { return b.Paths(workspace).Out }
+
 // JournalPath implements storage.Journaled.
 func (b *Backend) JournalPath(workspace string) string { return b.Paths(workspace).Out + ".journal" }
 

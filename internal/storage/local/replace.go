@@ -26,6 +26,13 @@ func follow(path string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
+// special reports whether there is something that can be written to, but not
+// replaced: a device such as the null device, or a pipe.
+func special(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
 // modeOf is the permissions of a file, or the given ones when there is none.
 func modeOf(path string, without os.FileMode) os.FileMode {
 	if there, err := os.Stat(path); err == nil {
@@ -102,6 +109,9 @@ func syncFolder(folder string) {
 // When it fails, the old content is in place.
 func (s *Store) replace(path string, content []byte) error {
 	failpoint.At("state: before")
+	if special(path) {
+		return os.WriteFile(path, content, 0o600)
+	}
 	temp, err := writeTemp(path, content, modeOf(path, 0o600))
 	if err != nil {
 		return err

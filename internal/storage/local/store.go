@@ -223,6 +223,9 @@ func (s *Store) saveBackup(statePath string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
+	if special(path) {
+		return os.WriteFile(path, content, 0o600)
+	}
 	mode := modeOf(path, modeOf(statePath, 0o600))
 	temp, err := writeTemp(path, content, mode)
 	if err != nil {

@@ -269,6 +269,11 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	})
 }
 
+// Place is the table and the row.
+func (b *Backend) Place(name string) string {
+	return fmt.Sprintf("%s:%d/%s %s %s", b.config.Host, b.config.Port, b.config.Database, b.states(), name)
+}
+
 // State opens the state of a workspace.
 func (b *Backend) State(name string) (storage.Store, error) {
 	if name == "" {

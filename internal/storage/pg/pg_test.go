@@ -108,7 +108,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, a.held.conn.Close(t.Context()))
-	id, _, err := storage.Acquire(t.Context(), b, storage.NewLockInfo("apply", "you", "1"), 10e9)
+	id, _, err := storage.Acquire(t.Context(), b, storage.NewLockInfo("apply", "you", "1"), 10e9, nil)
 	do(t, err)
 	do(t, b.Unlock(t.Context(), id))
 }

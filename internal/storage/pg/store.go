@@ -226,7 +226,8 @@ func (s *store) force(ctx context.Context, conn *pgx.Conn, id string) error {
 	if err := endSession(ctx, conn, info.Path); err != nil {
 		return fmt.Errorf("the session that holds the lock can't be ended: %w", err)
 	}
-	_, err := conn.Exec(ctx, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
+	// Somebody else may have taken the lock by now.
+	_, err := conn.Exec(ctx, "DELETE FROM "+s.b.holders()+" WHERE name = $1 AND info::json ->> 'ID' = $2", s.name, id)
 	return err
 }
 

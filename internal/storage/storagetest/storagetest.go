@@ -284,7 +284,7 @@ func leftBehind(t *testing.T, s Subject) {
 	defer runtime.KeepAlive(a) // the connection is closed with it
 	dead := gone(t)
 	mustLock(t, a, dead)
-	id, from, err := storage.Acquire(t.Context(), b, info("next"), 0)
+	id, from, err := storage.Acquire(t.Context(), b, info("next"), 0, nil)
 	if s.Proof {
 		if !errors.As(err, new(*storage.LockError)) {
 			t.Errorf("a lock that is held was taken over: %v", err)
@@ -295,7 +295,7 @@ func leftBehind(t *testing.T, s Subject) {
 		t.Fatalf("%v %v", from, err)
 	}
 	// A holder that is there keeps its lock.
-	if _, _, err := storage.Acquire(t.Context(), s.open(t), info("third"), 0); !errors.As(err, new(*storage.LockError)) {
+	if _, _, err := storage.Acquire(t.Context(), s.open(t), info("third"), 0, nil); !errors.As(err, new(*storage.LockError)) {
 		t.Errorf("the lock of a run that goes on was taken over: %v", err)
 	}
 	if err := b.Unlock(t.Context(), id); err != nil {
@@ -312,10 +312,12 @@ func manyTakeOver(t *testing.T, s Subject) {
 	mustLock(t, a, gone(t))
 	var wg sync.WaitGroup
 	var got atomic.Int32
-	for range 6 {
-		b := s.open(t)
+	stores := make([]storage.Store, 6)
+	defer runtime.KeepAlive(stores) // who has the lock loses it with the connection
+	for i := range stores {
+		stores[i] = s.open(t)
 		wg.Go(func() {
-			_, _, err := storage.Acquire(t.Context(), b, info("next"), 0)
+			_, _, err := storage.Acquire(t.Context(), stores[i], info("next"), 0, nil)
 			if err == nil {
 				got.Add(1)
 			} else if !errors.As(err, new(*storage.LockError)) {

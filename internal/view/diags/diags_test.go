@@ -142,6 +142,7 @@ func TestBlockHeader(t *testing.T) {
 		{"closing brace", "main.tf", "locals {\n", "}\n", "locals"},
 		{"after a block", "main.tf", "locals {}\n", "x = 1\n", ""},
 		{"in the header", "main.tf", "variable ", "\"x\" {\n}\n", `variable "x"`},
+		{"the header itself", "main.tf", "locals {}\n", "variable \"x\" {\n}\n", ""},
 		{"attribute", "main.tfvars", "a = {\n b = ", "1\n}\n", ""},
 		{"template", "main.tf", "a {\n b = \"${c}}\"\n}\nd {\n e = ", "1\n}\n", "d"},
 		{"comment", "main.tf", "# { is no brace\na {\n", "}\n", "a"},

@@ -15,18 +15,23 @@ import (
 	"github.com/hashicorp/hcl/v2/hcled"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/value"
 )
 
 // A Diagnostic is the form that programs read.
 type Diagnostic struct {
-	Severity string   `json:"severity"`
-	Summary  string   `json:"summary"`
-	Detail   string   `json:"detail"`
-	Address  string   `json:"address,omitempty"`
-	Range    *Range   `json:"range,omitempty"`
-	Snippet  *Snippet `json:"snippet,omitempty"`
+	Severity   string      `json:"severity"`
+	Summary    string      `json:"summary"`
+	Detail     string      `json:"detail"`
+	Address    string      `json:"address,omitempty"`
+	Range      *Range      `json:"range,omitempty"`
+	Snippet    *Snippet    `json:"snippet,omitempty"`
+	Difference *Difference `json:"difference,omitempty"`
 }
 
 // A Range is a part of a source file. Lines and columns count from 1, bytes
@@ -64,7 +69,33 @@ type Value struct {
 
 // A FunctionCall names the function whose call failed.
 type FunctionCall struct {
-	CalledAs string `json:"called_as"`
+	CalledAs  string     `json:"called_as"`
+	Signature *Signature `json:"signature,omitempty"`
+}
+
+// A Signature is what a function takes and returns, as far as that doesn't
+// depend on the arguments.
+type Signature struct {
+	Name     string          `json:"name"`
+	Params   []Parameter     `json:"params"`
+	Variadic *Parameter      `json:"variadic_param,omitempty"`
+	Return   json.RawMessage `json:"return_type"`
+}
+
+// A Parameter is a parameter of a function.
+type Parameter struct {
+	Name string          `json:"name"`
+	Type json.RawMessage `json:"type"`
+}
+
+// A Difference has the two sides of a comparison that the diagnostic is about,
+// in the form of changes in plans.
+type Difference struct {
+	Before          json.RawMessage `json:"before,omitempty"`
+	After           json.RawMessage `json:"after,omitempty"`
+	AfterUnknown    json.RawMessage `json:"after_unknown,omitempty"`
+	BeforeSensitive json.RawMessage `json:"before_sensitive,omitempty"`
+	AfterSensitive  json.RawMessage `json:"after_sensitive,omitempty"`
 }
 
 // JSON gives the form for programs. Sources are the files by the name that
@@ -79,6 +110,7 @@ func JSON(d diag.Diagnostic, sources map[string][]byte) *Diagnostic {
 	if src, ok := sources[highlight.Filename]; ok && src != nil && !d.Private {
 		out.Snippet = snippet(d, src, highlight, shown)
 	}
+	out.Difference = difference(d.Compared)
 	return out
 }
 
@@ -153,13 +185,63 @@ func snippet(d diag.Diagnostic, src []byte, highlight, shown hcl.Range) *Snippet
 	}
 	sort.SliceStable(s.Values, func(i, j int) bool { return s.Values[i].Traversal < s.Values[j].Traversal })
 	if d.Function != "" {
-		s.FunctionCall = &FunctionCall{d.Function}
+		s.FunctionCall = &FunctionCall{d.Function, signature(d.Function, d.Signature)}
 	}
 	return s
 }
 
+func signature(name string, f *function.Function) *Signature {
+	if f == nil {
+		return nil
+	}
+	out := &Signature{Name: name[strings.LastIndexByte(name, ':')+1:], Params: []Parameter{}}
+	var arguments []cty.Type
+	for _, p := range f.Params() {
+		out.Params = append(out.Params, Parameter{p.Name, typeJSON(p.Type)})
+		arguments = append(arguments, p.Type)
+	}
+	if p := f.VarParam(); p != nil {
+		out.Variadic = &Parameter{p.Name, typeJSON(p.Type)}
+		arguments = append(arguments, p.Type)
+	}
+	result, err := f.ReturnType(arguments)
+	if err != nil {
+		result = cty.DynamicPseudoType
+	}
+	out.Return = typeJSON(result)
+	return out
+}
+
+func typeJSON(ty cty.Type) json.RawMessage {
+	text, err := ctyjson.MarshalType(ty)
+	if err != nil {
+		return json.RawMessage(`"dynamic"`)
+	}
+	return text
+}
+
+// difference is nil where the side that counts as the one before isn't known or
+// can't be written, as infinity.
+func difference(c *diag.Comparison) *Difference {
+	if c == nil || !c.Left.IsWhollyKnown() {
+		return nil
+	}
+	d := &Difference{
+		AfterUnknown:    value.UnknownMask(c.Right, "false"),
+		BeforeSensitive: value.SensitiveMask(c.Left, nil), AfterSensitive: value.SensitiveMask(c.Right, nil),
+	}
+	var err error
+	if d.Before, err = value.After(c.Left); err != nil {
+		return nil
+	}
+	if d.After, err = value.After(c.Right); err != nil {
+		return nil
+	}
+	return d
+}
+
 // blockHeader is the header of the top-level block that the range lies in, or
-// empty. It manages with every file, also with one that a parser would refuse
+// empty: a header isn't said to be in its own block. It manages with every file, also with one that a parser would refuse
 // or choke on.
 func blockHeader(src []byte, r hcl.Range) string {
 	if !strings.HasSuffix(r.Filename, ".json") {
@@ -173,7 +255,7 @@ func blockHeader(src []byte, r hcl.Range) string {
 	if file == nil {
 		return ""
 	}
-	return hcled.ContextString(file, r.Start.Byte)
+	return hcled.ContextString(file, r.Start.Byte-1)
 }
 
 // nesting is how deep brackets are in one another, at most: those in strings
@@ -195,7 +277,7 @@ func nesting(src []byte) int {
 // nativeHeader finds the header among the tokens of a file.
 func nativeHeader(src []byte, r hcl.Range) string {
 	tokens, _ := hclsyntax.LexConfig(src, r.Filename, hcl.InitialPos)
-	for i := 0; i < len(tokens) && tokens[i].Range.Start.Byte <= r.Start.Byte; {
+	for i := 0; i < len(tokens) && tokens[i].Range.Start.Byte < r.Start.Byte; {
 		header, after := readHeader(tokens[i:])
 		end := i + after
 		for depth := 0; end < len(tokens); end++ {
@@ -204,7 +286,7 @@ func nativeHeader(src []byte, r hcl.Range) string {
 				break
 			}
 		}
-		if header != "" && (end == len(tokens) || r.Start.Byte < tokens[end].Range.End.Byte) {
+		if header != "" && (end == len(tokens) || r.Start.Byte <= tokens[end].Range.End.Byte) {
 			return header
 		}
 		i = end + 1

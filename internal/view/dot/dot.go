@@ -20,9 +20,11 @@ import (
 type graph struct {
 	nodes map[string]string // attributes by name
 	edges map[[2]string]bool
+	// resources are the nodes that a summary shows; nil when none is made.
+	resources map[string]resource
 }
 
-func newGraph() *graph { return &graph{map[string]string{}, map[[2]string]bool{}} }
+func newGraph() *graph { return &graph{nodes: map[string]string{}, edges: map[[2]string]bool{}} }
 
 func (g *graph) node(name, label, shape string) {
 	attributes := "label = " + quote(label)
@@ -178,11 +180,11 @@ func (w *walker) call(at *place, c *program.Call) {
 	if at.call != nil {
 		w.edge(name, at.parent.expand(at.call.String()))
 	}
-	child := at.tree.Children[c.Name]
+	child := at.tree.Children[c.Call]
 	if child == nil || child.Program == nil {
 		return
 	}
-	inner := &place{child, at.path.Child(c.Name, addr.NoKey), c, at}
+	inner := &place{child, at.path.Child(c.Call, addr.NoKey), c, at}
 	w.module(inner)
 	for _, r := range child.Program.Resources {
 		w.edge(inner.expand(r.Name.String()), name)
@@ -192,6 +194,9 @@ func (w *walker) call(at *place, c *program.Call) {
 func (w *walker) resource(at *place, r *program.Resource) {
 	name := at.expand(r.Name.String())
 	w.node(name, at.name(r.Name.String()), "box")
+	if w.resources != nil {
+		w.resources[name] = resource{at.path, r.Name}
+	}
 	w.expr(at, name, r.Repeat.Expr())
 	w.body(at, name, r.Config)
 	w.refs(at, name, r.DependsOn)
@@ -246,12 +251,12 @@ func (w *walker) refs(at *place, from string, refs []*program.Ref) {
 // callRef leads to one output of a call, or to all when the whole call is
 // meant.
 func (w *walker) callRef(at *place, from string, r *program.Ref) {
-	child := at.tree.Children[r.Call.Name]
+	child := at.tree.Children[r.Call.Call]
 	if child == nil || child.Program == nil {
 		w.edge(from, at.expand(r.Call.String()))
 		return
 	}
-	inner := &place{child, at.path.Child(r.Call.Name, addr.NoKey), r.Call, at}
+	inner := &place{child, at.path.Child(r.Call.Call, addr.NoKey), r.Call, at}
 	for _, o := range child.Program.Outputs {
 		if r.Attr == "" || r.Attr == o.Name {
 			w.edge(from, inner.output(o.Name))

@@ -54,7 +54,7 @@ func TestConfiguration(t *testing.T) {
 	b := resource("b", "west", refer(a))
 	b.Repeat.Count = expr(&program.Ref{Kind: program.RefVariable, Variable: v})
 	m := &program.Call{
-		Name: "m", Inputs: []*program.Input{{Name: "x", Expr: expr(refer(b))}},
+		Call: addr.Mod("m"), Inputs: []*program.Input{{Name: "x", Expr: expr(refer(b))}},
 		Providers: []*program.PassedProvider{{LocalName: "sim", Outer: program.ProviderUse{LocalName: "sim", Alias: "west"}}},
 	}
 	root := &program.Tree{
@@ -64,7 +64,7 @@ func TestConfiguration(t *testing.T) {
 			Outputs:   []*program.Output{{Name: "o", Expr: expr(&program.Ref{Kind: program.RefCall, Call: m, Attr: "id"})}},
 			Checks:    []*program.Check{{Name: "c", Asserts: []*program.Condition{{Condition: expr(refer(a))}}}},
 		},
-		Children: map[string]*program.Tree{"m": child},
+		Children: map[addr.Call]*program.Tree{addr.Mod("m"): child},
 	}
 	var out bytes.Buffer
 	if err := Configuration(&out, root); err != nil {
@@ -78,7 +78,7 @@ func TestExecution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	provider := addr.ProviderConfig{Provider: addr.DefaultProvider("sim")}
+	provider := addr.ProviderConfig{Provider: addr.OpenTofu.Provider("sim")}
 	g := &execgraph.Graph{Steps: []execgraph.Step{
 		{Kind: execgraph.OpenProvider, Provider: provider},
 		{Kind: execgraph.Apply, Object: addr.Object{Instance: i}, After: []execgraph.ID{0}},

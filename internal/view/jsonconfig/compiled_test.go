@@ -10,6 +10,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/dialect"
 	modules "weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
@@ -53,7 +54,7 @@ resource "sim_object" "one" {
 `),
 		"extra.tf.json": []byte(`{"resource": {"sim_object": {"json": {"a": "${var.v[0]}", "b": "plain", "rule": [{"port": 1}, {"port": "${local.l}"}]}}}}`),
 	}
-	src, diags := modules.Load(files, ".")
+	src, diags := modules.Load(files, ".", dialect.OpenTofu)
 	prog, more := analyze.Compile(src)
 	diags.Append(more)
 	if diags.HasErrors() {

@@ -2,7 +2,9 @@ package jsonconfig
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -27,13 +29,22 @@ func convert(e *program.Expr) *expression {
 	return convertHCL(e.Expression)
 }
 
+// repetition converts a repetition argument, which is left out where there is
+// nothing to say of it.
+func repetition(e *program.Expr) *expression {
+	if out := convert(e); out != nil && (out.Constant != nil || out.References != nil) {
+		return out
+	}
+	return nil
+}
+
+// convertHCL converts an expression. One that refers to something can be
+// constant all the same, where what refers to it is never evaluated.
 func convertHCL(e hcl.Expression) *expression {
 	out := &expression{References: references(e)}
-	if len(out.References) == 0 {
-		if v, ok := constant(e); ok {
-			if raw, err := ctyjson.Marshal(v, v.Type()); err == nil {
-				out.Constant = raw
-			}
+	if v, ok := constant(e); ok {
+		if raw, err := ctyjson.Marshal(v, v.Type()); err == nil {
+			out.Constant = raw
 		}
 	}
 	return out
@@ -63,15 +74,15 @@ func constantText(e *program.Expr) string {
 }
 
 // references lists what an expression refers to, each reference followed by
-// its shorter forms down to what it names, without repetition.
+// its shorter forms down to what it names, as often as it is written, and then
+// the providers' functions that it calls.
 func references(e hcl.Expression) []string {
 	var out []string
-	seen := map[string]bool{}
-	add := func(text string) {
-		if !seen[text] {
-			seen[text] = true
-			out = append(out, text)
+	if blocks, ok := e.(interface{ Expressions() []hcl.Expression }); ok {
+		for _, part := range blocks.Expressions() {
+			out = append(out, references(part)...)
 		}
+		return out
 	}
 	for _, ref := range program.References(e) {
 		names, rest := subject(ref)
@@ -81,14 +92,10 @@ func references(e hcl.Expression) []string {
 			text += stepText(step)
 			forms = append(forms, text)
 		}
-		for i := len(forms) - 1; i >= 0; i-- {
-			add(forms[i])
-		}
-		for _, name := range names {
-			add(name)
-		}
+		slices.Reverse(forms)
+		out = append(append(out, forms...), names...)
 	}
-	return out
+	return append(out, program.ProviderCalls(e)...)
 }
 
 // subject gives the names of what a reference refers to, the most exact
@@ -110,11 +117,11 @@ func subject(r *program.Ref) (names []string, rest hcl.Traversal) {
 	case program.RefResource:
 		return withKey(r.Resource.Name.String(), key), rest
 	case program.RefCall:
-		names = withKey("module."+r.Call.Name, key)
+		name := r.Call.Call.String()
 		if r.Attr != "" && known {
-			names = append([]string{names[0] + "." + r.Attr}, names...)
+			return []string{name + key + "." + r.Attr, name + key}, rest
 		}
-		return names, rest
+		return withKey(name, key), rest
 	case program.RefCount:
 		return []string{"count." + r.Attr}, rest
 	case program.RefEach:
@@ -122,7 +129,9 @@ func subject(r *program.Ref) (names []string, rest hcl.Traversal) {
 	case program.RefPath:
 		return []string{"path." + r.Attr}, rest
 	case program.RefTerraform:
-		return []string{"terraform." + r.Attr}, rest
+		// The object has two names; what is shown is the one that was written.
+		root, _, _ := strings.Cut(r.Text, ".")
+		return []string{root + "." + r.Attr}, rest
 	case program.RefSelf:
 		return []string{"self"}, rest
 	}
@@ -189,11 +198,7 @@ func convertBody(b hcl.Body, s *schema.Block) map[string]any {
 		}
 		return out
 	}
-	// What is wrong with a body was reported when it was compiled.
-	content, _, _ := b.PartialContent(bodySchema(s))
-	if content == nil {
-		return out
-	}
+	content := s.Content(b)
 	for name, a := range content.Attributes {
 		out[name] = convertHCL(a.Expr)
 	}
@@ -201,8 +206,6 @@ func convertBody(b hcl.Body, s *schema.Block) map[string]any {
 		nested := s.Blocks[block.Type]
 		switch {
 		case nested == nil:
-			// An attribute of objects that is written as blocks.
-			appendBlock(out, block.Type, convertBody(block.Body, nil))
 		case nested.Nesting == schema.Single || nested.Nesting == schema.Group:
 			out[block.Type] = convertBody(block.Body, nested.Block)
 		case nested.Nesting == schema.Map && len(block.Labels) > 0:
@@ -213,33 +216,9 @@ func convertBody(b hcl.Body, s *schema.Block) map[string]any {
 			}
 			all[block.Labels[0]] = convertBody(block.Body, nested.Block)
 		default:
-			appendBlock(out, block.Type, convertBody(block.Body, nested.Block))
+			all, _ := out[block.Type].([]any)
+			out[block.Type] = append(all, convertBody(block.Body, nested.Block))
 		}
 	}
 	return out
-}
-
-func appendBlock(out map[string]any, name string, block map[string]any) {
-	all, _ := out[name].([]any)
-	out[name] = append(all, block)
-}
-
-func bodySchema(s *schema.Block) *hcl.BodySchema {
-	var out hcl.BodySchema
-	for _, name := range s.Names() {
-		if nested := s.Blocks[name]; nested != nil {
-			header := hcl.BlockHeaderSchema{Type: name}
-			if nested.Nesting == schema.Map {
-				header.LabelNames = []string{"key"}
-			}
-			out.Blocks = append(out.Blocks, header)
-			continue
-		}
-		out.Attributes = append(out.Attributes, hcl.AttributeSchema{Name: name})
-		ty := s.Attributes[name].Type
-		if ty != cty.NilType && (ty.IsListType() || ty.IsSetType()) && ty.ElementType().IsObjectType() {
-			out.Blocks = append(out.Blocks, hcl.BlockHeaderSchema{Type: name})
-		}
-	}
-	return &out
 }

@@ -7,6 +7,7 @@ package jsonconfig
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,10 @@ type providerConfig struct {
 	Constraint  string         `json:"version_constraint,omitempty"`
 	Module      string         `json:"module_address,omitempty"`
 	Expressions map[string]any `json:"expressions,omitempty"`
+
+	// source is the key of the configuration that this one is, in the module
+	// that has it; empty where it begins here.
+	source string
 }
 
 type module struct {
@@ -96,15 +101,15 @@ func Marshal(tree *program.Tree, schemas map[addr.Provider]*provider.Schemas) (j
 	if err != nil {
 		return nil, err
 	}
+	maps.DeleteFunc(w.providers, func(_ string, p *providerConfig) bool { return p.source != "" })
 	return json.Marshal(document{w.providers, root})
 }
 
 // A place is a module in the tree, with the way to the root.
 type place struct {
 	tree   *program.Tree
-	path   string        // module.a.module.b, empty for the root
-	call   *program.Call // nil for the root
-	parent *place
+	path   string // module.a.module.b, empty for the root
+	parent *place // nil for the root
 }
 
 type writer struct {
@@ -151,7 +156,7 @@ func convertVariable(v *program.Variable) (*variable, error) {
 	out := &variable{Description: v.Description, Required: v.Required(), Sensitive: v.Sensitive, Ephemeral: v.Ephemeral, Deprecated: v.Deprecated}
 	var err error
 	if v.Type != cty.NilType && v.Type != cty.DynamicPseudoType {
-		if out.Type, err = ctyjson.MarshalType(v.Type.WithoutOptionalAttributesDeep()); err != nil {
+		if out.Type, err = ctyjson.MarshalType(v.Type); err != nil {
 			return nil, err
 		}
 	}
@@ -164,34 +169,36 @@ func convertVariable(v *program.Variable) (*variable, error) {
 
 func (w *writer) call(at *place, c *program.Call) (*call, error) {
 	out := &call{
-		Count: convert(c.Repeat.Count), ForEach: convert(c.Repeat.ForEach),
+		Count: repetition(c.Repeat.Count), ForEach: repetition(c.Repeat.ForEach),
 		Expressions: map[string]any{}, DependsOn: dependsOn(c.DependsOn),
 		Source: constantText(c.Source), Constraint: constantText(c.Version),
 	}
 	for _, in := range c.Inputs {
 		out.Expressions[in.Name] = convert(in.Expr)
 	}
-	child := at.tree.Children[c.Name]
+	child := at.tree.Children[c.Call]
 	if child == nil || child.Program == nil {
 		return out, nil
 	}
 	if child.Source != "" {
 		out.Source, out.Constraint = child.Source, child.Version
 	}
-	path := "module." + c.Name
+	path := c.Call.String()
 	if at.path != "" {
 		path = at.path + "." + path
 	}
+	inner := &place{child, path, at}
+	w.passed(inner, c)
 	var err error
-	out.Module, err = w.module(&place{child, path, c, at})
+	out.Module, err = w.module(inner)
 	return out, err
 }
 
 func (w *writer) resource(at *place, r *program.Resource) *resource {
 	out := &resource{
 		Address: r.Name.String(), Mode: r.Name.Mode.String(), Type: r.Name.Type, Name: r.Name.Name,
-		ProviderKey: at.providerKey(r.Provider.LocalName, r.Provider.Alias, r.Provider.Provider),
-		Count:       convert(r.Repeat.Count), ForEach: convert(r.Repeat.ForEach),
+		ProviderKey: w.providerKey(at, r.Provider.LocalName, r.Provider.Alias),
+		Count:       repetition(r.Repeat.Count), ForEach: repetition(r.Repeat.ForEach),
 		DependsOn: dependsOn(r.DependsOn),
 	}
 	var block *schema.Block

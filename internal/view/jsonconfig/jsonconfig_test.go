@@ -22,7 +22,7 @@ var sim = addr.Provider{Host: "example.com", Namespace: "acme", Type: "sim"}
 // What references in tests name.
 var (
 	object1 = &program.Resource{Name: addr.Name{Type: "sim_object", Name: "a"}}
-	call1   = &program.Call{Name: "m"}
+	call1   = &program.Call{Call: addr.Mod("m")}
 )
 
 // parse reads a body and resolves the few references that tests use, by
@@ -75,7 +75,7 @@ func reference(t *testing.T, tr hcl.Traversal, key hcl.Expression) *program.Ref 
 	case "var":
 		ref.Kind, ref.Variable = program.RefVariable, &program.Variable{Name: name(1)}
 	case "module":
-		ref.Kind, ref.Call = program.RefCall, &program.Call{Name: name(1)}
+		ref.Kind, ref.Call = program.RefCall, &program.Call{Call: addr.Mod(name(1))}
 		if len(tr) > 2 {
 			ref.Attr, rest = name(2), 3
 		}
@@ -105,6 +105,7 @@ func TestExpressions(t *testing.T) {
 		`[1, null, { a = true }]`:         `{"constant_value":[1,null,{"a":true}]}`,
 		`null`:                            `{"constant_value":null}`,
 		`upper("x")`:                      `{}`,
+		`"${var.v}${var.v}"`:              `{"references":["var.v","var.v"]}`,
 		`var.v`:                           `{"references":["var.v"]}`,
 		`var.v.a["b"][0]`:                 `{"references":["var.v.a[\"b\"][0]","var.v.a[\"b\"]","var.v.a","var.v"]}`,
 		`sim_object.a.id`:                 `{"references":["sim_object.a.id","sim_object.a"]}`,
@@ -128,7 +129,9 @@ func TestKeysAreSplitOff(t *testing.T) {
 		want []string
 	}{
 		{program.Ref{Kind: program.RefResource, Resource: object1, Key: key(cty.NumberIntVal(0)), Rest: rest}, []string{"sim_object.a[0].id", "sim_object.a[0]", "sim_object.a"}},
-		{program.Ref{Kind: program.RefCall, Call: call1, Attr: "o", Key: key(cty.StringVal("k"))}, []string{`module.m["k"].o`, `module.m["k"]`, "module.m"}},
+		{program.Ref{Kind: program.RefCall, Call: call1, Attr: "o", Key: key(cty.StringVal("k"))}, []string{`module.m["k"].o`, `module.m["k"]`}},
+		{program.Ref{Kind: program.RefCall, Call: call1, Key: key(cty.StringVal("k"))}, []string{`module.m["k"]`, "module.m"}},
+		{program.Ref{Kind: program.RefTerraform, Attr: "workspace", Text: "tofu.workspace"}, []string{"tofu.workspace"}},
 	} {
 		if got := references(program.NewRefExpr(&test.ref)); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("got %q, want %q", got, test.want)
@@ -184,25 +187,25 @@ by "key" {
 	full.Repeat.ForEach = expr(t, "var.v")
 	full.DependsOn = []*program.Ref{{Kind: program.RefResource, Resource: object1, Rest: hcl.Traversal{hcl.TraverseAttr{Name: "id"}}}}
 	full.Provisioners = []*program.Provisioner{{Type: "local-exec", Config: parse(t, `command = "echo"`)}}
-	data := &program.Resource{Name: addr.Name{Mode: addr.Data, Type: "other_thing", Name: "d"}, Provider: program.ProviderUse{LocalName: "other", Provider: addr.DefaultProvider("other")}, Config: parse(t, `x = var.v`)}
+	data := &program.Resource{Name: addr.Name{Mode: addr.Data, Type: "other_thing", Name: "d"}, Provider: program.ProviderUse{LocalName: "other", Provider: addr.OpenTofu.Provider("other")}, Config: parse(t, `x = var.v`)}
 
 	inner := &program.Tree{Program: &program.Program{Resources: []*program.Resource{object("deep", "")}, Requirements: needs("")}}
 	child := &program.Tree{Source: "./m", Program: &program.Program{
 		Requirements: map[string]*program.Requirement{"sim": {LocalName: "sim", Provider: sim, Aliases: []string{"other"}}},
 		Resources:    []*program.Resource{object("in", ""), object("aliased", "other")},
-		Calls:        []*program.Call{{Name: "deep"}},
-	}, Children: map[string]*program.Tree{"deep": inner}}
+		Calls:        []*program.Call{{Call: addr.Mod("deep")}},
+	}, Children: map[addr.Call]*program.Tree{addr.Mod("deep"): inner}}
 	root := &program.Tree{Program: &program.Program{
 		Variables:    []*program.Variable{{Name: "v", Type: cty.List(cty.String), Sensitive: true}, {Name: "d", Type: cty.DynamicPseudoType, Default: cty.StringVal("x"), Description: "text"}},
 		Outputs:      []*program.Output{{Name: "o", Expr: expr(t, "module.m.x"), Sensitive: true}},
 		Resources:    []*program.Resource{data, full},
-		Requirements: map[string]*program.Requirement{"sim": {LocalName: "sim", Provider: sim, Constraints: "~> 1.0"}, "other": {LocalName: "other", Provider: addr.DefaultProvider("other"), Implied: true}},
+		Requirements: map[string]*program.Requirement{"sim": {LocalName: "sim", Provider: sim, Constraints: "~> 1.0"}, "other": {LocalName: "other", Provider: addr.OpenTofu.Provider("other"), Implied: true}},
 		Providers:    []*program.Provider{{LocalName: "sim", Provider: sim, Config: parse(t, `region = "x"`)}, {LocalName: "sim", Alias: "west", Provider: sim, Config: parse(t, `region = var.v`)}},
 		Calls: []*program.Call{{
-			Name: "m", Inputs: []*program.Input{{Name: "x", Expr: expr(t, "var.d")}}, Repeat: program.Repeat{Count: expr(t, "2")}, Passes: true,
+			Call: addr.Mod("m"), Inputs: []*program.Input{{Name: "x", Expr: expr(t, "var.d")}}, Repeat: program.Repeat{Count: expr(t, "2")}, Passes: true,
 			Providers: []*program.PassedProvider{{LocalName: "sim", Outer: use("west")}, {LocalName: "sim", Alias: "other", Outer: use("")}},
 		}},
-	}, Children: map[string]*program.Tree{"m": child}}
+	}, Children: map[addr.Call]*program.Tree{addr.Mod("m"): child}}
 
 	text, err := Marshal(root, schemas)
 	if err != nil {
@@ -218,7 +221,7 @@ by "key" {
 		t.Errorf("resource: %+v", a)
 	}
 	rules := a.Expressions["rule"].NestedBlocks
-	if len(rules) != 2 || rules[1]["port"].References[0] != "each.value.port" || a.Expressions["items"].NestedBlocks[0]["x"].References[0] != "var.v" {
+	if len(rules) != 2 || rules[1]["port"].References[0] != "each.value.port" || a.Expressions["items"].References[0] != "var.v" {
 		t.Errorf("nested blocks: %s", text)
 	}
 	if d := read.RootModule.Resources[1]; d.Mode != tfjson.DataResourceMode || d.Expressions["x"].References[0] != "var.v" || d.ProviderConfigKey != "other" {

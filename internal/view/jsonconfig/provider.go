@@ -3,22 +3,20 @@ package jsonconfig
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider/version"
 	"weir.dev/weir/internal/schema"
 )
 
-// providerConfigs notes the provider configurations that begin in a module:
-// those it declares and those that nobody passes to it.
+// providerConfigs notes the provider configurations that a module has: those
+// it declares, those it requires, and those that its resources imply under the
+// names of their types.
 func (w *writer) providerConfigs(at *place) {
 	p := at.tree.Program
-	constraints := func(name string) string {
-		if r := p.Requirements[name]; r != nil {
-			return r.Constraints
-		}
-		return ""
-	}
+	constraints := constraintsOf(p)
 	for _, c := range p.Providers {
 		var block *schema.Block
 		if all := w.schemas[c.Provider]; all != nil && all.Provider != nil {
@@ -26,25 +24,110 @@ func (w *writer) providerConfigs(at *place) {
 		}
 		w.providers[at.key(c.LocalName, c.Alias)] = &providerConfig{
 			Name: c.LocalName, FullName: c.Provider.String(), Alias: c.Alias,
-			Constraint: constraints(c.LocalName), Module: at.path, Expressions: body(c.Config, block),
+			Constraint: constraints[c.Provider], Module: at.path, Expressions: body(c.Config, block),
 		}
 	}
-	note := func(name, alias string, provider addr.Provider) {
-		key := at.providerKey(name, alias, provider)
-		if key != at.key(name, alias) || w.providers[key] != nil {
+	note := func(key, name string, provider addr.Provider, inherits bool) {
+		if w.providers[key] != nil {
 			return
 		}
-		w.providers[key] = &providerConfig{Name: name, FullName: provider.String(), Alias: alias, Constraint: constraints(name), Module: at.path}
+		c := &providerConfig{Name: name, FullName: provider.String(), Constraint: constraints[provider], Module: at.path}
+		if inherits && at.parent != nil {
+			c.source = w.source(at.parent.key(name, ""), c.FullName)
+		}
+		w.providers[key] = c
 	}
-	for name, r := range p.Requirements {
-		note(name, "", r.Provider)
+	for _, name := range slices.Sorted(maps.Keys(p.Requirements)) {
+		r := p.Requirements[name]
+		if r.Implied {
+			continue
+		}
 		for _, alias := range r.Aliases {
-			note(name, alias, r.Provider)
+			note(at.key(name, alias), name, r.Provider, false)
+		}
+		note(at.key(name, ""), name, r.Provider, true)
+	}
+	for provider := range constraints {
+		note(at.key(provider.Type, ""), provider.Type, provider, true)
+	}
+}
+
+// constraintsOf has the providers that a module requires, or whose resources,
+// imports or configurations it has, with what it demands of their versions.
+func constraintsOf(p *program.Program) map[addr.Provider]string {
+	all := map[addr.Provider]version.Constraints{}
+	add := func(provider addr.Provider, text string) {
+		// Constraints that can't be read were reported before.
+		c, _ := version.ParseConstraints(text)
+		all[provider] = all[provider].And(c)
+	}
+	for _, r := range p.Requirements {
+		if !r.Implied {
+			add(r.Provider, r.Constraints)
 		}
 	}
 	for _, r := range p.Resources {
-		note(r.Provider.LocalName, r.Provider.Alias, r.Provider.Provider)
+		add(r.Provider.Provider, "")
 	}
+	for _, i := range p.Imports {
+		if provider := importedBy(p, i); provider != (addr.Provider{}) {
+			add(provider, "")
+		}
+	}
+	for _, c := range p.Providers {
+		add(c.Provider, c.Version)
+	}
+	out := make(map[addr.Provider]string, len(all))
+	for provider, c := range all {
+		out[provider] = c.String()
+	}
+	return out
+}
+
+// importedBy is the provider of an import, which follows from the type where
+// the block doesn't say. It is zero where nothing else in the module has that
+// provider.
+func importedBy(p *program.Program, i *program.Import) addr.Provider {
+	if i.Provider.Explicit {
+		return i.Provider.Provider
+	}
+	name, _, _ := strings.Cut(i.To.Name.Type, "_")
+	if r := p.Requirements[name]; r != nil {
+		return r.Provider
+	}
+	return addr.Provider{}
+}
+
+// passed notes the configurations that a call passes to the module at a place.
+func (w *writer) passed(at *place, c *program.Call) {
+	for _, p := range c.Providers {
+		provider := p.Outer.Provider
+		if r := at.tree.Program.Requirements[p.LocalName]; r != nil {
+			provider = r.Provider
+		}
+		name := p.LocalName
+		if p.Alias != "" {
+			name += "." + p.Alias
+		}
+		w.providers[at.key(p.LocalName, p.Alias)] = &providerConfig{
+			Name: name, FullName: provider.String(), Module: at.path,
+			source: w.source(at.parent.key(p.Outer.LocalName, p.Outer.Alias), provider.String()),
+		}
+	}
+}
+
+// source follows a configuration of a provider to where it begins. It is empty
+// where nobody above has one.
+func (w *writer) source(key, fullName string) string {
+	found := ""
+	for key != "" {
+		c := w.providers[key]
+		if c == nil || c.FullName != fullName {
+			break
+		}
+		found, key = key, c.source
+	}
+	return found
 }
 
 // key names a provider configuration across modules.
@@ -58,67 +141,13 @@ func (at *place) key(name, alias string) string {
 	return at.path + ":" + name
 }
 
-// providerKey follows a provider configuration to the module that it comes
-// from.
-func (at *place) providerKey(name, alias string, provider addr.Provider) string {
-	for {
-		outerName, outerAlias, ok := at.passed(name, alias, provider)
-		if !ok {
-			return at.key(name, alias)
-		}
-		at, name, alias = at.parent, outerName, outerAlias
+// providerKey is the key of the configuration that a name stands for.
+func (w *writer) providerKey(at *place, name, alias string) string {
+	key := at.key(name, alias)
+	if c := w.providers[key]; c != nil && w.providers[c.source] != nil {
+		return c.source
 	}
-}
-
-// passed finds what a configuration is called in the calling module. It
-// answers false when it doesn't come from there.
-func (at *place) passed(name, alias string, provider addr.Provider) (string, string, bool) {
-	if at.parent == nil || at.declares(name, alias) {
-		return "", "", false
-	}
-	for _, p := range at.call.Providers {
-		if p.LocalName == name && p.Alias == alias {
-			return p.Outer.LocalName, p.Outer.Alias, true
-		}
-	}
-	if alias != "" {
-		return "", "", false
-	}
-	outer := at.parent.tree.Program
-	if r := outer.Requirements[name]; r != nil && r.Provider == provider {
-		return name, "", true
-	}
-	for _, other := range slices.Sorted(maps.Keys(outer.Requirements)) {
-		if outer.Requirements[other].Provider == provider {
-			return other, "", true
-		}
-	}
-	// The calling module doesn't mention the provider; an ancestor may.
-	if inherits(at.parent, provider) {
-		return name, "", true
-	}
-	return "", "", false
-}
-
-func (at *place) declares(name, alias string) bool {
-	for _, c := range at.tree.Program.Providers {
-		if c.LocalName == name && c.Alias == alias {
-			return true
-		}
-	}
-	return false
-}
-
-// inherits reports whether a module or one above it requires the provider.
-func inherits(at *place, provider addr.Provider) bool {
-	for ; at != nil; at = at.parent {
-		for _, r := range at.tree.Program.Requirements {
-			if r.Provider == provider {
-				return true
-			}
-		}
-	}
-	return false
+	return key
 }
 
 // dependsOn lists what references name, without what follows.

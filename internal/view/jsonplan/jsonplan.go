@@ -13,8 +13,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/value"
 	"weir.dev/weir/internal/view/jsonconfig"
 	"weir.dev/weir/internal/view/jsonstate"
@@ -101,7 +103,7 @@ func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
 	doc := document{
 		FormatVersion: FormatVersion, Version: version, Errored: p.Errored,
 		Applyable: !p.Errored && p.HasChanges(), Complete: !p.Errored && len(p.Deferred) == 0 && len(p.Targets)+len(p.Excludes) == 0,
-		Checks: jsonstate.Checks(p.Checks),
+		Checks: jsonstate.Checks(checkResults(p, tree)),
 	}
 	if !p.Timestamp.IsZero() {
 		doc.Timestamp = p.Timestamp.UTC().Format(time.RFC3339)
@@ -115,10 +117,14 @@ func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
 		func() (err error) { doc.OutputChanges, err = outputs(p.Outputs); return },
 		func() (err error) { doc.Relevant, err = relevant(p); return },
 		func() (err error) {
-			if !p.Refreshed.IsEmpty() {
-				doc.PriorState, err = jsonstate.Convert(p.Refreshed, p.Schemas)
+			prior := priorState(p, tree)
+			if prior.IsEmpty() {
+				return nil
 			}
-			return
+			if doc.PriorState, err = jsonstate.Convert(prior, p.Schemas); err == nil {
+				doc.PriorState.Version = version // it was brought up to date
+			}
+			return err
 		},
 		func() (err error) {
 			if tree != nil {
@@ -140,6 +146,49 @@ func firstError(steps ...func() error) error {
 		}
 	}
 	return nil
+}
+
+// priorState is the state that the plan starts from, with the root outputs as
+// far as they are known already.
+func priorState(p *plan.Plan, tree *program.Tree) *state.Snapshot {
+	if p.Refreshed == nil || tree == nil {
+		return p.Refreshed
+	}
+	s := p.Refreshed.Clone()
+	s.Checks = nil // those of the plan are beside it
+	if p.Mode == plan.Destroy {
+		// The results of data sources go without being read again.
+		for a, o := range p.Previous.Objects {
+			if a.Name.Mode == addr.Data && s.Objects[a] == nil {
+				s.Objects[a] = o
+			}
+		}
+		return s
+	}
+	for _, o := range p.Outputs {
+		declared := tree.Program.OutputByName[o.Name]
+		after, _ := o.After.UnmarkDeep()
+		switch {
+		case declared == nil || !after.IsWhollyKnown():
+		case after.IsNull():
+			delete(s.Outputs, o.Name)
+		default:
+			s.Outputs[o.Name] = state.Output{Value: after, Sensitive: declared.Sensitive, Deprecated: declared.Deprecated}
+		}
+	}
+	return s
+}
+
+// checkResults are the outcomes of conditions. A plan to destroy evaluates none.
+func checkResults(p *plan.Plan, tree *program.Tree) []state.CheckResult {
+	if p.Mode != plan.Destroy || tree == nil {
+		return p.Checks
+	}
+	var list []state.CheckResult
+	for _, c := range tree.Checkables() {
+		list = append(list, state.CheckResult{Kind: c.Kind, Address: c.Address, Status: "unknown"})
+	}
+	return list
 }
 
 // planned are the changes of resources: none in a plan that only refreshes.
@@ -194,8 +243,8 @@ func variables(p *plan.Plan, tree *program.Tree) (map[string]variable, error) {
 // plannedValues is what the state is going to be, as far as it is known.
 func plannedValues(p *plan.Plan) (jsonstate.Values, error) {
 	tree := jsonstate.NewTree()
-	for _, c := range Shown(p.Changes) {
-		if c.Action == plan.Delete || c.Action == plan.Forget || c.Addr.Deposed != "" {
+	for _, c := range Shown(planned(p)) {
+		if c.Action == plan.Delete || c.Addr.Deposed != "" {
 			continue
 		}
 		r := jsonstate.Describe(c.Addr, c.Provider.Provider)
@@ -215,6 +264,7 @@ func plannedValues(p *plan.Plan) (jsonstate.Values, error) {
 		}
 		tree.Add(c.Addr.Module, r)
 	}
+	tree.Sort()
 	values := jsonstate.Values{Outputs: map[string]jsonstate.Output{}, Root: *tree.Root()}
 	for _, o := range p.Outputs {
 		if o.Action == plan.Delete {

@@ -268,6 +268,13 @@ func (t *Tree) module(m addr.Module) *Module {
 	return module
 }
 
+// Sort puts the resources of each module in order of their addresses as text.
+func (t *Tree) Sort() {
+	for _, m := range t.modules {
+		slices.SortStableFunc(m.Resources, func(a, b *Resource) int { return strings.Compare(a.Address, b.Address) })
+	}
+}
+
 // Root returns the root module, with all children in order of address.
 func (t *Tree) Root() *Module {
 	for _, m := range t.modules {

@@ -10,6 +10,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
@@ -18,27 +19,23 @@ import (
 	"weir.dev/weir/internal/view/jsonstate"
 )
 
-const (
-	// uiVersion is the version of the messages.
-	uiVersion = "1.2"
-	// module and versionKey are what programs know the messages by.
-	module     = "tofu.ui"
-	versionKey = "tofu"
-)
+// uiVersion is the version of the messages.
+const uiVersion = "1.2"
 
 // A JSON writes messages for programs, one a line. Its methods may be called
 // from several goroutines at once.
 type JSON struct {
 	*tracker
-	w io.Writer
+	w       io.Writer
+	dialect dialect.Dialect
 }
 
-// NewJSON begins with the message of versions. Version is the one that the
-// engine claims to be compatible with; a nil clock means time.Now.
-func NewJSON(w io.Writer, engine, version string, now func() time.Time) *JSON {
-	j := &JSON{w: w}
+// NewJSON begins with the message of versions: those of the engine that programs
+// know the messages by. A nil clock means time.Now.
+func NewJSON(w io.Writer, d dialect.Dialect, now func() time.Time) *JSON {
+	j := &JSON{w: w, dialect: d}
 	j.tracker = track(now, j.remind)
-	j.Info(engine+" "+version, "version", map[string]any{versionKey: version, "ui": uiVersion})
+	j.Info(d.Product()+" "+d.Version(), "version", map[string]any{d.Command(): d.Version(), "ui": uiVersion})
 	return j
 }
 
@@ -59,7 +56,7 @@ func (j *JSON) Log(text string) { j.Info(text, "log", nil) }
 // write needs the lock. What can't be written is no reason to stop the work.
 func (j *JSON) write(level, text, typ string, payload map[string]any) {
 	message := map[string]any{
-		"@level": level, "@message": text, "@module": module,
+		"@level": level, "@message": text, "@module": j.dialect.Command() + ".ui",
 		"@timestamp": j.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
 	}
 	if typ != "" {
@@ -197,13 +194,7 @@ func (j *JSON) Plan(p *plan.Plan) {
 		out := changeOf(c)
 		j.write("info", fmt.Sprintf("%s: Drift detected (%s)", out.Resource.Addr, out.Action), "resource_drift", map[string]any{"change": out})
 	}
-	for _, c := range jsonplan.Shown(p.Changes) {
-		if c.Action == plan.NoOp && !c.Moved() && c.Importing == nil {
-			continue
-		}
-		out := changeOf(c)
-		j.write("info", fmt.Sprintf("%s: Plan to %s", out.Resource.Addr, out.Action), "planned_change", map[string]any{"change": out})
-	}
+	j.changes(p)
 	n := p.Counts()
 	j.summary(n, "plan", PlanText(n))
 	outputs := map[string]output{}
@@ -212,6 +203,23 @@ func (j *JSON) Plan(p *plan.Plan) {
 	}
 	if len(outputs) > 0 {
 		j.write("info", fmt.Sprintf("Outputs: %d", len(outputs)), "outputs", map[string]any{"outputs": outputs})
+	}
+}
+
+// Changes writes what a saved plan is going to do.
+func (j *JSON) Changes(p *plan.Plan) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.changes(p)
+}
+
+func (j *JSON) changes(p *plan.Plan) {
+	for _, c := range jsonplan.Shown(p.Changes) {
+		if c.Action == plan.NoOp && !c.Moved() && c.Importing == nil {
+			continue
+		}
+		out := changeOf(c)
+		j.write("info", fmt.Sprintf("%s: Plan to %s", out.Resource.Addr, out.Action), "planned_change", map[string]any{"change": out})
 	}
 }
 

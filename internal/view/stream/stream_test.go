@@ -17,6 +17,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
@@ -111,7 +112,7 @@ func TestHuman(t *testing.T) {
 func TestJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		j := NewJSON(&out, "weir", "1.12.0", nil)
+		j := NewJSON(&out, dialect.OpenTofu, nil)
 		play(t, j)
 		golden(t, "events.jsonl", out.String())
 		readable(t, out.String())
@@ -134,7 +135,7 @@ func readable(t *testing.T, text string) {
 func TestJSONOfPlanAndResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		j := NewJSON(&out, "weir", "1.12.0", nil)
+		j := NewJSON(&out, dialect.OpenTofu, nil)
 		defer j.Close()
 		change := func(address string, action plan.Action) *plan.Change {
 			o := object(t, address)

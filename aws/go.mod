@@ -1,0 +1,3 @@
+module weir.dev/aws
+
+go 1.26.8

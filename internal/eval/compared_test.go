@@ -1,0 +1,32 @@
+package eval
+
+import (
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/value"
+)
+
+// Both sides of a comparison are told, unless one of them is secret.
+func TestCompared(t *testing.T) {
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{
+		"open":   cty.StringVal("a"),
+		"secret": cty.StringVal("b").Mark(value.Sensitive),
+		"brief":  cty.TupleVal([]cty.Value{cty.StringVal("b").Mark(value.Ephemeral)}),
+	}}
+	for source, told := range map[string]bool{
+		`open == "x"`: true, `"x" == open`: true, `open != "x"`: false, `open`: false,
+		`secret == "x"`: false, `"x" == secret`: false, `brief == ["x"]`: false,
+	} {
+		e, diags := hclsyntax.ParseExpression([]byte(source), "main.tf", hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := compared(e, ctx); (got != nil) != told {
+			t.Errorf("%s: %v", source, got)
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package planner
+
+import (
+	"slices"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/program"
+)
+
+// references are what declarations refer to as they are written, whatever their
+// expressions come to. This is what -target and -exclude go by, and what a
+// data source waits for; instances make no difference to it.
+type references struct {
+	callers map[*program.Tree]caller
+	imports map[site][]reading
+	to      map[site][]site
+}
+
+// A caller is where the call of a module is. path has the names of the calls
+// that lead to the module, without keys.
+type caller struct {
+	tree *program.Tree // nil for the root
+	call *program.Call
+	path addr.Module
+}
+
+// A site is a declaration in a module, or one of the parts of a module.
+type site struct {
+	tree        *program.Tree
+	declaration any
+}
+
+// The parts of a module that can be depended on.
+type part uint8
+
+const (
+	expansion part = iota // that there is the module: its repetition and depends_on
+	content               // everything in it
+)
+
+// A reading is a list of references in the module where they are written.
+type reading struct {
+	tree *program.Tree
+	refs []*program.Ref
+}
+
+func newReferences(root *program.Tree) *references {
+	s := &references{callers: map[*program.Tree]caller{}, imports: map[site][]reading{}, to: map[site][]site{}}
+	s.add(root, caller{path: addr.Root})
+	return s
+}
+
+func (s *references) add(t *program.Tree, by caller) {
+	s.callers[t] = by
+	for _, im := range t.Program.Imports {
+		refs := append(refsOf(im.ForEach), refsOf(im.ID, im.Identity, im.ToKey)...)
+		refs = append(refs, refsOf(im.ModuleKeys...)...)
+		for _, below := range descend(t, im.To.Module.Steps()) {
+			if res := below.Program.ResourceByName[im.To.Name]; res != nil {
+				s.imports[site{below, res}] = append(s.imports[site{below, res}], reading{t, refs})
+			}
+		}
+	}
+	for _, c := range t.Program.Calls {
+		for _, child := range t.Of(c.Call) {
+			s.add(child, caller{t, c, by.path.Child(c.Call, addr.NoKey)})
+		}
+	}
+}
+
+// descend lists the trees that calls lead to.
+func descend(t *program.Tree, steps []addr.Step) []*program.Tree {
+	if len(steps) == 0 {
+		return []*program.Tree{t}
+	}
+	var list []*program.Tree
+	for _, child := range t.Of(steps[0].Call) {
+		list = append(list, descend(child, steps[1:])...)
+	}
+	return list
+}
+
+func refsOf(list ...*program.Expr) []*program.Ref {
+	var refs []*program.Ref
+	for _, e := range list {
+		if e != nil {
+			refs = append(refs, e.Refs...)
+		}
+	}
+	return refs
+}
+
+func conditionRefs(list []*program.Condition) []*program.Ref {
+	var refs []*program.Ref
+	for _, c := range list {
+		refs = append(refs, refsOf(c.Condition, c.ErrorMessage)...)
+	}
+	return refs
+}
+
+// of lists what a site refers to.
+func (s *references) of(at site) []site {
+	if list, ok := s.to[at]; ok {
+		return list
+	}
+	list := s.find(at)
+	s.to[at] = list
+	return list
+}
+
+func (s *references) find(at site) []site {
+	t, by := at.tree, s.callers[at.tree]
+	switch d := at.declaration.(type) {
+	case part:
+		if d == content {
+			return contentOf(t)
+		}
+		if by.tree == nil {
+			return nil
+		}
+		refs := append(refsOf(by.call.Repeat.Expr()), by.call.DependsOn...)
+		for _, p := range by.call.Providers {
+			refs = append(refs, refsOf(p.Outer.Key)...)
+		}
+		return append(s.named(by.tree, refs), site{by.tree, expansion})
+	case *program.Resource:
+		list := append(s.named(t, blockRefs(d)), site{t, expansion})
+		for _, im := range s.imports[at] {
+			list = append(list, s.named(im.tree, im.refs)...)
+		}
+		if p, ok := s.provider(t, d.Provider); ok {
+			list = append(list, p)
+		}
+		return list
+	case *program.Local:
+		return append(s.named(t, refsOf(d.Expr)), site{t, expansion})
+	case *program.Output:
+		refs := append(refsOf(d.Expr), d.DependsOn...)
+		return append(s.named(t, append(refs, conditionRefs(d.Preconditions)...)), site{t, expansion})
+	case *program.Variable:
+		list := append(s.named(t, conditionRefs(d.Validations)), site{t, expansion})
+		if by.tree != nil {
+			if in := by.call.Input(d.Name); in != nil {
+				list = append(list, s.named(by.tree, refsOf(in.Expr))...)
+			}
+		}
+		return list
+	case *program.Provider:
+		refs := refsOf(d.ForEach)
+		if d.Config != nil {
+			refs = append(refs, d.Config.Refs...)
+		}
+		return append(s.named(t, refs), site{t, expansion})
+	}
+	panic("planner: a site of no kind")
+}
+
+// blockRefs are all references that are written in a resource's block.
+func blockRefs(r *program.Resource) []*program.Ref {
+	refs := append(refsOf(r.Repeat.Expr(), r.Provider.Key, r.PreventDestroy), r.DependsOn...)
+	refs = append(refs, r.ReplaceTriggeredBy...)
+	bodies := []*program.Body{r.Config, r.Connection}
+	for _, p := range r.Provisioners {
+		if !p.OnDestroy {
+			bodies = append(bodies, p.Config, p.Connection)
+		}
+	}
+	for _, b := range bodies {
+		if b != nil {
+			refs = append(refs, b.Refs...)
+		}
+	}
+	return append(append(refs, conditionRefs(r.Preconditions)...), conditionRefs(r.Postconditions)...)
+}
+
+// contentOf is everything in a module.
+func contentOf(t *program.Tree) []site {
+	list := []site{{t, expansion}}
+	for _, r := range t.Program.Resources {
+		list = append(list, site{t, r})
+	}
+	for _, v := range t.Program.Variables {
+		list = append(list, site{t, v})
+	}
+	for _, o := range t.Program.Outputs {
+		list = append(list, site{t, o})
+	}
+	for _, child := range t.Calls() {
+		list = append(list, site{child, content})
+	}
+	return list
+}
+
+// named are the sites that references in a module name.
+func (s *references) named(t *program.Tree, refs []*program.Ref) []site {
+	var list []site
+	for _, ref := range refs {
+		switch ref.Kind {
+		case program.RefResource:
+			list = append(list, site{t, ref.Resource})
+		case program.RefLocal:
+			list = append(list, site{t, ref.Local})
+		case program.RefVariable:
+			list = append(list, site{t, ref.Variable})
+		case program.RefCall:
+			for _, child := range t.Of(ref.Call.Call) {
+				if o := child.Program.OutputByName[ref.Attr]; o != nil {
+					list = append(list, site{child, o})
+				} else {
+					list = append(list, site{child, content})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// provider is the configuration that a use in a module means, as
+// eval.Frame.ProviderOf finds it.
+func (s *references) provider(t *program.Tree, use program.ProviderUse) (site, bool) {
+	inherited := false
+	for {
+		for _, p := range t.Program.Providers {
+			if p.Provider == use.Provider && p.Alias == use.Alias && (!inherited || use.Alias == "") {
+				return site{t, p}, true
+			}
+		}
+		by := s.callers[t]
+		if by.tree == nil || inherited && use.Alias != "" {
+			return site{}, false
+		}
+		passed := slices.IndexFunc(by.call.Providers, func(p *program.PassedProvider) bool {
+			return p.LocalName == use.LocalName && p.Alias == use.Alias
+		})
+		if inherited = passed < 0; inherited {
+			use.LocalName = by.tree.Program.LocalName(use)
+		} else {
+			use = by.call.Providers[passed].Outer
+		}
+		t = by.tree
+	}
+}
+
+// resources lists those of all modules.
+func (s *references) resources() []site {
+	var list []site
+	for t := range s.callers {
+		for _, r := range t.Program.Resources {
+			list = append(list, site{t, r})
+		}
+	}
+	return list
+}
+
+// providers lists the provider configurations of all modules.
+func (s *references) providers() []site {
+	var list []site
+	for t := range s.callers {
+		for _, p := range t.Program.Providers {
+			list = append(list, site{t, p})
+		}
+	}
+	return list
+}
+
+// closure is the sites and all that they refer to, directly or through others.
+func (s *references) closure(from []site) map[site]bool {
+	return reach(from, s.of)
+}
+
+// leading is the sites that lead to one of the given ones, these included as
+// far as another of them leads there.
+func (s *references) leading(to map[site]bool, among []site) map[site]bool {
+	users := map[site][]site{}
+	for at := range s.closure(among) {
+		for _, d := range s.of(at) {
+			users[d] = append(users[d], at)
+		}
+	}
+	var first []site
+	for at := range to {
+		first = append(first, users[at]...)
+	}
+	return reach(first, func(at site) []site { return users[at] })
+}
+
+// reach is what can be reached in any number of steps.
+func reach(from []site, next func(site) []site) map[site]bool {
+	set := map[site]bool{}
+	todo := slices.Clone(from)
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !set[at] {
+			set[at] = true
+			todo = append(todo, next(at)...)
+		}
+	}
+	return set
+}

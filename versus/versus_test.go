@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir.dev/weir/internal/simtest"
+)
+
+// A scripted player has in its state what the root's text declares, a line each.
+type scripted struct{ fault string }
+
+func (s scripted) play(_ world, step simtest.Step) (outcome, error) {
+	lines := map[string]any{}
+	for line := range strings.Lines(string(step.Files()["main.tf"])) {
+		lines[strings.TrimSpace(line)] = s.fault == "" || !strings.Contains(line, s.fault)
+	}
+	data, err := json.Marshal(lines)
+	return outcome{Results: []result{{Command: "plan"}}, After: world{stateFile: data}}, err
+}
+
+// A fault in what an engine leaves is found, made small, and written out so
+// that it can be played again.
+func TestFaultIsFoundAndShrunk(t *testing.T) {
+	const fault = "create_before_destroy"
+	m := match{weir: scripted{fault}, peer: scripted{}}
+	for seed := uint64(1); seed < 100; seed++ {
+		c := simtest.Kit(seed)
+		found, err := m.play(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == 0 {
+			continue
+		}
+		small := m.shrink(c, found[0], 10_000)
+		resources := bytes.Count(small[0].Files()["main.tf"], []byte("\nresource "))
+		if len(small) != 1 || resources != 1 || len(small[0].Model.Objects) != 1 {
+			t.Errorf("seed %d: %d steps and %d resources are left:\n%s", seed, len(small), resources, small.Text(""))
+		}
+		again := simtest.Parse(script(small, "Found."))
+		if found, err = m.play(again); err != nil || len(found) == 0 {
+			t.Errorf("what is written doesn't fail: %v %v", found, err)
+		}
+		return
+	}
+	t.Fatal("no history has a " + fault)
+}
+
+// What the documents are compared by: order where it means something, elements
+// by what they are otherwise, and nothing that differs from run to run.
+func TestCompare(t *testing.T) {
+	for _, test := range []struct{ name, peer, weir, want string }{
+		{"same", `{"a":1,"timestamp":"x"}`, `{"timestamp":"y","a":1}`, ""},
+		{"value", `{"a":1}`, `{"a":2}`, ".a 1 2"},
+		{"missing", `{"a":null}`, `{}`, ".a null "},
+		{"more", `{}`, `{"a":[]}`, ".a  []"},
+		{"order of resources", `{"resource_changes":[{"address":"b","x":1},{"address":"a"}]}`, `{"resource_changes":[{"address":"a"},{"address":"b","x":2}]}`, `.resource_changes["'b'"].x 1 2`},
+		{"order of values", `{"after":["a","b"]}`, `{"after":["b","a"]}`, `.after[0] "a" "b"`},
+		{"uuid", `{"id":"01234567-0123-0123-0123-0123456789ab"}`, `{"id":"11234567-0123-0123-0123-0123456789ab"}`, ""},
+		{"numbers", `{"a":1.0}`, `{"a":1}`, ".a 1.0 1"},
+	} {
+		c := &collector{}
+		c.documents([]byte(test.peer), []byte(test.weir))
+		got := ""
+		if len(c.list) > 0 {
+			got = c.list[0].Path + " " + c.list[0].Peer + " " + c.list[0].Weir
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestOrder(t *testing.T) {
+	log := func(ops ...string) (events []event) {
+		for _, op := range ops {
+			kind, name, _ := strings.Cut(op, " ")
+			n := len(events) + 1
+			events = append(events, event{Seq: n, Span: n, Phase: "begin", Op: kind, Name: name}, event{Seq: n + 1, Span: n, Phase: "end", Op: kind, Name: name})
+		}
+		return events
+	}
+	depends := map[[2]string]bool{{" b", " a"}: true}
+	for _, test := range []struct {
+		want, got []event
+		count     int
+	}{
+		{log("create a", "create b"), log("create a", "create b"), 0},
+		{log("create a", "create b"), log("create b", "create a"), 1},
+		{log("create a", "create c"), log("create c", "create a"), 0},
+		{log("create c", "delete c"), log("delete c", "create c"), 1},
+		{log("create a", "create b"), log("create b"), 0},
+	} {
+		c := &collector{}
+		if c.order(test.want, test.got, depends); len(c.list) != test.count {
+			t.Errorf("%v and %v: %v", test.want, test.got, c.list)
+		}
+	}
+}
+
+// Every known difference is on the page of differences.
+func TestKnownAreListed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "where-weir-differs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range knowns {
+		if !bytes.Contains(page, []byte("\n### "+k.Entry+"\n")) {
+			t.Errorf("there is no entry %q", k.Entry)
+		}
+		if k.Where == "" || k.Reason == "" {
+			t.Errorf("%q explains too much, or nothing", k.Entry)
+		}
+	}
+}
+
+// An engine does not differ from itself, from run to run and beside a cache.
+func TestItself(t *testing.T) {
+	dir := t.TempDir()
+	build := func(name, in, what string) string {
+		file := filepath.Join(dir, "bin-"+name)
+		cmd := exec.Command("go", "build", "-o", file, what)
+		cmd.Dir = in
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", what, err, out)
+		}
+		return file
+	}
+	mirror, err := buildMirror(filepath.Join(dir, "mirror"), build("sim", filepath.Join("..", "conformance", "simcloud"), "."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weir, err := newEngine("weir", build("weir", "..", "./cmd/weir"), mirror, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := match{weir: weir, peer: &cached{player: weir, dir: filepath.Join(dir, "cache"), version: "1"}}
+	planned := false
+	for _, seed := range []uint64{3, 4, 3} {
+		c := simtest.Kit(seed)
+		found, err := m.play(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range found {
+			t.Errorf("seed %d: %s", seed, d.describe())
+		}
+		o, err := weir.play(nil, c[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned = planned || slices.ContainsFunc(o.Results, func(r result) bool { return r.Command == "show" && len(r.Plan) > 0 })
+	}
+	if !planned {
+		t.Error("no plan was made")
+	}
+}
