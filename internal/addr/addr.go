@@ -179,9 +179,7 @@ type Instance struct {
 
 // HasAny reports whether the instance stands for others whose keys, or whose
 // modules' keys, aren't known.
-func (i Instance) HasAny() bool {
-	return i.Key.IsAny() || strings.Contains(string(i.Module), "[*]")
-}
+func (i Instance) HasAny() bool { return i.Key.IsAny() || i.Module.HasAny() }
 
 func (i Instance) String() string { return i.Resource.String() + i.Key.String() }
 

@@ -3,7 +3,6 @@ package addr
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,20 +17,14 @@ const Root Module = ""
 // A Kind is what a call makes instances of.
 type Kind uint8
 
-// Kinds of calls, in the order of their texts. A removed block of a stack is a
-// call too: of what is to go.
+// Kinds of calls.
 const (
 	ModuleCall Kind = iota
 	Component
-	RemovedComponent
-	RemovedStack
 	Stack
 )
 
-var kindTexts = [...]string{
-	ModuleCall: "module", Component: "component", RemovedComponent: "removed-component",
-	RemovedStack: "removed-stack", Stack: "stack",
-}
+var kindTexts = [...]string{ModuleCall: "module", Component: "component", Stack: "stack"}
 
 // ParseKind is the kind whose blocks have that type.
 func ParseKind(text string) (Kind, bool) {
@@ -42,43 +35,21 @@ func ParseKind(text string) (Kind, bool) {
 // String is the type of the blocks of that kind.
 func (k Kind) String() string { return kindTexts[k] }
 
-// Removed reports whether calls of that kind stand for what is to go.
-func (k Kind) Removed() bool { return k == RemovedComponent || k == RemovedStack }
-
 // A Call names a call within its caller.
 type Call struct {
 	Kind Kind
 	Name string
-	// Nth tells removed blocks of one name apart, from 0 in source order.
-	Nth int
 }
 
 // Mod names a module call.
 func Mod(name string) Call { return Call{Name: name} }
 
 // String is the call as addresses and references write it.
-func (c Call) String() string {
-	text := c.Kind.String() + "." + c.Name
-	if c.Nth > 0 {
-		text += "#" + strconv.Itoa(c.Nth+1)
-	}
-	return text
-}
+func (c Call) String() string { return c.Kind.String() + "." + c.Name }
 
 // Compare orders calls by kind and name.
 func (c Call) Compare(o Call) int {
-	return cmp.Or(cmp.Compare(c.Kind, o.Kind), cmp.Compare(c.Name, o.Name), cmp.Compare(c.Nth, o.Nth))
-}
-
-// Restored is the call that a removed block names, other calls themselves.
-func (c Call) Restored() Call {
-	switch c.Kind {
-	case RemovedComponent:
-		return Call{Kind: Component, Name: c.Name}
-	case RemovedStack:
-		return Call{Kind: Stack, Name: c.Name}
-	}
-	return c
+	return cmp.Or(cmp.Compare(c.Kind, o.Kind), cmp.Compare(c.Name, o.Name))
 }
 
 // path is the call in the key form of modules.json.
@@ -144,6 +115,12 @@ func (m Module) Parent() (Module, Step, bool) {
 	}
 	last := len(steps) - 1
 	return FromSteps(steps[:last]), steps[last], true
+}
+
+// HasAny reports whether m stands for others whose keys aren't known.
+func (m Module) HasAny() bool {
+	// The text alone doesn't tell: a key may be "[*]".
+	return strings.Contains(string(m), "[*]") && slices.ContainsFunc(m.Steps(), func(s Step) bool { return s.Key.IsAny() })
 }
 
 // Erase drops all instance keys: the form that configuration uses.

@@ -19,7 +19,6 @@ func bySteps(m, o Module) int {
 func TestModuleOrder(t *testing.T) {
 	calls := []Call{
 		Mod("a"), Mod("a-b"), Mod("b"), Mod("removed-stack"), Mod("a-"), {Kind: Component, Name: "a-"}, {Kind: Stack, Name: "removed-a"},
-		{Kind: RemovedComponent, Name: "a"}, {Kind: RemovedComponent, Name: "a", Nth: 1}, {Kind: RemovedStack, Name: "a-", Nth: 10},
 	}
 	var all []Module
 	for _, keys := range [][]Key{
@@ -42,6 +41,19 @@ func TestModuleOrder(t *testing.T) {
 			if got, want := m.Compare(o), bySteps(m, o); got != want {
 				t.Errorf("%s and %s compare as %d, not %d", m, o, got, want)
 			}
+		}
+	}
+}
+
+func TestHasAny(t *testing.T) {
+	for m, want := range map[Module]bool{
+		Root:                                   false,
+		Root.Child(Mod("a"), AnyKey):           true,
+		Root.Child(Mod("a"), StringKey("[*]")): false,
+		Root.Child(Mod("a"), StringKey("[*]")).Child(Mod("b"), AnyKey): true,
+	} {
+		if got := m.HasAny(); got != want {
+			t.Errorf("%s: got %t", m, got)
 		}
 	}
 }

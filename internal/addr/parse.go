@@ -147,11 +147,6 @@ func (p *parser) step(whole bool) (_ Step, ok bool, err error) {
 	if call.Name, err = p.name(); err != nil {
 		return Step{}, false, err
 	}
-	if call.Kind.Removed() && p.accept("#") {
-		if call.Nth, err = p.ordinal(); err != nil {
-			return Step{}, false, err
-		}
-	}
 	key, err := p.key()
 	if err != nil {
 		return Step{}, false, err
@@ -175,17 +170,6 @@ func (p *parser) kind() (Call, bool) {
 		}
 	}
 	return Call{}, false
-}
-
-// ordinal reads which of the removed blocks of a name is meant.
-func (p *parser) ordinal() (int, error) {
-	digits := len(p.text[p.pos:]) - len(strings.TrimLeft(p.text[p.pos:], "0123456789"))
-	n, err := strconv.Atoi(p.text[p.pos : p.pos+digits])
-	if err != nil || n < 2 {
-		return 0, p.errorf("a whole number above 1 is expected at position %d", p.pos+1)
-	}
-	p.pos += digits
-	return n - 1, nil
 }
 
 // ParseModule reads the address of a module instance.

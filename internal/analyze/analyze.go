@@ -28,9 +28,9 @@ import (
 func Compile(src *module.Source) (*program.Program, diag.List) { return compile(src, false) }
 
 // CompileStack makes the program of a stack: a source whose calls are blocks of
-// the types component and stack (and removed-component and removed-stack) in
-// the form of module blocks. Beside variables and locals, expressions may refer
-// to these calls only.
+// the types component and stack in the form of module blocks; those of removed
+// blocks, whose labels are the kind and name of what is gone, become Gone.
+// Beside variables and locals, expressions may refer to these calls only.
 func CompileStack(src *module.Source) (*program.Program, diag.List) { return compile(src, true) }
 
 func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
@@ -59,6 +59,9 @@ func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
 	// Expressions come second, when every name is known.
 	for _, resolve := range c.later {
 		resolve()
+	}
+	for i, call := range c.prog.Gone {
+		call.Index = len(c.prog.Calls) + i
 	}
 	c.resolveProviders()
 	c.checkRefactoring()
@@ -116,7 +119,7 @@ func (c *compiler) declare(b *module.Block) {
 		c.locals(b)
 	case "output":
 		c.output(b.Block)
-	case "module", "component", "stack", "removed-component", "removed-stack":
+	case "module", "component", "stack":
 		c.call(b.Block)
 	case "resource":
 		c.resource(b.Block, addr.Managed, nil)
@@ -129,6 +132,10 @@ func (c *compiler) declare(b *module.Block) {
 	case "moved":
 		c.moved(b.Block)
 	case "removed":
+		if c.stack {
+			c.gone(b.Block)
+			return
+		}
 		c.removed(b.Block)
 	case "import":
 		c.importBlock(b.Block)

@@ -18,12 +18,34 @@ var (
 // call declares a module call.
 func (c *compiler) call(b *hcl.Block) {
 	kind, _ := addr.ParseKind(b.Type)
-	call := &program.Call{Call: addr.Call{Kind: kind, Name: b.Labels[0]}, Range: b.DefRange}
-	// Of a component's instances each may have a removed block of its own.
-	for kind.Removed() && c.prog.CallByName[call.Call] != nil {
-		call.Nth++
+	call := c.newCall(b, kind, 0)
+	if first := c.prog.CallByName[call.Call]; first != nil {
+		c.duplicate(b.DefRange, "Duplicate "+b.Type+" call", "A "+b.Type+" call", call.Name, first.Range)
+		return
 	}
-	c.name(b, 0, "Invalid "+b.Type+" instance name")
+	call.Index = len(c.prog.Calls)
+	c.prog.Calls = append(c.prog.Calls, call)
+	c.prog.CallByName[call.Call] = call
+}
+
+// gone declares the call of a stack's removed block. Each instance may have a
+// block of its own.
+func (c *compiler) gone(b *hcl.Block) {
+	kind, _ := addr.ParseKind(b.Labels[0])
+	call := c.newCall(b, kind, 1)
+	call.Gone, call.Nth = true, 1
+	for _, other := range c.prog.Gone {
+		if other.Call == call.Call {
+			call.Nth++
+		}
+	}
+	c.prog.Gone = append(c.prog.Gone, call)
+}
+
+// newCall decodes a call whose name is in a label of its block.
+func (c *compiler) newCall(b *hcl.Block, kind addr.Kind, label int) *program.Call {
+	call := &program.Call{Call: addr.Call{Kind: kind, Name: b.Labels[label]}, Range: b.DefRange}
+	c.name(b, label, "Invalid "+b.Type+" instance name")
 	content, rest := c.split(b.Body, callSchema)
 	attrs := content.Attributes
 	lifecycle := hcl.Attributes{}
@@ -47,16 +69,10 @@ func (c *compiler) call(b *hcl.Block) {
 		}
 	}
 	call.Repeat = c.repeat(attrs, lifecycle["enabled"], b.Type)
-	if first := c.prog.CallByName[call.Call]; first != nil {
-		c.duplicate(b.DefRange, "Duplicate "+b.Type+" call", "A "+b.Type+" call", b.Labels[0], first.Range)
-		return
-	}
-	call.Index = len(c.prog.Calls)
-	c.prog.Calls = append(c.prog.Calls, call)
-	c.prog.CallByName[call.Call] = call
 	inputs, diags := rest.JustAttributes()
 	c.hcl(diags)
 	c.later = append(c.later, func() { c.resolveCall(call, attrs, inputs) })
+	return call
 }
 
 func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes) {

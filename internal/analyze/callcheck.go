@@ -52,7 +52,7 @@ type Variant struct {
 // where names the variant in messages.
 func (v Variant) where(call *program.Call) string {
 	what := "The module in "
-	if call.Kind == addr.Stack || call.Kind == addr.RemovedStack {
+	if call.Kind == addr.Stack {
 		what = "The stack in "
 	}
 	return what + v.Program.Dir
@@ -99,7 +99,7 @@ func CheckInputs(call *program.Call, variants []Variant) diag.List {
 		}
 	}
 	for i := range diags {
-		diags[i].Use = call.Kind != addr.Stack && call.Kind != addr.RemovedStack
+		diags[i].Use = call.Kind != addr.Stack
 	}
 	return diags
 }

@@ -33,7 +33,7 @@ func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction,
 
 // Expand implements eval.Host: what was planned is expanded as it was then.
 func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	if r.Plan.Mode == plan.Destroy && b.Provider == nil {
+	if r.Plan.Mode == plan.Destroy && b.Provider == nil && (b.Call == nil || b.Call.Nth == 0) {
 		if b.Resource != nil {
 			return b.Stored(r.keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), nil
 		}
@@ -161,11 +161,13 @@ func (r *run) standInFrame(p *program.Program, m addr.Module) *eval.Frame {
 func (r *run) frame(t *promise.Task, m addr.Module) *eval.Frame {
 	f := r.root
 	for _, s := range m.Steps() {
-		c := f.Program.CallByName[s.Call]
-		if c == nil {
-			return nil
+		var child *eval.Frame
+		for _, c := range f.Program.Named(s.Call) {
+			if child = f.Child(t, c, s.Key); child != nil {
+				break
+			}
 		}
-		if f = f.Child(t, c, s.Key); f == nil {
+		if f = child; f == nil {
 			return nil
 		}
 	}

@@ -57,7 +57,7 @@ func (r *run) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.List {
 	if i := r.standIn(s.Object.Instance); i != nil {
 		return r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, true, self)
 	}
-	block, in := r.removals().Find(s.Object.Instance)
+	block, in := r.removals().Find(s.Object.Instance, nil)
 	tree := r.Tree.At(in)
 	if block == nil || tree == nil {
 		return nil

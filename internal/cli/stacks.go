@@ -210,12 +210,7 @@ func (s *stacking) makePlan(ctx context.Context, d *deploy.Deployment, operation
 	}
 	made, more := engine.Plan(ctx, config, w.Snapshot(), o)
 	if made != nil && o.Mode != plan.Destroy {
-		if adapted := removal.Adapt(w.Prior(), made.Modules); adapted != w.Prior() {
-			made, more = engine.Plan(ctx, config, adapted, o)
-		}
-	}
-	if made != nil && o.Mode != plan.Destroy {
-		if gone := removal.Unclaimed(made.Previous, made.Modules, config.Tree); gone.HasErrors() {
+		if gone := removal.Unclaimed(made.Previous, made.Modules, made.Gone, config.Tree); gone.HasErrors() {
 			// That their providers are gone too follows from it.
 			more = slices.DeleteFunc(more, func(d diag.Diagnostic) bool { return d.Summary == "Provider configuration not present" })
 			e.diags(append(append(diags, more...), gone...))

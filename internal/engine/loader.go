@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -18,37 +19,82 @@ import (
 	"weir.dev/weir/internal/static"
 )
 
+// A place is a module instance, or with no key where one is possible a call. What
+// is there and what removed blocks name have places of their own at one address.
+type place struct {
+	at addr.Module
+	// block is which removed block of its name the place belongs to, as in
+	// program.Call, and depth the number of steps before it.
+	block, depth int
+}
+
+// child is the place of an instance of a call.
+func (p place) child(c *program.Call, k addr.Key) place {
+	if c.Nth > 0 {
+		p.block, p.depth = c.Nth, len(p.at.Steps())
+	}
+	p.at = p.at.Child(c.Call, k)
+	return p
+}
+
+// pathOf is the place of a call without any keys.
+func pathOf(f *eval.Frame, c *program.Call) place {
+	p := place{at: f.Addr.Erase()}
+	for g := f; g.Parent != nil; g = g.Parent {
+		if g.Call.Nth > 0 {
+			p.block, p.depth = g.Call.Nth, len(g.Parent.Addr.Steps())
+		}
+	}
+	return p.child(c, addr.NoKey)
+}
+
+// key is the place in the list of installed modules.
+func (p place) key(path func(addr.Module) string) string {
+	if p.block == 0 {
+		return path(p.at)
+	}
+	steps := p.at.Steps()
+	text := "removed-" + path(addr.FromSteps(steps[p.depth:]))
+	if above := path(addr.FromSteps(steps[:p.depth])); above != "" {
+		text = above + "." + text
+	}
+	if p.block > 1 {
+		text += "#" + strconv.Itoa(p.block)
+	}
+	return text
+}
+
 // modules says what each instance of a module call loads. A call whose
 // instances all load the same needs no instances here: one with the key Any
 // stands for them.
 type modules struct {
-	programs map[addr.Module]*program.Program
-	// expansions are the instances of the calls that are there one by one, by
-	// the address of the call without a key.
-	expansions map[addr.Module]eval.Expansion
+	programs map[place]*program.Program
+	// expansions are the instances of the calls that are there one by one.
+	expansions map[place]eval.Expansion
 }
 
-// at is the address that a module instance has here.
-func (m *modules) at(f *eval.Frame) addr.Module {
+// at is the place of a module instance.
+func (m *modules) at(f *eval.Frame) place {
 	if f.Parent == nil {
-		return addr.Root
+		return place{}
 	}
 	return m.child(f.Parent, f.Call, f.Each.Key)
 }
 
-func (m *modules) callAt(f *eval.Frame, c *program.Call) addr.Module {
-	return m.at(f).Child(c.Call, addr.NoKey)
+func (m *modules) callAt(f *eval.Frame, c *program.Call) place {
+	return m.at(f).child(c, addr.NoKey)
 }
 
-func (m *modules) child(f *eval.Frame, c *program.Call, k addr.Key) addr.Module {
+func (m *modules) child(f *eval.Frame, c *program.Call, k addr.Key) place {
 	at := m.at(f)
-	if _, ok := m.expansions[at.Child(c.Call, addr.NoKey)]; ok {
-		return at.Child(c.Call, k)
+	call := at.child(c, addr.NoKey)
+	if _, ok := m.expansions[call]; ok {
+		return at.child(c, k)
 	}
 	if c.Repeat.IsSingle() {
-		return at.Child(c.Call, addr.NoKey)
+		return call
 	}
-	return at.Child(c.Call, addr.AnyKey)
+	return at.child(c, addr.AnyKey)
 }
 
 // A loader loads each directory once, in as many passes over the calls as it
@@ -62,22 +108,22 @@ type loader struct {
 	// reported themselves.
 	uninstalled bool
 
-	// apart are the calls whose instances are looked at one by one, by the
-	// address without keys; keyed are those that don't load the same.
-	apart, keyed map[addr.Module]bool
+	// apart are the calls whose instances are looked at one by one; keyed are
+	// those that don't load the same.
+	apart, keyed map[place]bool
 	pass
 }
 
 // A pass is one evaluation of all calls.
 type pass struct {
-	again     bool                 // the next pass knows better
-	evaluated map[addr.Module]bool // calls whose instances' sources are known
+	again     bool           // the next pass knows better
+	evaluated map[place]bool // calls whose instances' sources are known
 	diags     diag.List
 	modules   *modules
-	requests  map[addr.Module]module.Request // what each call instance asks for
-	first     map[addr.Module]module.Request // by address without keys
-	told      map[string]bool                // directories, and single problems
-	broken    map[addr.Module]bool           // calls whose repetition has errors
+	requests  map[place]module.Request // what each call instance asks for
+	first     map[place]module.Request // by path
+	told      map[string]bool          // directories, and single problems
+	broken    map[place]bool           // calls whose repetition has errors
 	loads     map[*program.Call][]*program.Program
 }
 
@@ -90,7 +136,7 @@ type compiled struct {
 func newLoader(ctx context.Context, o LoadOptions) *loader {
 	l := &loader{
 		ctx: ctx, LoadOptions: o, compiled: map[string]*compiled{},
-		apart: map[addr.Module]bool{}, keyed: map[addr.Module]bool{},
+		apart: map[place]bool{}, keyed: map[place]bool{},
 	}
 	if l.Language == nil {
 		l.Language = moduleLanguage{o.World.Dialect}
@@ -140,9 +186,9 @@ func (l *loader) keys() []string {
 func (l *loader) calls(c *Config, values map[string]cty.Value) diag.List {
 	for {
 		l.pass = pass{
-			modules:  &modules{map[addr.Module]*program.Program{}, map[addr.Module]eval.Expansion{}},
-			requests: map[addr.Module]module.Request{}, first: map[addr.Module]module.Request{},
-			evaluated: map[addr.Module]bool{}, broken: map[addr.Module]bool{}, told: map[string]bool{}, loads: map[*program.Call][]*program.Program{},
+			modules:  &modules{map[place]*program.Program{}, map[place]eval.Expansion{}},
+			requests: map[place]module.Request{}, first: map[place]module.Request{},
+			evaluated: map[place]bool{}, broken: map[place]bool{}, told: map[string]bool{}, loads: map[*program.Call][]*program.Program{},
 		}
 		ev := &eval.Evaluator{
 			Host:  static.Host{Variables: values, Load: l.load, Instances: l.instances},
@@ -160,7 +206,7 @@ func (l *loader) calls(c *Config, values map[string]cty.Value) diag.List {
 }
 
 func (l *loader) follow(t *promise.Task, f *eval.Frame) {
-	for _, c := range f.Program.Calls {
+	for _, c := range f.Program.AllCalls() {
 		for _, child := range f.Calls(t, c, nil) {
 			l.follow(t, child)
 		}
@@ -170,7 +216,7 @@ func (l *loader) follow(t *promise.Task, f *eval.Frame) {
 // instances evaluates those of a call that are looked at one by one, and keeps
 // them.
 func (l *loader) instances(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool) {
-	path := f.Addr.Erase().Child(c.Call, addr.NoKey)
+	path := pathOf(f, c)
 	if !l.apart[path] {
 		return eval.Expansion{}, false
 	}
@@ -228,7 +274,7 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 // located names the instance that has the problems, where instances of the call
 // load different modules.
 func (l *loader) located(diags diag.List, f *eval.Frame, c *program.Call, k addr.Key) diag.List {
-	if !l.keyed[f.Addr.Erase().Child(c.Call, addr.NoKey)] {
+	if !l.keyed[pathOf(f, c)] {
 		return diags
 	}
 	return diags.InAddress(f.Addr.Child(c.Call, k).String())
@@ -263,9 +309,11 @@ func (l *loader) request(t *promise.Task, f *eval.Frame, c *program.Call, k addr
 		}
 	}
 	r, ok := l.requests[l.modules.child(f, c, k)]
-	r.Key = f.Addr.Erase().Child(c.Call, addr.NoKey).CallPath()
-	if l.keyed[f.Addr.Erase().Child(c.Call, addr.NoKey)] {
-		r.Key = f.Addr.Child(c.Call, k).InstancePath()
+	path := pathOf(f, c)
+	r.Key = path.key(addr.Module.CallPath)
+	if l.keyed[path] {
+		path.at = f.Addr.Child(c.Call, k)
+		r.Key = path.key(addr.Module.InstancePath)
 	}
 	return r, ok
 }
@@ -288,7 +336,7 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 	if diags.HasErrors() {
 		told := false
 		for _, r := range open {
-			path := r.Frame.Addr.Erase().Child(r.Call.Call, addr.NoKey)
+			path := pathOf(r.Frame, r.Call)
 			l.again = l.again || !l.apart[path]
 			l.apart[path] = true
 			told = told || l.broken[path]
@@ -298,7 +346,7 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 		}
 		return
 	}
-	path := f.Addr.Erase().Child(c.Call, addr.NoKey)
+	path := pathOf(f, c)
 	first, ok := l.first[path]
 	switch {
 	case !ok:
@@ -336,7 +384,7 @@ func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 			t.Modules = append(t.Modules, withoutAny(f.Addr))
 		}
 	}
-	for _, c := range f.Program.Calls {
+	for _, c := range f.Program.AllCalls() {
 		byProgram := map[*program.Program][]*eval.Frame{}
 		var order []*program.Program
 		for _, frame := range frames {
@@ -363,9 +411,11 @@ func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 		for _, p := range order {
 			list = append(list, l.tree(byProgram[p], varies || len(order) > 1))
 		}
-		switch len(list) {
-		case 0:
-		case 1:
+		switch {
+		case len(list) == 0:
+		case c.Nth > 0:
+			t.Gone = append(t.Gone, list...)
+		case len(list) == 1:
 			t.Children[c.Call] = list[0]
 		default:
 			t.Variants[c.Call] = list

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -49,6 +51,35 @@ func (fs *frames) find(k addr.Key) *Frame {
 	return nil
 }
 
+// without leaves out the keys that a call still has: they aren't gone, so a
+// removed block has no effect on them. Nothing is certain while these aren't known.
+func (e Expansion) without(live *frames) Expansion {
+	switch {
+	case e.Unknown:
+	case live.Unknown:
+		e.Unknown = true
+	case e.Kind == Keyed:
+		e.Keys = slices.DeleteFunc(slices.Clone(e.Keys), func(k string) bool { return live.has(addr.StringKey(k)) })
+	case e.Kind == Single && live.has(addr.NoKey):
+		e.Count = 0
+	}
+	return e
+}
+
+// has reports whether there is an instance with that key.
+func (fs *frames) has(k addr.Key) bool {
+	switch fs.Kind {
+	case Counted:
+		n, ok := k.Int()
+		return ok && n < fs.Count
+	case Keyed:
+		s, ok := k.Str()
+		_, there := fs.byKey[s]
+		return ok && there
+	}
+	return k == addr.NoKey && fs.Count == 1
+}
+
 // Calls returns the instances of a module call, without those whose source
 // couldn't be loaded.
 func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame {
@@ -65,6 +96,10 @@ func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame
 func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
 	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, c.String()}, via, func(t *promise.Task) frames {
 		e, diags := f.expand(t, Block{Frame: f, Call: c})
+		if live := f.Program.CallByName[c.Call]; live != nil && c.Nth > 0 {
+			still := f.frames(t, live, nil)
+			e = e.without(&still)
+		}
 		fs := frames{Expansion: e, list: []*Frame{}, diags: diags}
 		for _, each := range e.Each() {
 			p, more := f.ev.Host.Program(t, f, c, each.Key)

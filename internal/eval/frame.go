@@ -54,7 +54,7 @@ func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, 
 		locals:    make([]promise.Cell[Result], len(p.Locals)),
 		outputs:   make([]promise.Cell[Result], len(p.Outputs)),
 		resources: make([]resourceCells, len(p.Resources)),
-		calls:     make([]callCells, len(p.Calls)),
+		calls:     make([]callCells, len(p.Calls)+len(p.Gone)),
 		providers: make([]providerCells, len(p.Providers)),
 		checks:    make([]promise.Cell[Result], len(p.Checks)),
 	}

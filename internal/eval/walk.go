@@ -24,7 +24,7 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 	for _, r := range p.Resources {
 		f.walkResource(rt, r)
 	}
-	for _, c := range p.Calls {
+	for _, c := range p.AllCalls() {
 		f.walkCall(rt, c, func(child *Frame) { child.Walk(rt) })
 	}
 	rt.Go(func(t *promise.Task) {
@@ -46,7 +46,7 @@ func (f *Frame) WalkRepeated(rt *promise.Runtime, whole func(*Frame), also func(
 			f.walkResource(rt, r)
 		}
 	}
-	for _, c := range f.Program.Calls {
+	for _, c := range f.Program.AllCalls() {
 		if c.Repeat.Expr() != nil {
 			f.walkCall(rt, c, func(child *Frame) { whole(child); child.Walk(rt) })
 		} else {
@@ -176,6 +176,20 @@ func (f *Frame) ChildFrame(c *program.Call, k addr.Key) (child *Frame, known boo
 	}
 	return fs.find(k), true
 }
+
+// Within returns the instance of a call of that name and key, or else what a
+// removed block has of it; nil if it wasn't made.
+func (f *Frame) Within(s addr.Step) *Frame {
+	for _, c := range f.Program.Named(s.Call) {
+		if child, _ := f.ChildFrame(c, s.Key); child != nil {
+			return child
+		}
+	}
+	return nil
+}
+
+// Gone reports whether the frame is, or is part of, what a removed block names.
+func (f *Frame) Gone() bool { return f.Call != nil && (f.Call.Gone || f.Parent.Gone()) }
 
 // Children lists the instances of a call that were made.
 func (f *Frame) Children(c *program.Call) []*Frame {

@@ -158,6 +158,8 @@ type Plan struct {
 	// Modules are the module instances that the configuration has, the root
 	// included. Those with the key Any stand for instances that aren't known.
 	Modules []addr.Module
+	// Gone are the module instances that removed blocks name.
+	Gone []addr.Module
 
 	// Previous is the state as it was read, Refreshed as the providers see
 	// it now, with moves done.

@@ -22,7 +22,7 @@ type destroyer struct{ *run }
 
 // Expand implements eval.Host.
 func (d *destroyer) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	if b.Provider != nil {
+	if b.Provider != nil || b.Call != nil && b.Call.Nth > 0 {
 		return d.run.Expand(t, b, configured)
 	}
 	return b.Stored(blockKeys(d.prior.keys, b)), nil
@@ -229,7 +229,7 @@ func (d *destroyer) walkStored(t *promise.Task, f *eval.Frame) {
 			}
 		}
 	}
-	for _, c := range f.Program.Calls {
+	for _, c := range f.Program.AllCalls() {
 		for _, child := range f.Calls(t, c, nil) {
 			d.rt.Go(func(t *promise.Task) { d.walkStored(t, child) })
 		}

@@ -36,7 +36,11 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	slices.SortFunc(p.Deferred, func(a, b *plan.Deferred) int { return a.Change.Addr.Compare(b.Change.Addr) })
 	for _, f := range r.root.Frames() {
-		p.Modules = append(p.Modules, f.Addr)
+		if f.Gone() {
+			p.Gone = append(p.Gone, f.Addr)
+		} else {
+			p.Modules = append(p.Modules, f.Addr)
+		}
 	}
 	r.gatherChecks(diags.HasErrors())
 	p.Checks = r.checks.Results()

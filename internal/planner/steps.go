@@ -136,6 +136,6 @@ func (e *emitter) deprovisions(o *object) bool {
 	if e.removed == nil {
 		e.removed = e.b.r.Tree.Removals()
 	}
-	block, _ := e.removed.Find(o.addr.Instance)
+	block, _ := e.removed.Find(o.addr.Instance, nil)
 	return block != nil && len(block.Provisioners) > 0
 }

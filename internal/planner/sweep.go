@@ -73,7 +73,7 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	if now.Deposed == "" {
 		c.Reason = reason
 	}
-	rule, _ := removed.Find(now.Instance)
+	rule, _ := removed.Find(now.Instance, r.claims)
 	switch {
 	case rule != nil && r.forgets(rule):
 		c.Action = plan.Forget
@@ -197,11 +197,7 @@ func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConf
 func (r *run) frame(m addr.Module) *eval.Frame {
 	f := r.root
 	for _, s := range m.Steps() {
-		call := f.Program.CallByName[s.Call]
-		if call == nil {
-			return nil
-		}
-		if f, _ = f.ChildFrame(call, s.Key); f == nil {
+		if f = f.Within(s); f == nil {
 			return nil
 		}
 	}
@@ -300,6 +296,16 @@ func (r *run) checkRemoved() {
 			}
 		}
 	}
+}
+
+// claims implements program.Claims.
+func (r *run) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
+	f := r.frame(in)
+	if f == nil {
+		return false
+	}
+	child, known := f.ChildFrame(block.Call, k)
+	return known && child != nil
 }
 
 // forgets reports whether a removed block keeps the real object. Blocks that

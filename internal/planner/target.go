@@ -169,7 +169,7 @@ func (r *run) walkScope(t *promise.Task, f *eval.Frame) {
 			}
 		})
 	}
-	for _, c := range f.Program.Calls {
+	for _, c := range f.Program.AllCalls() {
 		if len(r.Targets) > 0 && !r.mayTargetBelow(f.Addr.Child(c.Call, addr.AnyKey)) {
 			continue
 		}

@@ -225,6 +225,10 @@ func (b *printer) provisioners(list []*Provisioner) {
 
 func (c *Call) print(b *printer) {
 	b.line("%s", c)
+	c.printBody(b)
+}
+
+func (c *Call) printBody(b *printer) {
 	b.repeat(c.Repeat)
 	b.expr("source", c.Source)
 	b.expr("version", c.Version)
@@ -300,6 +304,9 @@ func (p *Program) printRefactoring(b *printer) {
 			what = fmt.Sprintf(" destroy=%t", *r.Destroy)
 		}
 		b.line("removed %s%s", r.From, what)
+		if r.Call != nil {
+			r.Call.printBody(b)
+		}
 		b.provisioners(r.Provisioners)
 	}
 	for _, im := range p.Imports {

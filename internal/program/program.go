@@ -38,6 +38,8 @@ type Program struct {
 	Moved     []*Moved
 	Removed   []*Removed
 	Imports   []*Import
+	// Gone are the calls of removed blocks. Their indices follow those of Calls.
+	Gone []*Call
 
 	// Requirements has the providers that the source names or implies, by
 	// local name.
@@ -228,11 +230,16 @@ func (p *Program) LocalName(use ProviderUse) string {
 	return use.LocalName
 }
 
-// A Call is a module call, or a component, an embedded stack or a removed block
-// of a stack.
+// A Call is a module call, or a component or an embedded stack.
 type Call struct {
 	addr.Call
-	Index   int
+	Index int
+	// Gone: what is called has been removed. Nothing of it is loaded but the
+	// providers that its objects still need.
+	Gone bool
+	// Nth numbers the removed blocks that name the same call, from 1. It is 0
+	// for the call itself.
+	Nth     int
 	Repeat  Repeat
 	Source  *Expr // nil after an error
 	Version *Expr // nil without
@@ -246,6 +253,26 @@ type Call struct {
 	// may fail within try and can.
 	Reads []*Ref
 	Range hcl.Range
+}
+
+// AllCalls are the calls and then those of removed blocks.
+func (p *Program) AllCalls() []*Call {
+	return append(p.Calls[:len(p.Calls):len(p.Calls)], p.Gone...)
+}
+
+// Named are the calls of that name: the one that there is, if any, and those of
+// removed blocks.
+func (p *Program) Named(name addr.Call) []*Call {
+	var list []*Call
+	if c := p.CallByName[name]; c != nil {
+		list = append(list, c)
+	}
+	for _, c := range p.Gone {
+		if c.Call == name {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // Input returns the input with that name, or nil.
@@ -357,8 +384,11 @@ func (m *Moved) Computed() bool { return m.ForEach != nil || m.FromKeys != nil |
 
 // A Removed is a removed block. An end without keys stands for all instances. Destroy is nil when the block doesn't say.
 type Removed struct {
-	From         Endpoint
-	Destroy      *bool
+	From    Endpoint
+	Destroy *bool
+	// Call says which instances of a component or stack are gone, and what they
+	// were. It is nil for blocks of modules, which say so in From.
+	Call         *Call
 	Provisioners []*Provisioner
 	Connection   *Body
 	Range        hcl.Range
@@ -403,6 +433,8 @@ type Tree struct {
 	Source, Version string
 	// Children are by call.
 	Children map[addr.Call]*Tree
+	// Gone are what removed blocks have loaded.
+	Gone []*Tree
 	// Variants are the calls whose instances load different programs: a tree
 	// for each program, in the order of the first instance that loads it.
 	Variants map[addr.Call][]*Tree
@@ -440,9 +472,6 @@ func (t *Tree) checkables(prefix string, list []Checkable) []Checkable {
 		add(1, "check", "check."+c.Name)
 	}
 	for _, call := range t.CallNames() {
-		if call.Kind.Removed() {
-			continue
-		}
 		for _, child := range t.Of(call) {
 			list = child.checkables(prefix+call.String()+".", list)
 		}
@@ -479,13 +508,14 @@ func (t *Tree) loadedBy(steps []addr.Step) bool {
 	return t.Modules == nil
 }
 
-// Calls lists the trees below t, by call, variants included.
+// Calls lists the trees below t, by call, variants included, and then those of
+// removed blocks.
 func (t *Tree) Calls() []*Tree {
 	var list []*Tree
 	for _, call := range t.CallNames() {
 		list = append(list, t.Of(call)...)
 	}
-	return list
+	return append(list, t.Gone...)
 }
 
 // CallNames are the names of the calls that something is loaded for, sorted.

@@ -6,8 +6,11 @@ import "weir.dev/weir/internal/addr"
 // what they name.
 type Removals struct {
 	root   *Tree
-	blocks map[string][]removal
+	blocks map[end][]removal
 }
+
+// An end is what a block names, without keys: a resource or all of a module.
+type end = addr.Resource
 
 type removal struct {
 	block     *Removed
@@ -17,14 +20,11 @@ type removal struct {
 
 // Removals gathers the removed blocks of all modules.
 func (t *Tree) Removals() *Removals {
-	all := &Removals{root: t, blocks: map[string][]removal{}}
+	all := &Removals{root: t, blocks: map[end][]removal{}}
 	var collect func(m addr.Module, t *Tree)
 	collect = func(m addr.Module, t *Tree) {
 		for _, block := range t.Program.Removed {
-			named := addr.FromSteps(append(m.Steps(), block.From.Module.Erase().Steps()...)).String()
-			if block.From.Name != (addr.Name{}) {
-				named = addr.Resource{Module: addr.Module(named), Name: block.From.Name}.String()
-			}
+			named := end{Module: addr.FromSteps(append(m.Steps(), block.From.Module.Erase().Steps()...)), Name: block.From.Name}
 			all.blocks[named] = append(all.blocks[named], removal{block, t, m})
 		}
 		for _, call := range t.CallNames() {
@@ -37,16 +37,20 @@ func (t *Tree) Removals() *Removals {
 	return all
 }
 
+// Claims tells whether the call of a block in a module instance has an instance
+// of that key. Nil stands for who asks for blocks of modules only.
+type Claims func(in addr.Module, block *Removed, k addr.Key) bool
+
 // Find is the block that covers an instance, or nil, and the module instance
 // that it stands in: one that names the resource before those of modules
 // around it, and one with keys before those that name all instances.
-func (r *Removals) Find(i addr.Instance) (*Removed, addr.Module) {
+func (r *Removals) Find(i addr.Instance, claims Claims) (*Removed, addr.Module) {
 	if len(r.blocks) == 0 {
 		return nil, addr.Root
 	}
 	module := i.Module.Erase()
-	for named, up := i.Resource.Erase().String(), false; ; named, up = module.String(), true {
-		if block, in := r.best(named, i); block != nil {
+	for named, up := i.Resource.Erase(), false; ; named, up = (end{Module: module}), true {
+		if block, in := r.best(named, i, claims); block != nil {
 			return block, in
 		}
 		if up {
@@ -58,13 +62,17 @@ func (r *Removals) Find(i addr.Instance) (*Removed, addr.Module) {
 	}
 }
 
-func (r *Removals) best(named string, i addr.Instance) (best *Removed, in addr.Module) {
+func (r *Removals) best(named end, i addr.Instance, claims Claims) (best *Removed, in addr.Module) {
 	for _, c := range r.blocks[named] {
 		if !c.block.From.Names(c.declaring, i) || best != nil && !c.block.From.Keyed() {
 			continue
 		}
 		// Other instances of the module may have loaded another program.
-		at := addr.FromSteps(i.Module.Steps()[:len(c.declaring.Steps())])
+		steps, depth := i.Module.Steps(), len(c.declaring.Steps())
+		at := addr.FromSteps(steps[:depth])
+		if c.block.Call != nil && (claims == nil || !claims(at, c.block, steps[depth].Key)) {
+			continue
+		}
 		if r.root.At(at) == c.in {
 			best, in = c.block, at
 		}

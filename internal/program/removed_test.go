@@ -41,7 +41,7 @@ func TestRemovals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, in := all.Find(i); got != want.block || in != want.in {
+		if got, in := all.Find(i, nil); got != want.block || in != want.in {
 			t.Errorf("%s: found %v in %s, want %v in %s", text, got, in, want.block, want.in)
 		}
 	}

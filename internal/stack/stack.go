@@ -29,14 +29,12 @@ type Language struct{ Dialect dialect.Dialect }
 
 // Compile reads the program behind a call; without a call it is the root's.
 func (l Language) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
-	kind := addr.Stack
-	if call != nil {
-		kind = call.Kind
-	}
-	switch kind {
-	case addr.Stack, addr.RemovedStack:
-		return compile(files, dir, l.Dialect, kind == addr.RemovedStack, call == nil)
-	case addr.RemovedComponent:
+	switch {
+	case call == nil:
+		return compile(files, dir, l.Dialect, false, true)
+	case call.Kind == addr.Stack:
+		return compile(files, dir, l.Dialect, call.Gone, false)
+	case call.Gone:
 		return nil, &program.Program{Dir: dir}, nil
 	}
 	src, diags := module.Load(files, dir, l.Dialect)
@@ -46,27 +44,29 @@ func (l Language) Compile(files module.Files, dir string, call *program.Call) (*
 
 // Class tells apart the calls that Compile answers differently.
 func (Language) Class(call *program.Call) string {
-	switch call.Kind {
-	case addr.Stack, addr.RemovedStack, addr.RemovedComponent:
-		return call.Kind.String()
+	switch {
+	case call.Gone:
+		return "removed " + call.Kind.String()
+	case call.Kind == addr.Stack:
+		return "stack"
 	}
 	return ""
 }
 
 // Check compares a call with the program that it loads.
 func (Language) Check(call *program.Call, child *program.Program) diag.List {
-	switch call.Kind {
-	case addr.Component:
-		return checkComponent(call, child)
-	case addr.Stack, addr.RemovedStack, addr.RemovedComponent:
+	switch {
+	case call.Gone || call.Kind == addr.Stack:
 		return nil
+	case call.Kind == addr.Component:
+		return checkComponent(call, child)
 	}
 	return analyze.CheckCall(call, child)
 }
 
 // CheckInputs compares the inputs of a call with the programs that it loads.
 func (Language) CheckInputs(call *program.Call, variants []analyze.Variant) diag.List {
-	if call.Kind == addr.RemovedComponent {
+	if call.Gone && call.Kind == addr.Component {
 		return nil
 	}
 	return analyze.CheckInputs(call, variants)
@@ -206,7 +206,11 @@ func compile(files module.Files, dir string, d dialect.Dialect, husk, root bool)
 	}
 	diags.Append(tr.diags)
 	diags.Append(more)
+	for _, c := range p.Calls {
+		c.Gone = husk
+	}
 	for i := range tr.removed {
+		tr.removed[i].Call = p.Gone[i]
 		p.Removed = append(p.Removed, &tr.removed[i])
 	}
 	checkTypes(p, &diags)

@@ -76,11 +76,10 @@ stack.child
     source
     ids <- component.net
     depends_on <- component.net
-removed-component.gone
-    for_each
-    source
 output.out string <- stack.child .out
 removed component.gone["k"] destroy=true
+    for_each
+    source
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -20,7 +20,6 @@ type translator struct {
 	diags   diag.List
 	removed []program.Removed
 	at      *syntax.File
-	counts  map[addr.Call]int // of removed blocks, by what they name
 }
 
 func attributes(names ...string) *hcl.BodySchema {
@@ -91,7 +90,7 @@ func (tr *translator) block(b *hcl.Block) {
 	if tr.husk {
 		switch b.Type {
 		case "stack":
-			tr.call(b, addr.RemovedStack, stackSchema)
+			tr.call(b, addr.Stack, stackSchema)
 		}
 		return
 	}
@@ -184,7 +183,7 @@ func (tr *translator) call(b *hcl.Block, kind addr.Kind, schema *hcl.BodySchema)
 	attrs := content.Attributes
 	body := newBody(b)
 	tr.copy(body, attrs, "source", "version", "for_each", "depends_on")
-	if kind == addr.RemovedStack {
+	if tr.husk {
 		delete(body.Attributes, "depends_on")
 	}
 	tr.inputs(body, attrs["inputs"])
@@ -288,8 +287,8 @@ func withoutRoot(e hclsyntax.Expression) (hclsyntax.Expression, bool) {
 	return nil, false
 }
 
-// removedBlock adds a removed block: a call that stands for what is to go, and
-// what becomes of the objects.
+// removedBlock adds a removed block: a call of what is gone, and what becomes of
+// the objects.
 func (tr *translator) removedBlock(b *hcl.Block) {
 	content, diags := b.Body.Content(removedSchema)
 	tr.hcl(diags)
@@ -330,9 +329,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 		tr.diags.ErrorAt(attrs["from"].Expr.Range(), "Invalid from argument", "With for_each, \"from\" has to name one instance for each key: %s[each.key].", target)
 		return
 	}
-	stand := addr.Call{Kind: addr.RemovedComponent, Name: target.Name}
 	if target.Kind == addr.Stack {
-		stand.Kind = addr.RemovedStack
 		tr.inputs(body, attrs["inputs"])
 		if attr := attrs["providers"]; attr != nil {
 			tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Embedded stacks have their own provider configurations.")
@@ -340,16 +337,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 	} else if attr := attrs["inputs"]; attr != nil {
 		tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Only the removal of an embedded stack has inputs, which its providers may need.")
 	}
-	if tr.counts == nil {
-		tr.counts = map[addr.Call]int{}
-	}
-	tr.add(b, stand.Kind.String(), body, stand.Name)
-	if target.Kind == addr.Stack {
-		// Its objects are there by the time that the block counts (package removal).
-		target = stand
-		target.Nth = tr.counts[stand]
-	}
-	tr.counts[stand]++
+	tr.add(b, "removed", body, target.Kind.String(), target.Name)
 	tr.removed = append(tr.removed, program.Removed{
 		From:    program.Endpoint{Module: addr.Root.Child(target, constant), Range: attrs["from"].Expr.Range()},
 		Destroy: &destroy, Range: b.DefRange,

@@ -53,6 +53,16 @@ func newExplainer(in Input) *explainer {
 	return e
 }
 
+// claims implements program.Claims.
+func (e *explainer) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
+	f := e.frames[in]
+	if f == nil {
+		return false
+	}
+	child, known := f.ChildFrame(block.Call, k)
+	return known && child != nil
+}
+
 // key tells links apart.
 func (l Link) key() string {
 	text := string(l.Kind) + " " + l.Subject + " " + l.Name + " " + value.PathString(l.Path)
@@ -400,7 +410,7 @@ func (e *explainer) ended(c *plan.Change) []Chain {
 	if e.in.Plan.Mode == plan.Destroy {
 		return []Chain{{{Kind: Requested, Subject: subject, Name: "-destroy"}}}
 	}
-	if r, _ := e.removals.Find(c.Addr.Instance); r != nil {
+	if r, _ := e.removals.Find(c.Addr.Instance, e.claims); r != nil {
 		return []Chain{{{Kind: Removed, Subject: subject, Range: r.Range.Ptr()}}}
 	}
 	f := e.in.Root

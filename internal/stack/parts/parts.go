@@ -282,35 +282,6 @@ func Instance(m addr.Module) (stack, instance addr.Module, ok bool) {
 	return addr.Root, addr.Root, false
 }
 
-// Restored is a module instance by its own name, where it is addressed as a
-// part of something removed.
-func Restored(m addr.Module) addr.Module {
-	steps := m.Steps()
-	for i := range steps {
-		steps[i].Call = steps[i].Restored()
-	}
-	return addr.FromSteps(steps)
-}
-
-// Removed reports whether a module instance is addressed as a part of something
-// removed.
-func Removed(m addr.Module) bool {
-	return slices.ContainsFunc(m.Steps(), func(s addr.Step) bool { return s.Kind.Removed() })
-}
-
-// Renamed is an object with all its addresses changed by a rule.
-func Renamed(a addr.Object, o *state.Object, rule func(addr.Module) addr.Module) (addr.Object, *state.Object) {
-	a.Module = rule(a.Module)
-	fresh := *o
-	fresh.Provider.Module = rule(o.Provider.Module)
-	fresh.Dependencies = nil
-	for _, d := range o.Dependencies {
-		d.Module = rule(d.Module)
-		fresh.Dependencies = append(fresh.Dependencies, d)
-	}
-	return a, &fresh
-}
-
 // within is a module below another one, as seen from there.
 func within(m, top addr.Module) addr.Module {
 	return addr.FromSteps(m.Steps()[len(top.Steps()):])
@@ -337,7 +308,7 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 	parts := map[string]*state.Snapshot{}
 	byFile := map[string]*component{}
 	for _, a := range whole.Addresses() {
-		a, o := Renamed(a, whole.Objects[a], Restored)
+		o := whole.Objects[a]
 		stack, instance, ok := Instance(a.Module)
 		if !ok {
 			return nil, index{}, fmt.Errorf("%s belongs to no component", a)

@@ -162,17 +162,3 @@ func TestDamagedIndex(t *testing.T) {
 		}
 	}
 }
-
-func TestRestored(t *testing.T) {
-	for in, want := range map[addr.Module]addr.Module{
-		`component.a["x"]`: `component.a["x"]`,
-		`removed-stack.s#3["k"].removed-stack.t.component.c`: `stack.s["k"].stack.t.component.c`,
-		`removed-component.c["k"]`:                           `component.c["k"]`,
-		`removed-component.c-#2`:                             `component.c-`,
-		`component.c["removed-x"].module.removed-zone`:       `component.c["removed-x"].module.removed-zone`,
-	} {
-		if got := Restored(in); got != want {
-			t.Errorf("Restored(%s) = %s, want %s", in, got, want)
-		}
-	}
-}

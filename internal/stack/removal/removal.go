@@ -18,102 +18,23 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// Adapt gives the objects of removed stacks the addresses of the blocks that
-// remove them, where their providers still are. modules are the instances that
-// a plan has found. The result is the state itself if there are none.
-func Adapt(prior *state.Snapshot, modules []addr.Module) *state.Snapshot {
-	moved := map[addr.Module]addr.Module{} // from the stack that is gone
-	for _, m := range modules {
-		if parent, last, ok := m.Parent(); ok && last.Kind == addr.RemovedStack && !parts.Removed(parent) {
-			moved[parts.Restored(m)] = m
-		}
-	}
-	for _, m := range modules {
-		delete(moved, m) // still there: the removed block has no effect
-	}
-	if len(moved) == 0 || prior == nil {
-		return prior
-	}
-	out := prior.Clone()
-	changed := false
-	for a, o := range prior.Objects {
-		from, to := origin(a.Module, moved)
-		b, fresh := a, *o
-		if to != "" {
-			b, fresh = renamed(a, o, from, to)
-			delete(out.Objects, a)
-			changed = true
-		}
-		// What depends on a removed stack depends on it under both names.
-		for _, from := range slices.Sorted(maps.Keys(moved)) {
-			for _, d := range fresh.Dependencies {
-				if from.Erase().Contains(d.Module) {
-					d.Module = rename(d.Module, from.Erase(), moved[from].Erase())
-					fresh.Dependencies = append(slices.Clone(fresh.Dependencies), d)
-				}
-			}
-		}
-		slices.SortFunc(fresh.Dependencies, addr.Resource.Compare)
-		out.Objects[b] = &fresh
-	}
-	if !changed {
-		return prior
-	}
-	return out
-}
-
-func origin(m addr.Module, moved map[addr.Module]addr.Module) (from, to addr.Module) {
-	for f, t := range moved {
-		if f.Contains(m) {
-			return f, t
-		}
-	}
-	return "", ""
-}
-
-func renamed(a addr.Object, o *state.Object, from, to addr.Module) (addr.Object, state.Object) {
-	b, fresh := parts.Renamed(a, o, func(m addr.Module) addr.Module {
-		switch {
-		case from.Contains(m):
-			return rename(m, from, to)
-		case from.Erase().Contains(m):
-			return rename(m, from.Erase(), to.Erase())
-		}
-		return m
-	})
-	return b, *fresh
-}
-
-// rename replaces the beginning of an address; stacks below it are removed too.
-func rename(m, from, to addr.Module) addr.Module {
-	steps := m.Steps()[len(from.Steps()):]
-	for i := range steps {
-		if steps[i].Kind == addr.Stack {
-			steps[i].Kind = addr.RemovedStack
-		}
-	}
-	return addr.FromSteps(slices.Concat(to.Steps(), steps))
-}
-
 // Unclaimed lists the parts that have objects, but neither configuration nor a
-// removed block, each with the block to paste.
-func Unclaimed(prior *state.Snapshot, modules []addr.Module, tree *program.Tree) diag.List {
+// removed block, each with the block to paste. modules are the instances that a
+// plan has found, and gone those that removed blocks name.
+func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, tree *program.Tree) diag.List {
 	if prior == nil {
 		return nil
 	}
 	there := map[addr.Module]bool{}
-	claimed := map[addr.Module]bool{}
 	for _, m := range modules {
 		there[m] = true
-		if parts.Removed(m) {
-			claimed[parts.Restored(m)] = true
-		}
+	}
+	claimed := map[addr.Module]bool{}
+	for _, m := range gone {
+		claimed[m] = true
 	}
 	found := map[addr.Module]int{}
 	for a := range prior.Objects {
-		if parts.Removed(a.Module) {
-			continue
-		}
 		_, instance, ok := parts.Instance(a.Module)
 		if !ok || there[instance] {
 			continue
