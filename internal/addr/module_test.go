@@ -57,3 +57,30 @@ func TestHasAny(t *testing.T) {
 		}
 	}
 }
+
+func TestParseMember(t *testing.T) {
+	for text, want := range map[string]string{
+		"var.a":                          " var a",
+		`module.m["a.b"].output.o`:       `module.m["a.b"] output o`,
+		"component.c.check.x-y":          "component.c check x-y",
+		"output":                         "",
+		`module.m.output.o["k"]`:         "",
+		`module.m["a.b].output.o`:        "",
+		"module.removed-zone.var.module": "module.removed-zone var module",
+	} {
+		m, kind, name, err := ParseMember(text)
+		if got := m.String() + " " + kind + " " + name; err == nil && got != want || err != nil && want != "" {
+			t.Errorf("%s: got %q, %v", text, got, err)
+		}
+	}
+}
+
+func TestWithoutKey(t *testing.T) {
+	for path, want := range map[string]string{
+		"a": "a", "a.b": "a.b", `a["x"].b`: `a["x"].b`, `a["x"].b["y].z["]`: `a["x"].b`, `a[0]`: "a", `removed2-stack.s["k"]`: "removed2-stack.s", "": "", "a[": "a[",
+	} {
+		if got := WithoutKey(path); got != want {
+			t.Errorf("%s: got %s", path, got)
+		}
+	}
+}

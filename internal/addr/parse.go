@@ -296,6 +296,47 @@ func ParseInstance(text string) (Instance, error) {
 	return t.Instance(), nil
 }
 
+// ParseMember reads the address of something that a module has beside resources, such
+// as module.a.output.b: the module, what it is, and its name.
+func ParseMember(text string) (m Module, kind, name string, err error) {
+	steps, rest, err := parseSteps(text, false)
+	if err != nil {
+		return Root, "", "", err
+	}
+	p := &parser{text: rest}
+	if kind, err = p.name(); err != nil {
+		return Root, "", "", err
+	}
+	if !p.accept(".") {
+		return Root, "", "", p.errorf("a dot is expected at position %d", p.pos+1)
+	}
+	if name, err = p.name(); err == nil && !p.done() {
+		err = p.errorf("unexpected text %q after the name", p.text[p.pos:])
+	}
+	return FromSteps(steps), kind, name, err
+}
+
+// WithoutKey is a path as InstancePath writes it without its last key: the call that
+// has the instance.
+func WithoutKey(path string) string {
+	p := &parser{text: path}
+	for {
+		if _, err := p.name(); err != nil {
+			return path
+		}
+		end := p.pos
+		if _, err := p.key(); err != nil {
+			return path
+		}
+		if p.done() {
+			return path[:end]
+		}
+		if !p.accept(".") {
+			return path
+		}
+	}
+}
+
 // ParseProviderConfig reads the form of state files, see ProviderConfig.
 func ParseProviderConfig(text string) (ProviderConfig, error) {
 	steps, rest, err := parseSteps(text, false)

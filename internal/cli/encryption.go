@@ -175,8 +175,15 @@ func (e *env) decryptRemote(at addr.Instance, stored []byte) ([]byte, error) {
 	if err := diags.Err(); err != nil {
 		return nil, err
 	}
-	name := strings.Replace(at.String(), "data.terraform_remote_state.", "", 1)
-	state, _, err := all.RemoteState(strings.TrimPrefix(name, "module.")).Open(stored)
+	var name strings.Builder
+	for i, step := range at.Module.Steps() {
+		if i > 0 {
+			name.WriteString("module.")
+		}
+		name.WriteString(step.Name + step.Key.String() + ".")
+	}
+	name.WriteString(at.Name.Name + at.Key.String())
+	state, _, err := all.RemoteState(name.String()).Open(stored)
 	return state, err
 }
 

@@ -119,7 +119,11 @@ func (e *env) providerTree(tree *program.Tree) {
 		}
 		slices.SortFunc(list, addr.Provider.Compare)
 		for _, p := range list {
-			b.children = append(b.children, branch{text: strings.TrimSpace("provider[" + p.String() + "] " + constraints[p])})
+			text := "provider[" + p.String() + "]"
+			if constraints[p] != "" {
+				text += " " + constraints[p]
+			}
+			b.children = append(b.children, branch{text: text})
 		}
 		for _, call := range t.CallNames() {
 			for _, child := range t.Of(call) {

@@ -55,11 +55,11 @@ func (p place) key(path func(addr.Module) string) string {
 	}
 	steps := p.at.Steps()
 	text := "removed-" + path(addr.FromSteps(steps[p.depth:]))
+	if p.block > 1 {
+		text = "removed" + strconv.Itoa(p.block) + "-" + path(addr.FromSteps(steps[p.depth:]))
+	}
 	if above := path(addr.FromSteps(steps[:p.depth])); above != "" {
 		text = above + "." + text
-	}
-	if p.block > 1 {
-		text += "#" + strconv.Itoa(p.block)
 	}
 	return text
 }

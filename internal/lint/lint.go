@@ -75,6 +75,7 @@ func Check(root fs.FS) (findings []string, err error) {
 		t.checkGuards(p)
 	}
 	t.checkChain()
+	t.checkAddresses()
 	slices.Sort(t.findings)
 	return slices.Compact(t.findings), nil
 }

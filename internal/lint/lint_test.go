@@ -79,6 +79,51 @@ func TestPlanted(t *testing.T) {
 		{"guarded names", map[string]string{
 			"internal/storage/a.go": "// Package storage is.\npackage storage\nimport (\n\"os\"\nf \"fmt\"\n)\nvar a = os.Getenv(\"A\")\nvar b = os.ReadFile\nfunc c() { f.Println() }\n",
 		}, []string{"a.go:7: storage must not use os.Getenv", "a.go:9: storage must not use fmt.Println"}},
+		{"addresses as texts", map[string]string{
+			"internal/diag/diag.go": "// Package diag is fine.\npackage diag\n",
+			"internal/addr/addr.go": "// Package addr is fine.\npackage addr\nimport \"strings\"\ntype Module string\nfunc (m Module) String() string { return strings.Trim(string(m), \".\") }\ntype Call struct{ Name string }\nfunc (c Call) String() string { return c.Name }\n",
+			"internal/value/value.go": `// Package value is.
+package value
+
+import (
+	"regexp"
+	text "strings"
+
+	"weir.dev/weir/internal/addr"
+)
+
+type call struct{ addr.Call }
+type result struct{ Address string }
+
+func bad(m addr.Module, c call, r result, s string, seen map[string]bool) {
+	_ = text.HasPrefix(string(m), "component.")
+	name := m.String() + "."
+	_, _ = text.CutPrefix(s, name)
+	_ = c.String()[1:]
+	_ = regexp.MustCompile("x").MatchString(r.Address)
+	_ = addr.Module(s)
+	_ = m[0]
+	for range c.Call.String() {
+	}
+}
+
+func good(m addr.Module, c call, s string, seen map[string]bool) {
+	_ = text.HasPrefix(c.Name, "a") || seen[m.String()] || m == addr.Module("module.a")
+	_ = text.Join([]string{m.String()}, ",")
+	name := s
+	_ = text.Split(name, ".")
+	_ = addr.Module(m)
+}
+`,
+		}, []string{
+			"value.go:15: value must not take the text of an address apart",
+			"value.go:17: value must not take the text of an address apart",
+			"value.go:18: value must not take the text of an address apart",
+			"value.go:19: value must not take the text of an address apart",
+			"value.go:20: value must not make an address of a text",
+			"value.go:21: value must not take the text of an address apart",
+			"value.go:22: value must not take the text of an address apart",
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := fstest.MapFS{}

@@ -53,6 +53,7 @@ func TestFindForInstances(t *testing.T) {
 		{`m["a"]`, "./x", true},
 		{`m["b"]`, "./x", true},
 		{`m["b"]`, "./y", false},
+		{`m["x[1"]`, "./x", true},
 		{`m`, "./x", true},
 		{`o["k"]`, "./x", true},
 		{`mm["b"]`, "./x", false},

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
@@ -133,14 +132,9 @@ func (m Manifest) Find(key, source, constraint string, registry addr.Registry, a
 // sibling finds what the same call has installed from the same source, in its
 // canonical form, for another instance, or for all.
 func (m Manifest) sibling(key, source, constraint string) (Record, bool) {
-	call := key
-	if strings.HasSuffix(key, "]") {
-		call = key[:strings.LastIndex(key, "[")]
-	}
+	call := addr.WithoutKey(key)
 	for _, other := range slices.Sorted(maps.Keys(m)) {
-		rest, same := strings.CutPrefix(other, call)
-		same = same && (rest == "" || strings.HasPrefix(rest, "[") && !strings.Contains(rest, "]."))
-		if r := m[other]; same && r.Source == source && fits(r.Version, constraint) {
+		if r := m[other]; addr.WithoutKey(other) == call && r.Source == source && fits(r.Version, constraint) {
 			return r, true
 		}
 	}

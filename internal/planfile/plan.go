@@ -445,7 +445,11 @@ func toGraph(records []stepRecord) (*execgraph.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := execgraph.Step{Kind: kind, Name: r.Name, Module: addr.Module(r.Module), When: execgraph.When(r.When), Of: execgraph.ID(r.Of)}
+		m, err := addr.ParseModule(r.Module)
+		if err != nil {
+			return nil, err
+		}
+		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of)}
 		if s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= len(records) {
 			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
 		}

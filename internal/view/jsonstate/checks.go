@@ -3,7 +3,6 @@ package jsonstate
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/state"
@@ -64,17 +63,19 @@ func staticAddress(c state.CheckResult) map[string]any {
 		}
 		return out
 	}
-	module, rest := splitModule(c.Address)
-	out["name"] = rest[strings.LastIndexByte(rest, '.')+1:]
-	setModule(out, module)
+	if module, _, name, err := addr.ParseMember(c.Address); err == nil {
+		out["name"] = name
+		setModule(out, module)
+	}
 	return out
 }
 
 func instanceAddress(c state.CheckResult, address string) map[string]any {
 	out := map[string]any{"to_display": address}
 	if c.Kind != "resource" {
-		module, _ := splitModule(address)
-		setModule(out, module)
+		if module, _, _, err := addr.ParseMember(address); err == nil {
+			setModule(out, module)
+		}
 		return out
 	}
 	i, err := addr.ParseInstance(address)
@@ -94,21 +95,4 @@ func setModule(out map[string]any, m addr.Module) {
 	if !m.IsRoot() {
 		out["module"] = m.String()
 	}
-}
-
-// splitModule takes the module off the address of an output, variable or
-// check, whose last two names say what it is.
-func splitModule(address string) (addr.Module, string) {
-	at := strings.LastIndexByte(address, '.')
-	if at >= 0 {
-		at = strings.LastIndexByte(address[:at], '.')
-	}
-	if at < 0 {
-		return addr.Root, address
-	}
-	m, err := addr.ParseModule(address[:at])
-	if err != nil {
-		return addr.Root, address
-	}
-	return m, address[at+1:]
 }
