@@ -167,6 +167,7 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 			e.ValExpr = r.expr(e.ValExpr)
 			e.CondExpr = r.expr(e.CondExpr)
 		})
+		return program.NewLoopExpr(e)
 	case *program.RefExpr:
 		r.refs = append(r.refs, e.Ref)
 	}
@@ -180,7 +181,7 @@ func textParts(e *hclsyntax.TemplateExpr) {
 	}
 	for i, part := range e.Parts {
 		if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal {
-			e.Parts[i] = &program.TextExpr{Expression: part}
+			e.Parts[i] = program.NewTextExpr(part)
 		}
 	}
 }

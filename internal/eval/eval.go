@@ -134,10 +134,24 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 		t.Fail()
 		return cty.DynamicVal, diags
 	}
+	if tooLarge(expr, v) {
+		t.Fail()
+		diags.ErrorAt(expr.Range(), "Value too large", "This value takes more than %d MiB, or has a number with more digits than can be written.", value.MaxSize>>20)
+		return cty.DynamicVal, diags
+	}
 	if len(expr.Refs) > 0 && !value.WhollyKnown(v) {
 		Complete(t, expr.Refs, ctx)
 	}
 	return v, diags
+}
+
+// tooLarge reports whether an expression has made a value that is too large. A
+// mere reference makes none.
+func tooLarge(expr *program.Expr, v cty.Value) bool {
+	if _, ref := expr.Expression.(*program.RefExpr); ref {
+		return false
+	}
+	return value.Size(v, value.MaxSize) > value.MaxSize
 }
 
 // Depend makes what the task computes depend on everything that the

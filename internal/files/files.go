@@ -7,6 +7,8 @@
 package files
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -37,15 +39,62 @@ type Source interface {
 type Disk struct{}
 
 // Read implements Source.
-func (Disk) Read(path string) ([]byte, error) { return os.ReadFile(path) }
+func (Disk) Read(path string) ([]byte, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(&bounded{f, path, MaxContent})
+}
+
+// MaxContent is how much of a file can be read, in bytes.
+const MaxContent = 128 << 20
+
+// A bounded reader fails where a content goes on after its bound.
+type bounded struct {
+	io.Reader
+	path string
+	rest int
+}
+
+func (r *bounded) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if r.rest -= n; r.rest < 0 {
+		return 0, &fs.PathError{Op: "read", Path: r.path, Err: fmt.Errorf("it has more than %d MiB", MaxContent>>20)}
+	}
+	return n, err
+}
+
+// open opens what can be read at once: a named pipe may wait for somebody to
+// write to it. A pipe without a name is one that a shell made for this process.
+func open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&fs.ModeNamedPipe != 0 && !nameless(path) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a named pipe")}
+	}
+	return os.Open(path)
+}
+
+// nameless reports whether what a path leads to can't be found by its name.
+func nameless(path string) bool {
+	_, err := filepath.EvalSymlinks(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // Sum implements Source.
 func (Disk) Sum(path, _ string, sum func(io.Reader) (string, error)) (string, error) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return sum(&bounded{f, path, MaxContent}) // a device may have no end
+	}
 	return sum(f)
 }
 
@@ -60,7 +109,7 @@ func (Disk) Mode(path string) (fs.FileMode, error) {
 
 // Match implements Source.
 func (Disk) Match(dir, pattern string) ([]string, error) {
-	matches, err := doublestar.FilepathGlob(filepath.Join(dir, pattern))
+	matches, err := glob(filepath.ToSlash(filepath.Join(dir, pattern)))
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +130,45 @@ func (Disk) Match(dir, pattern string) ([]string, error) {
 	}
 	return found, nil
 }
+
+// glob finds the paths that match a pattern.
+func glob(pattern string) ([]string, error) {
+	base, rest := doublestar.SplitPattern(pattern)
+	if rest == "" || rest == "." || rest == ".." { // there is nothing to look through
+		return doublestar.FilepathGlob(pattern)
+	}
+	files := &counted{FS: os.DirFS(base)}
+	matches, err := doublestar.Glob(files, rest)
+	if files.read > maxEntries {
+		err = fmt.Errorf("there are more than %d files and directories to look at", maxEntries)
+	}
+	for i, match := range matches {
+		matches[i] = filepath.Join(base, match)
+	}
+	return matches, err
+}
+
+// maxEntries is how many entries of directories a pattern may be held against.
+const maxEntries = 300_000
+
+// counted is files that are found in directories until there are too many.
+type counted struct {
+	fs.FS
+	read int
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (c *counted) ReadDir(name string) ([]fs.DirEntry, error) {
+	if c.read > maxEntries {
+		return nil, fs.ErrInvalid
+	}
+	entries, err := fs.ReadDir(c.FS, name)
+	c.read += len(entries)
+	return entries, err
+}
+
+// Stat implements fs.StatFS.
+func (c *counted) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.FS, name) }
 
 // Abs implements Source.
 func (Disk) Abs(path string) (string, error) { return filepath.Abs(path) }

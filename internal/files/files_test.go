@@ -120,3 +120,22 @@ func TestLargeContents(t *testing.T) {
 		t.Error(err, "it is kept beside many others")
 	}
 }
+
+// TestWithoutEnd: what has no end, and what there is too much of, isn't read.
+func TestWithoutEnd(t *testing.T) {
+	t.Chdir(t.TempDir())
+	large, err := os.Create("large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := large.Truncate(MaxContent + 1); err != nil {
+		t.Fatal(err)
+	}
+	large.Close()
+	if _, err := (Disk{}).Read("large"); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Error(err)
+	}
+	if content, err := (Disk{}).Read(os.DevNull); err != nil || len(content) != 0 {
+		t.Error(content, err)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/ianaindex"
+
+	"weir.dev/weir/internal/value"
 )
 
 func addEncodings(table map[string]function.Function) {
@@ -69,9 +71,6 @@ func base64Gzip(c *call) (cty.Value, error) {
 	return base64Value(b.Bytes()), nil
 }
 
-// gunzipLimit keeps a small argument from filling the memory.
-const gunzipLimit = 1 << 28
-
 func base64Gunzip(c *call) (cty.Value, error) {
 	raw, err := c.base64Bytes(0)
 	if err != nil {
@@ -81,12 +80,12 @@ func base64Gunzip(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, c.fault(0, "not compressed by gzip: %s", err)
 	}
-	plain, err := io.ReadAll(io.LimitReader(r, gunzipLimit+1))
+	plain, err := io.ReadAll(io.LimitReader(r, value.MaxSize+1))
 	switch {
 	case err != nil:
 		return cty.NilVal, c.fault(0, "failed to decompress: %s", err)
-	case len(plain) > gunzipLimit:
-		return cty.NilVal, c.fault(0, "the decompressed text has more than %d MiB", gunzipLimit>>20)
+	case len(plain) > value.MaxSize:
+		return cty.NilVal, c.fault(0, "the decompressed text has more than %d MiB", value.MaxSize>>20)
 	case !utf8.Valid(plain):
 		return cty.NilVal, c.fault(0, "the decompressed data is not valid UTF-8")
 	}

@@ -119,6 +119,9 @@ var fixedTable = sync.OnceValue(func() map[string]function.Function {
 		add(table)
 	}
 	for name, fn := range table {
+		if estimate := bounds[name]; estimate != nil {
+			fn = withBound(fn, estimate)
+		}
 		table[name] = withLinearConversion(fn)
 	}
 	return table

@@ -30,6 +30,9 @@ func indent(c *call) (cty.Value, error) {
 	if spaces < 0 {
 		return cty.NilVal, c.fault(0, "must not be negative")
 	}
+	if err := sized(indented(spaces, c.str(1))); err != nil {
+		return cty.NilVal, err
+	}
 	return cty.StringVal(strings.ReplaceAll(c.str(1), "\n", "\n"+strings.Repeat(" ", spaces))), nil
 }
 
@@ -66,7 +69,15 @@ func replace(c *call) (cty.Value, error) {
 		if err != nil {
 			return cty.NilVal, c.because(1, "not a regular expression", err)
 		}
+		// Each group that the replacement names can be all of the text.
+		found := float64(len(re.FindAllStringIndex(s, -1)))
+		if err := sized(float64(len(s)) + found*float64(len(with)) + float64(strings.Count(with, "$"))*float64(len(s))); err != nil {
+			return cty.NilVal, err
+		}
 		return cty.StringVal(re.ReplaceAllString(s, with)), nil
+	}
+	if err := sized(float64(len(s)) + float64(strings.Count(s, old))*float64(len(with))); err != nil {
+		return cty.NilVal, err
 	}
 	return cty.StringVal(strings.ReplaceAll(s, old, with)), nil
 }

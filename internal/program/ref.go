@@ -106,7 +106,14 @@ func (e *BrokenExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // A TextExpr is a part of a template. Whole numbers become texts in it, as they
 // would in the template, which takes much longer for it.
 type TextExpr struct {
-	hclsyntax.Expression
+	*hclsyntax.ParenthesesExpr // has who visits nodes see the part
+}
+
+// NewTextExpr makes the node.
+func NewTextExpr(part hclsyntax.Expression) *TextExpr { return &TextExpr{around(part)} }
+
+func around(e hclsyntax.Expression) *hclsyntax.ParenthesesExpr {
+	return &hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}
 }
 
 // Value implements hcl.Expression.
@@ -175,9 +182,6 @@ func References(expr hcl.Expression) []*Ref {
 
 // referencesOf is the reference that a node is, with those in its key.
 func referencesOf(n hclsyntax.Node) []*Ref {
-	if text, ok := n.(*TextExpr); ok {
-		n = text.Expression
-	}
 	e, ok := n.(*RefExpr)
 	if !ok {
 		return nil
@@ -201,9 +205,6 @@ func ProviderCalls(expr hcl.Expression) []string {
 	}
 	var names []string
 	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
-		if text, ok := n.(*TextExpr); ok {
-			n = text.Expression
-		}
 		switch n := n.(type) {
 		case *RefExpr:
 			if n.Ref.Key != nil {
