@@ -207,6 +207,17 @@ func (t Target) IsModule() bool { return t.Name == Name{} }
 // resource without a key is its only instance.
 func (t Target) Instance() Instance { return Resource{t.Module, t.Name}.Instance(t.Key) }
 
+// Kind is the word for what the target names.
+func (t Target) Kind() string {
+	switch {
+	case t.IsModule():
+		return "module"
+	case t.HasKey:
+		return "resource instance"
+	}
+	return "resource"
+}
+
 // Matches reports whether the target selects the instance. A step without a
 // key selects all instances of its module call.
 func (t Target) Matches(i Instance) bool {

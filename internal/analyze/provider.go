@@ -177,6 +177,14 @@ func (c *compiler) resolveProviders() {
 		use.Provider = c.requirement(use.LocalName, use.Range)
 		c.checkUse(use)
 	}
+	c.resolveFunctions()
+	for name := range c.prog.ProviderMeta {
+		c.requirement(name, c.prog.ProviderMeta[name].Range)
+	}
+}
+
+// resolveFunctions finds the providers behind the functions that are called.
+func (c *compiler) resolveFunctions() {
 	for _, f := range c.prog.Functions {
 		if c.prog.Requirements[f.LocalName] == nil && f.LocalName != "terraform" {
 			before := len(c.diags)
@@ -187,9 +195,6 @@ func (c *compiler) resolveProviders() {
 		f.Provider = c.requirement(f.LocalName, f.Range)
 	}
 	c.prog.Functions = slices.DeleteFunc(c.prog.Functions, func(f *program.ProviderFunction) bool { return f.Provider == addr.Provider{} })
-	for name := range c.prog.ProviderMeta {
-		c.requirement(name, c.prog.ProviderMeta[name].Range)
-	}
 }
 
 func (c *compiler) requirement(local string, at hcl.Range) addr.Provider {

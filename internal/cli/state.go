@@ -129,6 +129,11 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 		if diags.HasErrors() {
 			return e.diags(diags)
 		}
+		for _, t := range targets {
+			if !anyAt(s.Prior(), t) {
+				diags.Errorf("Unknown "+t.Kind(), "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program)
+			}
+		}
 		var list strings.Builder
 		for _, at := range s.Prior().Addresses() {
 			if at.Deposed != "" || !anyMatches(targets, at.Instance) {
@@ -141,8 +146,18 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 			list.WriteByte('\n')
 		}
 		e.say("%s", list.String())
-		return 0
+		return e.diags(diags)
 	}
+}
+
+// anyAt reports whether the state has anything that the target names.
+func anyAt(s *state.Snapshot, t addr.Target) bool {
+	for at := range s.Objects {
+		if t.Matches(at.Instance) {
+			return true
+		}
+	}
+	return false
 }
 
 func targetsOf(args []string) ([]addr.Target, diag.List) {

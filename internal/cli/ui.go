@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -247,9 +248,10 @@ func (e *env) viewing() view.Options {
 	return view.Options{Pen: e.pen(), Width: e.width(), ShowSensitive: e.view.ShowSensitive, Product: e.dialect.Product(), Automation: e.inAutomation()}
 }
 
-// written turns a failure to print into an exit code.
+// written turns a failure to print into an exit code. A reader that has seen
+// enough and is gone is none.
 func (e *env) written(err error) int {
-	if err != nil {
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		return e.fail("Failed to write output", "%s.", err)
 	}
 	return 0

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"weir.dev/weir/internal/diag"
@@ -81,6 +82,13 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 	if l.parallelism < 0 {
 		diags.Errorf("Invalid parallelism value", "The -parallelism option can't be negative, and it is %d.", l.parallelism)
 	}
+	depth := 0
+	if text := e.vars["TF_TEMPLATE_RECURSION_DEPTH"]; text != "" {
+		var err error
+		if depth, err = strconv.Atoi(text); err != nil || depth <= 0 {
+			diags.Errorf("Invalid TF_TEMPLATE_RECURSION_DEPTH", "How deep templates may render templates has to be a positive whole number, and it is %q.", text)
+		}
+	}
 	catalog := &lateCatalog{}
 	if l.warm && !diags.HasErrors() {
 		e.warm(catalog)
@@ -100,6 +108,8 @@ func (e *env) world(l loading) (engine.World, diag.List) {
 		Now:         time.Now,
 		Parallelism: l.parallelism,
 		Sink:        l.sink,
+
+		TemplateDepth: depth,
 	}, diags
 }
 

@@ -289,8 +289,8 @@ func (p *Pool) Function(t *promise.Task, f *eval.Frame, fn *program.ProviderFunc
 	if err != nil {
 		return cty.DynamicVal, err
 	}
-	for _, arg := range unmarked {
-		if !arg.IsWhollyKnown() {
+	for i, arg := range unmarked {
+		if !parameter(decl, i).AllowUnknown && !arg.IsWhollyKnown() {
 			return cty.UnknownVal(decl.Return).WithMarks(marks), nil
 		}
 	}

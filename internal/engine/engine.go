@@ -35,7 +35,10 @@ type World struct {
 	Files       files.Source
 	Now         func() time.Time
 	Parallelism int // calls of providers at once; 0 means 10
-	Sink        event.Sink
+	// TemplateDepth is how deep templates may render templates; 0 means the
+	// default.
+	TemplateDepth int
+	Sink          event.Sink
 }
 
 // A VariableInput is a value for a root variable from outside. Either Value

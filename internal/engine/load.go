@@ -126,6 +126,7 @@ func (c *Config) expansion(f *eval.Frame, call *program.Call) (eval.Expansion, b
 
 // facts are the values of the surroundings for an evaluation.
 func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
+	env.TemplateDepth = c.World.TemplateDepth
 	live := env
 	env.Files = c.World.Files
 	facts := eval.Facts{

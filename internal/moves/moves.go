@@ -9,6 +9,7 @@ package moves
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -140,5 +141,5 @@ func (t *Table) circle(component []int) diag.List {
 
 // start is where a range begins, in the form of messages.
 func start(r hcl.Range) string {
-	return hcl.Range{Filename: r.Filename, Start: r.Start, End: r.Start}.String()
+	return fmt.Sprintf("%s:%d,%d", r.Filename, r.Start.Line, r.Start.Column)
 }

@@ -154,9 +154,9 @@ func TestValidate(t *testing.T) {
 		got = append(got, d.Summary+": "+first)
 	}
 	want := []string{
-		"Moved object still exists: By this statement t.a has moved, but the resource is still declared at x.tf:7,3-3.",
-		"Moved object still exists: By this statement module.m[1].t.x has moved, but the resource is still declared at x.tf:7,3-3.",
-		"Ambiguous move statements: By the statement at main.tf:2,1-1 module.m[0].t.x moved to module.m[0].t.y, by this one it moved to t.z.",
+		"Moved object still exists: By this statement t.a has moved, but the resource is still declared at x.tf:7,3.",
+		"Moved object still exists: By this statement module.m[1].t.x has moved, but the resource is still declared at x.tf:7,3.",
+		"Ambiguous move statements: By the statement at main.tf:2,1 module.m[0].t.x moved to module.m[0].t.y, by this one it moved to t.z.",
 	}
 	slices.Sort(got)
 	slices.Sort(want)

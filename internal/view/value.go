@@ -112,7 +112,7 @@ func writeString(b *strings.Builder, s string, indent int) {
 	}
 	b.WriteString("<<" + dash + mark + "\n")
 	for _, line := range lines {
-		b.WriteString(strings.Repeat(" ", indent) + clean.Line(line) + "\n")
+		b.WriteString(strings.Repeat(" ", indent) + clean.Text(line) + "\n")
 	}
 	b.WriteString(strings.Repeat(" ", indent) + mark)
 }

@@ -244,6 +244,10 @@ func TestWeb(t *testing.T) {
 		}
 		w.Header().Set("X-Terraform-Get", "./plain?archive=zip")
 	}
+	s.pages["/empty"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Terraform-Get", "./a.zip")
+		w.WriteHeader(http.StatusNoContent)
+	}
 	s.serve("/meta", []byte(`<html><head><title>x</title><meta name="terraform-get" content="/a.zip//deep"></head><body>`))
 	s.serve("/body", []byte(`<html><body><meta name="terraform-get" content="/a.zip"></body>`))
 	s.serve("/loop", []byte(`<meta name="terraform-get" content="/loop">`))
@@ -269,6 +273,7 @@ func TestWeb(t *testing.T) {
 		{"/a.zip?checksum=" + sum, "# web", ""},
 		{"/a.zip?checksum=file:SUMS", "# web", ""},
 		{"/header", "# web", ""},
+		{"/empty", "# web", ""},
 		{"/meta//er", "# deep", ""},
 		{"/private.zip", "# web", ""},
 		{"/a.zip?checksum=sha256:" + strings.Repeat("0", 64), "", "Checksums did not match"},

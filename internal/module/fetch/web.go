@@ -101,7 +101,7 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL, to string, redirects int
 	query := asked.Query()
 	query.Set("terraform-get", "1")
 	asked.RawQuery = query.Encode()
-	resp, err := f.request(ctx, &asked, "", nil)
+	resp, err := f.request(ctx, &asked, "", func(status int) bool { return status >= 200 && status < 300 })
 	if err != nil {
 		return err
 	}

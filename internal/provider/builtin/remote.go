@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/zclconf/go-cty/cty"
@@ -55,7 +56,10 @@ func (b *builtin) validateRemote(config cty.Value) diag.List {
 	if c := config.GetAttr("config"); !mapping(c) {
 		at("config", badBackend, "The configuration must be an object value.")
 	} else if typ := config.GetAttr("backend"); c.IsWhollyKnown() && typ.IsKnown() && !typ.IsNull() {
-		_, diags = b.backend(config)
+		// A configuration can be right where its state can't be read.
+		if _, err := b.find(typ.AsString()); !errors.As(err, new(*storage.MissingError)) {
+			_, diags = b.backend(config)
+		}
 	}
 	if !mapping(config.GetAttr("defaults")) {
 		at("defaults", "Invalid default values", "Defaults must be given in an object value.")
@@ -69,15 +73,19 @@ func mapping(v cty.Value) bool {
 	return ty == cty.DynamicPseudoType || ty.IsObjectType() || ty.IsMapType()
 }
 
+func (b *builtin) find(typ string) (storage.Type, error) {
+	if typ == "_local" { // its name long ago
+		typ = "local"
+	}
+	return b.options.Backends.Find(typ)
+}
+
 // backend makes the backend that a configuration names, without contact to
 // anything outside.
 func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
 	var diags diag.List
 	typ := config.GetAttr("backend").AsString()
-	if typ == "_local" { // its name long ago
-		typ = "local"
-	}
-	found, err := b.options.Backends.Find(typ)
+	found, err := b.find(typ)
 	if err != nil {
 		diags.Add(diag.Diagnostic{Summary: badBackend, Detail: err.Error(), Path: cty.GetAttrPath("backend")})
 		return nil, diags

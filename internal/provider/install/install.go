@@ -274,6 +274,17 @@ func (e notFound) Error() string {
 	return fmt.Sprintf("provider %s was not found in any of the search locations\n\n  - %s", e.provider, strings.Join(e.places, "\n  - "))
 }
 
+// notForPlatform: the places that know the provider have it for others.
+type notForPlatform struct {
+	provider addr.Provider
+	platform string
+	places   []string
+}
+
+func (e notForPlatform) Error() string {
+	return fmt.Sprintf("provider %s is there for other platforms, but not for %s\n\n  - %s", e.provider, e.platform, strings.Join(e.places, "\n  - "))
+}
+
 // noRegistry: the host of a provider has no registry of providers.
 type noRegistry struct{ host string }
 

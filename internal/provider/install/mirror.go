@@ -40,6 +40,7 @@ func (m *mirror) versions(_ context.Context, p addr.Provider) ([]version.Version
 		return nil, nil, fmt.Errorf("cannot search %s: %w", m.dir, err)
 	}
 	var out []version.Version
+	none := errUnknown
 	for _, e := range entries {
 		text, packed := m.packedVersion(e.Name(), p)
 		if !packed {
@@ -47,25 +48,39 @@ func (m *mirror) versions(_ context.Context, p addr.Provider) ([]version.Version
 		}
 		v, err := version.Parse(text)
 		if err != nil {
-			continue // not a package
+			if m.isPackage(e.Name(), p) {
+				none = errPlatform
+			}
+			continue
 		}
 		if packed || isDir(packageDir(m.dir, p, v, m.platform)) {
 			out = append(out, v)
+		} else {
+			none = errPlatform
 		}
 	}
 	if len(out) == 0 {
-		return nil, nil, errUnknown
+		return nil, nil, none
 	}
 	return out, nil, nil
 }
 
+func archivePrefix(p addr.Provider) string { return "terraform-provider-" + p.Type + "_" }
+
 // packedVersion is the version in the name of an archive for the platform.
 func (m *mirror) packedVersion(name string, p addr.Provider) (string, bool) {
-	rest, ok := strings.CutPrefix(strings.ToLower(name), "terraform-provider-"+p.Type+"_")
+	rest, ok := strings.CutPrefix(strings.ToLower(name), archivePrefix(p))
 	if !ok {
 		return "", false
 	}
 	return strings.CutSuffix(rest, "_"+m.platform+".zip")
+}
+
+// isPackage reports whether a file is an archive of the provider for any
+// platform.
+func (m *mirror) isPackage(name string, p addr.Provider) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, archivePrefix(p)) && strings.HasSuffix(name, ".zip")
 }
 
 func (m *mirror) find(_ context.Context, p addr.Provider, v version.Version) (*found, error) {

@@ -13,7 +13,8 @@ import (
 )
 
 // A source is one place with provider packages. Both methods return
-// errUnknown for what isn't there.
+// errUnknown for what isn't there, versions returns errPlatform where all
+// packages are for other platforms.
 type source interface {
 	// versions lists the versions for the platform, in any order, as far as
 	// the source knows platforms.
@@ -46,7 +47,10 @@ type place struct {
 	allows func(addr.Provider) bool
 }
 
-var errUnknown = fmt.Errorf("it is unknown there")
+var (
+	errUnknown  = fmt.Errorf("it is unknown there")
+	errPlatform = fmt.Errorf("it is there for other platforms")
+)
 
 func everything(addr.Provider) bool { return true }
 
@@ -122,7 +126,7 @@ func (u unsupported) find(context.Context, addr.Provider, version.Version) (*fou
 // versions asks all places that may have the provider.
 func (in *installer) versions(ctx context.Context, p addr.Provider) ([]version.Version, []string, error) {
 	var all []version.Version
-	var warnings, asked []string
+	var warnings, asked, elsewhere []string
 	known := false
 	for _, place := range in.places {
 		if !place.allows(p) {
@@ -134,11 +138,18 @@ func (in *installer) versions(ctx context.Context, p addr.Provider) ([]version.V
 			asked = append(asked, place.String())
 			continue
 		}
+		if err == errPlatform {
+			elsewhere = append(elsewhere, place.String())
+			continue
+		}
 		if err != nil {
 			return nil, warnings, err
 		}
 		known = true
 		all = append(all, available...)
+	}
+	if !known && len(elsewhere) > 0 {
+		return nil, warnings, notForPlatform{p, in.Platform, elsewhere}
 	}
 	if !known {
 		return nil, warnings, notFound{p, asked}

@@ -67,7 +67,7 @@ func heredoc(n *Node, before, after *string, indent int, o Options) string {
 	}
 	b.WriteString("<<-EOT" + o.replacement(n.replace) + "\n")
 	write := func(a plan.Action, line string) {
-		b.WriteString(strings.TrimRight(o.start(indent+1, a)+clean.Line(line), " ") + "\n")
+		b.WriteString(strings.TrimRight(o.start(indent+1, a)+clean.Text(line), " ") + "\n")
 	}
 	switch {
 	case n.Action != plan.Update || before == nil || after == nil:

@@ -119,7 +119,7 @@ func (h *human) Event(e event.Event) {
 	case event.ProvisionOutput:
 		prefix := h.o.Pen.Paint(fmt.Sprintf("%s (%s):", clean.Line(e.Addr.Instance.String()), clean.Line(e.Provisioner)), style.Bold)
 		for _, line := range outputLines(e.Text) {
-			h.line(prefix + " " + clean.Line(line))
+			h.line(prefix + " " + clean.Text(line))
 		}
 	case event.Stopping:
 		h.line("\nInterrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...\n")
