@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // A Provider is the global address of a provider: HOST/NAMESPACE/TYPE.
@@ -85,6 +86,18 @@ func (r Registry) ParseProvider(source string) (Provider, error) {
 	for i := range parts {
 		parts[i] = strings.ToLower(parts[i])
 	}
+	for _, part := range parts[max(0, len(parts)-2):] {
+		if !validPart(part) {
+			return Provider{}, fmt.Errorf("%q in %q may have letters, digits and single dashes between them only", part, source)
+		}
+	}
+	if name, ok := strings.CutPrefix(parts[len(parts)-1], redundant); ok && validPart(name) {
+		// Repositories and programs are called like that.
+		if short, ok := strings.CutPrefix(name, "provider-"); ok && validPart(short) {
+			name = short
+		}
+		return Provider{}, fmt.Errorf("the type in %q begins with %q, which no provider's type does; did you mean %q?", source, redundant, strings.Join(append(parts[:len(parts)-1], name), "/"))
+	}
 	switch len(parts) {
 	case 1:
 		return Provider{string(r), "hashicorp", parts[0]}, nil
@@ -94,6 +107,20 @@ func (r Registry) ParseProvider(source string) (Provider, error) {
 		return Provider{parts[0], parts[1], parts[2]}, nil
 	}
 	return Provider{}, fmt.Errorf("%q has too many parts for a provider source: use NAMESPACE/TYPE or HOST/NAMESPACE/TYPE", source)
+}
+
+const redundant = "terraform-"
+
+// validPart reports whether text can be a namespace or a type. The namespace "-"
+// is that of addresses from before there were namespaces.
+func validPart(text string) bool {
+	if text == "-" {
+		return true
+	}
+	if strings.HasPrefix(text, "-") || strings.HasSuffix(text, "-") || strings.Contains(text, "--") {
+		return false
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // A ProviderConfig is the address of a provider configuration in a module

@@ -79,7 +79,7 @@ func (c *compiler) duplicateProvider(p, first *program.Provider) {
 
 // providerLocalName checks the name that a module has for a provider.
 func (c *compiler) providerLocalName(name string, at hcl.Range) bool {
-	if !hclsyntax.ValidIdentifier(name) || strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") {
+	if !hclsyntax.ValidIdentifier(name) || strings.Contains(name, "_") || strings.HasSuffix(name, "-") {
 		c.diags.ErrorAt(at, "Invalid provider local name", "%q is an invalid provider local name: it must be made of letters, digits and dashes.", name)
 		return false
 	}
@@ -128,6 +128,9 @@ func (c *compiler) providerRef(expr hcl.Expression, argument string) (ref provid
 		}
 	}
 	ref.local = t.RootName()
+	if !c.providerLocalName(ref.local, at) {
+		return ref, false
+	}
 	if len(t) == 2 {
 		if attr, isAttr := t[1].(hcl.TraverseAttr); isAttr {
 			ref.alias = attr.Name

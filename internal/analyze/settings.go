@@ -28,12 +28,11 @@ func (c *compiler) settings(b *module.Block) {
 		}
 		c.requiredVersion(attr, product)
 	}
-	overridden := false
 	for _, inner := range content.Blocks {
 		switch inner.Type {
 		case "backend", "cloud":
-			if b.Override && !overridden {
-				c.backends, overridden = nil, true
+			if b.Override && len(c.backends) > 0 && c.backends[0].Range.Filename != inner.DefRange.Filename {
+				c.backends = nil
 			}
 			c.backend(inner)
 		case "required_providers":
@@ -131,9 +130,16 @@ func (c *compiler) backend(b *hcl.Block) {
 
 func (c *compiler) providerMeta(b *hcl.Block, override bool) {
 	name := b.Labels[0]
+	c.providerLocalName(name, b.LabelRanges[0])
 	if first := c.prog.ProviderMeta[name]; first != nil && !override {
 		c.diags.ErrorAt(b.DefRange, "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. Providers may only have one provider_meta block per module.", name, first.Range)
 		return
+	}
+	attrs, diags := b.Body.JustAttributes()
+	c.hcl(diags)
+	for _, attr := range syntax.InOrder(attrs) {
+		_, diags := attr.Expr.Value(nil) // nothing can be referred to
+		c.hcl(diags)
 	}
 	meta := &program.Body{Body: b.Body, Range: b.DefRange}
 	c.prog.ProviderMeta[name] = meta

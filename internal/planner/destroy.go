@@ -76,7 +76,6 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalseState
 	default:
 		diags.Append(d.guard(t, o, i.Resource, i.Frame))
-		diags.Append(refuseDestroyers(i.Resource.Provisioners))
 		if !diags.HasErrors() {
 			diags.Append(d.planDeletion(o))
 		}

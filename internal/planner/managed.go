@@ -233,18 +233,6 @@ func cannotRun(p *program.Provisioner) diag.List {
 	return diags
 }
 
-// refuseDestroyers refuses to delete an object whose provisioners for destruction
-// can't be run.
-func refuseDestroyers(list []*program.Provisioner) diag.List {
-	var diags diag.List
-	for _, p := range list {
-		if p.OnDestroy && !p.Continue && !provisioner.Runs(p.Type) {
-			diags.Append(cannotRun(p))
-		}
-	}
-	return diags
-}
-
 // provisioners evaluates what creation-time provisioners refer to, which has
 // to be there before the object is made.
 func (r *run) provisioners(t *promise.Task, o *object, self cty.Value) diag.List {

@@ -93,6 +93,9 @@ type run struct {
 	closed, lacking bool
 	told            diag.List
 
+	removedOnce sync.Once
+	removed     *program.Removals
+
 	circleOnce sync.Once
 	circles    map[site]int
 	storedOnce sync.Once

@@ -9,7 +9,6 @@ import (
 	"weir.dev/weir/internal/execgraph"
 	"weir.dev/weir/internal/order"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
 )
 
 // steps turns the ordered legs into the steps of the execution graph.
@@ -46,9 +45,8 @@ func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 
 // An emitter says what each ordered step comes to.
 type emitter struct {
-	b       *builder
-	g       *execgraph.Builder
-	removed *program.Removals // made when first needed
+	b *builder
+	g *execgraph.Builder
 }
 
 // emit adds what one ordered step comes to and returns the last step of it.
@@ -81,7 +79,7 @@ func (e *emitter) deletion(o *object, after []execgraph.Ref) execgraph.Ref {
 	case plan.CreateThenDelete:
 		at.Deposed = o.change.DeposedKey
 	}
-	if at.Deposed == "" && e.deprovisions(o) {
+	if at.Deposed == "" && len(e.b.r.deprovisioners(o)) > 0 {
 		after = []execgraph.Ref{e.g.ProvisionDestroy(at, after)}
 	}
 	return e.g.Destroy(at, o.conn.Addr, after)
@@ -119,23 +117,4 @@ func (e *emitter) creation(o *object, after []execgraph.Ref) execgraph.Ref {
 		return e.g.Provision(c)
 	}
 	return c.Step()
-}
-
-// deprovisions reports whether provisioners run before the object is deleted:
-// those of its resource, or else of the removed block that ends it. Tainted
-// objects go without.
-func (e *emitter) deprovisions(o *object) bool {
-	if o.stored == nil || o.stored.Tainted {
-		return false
-	}
-	if tree := e.b.r.Tree.At(o.addr.Module); tree != nil {
-		if res := tree.Program.ResourceByName[o.addr.Name]; res != nil {
-			return res.Deprovisions()
-		}
-	}
-	if e.removed == nil {
-		e.removed = e.b.r.Tree.Removals()
-	}
-	block, _ := e.removed.Find(o.addr.Instance, nil)
-	return block != nil && len(block.Provisioners) > 0
 }

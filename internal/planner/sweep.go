@@ -11,13 +11,13 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provisioner"
 	"weir.dev/weir/internal/state"
 )
 
 // sweep plans what becomes of the prior objects that no instance has
 // claimed: orphans and deposed objects.
 func (r *run) sweep() {
-	removed := r.Tree.Removals()
 	failed := r.root.Diagnostics().HasErrors()
 	for _, a := range r.prior.snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {
@@ -43,12 +43,12 @@ func (r *run) sweep() {
 		if a.Deposed == "" && (desired || unsure || failed) || !chosen {
 			continue
 		}
-		r.rt.Go(func(t *promise.Task) { r.sweepObject(t, a, now, reason, removed) })
+		r.rt.Go(func(t *promise.Task) { r.sweepObject(t, a, now, reason) })
 	}
 }
 
 // sweepObject plans the end of one object.
-func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason, removed *program.Removals) {
+func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
 	o, diags := r.leftover(t, a, now, nil)
 	if o == nil {
 		r.note(diags.InAddress(now.String()))
@@ -73,7 +73,7 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	if now.Deposed == "" {
 		c.Reason = reason
 	}
-	rule, _ := removed.Find(now.Instance, r.claims)
+	rule, _ := r.removals().Find(now.Instance, r.claims)
 	switch {
 	case rule != nil && r.forgets(rule):
 		c.Action = plan.Forget
@@ -221,12 +221,51 @@ func (r *run) deletion(o *object) *plan.Change {
 
 // planDeletion asks the providers that want to be asked.
 func (r *run) planDeletion(o *object) diag.List {
+	for _, p := range r.deprovisioners(o) {
+		if !p.Continue && !provisioner.Runs(p.Type) {
+			return cannotRun(p)
+		}
+	}
 	if !o.conn.Schemas.PlanDestroy {
 		return nil
 	}
 	var diags diag.List
 	r.pool.Call(func() { o.change.Private, o.change.AfterIdentity, diags = o.subject.PlanDestroy(r.ctx, o.before) })
 	return r.locate(o, diags)
+}
+
+// removals are the removed blocks of all modules, once these are loaded.
+func (r *run) removals() *program.Removals {
+	r.removedOnce.Do(func() { r.removed = r.Tree.Removals() })
+	return r.removed
+}
+
+// deprovisioners are what runs before the object is deleted: provisioners of
+// its resource, or else of the removed block that ends it. Tainted objects and
+// those that were put aside go without.
+func (r *run) deprovisioners(o *object) []*program.Provisioner {
+	if o.stored == nil || o.stored.Tainted || o.addr.Deposed != "" {
+		return nil
+	}
+	var list []*program.Provisioner
+	tree := r.Tree.At(o.addr.Module)
+	switch {
+	case o.instance != nil:
+		list = o.instance.Resource.Provisioners
+	case tree != nil && tree.Program.ResourceByName[o.addr.Name] != nil:
+		list = tree.Program.ResourceByName[o.addr.Name].Provisioners
+	default:
+		if block, _ := r.removals().Find(o.addr.Instance, nil); block != nil {
+			list = block.Provisioners
+		}
+	}
+	var at []*program.Provisioner
+	for _, p := range list {
+		if p.OnDestroy {
+			at = append(at, p)
+		}
+	}
+	return at
 }
 
 // standing says whether the configuration has an instance, and if not why.

@@ -193,11 +193,6 @@ func (r *Resource) Provisions() bool {
 	return slices.ContainsFunc(r.Provisioners, func(p *Provisioner) bool { return !p.OnDestroy })
 }
 
-// Deprovisions reports whether something runs before an instance is destroyed.
-func (r *Resource) Deprovisions() bool {
-	return slices.ContainsFunc(r.Provisioners, func(p *Provisioner) bool { return p.OnDestroy })
-}
-
 // A Provisioner runs at creation or destruction of an instance.
 type Provisioner struct {
 	Type       string
