@@ -1,17 +1,23 @@
 # `make` alone prints the targets.
 MIRROR := $(CURDIR)/.cache/mirror
 STATICCHECK := .cache/bin/staticcheck
+GORELEASER := .cache/bin/goreleaser
+SBOM := $(CURDIR)/.cache/bin/sbom
 PEER ?=
 RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo packages test lint conformance providers acceptance aws servers bench chaos versus versus-histories aws-modules ci clean
+.PHONY: help build demo notice release-snapshot packages test lint conformance providers acceptance aws servers bench chaos versus versus-histories aws-modules ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+RELEASE := weir.dev/weir/internal/release
+STAMP = -X $(RELEASE).commit=$(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null) \
+  -X $(RELEASE).date=$(shell git log -1 --format=%cI 2>/dev/null)
+
 build: ## bin/weir
-	go build -trimpath -o bin/weir ./cmd/weir
+	go build -trimpath -ldflags '$(STAMP)' -o bin/weir ./cmd/weir
 
 demo: build ## plan, apply and look at a small example with the built-in provider
 	examples/demo.sh bin/weir
@@ -24,7 +30,7 @@ test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	cd real && go test ./engine
 
 lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allowed per package
-	@badly=$$(gofmt -l cmd internal bench conformance chaos aws real versus); \
+	@badly=$$(gofmt -l cmd internal bench conformance chaos aws real tools versus); \
 	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
 	go vet ./...
 	cd conformance && go vet ./...
@@ -32,12 +38,25 @@ lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allo
 	cd aws && go vet ./...
 	cd real && go vet ./...
 	go test -count=1 ./internal/lint
+	cd tools && go vet ./... && go test ./... && go run ./notice -check
 	$(STATICCHECK) ./...
 	go mod tidy -diff
 	cd conformance && go mod tidy -diff
 	cd conformance/simcloud && go mod tidy -diff
 	cd aws && go mod tidy -diff
 	cd real && go mod tidy -diff
+	cd tools && go mod tidy -diff
+
+notice: ## write NOTICE anew: the licences of all modules that the program is made of
+	cd tools && go run ./notice
+
+release-snapshot: $(GORELEASER) ## archives, checksums, SBOMs, deb and rpm packages of the work tree, in dist/
+	cd tools && go build -o $(SBOM) ./sbom
+	SBOM=$(SBOM) $(GORELEASER) release --snapshot --clean
+
+$(GORELEASER): tools/release/go.mod tools/release/go.sum
+	cd tools/release && go build -trimpath -o ../../$@ github.com/goreleaser/goreleaser/v2
+	@touch $@
 
 # The tool has a module of its own, so that its dependencies are not the engine's.
 $(STATICCHECK): tools/go.mod tools/go.sum
@@ -108,4 +127,4 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
 
 clean: ## remove what was built, but not the provider mirror
-	rm -rf bin bench/gen bench/bare/bare chaos/bin $(STATICCHECK)
+	rm -rf bin dist bench/gen bench/bare/bare chaos/bin $(STATICCHECK) $(GORELEASER) $(SBOM)

@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/release"
 	"weir.dev/weir/internal/view"
 )
 
@@ -156,7 +157,7 @@ func isDir(path string) bool {
 func (p *planning) save(ctx context.Context, e *env, w *workload, made *plan.Plan) error {
 	completeSchemas(ctx, w.config, made)
 	c := planfile.Content{
-		Engine: Version,
+		Engine: release.Current().Version,
 		Plan:   made,
 		Files:  w.config.Sources,
 		Tree:   w.config.Tree,

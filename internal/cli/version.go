@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"flag"
 	"runtime"
-)
 
-// Version is this program's version; builds of releases set it.
-var Version = "0.1.0-dev"
+	"weir.dev/weir/internal/release"
+)
 
 var versionCommand = &command{
 	name:     "version",
@@ -23,6 +22,7 @@ var versionCommand = &command{
 func (e *env) version(asJSON bool) int {
 	platform := runtime.GOOS + "_" + runtime.GOARCH
 	selections := e.lockedVersions()
+	build := release.Current()
 	if asJSON {
 		// Wrappers compare terraform_version with the versions of the other
 		// engine that they support.
@@ -32,14 +32,16 @@ func (e *env) version(asJSON bool) int {
 			ProviderSelections map[string]string `json:"provider_selections"`
 			Outdated           bool              `json:"terraform_outdated"`
 			WeirVersion        string            `json:"weir_version"`
-		}{e.dialect.Version(), platform, selections, false, Version})
+			WeirCommit         string            `json:"weir_commit,omitempty"`
+			WeirDate           string            `json:"weir_date,omitempty"`
+		}{e.dialect.Version(), platform, selections, false, build.Version, build.Commit, build.Date})
 	}
 	// Wrappers read the engine and its version off the first line.
 	e.say("%s v%s\non %s\n", e.dialect.Product(), e.dialect.Version(), platform)
 	for _, name := range sortedKeys(selections) {
 		e.say("+ provider %s v%s\n", name, selections[name])
 	}
-	e.say("\nThis is weir v%s, which takes the place of that engine.\n", Version)
+	e.say("\nThis is weir v%s, which takes the place of that engine.\n", build)
 	return 0
 }
 

@@ -122,6 +122,7 @@ var table = []row{
 	{"cli", "*", ""},
 	{"cliconfig", "diag addr dialect", ""},
 	{"login", "", ""},
+	{"release", "", ""},
 	{"cmd/weir", "cli work", ""},
 
 	// for tests; nothing but tests imports these
