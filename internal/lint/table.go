@@ -40,13 +40,14 @@ var table = []row{
 	{"function", "words files", "program eval provider state plan"},
 	{"conform", "words provider", "program eval state plan"},
 	{"moves", "words program", "eval planner state"},
+	{"origin", "", ""},
 	{"order", "", ""}, // integers only
 	{"generate", "words", "program provider state"},
 
 	// the line, from files to states
 	{"syntax", "words", ""},
 	{"module", "words syntax", "provider eval state"},
-	{"module/fetch", "module provider/version", "provider eval program state"},
+	{"module/fetch", "module origin provider/version", "provider eval program state"},
 	{"analyze", "words syntax module program function", "provider eval state plan"},
 	{"eval", "words program function", "state plan planner provider apply execgraph module"},
 	{"static", "words program eval", "state plan planner provider apply"},
@@ -72,7 +73,7 @@ var table = []row{
 	{"provider/plugin/tfplugin5", "", ""}, // generated
 	{"provider/plugin/tfplugin6", "", ""}, // generated
 	{"provider/builtin", "words provider conform storage state statefile", "program eval plan planner apply storage/backends"},
-	{"provider/install", "words provider provider/lockfile provider/version cliconfig", "program eval plan planner apply state"},
+	{"provider/install", "words origin provider provider/lockfile provider/version cliconfig", "program eval plan planner apply state"},
 	{"provider/lockfile", "words provider/version", "provider program eval state"},
 	{"provider/version", "", ""},
 	{"provider/fake", "words provider", "program eval plan planner apply"},
@@ -86,7 +87,7 @@ var table = []row{
 	{"journal", "words failpoint state statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
 	{"storage/backends", "words storage storage/http storage/inmem storage/local storage/pg", "state plan planner apply view cli"},
-	{"storage/http", "words storage", "state plan planner apply view cli"},
+	{"storage/http", "words origin storage", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
 	{"storage/local", "words failpoint storage", "state plan planner apply view cli"},
 	{"storage/servers", "storage", ""}, // for tests
@@ -146,7 +147,7 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "provider/install module/fetch login storage storage/http storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "origin provider/install module/fetch login storage storage/http storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},

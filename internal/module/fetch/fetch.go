@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/origin"
 )
 
 // Tokens gives the bearer token for a host, or an empty one.
@@ -66,6 +67,7 @@ func New(o Options) *Fetcher {
 	if o.HTTP == nil {
 		o.HTTP = http.DefaultClient
 	}
+	o.HTTP = origin.Follow(o.HTTP)
 	return &Fetcher{Options: o, limits: defaultLimits, fetched: map[string]string{}, hosts: map[string]*host{}, locations: map[string]location{}}
 }
 

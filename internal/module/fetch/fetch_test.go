@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -416,6 +417,31 @@ func TestListed(t *testing.T) {
 	} {
 		if got := listed([]byte(list), "y.zip"); got != want {
 			t.Errorf("%q: got %q, want %q", list, got, want)
+		}
+	}
+}
+
+// TestNamedByServers: a repository in the file system is only believed of a
+// server on the same machine.
+func TestNamedByServers(t *testing.T) {
+	for _, test := range []struct {
+		source, server string
+		local          bool
+	}{
+		{"git::file:///repo", "https://modules.example.com", true},
+		{"git::file:///repo", "http://127.0.0.1:8080", false},
+		{"git::file:///repo", "http://[::1]:8080", false},
+		{"git::file:///repo", "http://localhost", false},
+		{"git::https://example.com/repo", "https://modules.example.com", false},
+		{"file:///dir", "http://localhost", true},
+	} {
+		remote, err := module.ParseRemote(test.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, _ := url.Parse(test.server)
+		if ofThisMachine(remote, server) != test.local {
+			t.Errorf("%s from %s: %v", test.source, test.server, !test.local)
 		}
 	}
 }

@@ -187,7 +187,7 @@ func (f *Fetcher) locate(ctx context.Context, r module.RegistrySource, v string)
 func (f *Fetcher) readLocation(ctx context.Context, r module.RegistrySource, base *url.URL, text string, credentials *bool) (location, error) {
 	remote, err := parseRedirect(text, base)
 	if credentials == nil {
-		if err == nil && remote.Getter == "file" {
+		if err == nil && ofThisMachine(remote, base) {
 			err = fmt.Errorf("it names a directory of this machine, %q, which it can't know", text)
 		}
 		return location{remote: remote, subdir: remote.Subdir}, err

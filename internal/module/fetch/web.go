@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -117,7 +118,7 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL, to string, redirects int
 	if err != nil {
 		return err
 	}
-	if next.Getter == "file" {
+	if ofThisMachine(next, resp.Request.URL) {
 		return fmt.Errorf("%s tells that the package is %q, which it can't know", u.Redacted(), source)
 	}
 	if next.Subdir == "" {
@@ -133,6 +134,17 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL, to string, redirects int
 		return err
 	}
 	return duplicate(part, to)
+}
+
+// ofThisMachine reports whether an address that a server told is in the file
+// system. Only a server on this machine can know repositories there.
+func ofThisMachine(r module.Remote, server *url.URL) bool {
+	if r.Getter == "file" {
+		return true
+	}
+	u, err := url.Parse(r.URL)
+	ip := net.ParseIP(server.Hostname())
+	return err == nil && u.Scheme == "file" && server.Hostname() != "localhost" && !ip.IsLoopback()
 }
 
 // parseRedirect reads an address that a server told, which may be relative to

@@ -24,6 +24,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/origin"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
 )
@@ -125,6 +126,7 @@ func prepare(o Options) (*installer, diag.List) {
 	if in.HTTP == nil {
 		in.HTTP = http.DefaultClient
 	}
+	in.HTTP = origin.Follow(in.HTTP)
 	if in.Config == nil {
 		in.Config = &cliconfig.Config{}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/origin"
 )
 
 // web makes requests to registries and mirrors.
@@ -66,7 +67,7 @@ func (w *web) get(ctx context.Context, u *url.URL) ([]byte, *url.URL, error) {
 // getNamed reads an address that an answer from another one named. A token goes
 // only where that one went: whoever answers must not choose who else gets one.
 func (w *web) getNamed(ctx context.Context, by, u *url.URL) ([]byte, error) {
-	if u.Host == by.Host && u.Scheme == by.Scheme {
+	if origin.Same(by, u) {
 		data, _, err := w.get(ctx, u)
 		return data, err
 	}

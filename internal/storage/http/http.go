@@ -21,6 +21,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/origin"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
 )
@@ -210,7 +211,7 @@ func (c *configuration) httpClient() *http.Client {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport.TLSClientConfig = config
-	return &http.Client{Transport: transport}
+	return origin.Stay(&http.Client{Transport: transport})
 }
 
 // Workspaces fails: there are none.
