@@ -76,11 +76,11 @@ func (r *run) unsure(i Intent) diag.List {
 	var diags diag.List
 	switch i.Action {
 	case plan.Create:
-		diags.Errorf("Object may exist", "The provider was asked to create %s and gave no answer, so the object may exist. It is recorded as in doubt, and it won't be created again before that is settled: see \"recover\".", i.Object)
+		diags.Errorf("Object may exist", "The provider was asked to create %s and did not say what it made, so the object may exist. It is recorded as in doubt, and it won't be created again before that is settled: see \"recover\".", i.Object)
 	case plan.Delete:
-		diags.Errorf("Object may be gone", "The provider was asked to delete %s and gave no answer. The object stays in the state; the next plan finds out whether it still exists.", i.Object)
+		diags.Errorf("Object may be gone", "The provider was asked to delete %s and did not say what became of it. The object stays in the state; the next plan finds out whether it still exists.", i.Object)
 	default:
-		diags.Errorf("Object may have changed", "The provider was asked to change %s and gave no answer. The next plan finds out what the object is like.", i.Object)
+		diags.Errorf("Object may have changed", "The provider was asked to change %s and did not say what became of it. The next plan finds out what the object is like.", i.Object)
 	}
 	if r.Journal == nil {
 		return diags

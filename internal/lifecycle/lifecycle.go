@@ -341,7 +341,9 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 	}
 	if errs := conform.Conforms(resp.New, block.ImpliedType()); len(errs) > 0 {
 		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value after apply", errs...))
-		return in.Prior, diags
+		before := in.Prior
+		before.Unanswered = true
+		return before, diags
 	}
 	if !value.WhollyKnown(resp.New) {
 		if !diags.HasErrors() {
@@ -365,6 +367,7 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 		if in.Prior.Exists() {
 			return in.Prior, diags
 		}
+		after.Unanswered = true // something was made, or the answer would be an error
 	case !destroying && !resp.Legacy:
 		if errs := conform.Compatible(block, in.Planned, after.Value); len(errs) > 0 {
 			diags.Append(s.bug("Provider produced inconsistent result after apply", "produced an unexpected new value after apply", errs...))

@@ -638,3 +638,23 @@ func TestDeferred(t *testing.T) {
 		t.Errorf("%v %v %#v", diags, reason, o)
 	}
 }
+
+// TestDoubt: a creation that is answered without an object, or with something
+// that is none, may have made one.
+func TestDoubt(t *testing.T) {
+	for name, answer := range map[string]func(*setting) cty.Value{
+		"nothing": func(*setting) cty.Value { return cty.NilVal },
+		"null":    func(s *setting) cty.Value { return s.None().Value },
+		"type":    func(*setting) cty.Value { return cty.ObjectVal(values{"other": text("x")}) },
+	} {
+		s := set(t)
+		s.typ.Apply = func(provider.ApplyRequest) provider.ApplyResponse {
+			return provider.ApplyResponse{New: answer(s)}
+		}
+		planned := s.object(values{"name": text("new")})
+		after, diags := s.Apply(t.Context(), lifecycle.ApplyInput{Prior: s.None(), Planned: planned, Config: planned})
+		if !after.Unanswered || after.Exists() || !diags.HasErrors() {
+			t.Errorf("%s: %+v %v", name, after, diags)
+		}
+	}
+}
