@@ -84,6 +84,15 @@ func (c *compiler) resolve(t hcl.Traversal, at hcl.Range, in *scope) *program.Re
 			ref.Attr, ref.Rest = name, rest
 			return c.fixed(ref, root, in)
 		})
+	case "output":
+		if !in.outputs {
+			ok = c.resourceRef(ref, addr.Managed, t, 0, in)
+			break
+		}
+		ok = c.single(t, func(name string, rest hcl.Traversal) bool {
+			ref.Kind, ref.Output, ref.Rest = program.RefOutput, c.prog.OutputByName[name], rest
+			return ref.Output != nil || c.undeclaredOutput(name, at)
+		})
 	case "self":
 		ref.Kind, ref.Rest = program.RefSelf, t[1:]
 		if ok = in.self; !ok {
@@ -152,6 +161,15 @@ func (c *compiler) undeclaredCall(name string, at hcl.Range) bool {
 		}
 	}
 	c.diags.ErrorAt(at, "Reference to undeclared module", "No module call named %q is declared in this module.%s", name, syntax.Suggest(name, c.callNames))
+	return false
+}
+
+func (c *compiler) undeclaredOutput(name string, at hcl.Range) bool {
+	var names []string
+	for _, o := range c.prog.Outputs {
+		names = append(names, o.Name)
+	}
+	c.diags.ErrorAt(at, "Reference to undeclared output value", "An output value with the name %q has not been declared.%s", name, syntax.Suggest(name, names))
 	return false
 }
 

@@ -32,6 +32,10 @@ type scope struct {
 	static bool
 	// names are left alone: they mean something to whoever decodes the body.
 	names []string
+	// outputs: those of the module are there too. Variables that it doesn't
+	// declare are left alone if whoever evaluates the expression gives them.
+	outputs bool
+	given   func(variable string) bool
 }
 
 var noScope = &scope{}
@@ -89,6 +93,16 @@ func (r *rewriter) isBound(name string) bool {
 	return slices.Contains(r.in.names, name)
 }
 
+// isGiven reports whether a reference is to a variable that only who evaluates
+// the expression knows.
+func (r *rewriter) isGiven(t hcl.Traversal) bool {
+	if r.in.given == nil || t.RootName() != "var" || len(t) < 2 {
+		return false
+	}
+	attr, ok := t[1].(hcl.TraverseAttr)
+	return ok && r.c.prog.VariableByName[attr.Name] == nil && r.in.given(attr.Name)
+}
+
 // within runs f while names are bound.
 func (r *rewriter) within(names []string, f func()) {
 	n := len(r.bound)
@@ -113,7 +127,7 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 	case nil:
 		return nil
 	case *hclsyntax.ScopeTraversalExpr:
-		if r.isBound(e.Traversal.RootName()) {
+		if r.isBound(e.Traversal.RootName()) || r.isGiven(e.Traversal) {
 			return e
 		}
 		return r.resolve(e.Traversal, e.SrcRange)

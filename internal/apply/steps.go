@@ -442,7 +442,7 @@ func (r *run) mildly(op operation, diags diag.List) diag.List {
 	var messages []eval.Outcome
 	for n := range diags {
 		if diags[n].Severity == diag.Error {
-			diags[n].Severity = diag.Warning
+			diags[n].Severity, diags[n].Unmet = diag.Warning, op.instance.Frame.Checkable("check", "check."+op.instance.Resource.Check.Name)
 			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
 		}
 	}
@@ -566,11 +566,7 @@ func (r *run) gatherChecks() {
 }
 
 func (r *run) recheck(kind string, f *eval.Frame, name string, outcomes []eval.Outcome) {
-	erased := addr.Module(f.Addr).Erase()
-	address := name
-	if !erased.IsRoot() {
-		address = erased.String() + "." + name
-	}
-	r.checks.Reset(kind, address, f.Label(name))
-	r.checks.Add(kind, address, f.Label(name), outcomes)
+	c := f.Checkable(kind, name)
+	r.checks.Reset(kind, c.Address, c.Instance)
+	r.checks.Add(kind, c.Address, c.Instance, outcomes)
 }

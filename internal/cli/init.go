@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/view/style"
 )
 
@@ -64,7 +65,7 @@ func (i *initializing) register(fs *flag.FlagSet) {
 	fs.Var(&i.pluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`. May be repeated.")
 	fs.StringVar(&i.lockMode, "lockfile", "", "What may be done to the dependency lock file: the only `MODE` is readonly.")
 	fs.StringVar(&i.fromModule, "from-module", "", "Begin with a copy of the module at `SOURCE` in an empty directory.")
-	fs.String("test-directory", "tests", "")
+	i.registerTests(fs)
 }
 
 func (i *initializing) run(ctx context.Context) int {
@@ -159,7 +160,7 @@ func (i *initializing) prepare(ctx context.Context) int {
 	if diags.HasErrors() {
 		return i.diags(diags)
 	}
-	tree, more := i.initModules(ctx)
+	all, more := i.initModules(ctx)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return i.diags(diags)
@@ -167,12 +168,12 @@ func (i *initializing) prepare(ctx context.Context) int {
 	if current != nil {
 		diags.Append(i.selectWorkspace(ctx, current))
 	}
-	diags.Append(i.initProviders(ctx, tree, current))
+	diags.Append(i.initProviders(ctx, all.requirements, current))
 	return i.diags(diags)
 }
 
 // initModules loads the whole configuration and installs what it calls.
-func (i *initializing) initModules(ctx context.Context) (*program.Tree, diag.List) {
+func (i *initializing) initModules(ctx context.Context) (*tested, diag.List) {
 	if len(i.prog.Calls) > 0 && i.get {
 		if i.upgrade {
 			i.heading("upgrading_modules_message", "Upgrading modules...")
@@ -180,17 +181,16 @@ func (i *initializing) initModules(ctx context.Context) (*program.Tree, diag.Lis
 			i.heading("initializing_modules_message", "Initializing modules...")
 		}
 	}
-	tree, diags := i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(line string) { i.tell("", "%s\n", line) })
-	return tree, diags
+	return i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(line string) { i.tell("", "%s\n", line) })
 }
 
 // initProviders installs what the configuration and the state need.
-func (i *initializing) initProviders(ctx context.Context, tree *program.Tree, b *backend.Backend) diag.List {
-	reqs := requirements(tree, nil)
+func (i *initializing) initProviders(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *backend.Backend) diag.List {
+	reqs := needed(nil)
 	if b != nil {
 		if s, diags := i.openSession(b, stateFlags{}); !diags.HasErrors() {
 			if !i.env.read(ctx, s).HasErrors() && s.Prior() != nil {
-				reqs = requirements(tree, s.Prior())
+				reqs = needed(s.Prior())
 			}
 		}
 	}

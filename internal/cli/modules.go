@@ -23,7 +23,7 @@ var getCommand = &command{
 		vars.register(fs)
 		update := fs.Bool("update", false, "Fetch modules again that are there already.")
 		fs.BoolVar(&e.json, "json", false, "Print one JSON object a line, for programs.")
-		fs.String("test-directory", "tests", "")
+		e.registerTests(fs)
 		return func(ctx context.Context, _ []string) int {
 			if code := e.startStream(); code != 0 {
 				return code
@@ -85,9 +85,9 @@ func (m *moduleInstaller) begin(pkg, version string) {
 	m.tell("Downloading " + pkg + " for " + m.current + "...")
 }
 
-// loadModules loads the configuration; with get it installs modules on the way
-// and notes them.
-func (e *env) loadModules(ctx context.Context, inputs map[string]engine.VariableInput, get, upgrade bool, tell func(line string)) (*program.Tree, diag.List) {
+// loadModules loads the configuration and its tests; with get it installs modules
+// on the way and notes them.
+func (e *env) loadModules(ctx context.Context, inputs map[string]engine.VariableInput, get, upgrade bool, tell func(line string)) (*tested, diag.List) {
 	world, diags := e.world(loading{})
 	if diags.HasErrors() {
 		return nil, diags
@@ -108,26 +108,25 @@ func (e *env) loadModules(ctx context.Context, inputs map[string]engine.Variable
 		}
 		options.Resolve = installer.resolve
 	}
-	config, diags := engine.Load(ctx, options)
+	all, diags := e.loadTested(ctx, options)
 	diags = declared(diags)
-	if config == nil {
+	if all.config == nil {
 		return nil, diags
 	}
-	e.addSources(config.Sources)
-	diags.Append(e.checkVersions(config.Tree))
+	diags.Append(e.checkVersions(all.config.Tree))
 	if installer != nil && len(installer.seen) > 0 {
 		kept := module.Manifest{"": {Dir: "."}}
 		if diags.HasErrors() {
 			kept = installer.Manifest // which of them are used isn't known
 		}
-		for _, key := range config.Installed {
+		for _, key := range all.keys {
 			kept[key] = installer.Manifest[key]
 		}
 		if err := kept.Write(e.dataDir()); err != nil {
 			diags.Errorf("Failed to note installed modules", "%s.", err)
 		}
 	}
-	return config.Tree, diags
+	return all, diags
 }
 
 // declared leaves out what is wrong with uses of declarations: whatever it is, all

@@ -276,6 +276,7 @@ type env struct {
 	// stream is set where results are a stream of JSON objects.
 	stream   *stream.JSON
 	jsonInto string
+	tests    string // the directory of tests
 	progress stream.Progress
 	counter  *stream.Counter
 	// deprecations says which deprecation warnings are shown: all, local or none.

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/stack"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/parts"
@@ -125,7 +126,7 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 		all.Errorf("Failed to note installed modules", "%s.", err)
 		return s.env.diags(all)
 	}
-	all.Append(i.initProviders(ctx, trees, nil))
+	all.Append(i.initProviders(ctx, func(s *state.Snapshot) install.Requirements { return requirements(trees, s) }, nil))
 	if s.env.diags(all) != 0 {
 		return 1
 	}

@@ -9,7 +9,7 @@ func init() {
 		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
 		consoleCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand, loginCommand, logoutCommand,
 		modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
-		taintCommand, untaintCommand, versionCommand, whyCommand,
+		taintCommand, testCommand, untaintCommand, versionCommand, whyCommand,
 	}
 	for _, group := range [][]*command{metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands} {
 		commands = append(commands, group...)

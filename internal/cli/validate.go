@@ -18,14 +18,14 @@ var validateCommand = &command{
 		var vars varFlags
 		vars.register(fs)
 		fs.BoolVar(&e.json, "json", false, "Print a JSON object.")
-		fs.String("test-directory", "tests", "")
-		fs.Bool("no-tests", false, "")
-		return func(ctx context.Context, _ []string) int { return e.validate(ctx, vars) }
+		e.registerTests(fs)
+		untested := fs.Bool("no-tests", false, "Don't check test files.")
+		return func(ctx context.Context, _ []string) int { return e.validate(ctx, vars, *untested) }
 	},
 }
 
-func (e *env) validate(ctx context.Context, vars varFlags) int {
-	list := e.validation(ctx, vars)
+func (e *env) validate(ctx context.Context, vars varFlags, untested bool) int {
+	list := e.validation(ctx, vars, untested)
 	if e.json {
 		e.say("%s", diags.Validation(list, e.sources))
 		if list.HasErrors() {
@@ -45,15 +45,25 @@ func (e *env) validate(ctx context.Context, vars varFlags) int {
 	return 0
 }
 
-func (e *env) validation(ctx context.Context, vars varFlags) diag.List {
-	config, _, list := e.load(ctx, loading{vars: vars, warm: true})
+func (e *env) validation(ctx context.Context, vars varFlags, untested bool) diag.List {
+	config, inputs, list := e.load(ctx, loading{vars: vars, warm: true})
 	if config == nil || list.HasErrors() {
 		return list
 	}
-	list.Append(e.provideFor(config, nil))
+	all := &tested{config: config}
+	if !untested {
+		list.Append(e.loadTests(ctx, engine.LoadOptions{World: config.World, Dir: ".", Inputs: inputs}, all))
+		if list.HasErrors() {
+			return list
+		}
+	}
+	list.Append(e.provide(config.World.Catalog.(*lateCatalog), all.requirements(nil)))
 	if list.HasErrors() {
 		return list
 	}
 	list.Append(engine.Validate(ctx, config))
+	for _, m := range all.modules {
+		list.Append(engine.Validate(ctx, m.Config))
+	}
 	return list
 }

@@ -27,7 +27,7 @@ func (e *env) inputs(flags varFlags) (map[string]engine.VariableInput, diag.List
 			in[variable] = engine.VariableInput{Text: text, From: "environment"}
 		}
 	}
-	automatic, err := automaticFiles()
+	automatic, err := automaticFiles(".")
 	if err != nil {
 		diags.Errorf("Failed to read directory", "Looking for files of variable values: %s.", err)
 	}
@@ -53,9 +53,9 @@ func (e *env) inputs(flags varFlags) (map[string]engine.VariableInput, diag.List
 	return in, diags
 }
 
-// automaticFiles are the files of values that needn't be named.
-func automaticFiles() ([]string, error) {
-	entries, err := os.ReadDir(".")
+// automaticFiles are the files of values in a directory that needn't be named.
+func automaticFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -132,6 +132,15 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 	if diags.HasErrors() {
 		return nil, p.at(pi, diags)
 	}
+	if pi.Decl != nil && pi.Decl.Mocked {
+		mock, more := p.mock(pi)
+		diags.Append(more)
+		if mock == nil {
+			return nil, diags
+		}
+		p.began(pi.Addr, mock)
+		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal}, diags
+	}
 	config, more := Config(t, pi, schemas)
 	diags.Append(more)
 	if more.HasErrors() || t.Current().Failed() {
@@ -160,6 +169,17 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 		return nil, diags
 	}
 	return conn, diags
+}
+
+// mock returns what stands in for a provider.
+func (p *Pool) mock(pi *eval.ProviderInstance) (provider.Provider, diag.List) {
+	if m, ok := p.catalog.(provider.Mocker); ok {
+		mock, diags := m.Mock(p.ctx, pi.Addr)
+		return mock, p.at(pi, diags)
+	}
+	var diags diag.List
+	diags.ErrorAt(pi.Decl.Range, "Provider can't be mocked", "There is nothing to take the place of %s.", pi.Addr.Provider)
+	return nil, diags
 }
 
 // at gives problems of a provider as a whole the place where it is declared.

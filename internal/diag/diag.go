@@ -66,7 +66,13 @@ type Diagnostic struct {
 	Use bool
 	// Deprecation is set for warnings of uses of what is deprecated.
 	Deprecation *Deprecation
+	// Unmet is the object whose condition doesn't hold, nil for other problems.
+	Unmet *Checkable
 }
+
+// A Checkable is an object that has conditions: its kind in the words of
+// states, and its address without and with instance keys.
+type Checkable struct{ Kind, Address, Instance string }
 
 // A Comparison has the two sides of ==, without marks.
 type Comparison struct{ Left, Right cty.Value }

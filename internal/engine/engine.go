@@ -88,5 +88,7 @@ type PlanOptions struct {
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance
 
-	observe func(root *eval.Frame)
+	// Observe, unless nil, is given the evaluated configuration when planning is
+	// over, before the providers end.
+	Observe func(root *eval.Frame)
 }

@@ -44,6 +44,9 @@ type Language interface {
 	CheckInputs(call *program.Call, variants []analyze.Variant) diag.List
 }
 
+// Modules is the language of modules.
+func Modules(d dialect.Dialect) Language { return moduleLanguage{d} }
+
 // moduleLanguage is that of modules.
 type moduleLanguage struct{ dialect dialect.Dialect }
 

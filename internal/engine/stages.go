@@ -103,7 +103,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
 		Generated: o.Generated, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
-		Observe: o.observe,
+		Observe: o.Observe,
 	}, diags
 }
 
@@ -114,7 +114,7 @@ func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOption
 	for name, v := range c.Inputs {
 		in.Sources[name] = why.Source{From: v.From, Range: v.Range}
 	}
-	o.observe = func(root *eval.Frame) { in.Root = root }
+	o.Observe = func(root *eval.Frame) { in.Root = root }
 	p, diags := Plan(ctx, c, prior, o)
 	if p == nil || in.Root == nil {
 		return p, nil, diags

@@ -143,7 +143,7 @@ func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Out
 			switch o.Status {
 			case Fail:
 				problem := o.Problem("Check block assertion failed", a)
-				problem.Severity = diag.Warning
+				problem.Severity, problem.Unmet = diag.Warning, f.Checkable("check", "check."+c.Name)
 				diags.Add(problem)
 			case Unknown:
 				problem := o.Problem(CheckPending, a)
@@ -165,6 +165,19 @@ func (f *Frame) dataFailed(t *promise.Task, r *program.Resource) bool {
 			i.Value(t, nil)
 		}
 	})
+}
+
+// Checkable names an object of the frame that has conditions.
+func (f *Frame) Checkable(kind, name string) *diag.Checkable {
+	return &diag.Checkable{Kind: kind, Address: f.Erased(name), Instance: f.Label(name)}
+}
+
+// Erased puts the module's address without instance keys before a name.
+func (f *Frame) Erased(name string) string {
+	if m := f.Addr.Erase(); !m.IsRoot() {
+		return m.String() + "." + name
+	}
+	return name
 }
 
 // CheckNode is the place of a check block among the cells.

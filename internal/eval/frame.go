@@ -128,6 +128,7 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 			if outcome.Status == Fail {
 				problem := outcome.Problem("Invalid value for variable", c)
 				problem.Subject, problem.Context = f.valueRange(v).Ptr(), nil
+				problem.Unmet = f.Checkable("input_variable", "var."+v.Name)
 				problem.Detail += "\n\nThis was checked by the validation rule at " + rangeText(c.Condition.Range()) + "."
 				diags.Add(problem)
 				t.Fail()
@@ -259,6 +260,7 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
 				problem := outcome.Problem("Module output value precondition failed", c)
+				problem.Unmet = f.Checkable("output_value", "output."+o.Name)
 				if f.ev.Lenient {
 					problem.Severity = diag.Warning
 				} else {

@@ -79,6 +79,8 @@ func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 		return f.Variable(t, ref.Variable, &ref.Range), nil
 	case program.RefLocal:
 		return f.Local(t, ref.Local, &ref.Range), nil
+	case program.RefOutput:
+		return f.Output(t, ref.Output, &ref.Range), nil
 	case program.RefResource:
 		return s.resource(ref, ctx)
 	case program.RefCall:

@@ -15,7 +15,7 @@ import (
 // suffixes are those of the files that have the layout. JSON has none.
 var suffixes = []string{
 	".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl",
-	".tfmock.hcl", ".tfquery.hcl", ".tfcomponent.hcl", ".tfdeploy.hcl",
+	".tfmock.hcl", ".tofumock.hcl", ".tfquery.hcl", ".tfcomponent.hcl", ".tfdeploy.hcl",
 }
 
 // Suffixes lists the endings of the names of files that can be laid out.

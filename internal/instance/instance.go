@@ -167,6 +167,7 @@ func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, se
 		if o.Status == eval.Fail {
 			problem := o.Problem(summary, c)
 			problem.Severity = severity
+			problem.Unmet = &diag.Checkable{Kind: "resource", Address: i.Addr.Resource.Erase().String(), Instance: i.Addr.String()}
 			diags.Add(problem)
 		}
 	}

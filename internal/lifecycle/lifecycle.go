@@ -141,7 +141,7 @@ func (s Subject) identity(ctx context.Context, stored *state.Object) (cty.Value,
 // the object is gone.
 func (s Subject) Refresh(ctx context.Context, o Object) (Object, provider.DeferredReason, diag.List) {
 	resp := s.Provider.Read(ctx, provider.ReadRequest{
-		Type: s.Addr.Name.Type, Current: o.Value, Private: o.Private, Identity: o.Identity, Meta: s.Meta,
+		Addr: s.Addr, Type: s.Addr.Name.Type, Current: o.Value, Private: o.Private, Identity: o.Identity, Meta: s.Meta,
 	})
 	diags := resp.Diags
 	if diags.HasErrors() || resp.Deferred != "" {
@@ -254,7 +254,7 @@ func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (
 	block := s.Schema.Block
 	proposed := conform.ProposedNew(block, prior.Value, config)
 	resp := s.Provider.Plan(ctx, provider.PlanRequest{
-		Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: proposed, Config: config,
+		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: proposed, Config: config,
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
 	})
 	p := Planned{Value: resp.Planned, Private: resp.Private, Identity: resp.Identity, ReplacePaths: resp.RequiresReplace, Deferred: resp.Deferred}
@@ -288,7 +288,7 @@ func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (
 func (s Subject) PlanDestroy(ctx context.Context, prior Object) (private []byte, identity cty.Value, diags diag.List) {
 	null := s.None().Value
 	resp := s.Provider.Plan(ctx, provider.PlanRequest{
-		Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: null, Config: null,
+		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: null, Config: null,
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
 	})
 	if !resp.Diags.HasErrors() && resp.Planned != cty.NilVal && !resp.Planned.IsNull() {
@@ -321,7 +321,7 @@ type ApplyInput struct {
 // beside errors as well.
 func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 	resp := s.Provider.Apply(ctx, provider.ApplyRequest{
-		Type: s.Addr.Name.Type, Prior: in.Prior.Value, Planned: in.Planned, Config: in.Config,
+		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: in.Prior.Value, Planned: in.Planned, Config: in.Config,
 		PlannedPrivate: in.Private, PlannedIdentity: in.Identity, Meta: s.Meta,
 	})
 	diags := resp.Diags
@@ -397,7 +397,7 @@ func (s Subject) ReadData(ctx context.Context, config cty.Value) (cty.Value, pro
 
 // Import finds an existing object and reads it.
 func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Object, provider.DeferredReason, diag.List) {
-	resp := s.Provider.Import(ctx, provider.ImportRequest{Type: s.Addr.Name.Type, ID: id, Identity: identity})
+	resp := s.Provider.Import(ctx, provider.ImportRequest{Addr: s.Addr, Type: s.Addr.Name.Type, ID: id, Identity: identity})
 	diags := resp.Diags
 	if diags.HasErrors() || resp.Deferred != "" {
 		return s.None(), resp.Deferred, diags

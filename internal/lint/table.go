@@ -107,6 +107,14 @@ var table = []row{
 	{"stack/removal", "words program state stack/parts", "eval plan planner apply"},
 
 	{"engine", "*", "view cli"},
+
+	// tests of modules
+	{"testfile", "words syntax module", "program eval provider state plan"},
+	{"mock", "words provider", "program eval state plan"},
+	{"testresult", "words program provider state plan testfile", "eval planner apply engine"},
+	{"suite", "words syntax analyze eval function module program provider mock state plan testfile testresult engine", "storage session view cli"},
+	{"view/testview", "words state testresult view view/style view/stream view/jsonplan view/jsonstate", "planner apply engine storage"},
+
 	{"view", "words program provider state execgraph plan why event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
 		"planner apply engine storage journal cli"},
 	{"view/style", "", ""},

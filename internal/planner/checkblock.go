@@ -16,7 +16,7 @@ func (r *run) runChecks() {
 			r.rt.Go(func(t *promise.Task) {
 				r.note(f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
 					name := "check." + c.Name
-					r.checks.Add("check", erased(f, name), f.Label(name), outcomes)
+					r.checks.Add("check", f.Erased(name), f.Label(name), outcomes)
 				}))
 			})
 		}

@@ -80,23 +80,15 @@ func (r *run) mildly(i *eval.Instance, diags diag.List) diag.List {
 		return diags
 	}
 	var messages []eval.Outcome
+	check := i.Frame.Checkable("check", "check."+i.Resource.Check.Name)
 	for n := range diags {
 		if diags[n].Severity == diag.Error {
-			diags[n].Severity = diag.Warning
+			diags[n].Severity, diags[n].Unmet = diag.Warning, check
 			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
 		}
 	}
-	address := i.Frame.Label("check." + i.Resource.Check.Name)
-	r.checks.Add("check", erased(i.Frame, "check."+i.Resource.Check.Name), address, messages)
+	r.checks.Add(check.Kind, check.Address, check.Instance, messages)
 	return diags
-}
-
-// erased is an address in a module without instance keys.
-func erased(f *eval.Frame, name string) string {
-	if m := f.Addr.Erase(); !m.IsRoot() {
-		return m.String() + "." + name
-	}
-	return name
 }
 
 // postpone records that a data source is read during apply.

@@ -326,11 +326,11 @@ func (r *run) gatherChecks(failed bool) {
 	gather := func(kind string, f *eval.Frame, name string, outcomes []eval.Outcome) {
 		switch {
 		case outcomes != nil:
-			r.checks.Add(kind, erased(f, name), f.Label(name), outcomes)
+			r.checks.Add(kind, f.Erased(name), f.Label(name), outcomes)
 		case limited && f.Parent != nil:
-			r.checks.Unexpanded(kind, erased(f, name))
+			r.checks.Unexpanded(kind, f.Erased(name))
 		default:
-			r.checks.Unevaluated(kind, erased(f, name), f.Label(name))
+			r.checks.Unevaluated(kind, f.Erased(name), f.Label(name))
 		}
 	}
 	for _, f := range r.root.Frames() {
@@ -367,7 +367,7 @@ func (r *run) gatherChecks(failed bool) {
 
 // gatherConditions notes what isn't known of a resource's conditions.
 func (r *run) gatherConditions(f *eval.Frame, res *program.Resource) {
-	address := erased(f, res.Name.String())
+	address := f.Erased(res.Name.String())
 	r.checks.Declare("resource", address)
 	if _, _, known := f.Lookup(res, addr.NoKey); !known {
 		r.checks.Unevaluated("resource", address, f.Label(res.Name.String()))

@@ -306,7 +306,9 @@ type Provider struct {
 	ForEach   *Expr // nil without
 	Config    *Body
 	Version   string // deprecated constraint inside the block
-	Range     hcl.Range
+	// Mocked: a stand-in takes the provider's place, which isn't configured.
+	Mocked bool
+	Range  hcl.Range
 }
 
 // A Requirement is what a source says of a provider it uses.

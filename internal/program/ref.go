@@ -25,6 +25,7 @@ const (
 	RefPath                         // Attr is module, root or cwd
 	RefTerraform                    // Attr is workspace or applying
 	RefSelf                         // the instance that the expression belongs to
+	RefOutput                       // Ref.Output, in conditions of tests
 )
 
 // A Ref is one reference in an expression, resolved to a declaration of the
@@ -35,6 +36,7 @@ type Ref struct {
 	Local    *Local
 	Resource *Resource
 	Call     *Call
+	Output   *Output
 	Attr     string
 
 	// Key is the instance key as written, nil without one; its own

@@ -76,6 +76,12 @@ type Catalog interface {
 	Start(ctx context.Context, p addr.Provider) (Provider, diag.List)
 }
 
+// A Mocker is a catalog that also has stand-ins for providers, one for each
+// configuration.
+type Mocker interface {
+	Mock(ctx context.Context, p addr.ProviderConfig) (Provider, diag.List)
+}
+
 // A Provider is one running provider. Its methods may be called at the same
 // time. Values cross this border without marks; configuration and planned
 // values have the implied type of the schema.
@@ -116,8 +122,10 @@ type UpgradeRequest struct {
 	Flat    map[string]string
 }
 
-// ReadRequest asks for the present form of an object.
+// ReadRequest asks for the present form of an object. Addr, here and in the
+// other requests, is whose it is, for providers that are part of the engine.
 type ReadRequest struct {
+	Addr     addr.Instance
 	Type     string
 	Current  cty.Value
 	Private  []byte
@@ -136,6 +144,7 @@ type ReadResponse struct {
 
 // PlanRequest asks what the provider would do.
 type PlanRequest struct {
+	Addr          addr.Instance
 	Type          string
 	Prior         cty.Value
 	ProposedNew   cty.Value
@@ -159,6 +168,7 @@ type PlanResponse struct {
 
 // ApplyRequest has a planned change; Planned is null for a deletion.
 type ApplyRequest struct {
+	Addr            addr.Instance
 	Type            string
 	Prior           cty.Value
 	Planned         cty.Value
@@ -183,6 +193,7 @@ type ApplyResponse struct {
 
 // ImportRequest names an existing object by ID or Identity.
 type ImportRequest struct {
+	Addr     addr.Instance
 	Type     string
 	ID       string
 	Identity cty.Value
@@ -223,8 +234,7 @@ type MoveResponse struct {
 	Diags    diag.List
 }
 
-// ReadDataRequest asks for the result of a data source. Addr is whose it is,
-// for providers that are part of the engine.
+// ReadDataRequest asks for the result of a data source.
 type ReadDataRequest struct {
 	Addr   addr.Instance
 	Type   string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -50,6 +51,13 @@ func (j *JSON) Info(text, typ string, payload map[string]any) {
 	j.write("info", text, typ, payload)
 }
 
+// Error is like Info, for what went wrong.
+func (j *JSON) Error(text, typ string, payload map[string]any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.write("error", text, typ, payload)
+}
+
 // Log writes a message without payload.
 func (j *JSON) Log(text string) { j.Info(text, "log", nil) }
 
@@ -75,6 +83,11 @@ func (j *JSON) write(level, text, typ string, payload map[string]any) {
 
 // Diagnostics writes a message for each diagnostic.
 func (j *JSON) Diagnostics(l diag.List, sources map[string][]byte) {
+	j.DiagnosticsOf(nil, l, sources)
+}
+
+// DiagnosticsOf writes them with what says whose they are.
+func (j *JSON) DiagnosticsOf(owner map[string]any, l diag.List, sources map[string][]byte) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, d := range l {
@@ -82,7 +95,9 @@ func (j *JSON) Diagnostics(l diag.List, sources map[string][]byte) {
 		if d.Severity == diag.Warning {
 			level, title = "warn", "Warning: "
 		}
-		j.write(level, title+d.Summary, "diagnostic", map[string]any{"diagnostic": diags.JSON(d, sources)})
+		payload := map[string]any{"diagnostic": diags.JSON(d, sources)}
+		maps.Copy(payload, owner)
+		j.write(level, title+d.Summary, "diagnostic", payload)
 	}
 }
 

@@ -1,0 +1,294 @@
+package suite
+
+import (
+	"context"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"weir.dev/weir/internal/testresult"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/testfile"
+)
+
+// A Root is a module that runs are about: where it is, and under which key the
+// list of installed modules has what it calls.
+type Root struct {
+	Dir string
+	Key string // empty for the module under test
+}
+
+// Key is the key that the module of a run is installed under.
+func Key(f *testfile.File, r *testfile.Run) string {
+	dir, name := path.Split(f.Name)
+	for _, ext := range []string{".json", ".hcl", ".tftest", ".tofutest"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	parts := append([]string{"test"}, strings.FieldsFunc(dir, func(c rune) bool { return c == '/' })...)
+	return strings.Join(append(parts, name, r.Name), ".")
+}
+
+// Request is what a run with a module asks for.
+func Request(dir string, f *testfile.File, r *testfile.Run) module.Request {
+	return module.Request{Key: Key(f, r), ParentDir: dir, Source: r.Module.Source, Constraint: r.Module.Version, Range: r.Module.Range}
+}
+
+// Prefixed resolves the calls of a module that is installed under a key.
+func Prefixed(key string, resolve func(context.Context, module.Request) (string, diag.List)) func(context.Context, module.Request) (string, diag.List) {
+	if key == "" {
+		return resolve
+	}
+	return func(ctx context.Context, r module.Request) (string, diag.List) {
+		r.Key = key + "." + r.Key
+		return resolve(ctx, r)
+	}
+}
+
+// planOptions are those that a run asks for.
+func planOptions(d dialect.Dialect, r *testresult.Run) engine.PlanOptions {
+	o := engine.PlanOptions{SkipRefresh: r.SkipRefresh, RemovedDestroys: d == dialect.Terraform}
+	if r.RefreshOnly {
+		o.Mode = plan.RefreshOnly
+	}
+	for _, a := range r.Targets {
+		o.Targets = append(o.Targets, a.Target)
+	}
+	for _, a := range r.Replace {
+		o.Replace = append(o.Replace, a.Instance())
+	}
+	return o
+}
+
+// configure loads the configuration of a run, with the values, providers and
+// overrides that the test gives it.
+func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config, *values, diag.List) {
+	root := Root{Dir: w.Dir}
+	var diags diag.List
+	if r.Module != nil {
+		request := Request(w.Dir, w.file.File, r.Run)
+		root.Key = request.Key
+		if root.Dir, diags = w.Resolve(ctx, request); diags.HasErrors() {
+			return nil, nil, diags
+		}
+	}
+	language := w.programs.language(engine.Modules(w.World.Dialect))
+	_, prog, diags := language.Compile(module.Disk{}, root.Dir, nil)
+	if diags.HasErrors() {
+		return nil, nil, diags // loading would say the same
+	}
+	v, diags := w.evaluate(r, prog)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	o, more := w.overrides(r, v)
+	diags.Append(more)
+	providers, more := w.providers(r, v, prog, &o)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	language.root = func(p *program.Program) *program.Program { return withProviders(p, providers) }
+	language.outputs = o.modules
+	world := w.World
+	world.Catalog = &catalog{keeper: w.keeper, overrides: o, seed: w.Seed, strict: w.World.Dialect == dialect.OpenTofu}
+	config, more := engine.Load(ctx, engine.LoadOptions{
+		World: world, Dir: root.Dir, Inputs: v.inputs, Language: language,
+		Resolve: language.resolve(Prefixed(root.Key, w.Resolve)),
+	})
+	diags.Append(more)
+	if config != nil {
+		maps.Copy(w.Sources, config.Sources)
+	}
+	if config == nil || config.Tree == nil || more.HasErrors() {
+		return nil, nil, diags
+	}
+	return config, v, diags
+}
+
+// A cache keeps compiled sources for all runs.
+type cache struct {
+	mu   sync.Mutex
+	list map[string]compiled
+}
+
+type compiled struct {
+	source  *module.Source
+	program *program.Program
+	diags   diag.List
+}
+
+func newCache() *cache { return &cache{list: map[string]compiled{}} }
+
+// A language is that of modules, as a run changes it.
+type language struct {
+	engine.Language
+	cache *cache
+	// root is what becomes of the root program.
+	root func(*program.Program) *program.Program
+	// outputs are those of the modules that are overridden, by the path of calls.
+	outputs map[string]cty.Value
+}
+
+func (c *cache) language(inner engine.Language) *language {
+	return &language{Language: inner, cache: c}
+}
+
+// mark stands before the directory of a module that is overridden, and before
+// the path of its call.
+const mark = "\x00"
+
+// resolve tells overridden modules by their directories.
+func (l *language) resolve(inner func(context.Context, module.Request) (string, diag.List)) func(context.Context, module.Request) (string, diag.List) {
+	return func(ctx context.Context, r module.Request) (string, diag.List) {
+		dir, diags := inner(ctx, r)
+		if _, ok := l.outputs[r.Key]; ok && !diags.HasErrors() {
+			dir = mark + dir + mark + r.Key
+		}
+		return dir, diags
+	}
+}
+
+// Compile implements engine.Language. Sources are compiled once for all runs.
+func (l *language) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
+	path := ""
+	if rest, ok := strings.CutPrefix(dir, mark); ok {
+		dir, path, _ = strings.Cut(rest, mark)
+	}
+	key := dir
+	if call == nil {
+		key += mark
+	}
+	l.cache.mu.Lock()
+	c, ok := l.cache.list[key]
+	if !ok {
+		c.source, c.program, c.diags = l.Language.Compile(files, dir, call)
+		l.cache.list[key] = c
+	}
+	l.cache.mu.Unlock()
+	p := c.program
+	switch {
+	case p == nil:
+	case path != "":
+		p = withOutputs(p, l.outputs[path])
+	case call == nil && l.root != nil:
+		p = l.root(p)
+	}
+	return c.source, p, slices.Clone(c.diags)
+}
+
+// withOutputs is a module without content whose outputs are given.
+func withOutputs(p *program.Program, values cty.Value) *program.Program {
+	stub := &program.Program{
+		Dir: p.Dir, Registry: p.Registry, Requirements: p.Requirements,
+		ProviderMeta: map[string]*program.Body{}, VariableByName: map[string]*program.Variable{},
+		LocalByName: map[string]*program.Local{}, OutputByName: map[string]*program.Output{},
+		ResourceByName: map[addr.Name]*program.Resource{}, CallByName: map[addr.Call]*program.Call{},
+	}
+	for _, v := range p.Variables {
+		v := *v
+		v.Validations = nil
+		stub.Variables = append(stub.Variables, &v)
+		stub.VariableByName[v.Name] = &v
+	}
+	for _, o := range p.Outputs {
+		o := *o
+		v := cty.NullVal(cty.DynamicPseudoType)
+		if values != cty.NilVal && values.Type().IsObjectType() && values.Type().HasAttribute(o.Name) {
+			v = values.GetAttr(o.Name)
+		}
+		o.Preconditions, o.DependsOn = nil, nil
+		o.Expr = &program.Expr{Expression: &hclsyntax.LiteralValueExpr{Val: v, SrcRange: o.Range}}
+		stub.Outputs = append(stub.Outputs, &o)
+		stub.OutputByName[o.Name] = &o
+	}
+	return stub
+}
+
+// withProviders is a module with other provider configurations.
+func withProviders(p *program.Program, providers []*program.Provider) *program.Program {
+	changed := *p
+	changed.Providers = slices.Clone(p.Providers)
+	for _, own := range providers {
+		at := slices.IndexFunc(changed.Providers, func(other *program.Provider) bool {
+			return other.LocalName == own.LocalName && other.Alias == own.Alias
+		})
+		if at < 0 {
+			at = len(changed.Providers)
+			changed.Providers = append(changed.Providers, nil)
+		}
+		own.Index = at
+		changed.Providers[at] = own
+	}
+	return &changed
+}
+
+// A boundBody is a body whose expressions are evaluated in a context of their
+// own: that of the test rather than of the module.
+type boundBody struct {
+	hcl.Body
+	ctx *hcl.EvalContext
+}
+
+func (b boundBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
+	content, diags := b.Body.Content(schema)
+	return b.bind(content), diags
+}
+
+func (b boundBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
+	content, rest, diags := b.Body.PartialContent(schema)
+	return b.bind(content), boundBody{rest, b.ctx}, diags
+}
+
+func (b boundBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
+	attrs, diags := b.Body.JustAttributes()
+	return b.attributes(attrs), diags
+}
+
+func (b boundBody) bind(content *hcl.BodyContent) *hcl.BodyContent {
+	if content == nil {
+		return nil
+	}
+	bound := *content
+	bound.Attributes = b.attributes(content.Attributes)
+	bound.Blocks = make(hcl.Blocks, len(content.Blocks))
+	for i, block := range content.Blocks {
+		inner := *block
+		inner.Body = boundBody{block.Body, b.ctx}
+		bound.Blocks[i] = &inner
+	}
+	return &bound
+}
+
+func (b boundBody) attributes(attrs hcl.Attributes) hcl.Attributes {
+	bound := make(hcl.Attributes, len(attrs))
+	for name, attr := range attrs {
+		own := *attr
+		own.Expr = boundExpr{attr.Expr, b.ctx}
+		bound[name] = &own
+	}
+	return bound
+}
+
+type boundExpr struct {
+	hcl.Expression
+	ctx *hcl.EvalContext
+}
+
+func (e boundExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	return e.Expression.Value(e.ctx)
+}
+
+// Variables are none, as far as the module is concerned.
+func (e boundExpr) Variables() []hcl.Traversal { return nil }

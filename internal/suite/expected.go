@@ -1,0 +1,72 @@
+package suite
+
+import (
+	"fmt"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/testfile"
+)
+
+// expected are the failures that a run wants.
+type expected struct {
+	list []*testfile.Expected
+	met  map[*testfile.Expected]bool
+}
+
+func newExpected(list []*testfile.Expected) *expected {
+	return &expected{list, map[*testfile.Expected]bool{}}
+}
+
+// find returns the one that is about the object, or nil.
+func (e *expected) find(c *diag.Checkable) *testfile.Expected {
+	for _, x := range e.list {
+		if x.Kind == c.Kind && (x.Address == c.Instance || !x.HasKey && x.Address == c.Address) {
+			return x
+		}
+	}
+	return nil
+}
+
+// settle takes out what was expected, makes errors of checks that don't hold,
+// and adds what was expected and didn't come.
+func (e *expected) settle(diags diag.List, final bool) diag.List {
+	var out diag.List
+	for _, d := range diags {
+		if d.Unmet == nil || d.Severity == diag.Warning && d.Unmet.Kind != "check" {
+			out.Add(d)
+			continue
+		}
+		if x := e.find(d.Unmet); x != nil {
+			e.met[x] = true
+			continue
+		}
+		d.Severity = diag.Error
+		out.Add(d)
+	}
+	for _, x := range e.list {
+		if final && !e.met[x] {
+			out.ErrorAt(x.Range, "Missing expected failure", "The checkable object, %s, was expected to report an error but did not.", x.Address)
+		}
+	}
+	return out
+}
+
+// tooEarly says of expected failures that they have kept the apply from being
+// carried out.
+func (e *expected) tooEarly(diags diag.List) diag.List {
+	var out diag.List
+	for _, d := range diags {
+		if d.Unmet == nil || d.Severity != diag.Error {
+			continue
+		}
+		if x := e.find(d.Unmet); x != nil {
+			summary := "Expected failure while planning"
+			if x.Kind == "input_variable" {
+				summary = "Invalid Variable in test file"
+			}
+			out.Add(diag.Diagnostic{Severity: diag.Warning, Summary: summary, Subject: x.Range.Ptr(),
+				Detail: fmt.Sprintf("The failure of %s was expected, but it has kept the apply from being carried out, so the run as a whole fails. Use command = plan where the failure comes with the plan.", x.Address)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"weir.dev/weir/internal/testresult"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state"
+)
+
+// work is one file under way.
+type work struct {
+	*session
+	file   *testresult.File
+	states map[string]*entry
+	// outputs are those of the runs so far, by name.
+	outputs map[string]cty.Value
+}
+
+// An entry is one state of a file.
+type entry struct {
+	snapshot *state.Snapshot
+	last     *testresult.Run // that changed it
+}
+
+// key tells which state a run works on.
+func key(r *testresult.Run) string {
+	switch {
+	case r.StateKey != "":
+		return "key:" + r.StateKey
+	case r.Module != nil:
+		return "module:" + r.Module.Source
+	}
+	return ""
+}
+
+func (w *work) carry(ctx context.Context) {
+	w.outputs = map[string]cty.Value{}
+	w.file.Status = testresult.Pass
+	w.Report.FileStarts(w.file)
+	for _, r := range w.file.Runs {
+		switch {
+		case ctx.Err() != nil: // it stays pending
+		case w.stopped(), w.file.Status == testresult.Error:
+			r.Status = testresult.Skip
+			w.Report.RunEnds(w.file, r)
+		default:
+			w.run(ctx, r)
+			w.file.Status = max(w.file.Status, r.Status)
+			w.Report.RunEnds(w.file, r)
+		}
+	}
+	w.Report.CleanupStarts(w.file)
+	w.cleanUp(ctx)
+	w.Report.FileEnds(w.file)
+}
+
+// run carries out one run.
+func (w *work) run(ctx context.Context, r *testresult.Run) {
+	r.Began = w.World.Now()
+	defer func() { r.Took = w.World.Now().Sub(r.Began) }()
+	e := w.states[key(r)]
+	if e == nil {
+		e = &entry{}
+		w.states[key(r)] = e
+	}
+	config, values, diags := w.configure(ctx, r)
+	r.Diags.Append(diags)
+	if diags.HasErrors() {
+		r.Worsen(testresult.Error)
+		return
+	}
+	conditions, diags := compile(r, config, values)
+	r.Diags.Append(diags)
+	if diags.HasErrors() {
+		r.Worsen(testresult.Error)
+		return
+	}
+	if w.Keep {
+		r.Tree = config.Tree
+	}
+	expected := newExpected(r.Expected)
+	o := planOptions(w.World.Dialect, r)
+	if r.PlanOnly {
+		w.planOnly(ctx, r, e, config, conditions, expected, o)
+		return
+	}
+	w.apply(ctx, r, e, config, conditions, expected, o)
+}
+
+func (w *work) planOnly(ctx context.Context, r *testresult.Run, e *entry, config *engine.Config, conditions conditions, expected *expected, o engine.PlanOptions) {
+	var judged judgement
+	o.Observe = conditions.observe(&judged)
+	p, diags := engine.Plan(ctx, config, e.snapshot, o)
+	diags = expected.settle(diags, true)
+	r.Diags.Append(diags)
+	w.keep(r, p, nil)
+	if diags.HasErrors() {
+		r.Worsen(testresult.Error)
+		return
+	}
+	if p != nil {
+		w.outputs[r.Name] = plannedOutputs(config, p)
+	}
+	judged.into(r)
+}
+
+func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *engine.Config, conditions conditions, expected *expected, o engine.PlanOptions) {
+	p, diags := engine.Plan(ctx, config, e.snapshot, o)
+	if diags.HasErrors() {
+		r.Diags.Append(diags)
+		r.Diags.Append(expected.tooEarly(diags))
+		r.Worsen(testresult.Error)
+		return
+	}
+	// Warnings of checks come again from the apply, unless it sets them right.
+	r.Diags.Append(slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Unmet != nil && d.Unmet.Kind == "check" }))
+	w.keep(r, p, nil)
+	after, diags := w.execute(ctx, config, p, w.Stop)
+	if after != nil {
+		e.snapshot, e.last = after, r
+		w.outputs[r.Name] = storedOutputs(config, after)
+	}
+	diags = expected.settle(diags, true)
+	r.Diags.Append(diags)
+	if diags.HasErrors() {
+		r.Worsen(testresult.Error)
+		return
+	}
+	w.keep(r, p, after)
+	conditions.judge(ctx, config, after).into(r)
+}
+
+// keep notes the results of a run for who shows them.
+func (w *work) keep(r *testresult.Run, p *plan.Plan, after *state.Snapshot) {
+	if w.Keep && p != nil {
+		r.Plan, r.State, r.Schemas = p, after, p.Schemas
+	}
+}
+
+// execute applies a plan.
+func (w *work) execute(ctx context.Context, config *engine.Config, p *plan.Plan, stop <-chan struct{}) (*state.Snapshot, diag.List) {
+	// The configuration has all values, marks included.
+	applied := *p
+	applied.Variables = nil
+	limits := w.Limits
+	limits.Stop = stop
+	return engine.Apply(ctx, config, &applied, limits)
+}
+
+// cleanUp destroys what the states have, the last first.
+func (w *work) cleanUp(ctx context.Context) {
+	entries := slices.Collect(maps.Values(w.states))
+	entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.last == nil || len(e.snapshot.Objects) == 0 })
+	slices.SortFunc(entries, func(a, b *entry) int { return cmp.Compare(b.last.Index, a.last.Index) })
+	for _, e := range entries {
+		left, diags := w.destroy(ctx, e)
+		if !hasManaged(left) {
+			left = nil
+		}
+		if left != nil || diags.HasErrors() {
+			w.file.Status = testresult.Error
+		}
+		w.Report.Cleaned(w.file, e.last, diags, left)
+	}
+}
+
+// destroy destroys one state as the run that changed it last was configured.
+func (w *work) destroy(ctx context.Context, e *entry) (*state.Snapshot, diag.List) {
+	config, _, diags := w.configure(ctx, e.last)
+	if diags.HasErrors() {
+		return e.snapshot, diags
+	}
+	p, diags := engine.Plan(ctx, config, e.snapshot, engine.PlanOptions{Mode: plan.Destroy})
+	if diags.HasErrors() || p == nil {
+		return e.snapshot, diags
+	}
+	after, more := w.execute(ctx, config, p, nil)
+	diags.Append(more)
+	if after == nil {
+		after = e.snapshot
+	}
+	return after, diags
+}

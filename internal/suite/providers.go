@@ -1,0 +1,232 @@
+package suite
+
+import (
+	"context"
+	"slices"
+	"weir.dev/weir/internal/testresult"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/mock"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/testfile"
+)
+
+// overrides are what a run has made up instead of asking providers.
+type overrides struct {
+	// resources are those of the run before those of the file; of each the ones
+	// for single instances come first.
+	resources []override
+	// modules are the outputs of overridden modules, by the path of calls.
+	modules map[string]cty.Value
+	// mocks are the mocked provider configurations, mocked the providers that
+	// have one.
+	mocks   map[addr.ProviderConfig]*mocked
+	mocked  map[addr.Provider]bool
+	planned bool // what isn't said otherwise is known from the plan on
+}
+
+type override struct {
+	target addr.Target
+	given  mock.Given
+}
+
+// mocked is a mocked provider configuration.
+type mocked struct {
+	overrides []override
+	types     map[typeName]mock.Given
+	planned   bool
+}
+
+type typeName struct {
+	mode addr.Mode
+	name string
+}
+
+// overrides evaluates the override blocks of a run and its file.
+func (w *work) overrides(r *testresult.Run, v *values) (overrides, diag.List) {
+	o := overrides{
+		modules: map[string]cty.Value{}, mocks: map[addr.ProviderConfig]*mocked{}, mocked: map[addr.Provider]bool{},
+		planned: w.World.Dialect == dialect.OpenTofu,
+	}
+	var diags diag.List
+	for _, list := range [][]*testfile.Override{r.Overrides, w.file.Overrides} {
+		resources, more := v.overriding(list, o.planned)
+		diags.Append(more)
+		o.resources = append(o.resources, resources...)
+		for _, b := range list {
+			if !b.IsModule() {
+				continue
+			}
+			key := b.Target.Module.CallPath()
+			if _, ok := o.modules[key]; !ok {
+				o.modules[key], more = v.object(b.Values)
+				diags.Append(more)
+			}
+		}
+	}
+	return o, diags
+}
+
+// overriding evaluates the blocks that are about resources.
+func (v *values) overriding(list []*testfile.Override, planned bool) ([]override, diag.List) {
+	var out []override
+	var diags diag.List
+	for _, b := range list {
+		if b.IsModule() {
+			continue
+		}
+		given, more := v.object(b.Values)
+		diags.Append(more)
+		out = append(out, override{b.Target, mock.Given{Values: given, Planned: during(b.During, planned)}})
+	}
+	slices.SortStableFunc(out, func(a, b override) int { return specific(b.target) - specific(a.target) })
+	return out, diags
+}
+
+func specific(t addr.Target) int {
+	if t.HasKey {
+		return 1
+	}
+	return 0
+}
+
+// during reports whether values are known from the plan on.
+func during(d testfile.During, otherwise bool) bool {
+	if d == testfile.Unsaid {
+		return otherwise
+	}
+	return d == testfile.Plan
+}
+
+func find(list []override, i addr.Instance) (mock.Given, bool) {
+	for _, o := range list {
+		if o.target.Matches(i) {
+			return o.given, true
+		}
+	}
+	return mock.Given{}, false
+}
+
+// given is what a mocked provider has for an instance.
+func (o *overrides) given(m *mocked, i addr.Instance) (mock.Given, bool) {
+	if g, ok := find(o.resources, i); ok {
+		return g, true
+	}
+	if m == nil {
+		return mock.Given{}, false
+	}
+	if g, ok := find(m.overrides, i); ok {
+		return g, true
+	}
+	if g, ok := m.types[typeName{i.Name.Mode, i.Name.Type}]; ok {
+		return g, true
+	}
+	return mock.Given{Planned: m.planned}, true
+}
+
+// providers are the configurations that a run gives to its module.
+func (w *work) providers(r *testresult.Run, v *values, prog *program.Program, o *overrides) ([]*program.Provider, diag.List) {
+	var list []*program.Provider
+	var diags diag.List
+	add := func(name testfile.ProviderName, p *testfile.Provider) {
+		decl, more := v.provider(name, p, prog, o)
+		diags.Append(more)
+		list = append(list, decl)
+	}
+	if len(r.Providers) == 0 {
+		for _, p := range w.file.Providers {
+			add(p.ProviderName, p)
+		}
+		return list, diags
+	}
+	for _, passed := range r.Providers {
+		n := slices.IndexFunc(w.file.Providers, func(p *testfile.Provider) bool { return p.ProviderName == passed.Outer })
+		if n < 0 {
+			diags.ErrorAt(passed.Range, "Missing provider definition for "+passed.Outer.String(), "This provider block references a provider definition that does not exist.")
+			continue
+		}
+		add(passed.Inner, w.file.Providers[n])
+	}
+	return list, diags
+}
+
+// provider makes the configuration of one provider block.
+func (v *values) provider(name testfile.ProviderName, p *testfile.Provider, prog *program.Program, o *overrides) (*program.Provider, diag.List) {
+	source := Provider(prog, name.Local)
+	decl := &program.Provider{LocalName: name.Local, Alias: name.Alias, Provider: source, Range: p.Range}
+	if p.ForEach != nil {
+		decl.ForEach = &program.Expr{Expression: boundExpr{p.ForEach, v.context()}}
+	}
+	if p.Mock == nil {
+		decl.Config = &program.Body{Body: boundBody{p.Config, v.context()}, Range: p.Range}
+		return decl, nil
+	}
+	decl.Mocked = true
+	decl.Config = &program.Body{Body: hcl.EmptyBody(), Range: p.Range}
+	m := &mocked{types: map[typeName]mock.Given{}, planned: during(p.Mock.During, o.planned)}
+	list, diags := v.overriding(p.Mock.Overrides, m.planned)
+	m.overrides = list
+	for _, res := range p.Mock.Resources {
+		values, more := v.object(res.Defaults)
+		diags.Append(more)
+		m.types[typeName{res.Mode, res.Type}] = mock.Given{Values: values, Planned: during(res.During, m.planned)}
+	}
+	o.mocks[addr.ProviderConfig{Provider: source, Alias: name.Alias}] = m
+	o.mocked[source] = true
+	return decl, diags
+}
+
+// Provider is the provider that a local name means in a module.
+func Provider(prog *program.Program, local string) addr.Provider {
+	if req := prog.Requirements[local]; req != nil {
+		return req.Provider
+	}
+	return prog.Registry.Provider(local)
+}
+
+// A catalog has the providers of one run.
+type catalog struct {
+	*keeper
+	overrides overrides
+	seed      uint64
+	strict    bool
+}
+
+func (c *catalog) options(ctx context.Context, p addr.Provider, m *mocked) (mock.Options, diag.List) {
+	schemas, diags := c.Schemas(ctx, p)
+	return mock.Options{
+		Schemas: schemas, Seed: c.seed, Strict: c.strict,
+		Given: func(i addr.Instance) (mock.Given, bool) { return c.overrides.given(m, i) },
+		Real:  func() provider.Provider { return c.keeper.lend(p) },
+	}, diags
+}
+
+// Mock implements provider.Mocker.
+func (c *catalog) Mock(ctx context.Context, p addr.ProviderConfig) (provider.Provider, diag.List) {
+	o, diags := c.options(ctx, p.Provider, c.overrides.mocks[addr.ProviderConfig{Provider: p.Provider, Alias: p.Alias}])
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return mock.New(o), diags
+}
+
+// Start implements provider.Catalog. Of a provider that is mocked, nothing is
+// started to check configurations: what the schema says is checked anyway.
+func (c *catalog) Start(ctx context.Context, p addr.Provider) (provider.Provider, diag.List) {
+	running := c.keeper.lend(p)
+	running.unchecked = c.overrides.mocked[p]
+	if len(c.overrides.resources) == 0 {
+		return running, nil
+	}
+	o, diags := c.options(ctx, p, nil)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return mock.Override(running, o), diags
+}

@@ -1,0 +1,74 @@
+// Package suite runs test files: each run of a file is a plan or an apply by the
+// engine on states in memory, with conditions on the result; in the end all that
+// was made is destroyed.
+//
+// It owns the order of runs, their states, what they may refer to, and what
+// counts as a failure. It refuses flags, terminals and how results are shown.
+package suite
+
+import (
+	"context"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/testresult"
+)
+
+// Options are everything that running tests is a function of.
+type Options struct {
+	// World is what runs take from outside. Its catalog has the real providers.
+	World engine.World
+	Dir   string // of the module under test
+	// Inputs are values for variables from outside, for all files. TestInputs are
+	// those that the directory of tests has: in Terraform they are for the files
+	// in it alone.
+	Inputs, TestInputs map[string]engine.VariableInput
+	TestDir            string
+	// Resolve finds the directory behind a module call.
+	Resolve func(ctx context.Context, r module.Request) (string, diag.List)
+	// Seed changes the values that mocked providers make up.
+	Seed uint64
+	// Sources gets the files read, by the name that ranges have.
+	Sources map[string][]byte
+	// Keep notes plans and states of runs, for who shows them.
+	Keep bool
+	// Stop is closed when no further run is to be started. What is there is
+	// destroyed all the same.
+	Stop <-chan struct{}
+	// Limits are those of applies.
+	Limits engine.ApplyOptions
+	Report testresult.Report
+}
+
+// Run carries out the runs of a suite.
+func Run(ctx context.Context, suite *testresult.Suite, o Options) {
+	s := &session{Options: o, programs: newCache(), keeper: newKeeper(o.World.Catalog)}
+	defer s.keeper.Close()
+	suite.Status = testresult.Pass
+	for _, f := range suite.Files {
+		if ctx.Err() != nil {
+			break
+		}
+		w := &work{session: s, file: f, states: map[string]*entry{}}
+		w.carry(ctx)
+		suite.Status = max(suite.Status, f.Status)
+	}
+}
+
+// A session is what all files share.
+type session struct {
+	Options
+	programs *cache
+	keeper   *keeper
+}
+
+// stopped reports whether no further run is to be started.
+func (s *session) stopped() bool {
+	select {
+	case <-s.Stop:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,236 @@
+package suite
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"weir.dev/weir/internal/testresult"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/function"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/syntax"
+	"weir.dev/weir/internal/testfile"
+)
+
+// values are what the expressions of a run may refer to, and the inputs that
+// come of them.
+type values struct {
+	w    *work
+	vars map[string]cty.Value
+	// inputs are those of the variables that the module declares.
+	inputs map[string]engine.VariableInput
+	env    function.Env
+}
+
+// runs is the object run.
+func (v *values) runs() cty.Value { return cty.ObjectVal(v.w.outputs) }
+
+func (v *values) context() *hcl.EvalContext {
+	return &hcl.EvalContext{
+		Variables: map[string]cty.Value{"var": cty.ObjectVal(v.vars), "run": v.runs()},
+		Functions: function.Table(v.env),
+	}
+}
+
+// eval evaluates an expression of the test file.
+func (v *values) eval(expr hcl.Expression) (cty.Value, diag.List) {
+	if diags := v.check(expr); diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	value, hd := expr.Value(v.context())
+	return value, eval.Diagnostics(hd)
+}
+
+// check reports references to runs that aren't there.
+func (v *values) check(expr hcl.Expression) diag.List {
+	var diags diag.List
+	for _, t := range expr.Variables() {
+		if t.RootName() != "run" || len(t) < 2 {
+			continue
+		}
+		step, ok := t[1].(hcl.TraverseAttr)
+		if !ok {
+			continue
+		}
+		if _, there := v.w.outputs[step.Name]; there {
+			continue
+		}
+		names := []string{}
+		for _, r := range v.w.file.Runs {
+			names = append(names, r.Name)
+		}
+		if slices.Contains(names, step.Name) {
+			diags.ErrorAt(t.SourceRange(), "Reference to unavailable run block", "The run block %q has no results here: it comes later, or it couldn't be carried out.", step.Name)
+		} else {
+			diags.ErrorAt(t.SourceRange(), "Reference to unknown run block", "The run block %q does not exist within this test file.%s", step.Name, syntax.Suggest(step.Name, names))
+		}
+	}
+	return diags
+}
+
+// evaluate computes the variables of a run: those from outside, then those of the
+// file, then its own.
+func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag.List) {
+	v := &values{w: w, vars: map[string]cty.Value{}, inputs: map[string]engine.VariableInput{}}
+	v.env = function.Env{Pure: true, PlanTimestamp: func() (time.Time, bool) { return time.Time{}, false }, Files: w.World.Files}
+	var diags diag.List
+	outside := w.outside()
+	for _, name := range slices.Sorted(maps.Keys(outside)) {
+		in := outside[name]
+		if declared := prog.VariableByName[name]; declared != nil {
+			v.inputs[name] = in
+			given, more := given(declared, in)
+			if more.HasErrors() {
+				continue // reported for the input itself
+			}
+			v.set(declared, given)
+			continue
+		}
+		if in.Value != cty.NilVal {
+			v.vars[name] = in.Value
+		} else {
+			v.vars[name] = cty.StringVal(in.Text)
+		}
+	}
+	for _, declared := range prog.Variables {
+		if _, ok := v.inputs[declared.Name]; !ok && !declared.Required() {
+			v.set(declared, cty.NilVal)
+		}
+	}
+	for _, declared := range w.file.Declared {
+		diags.Append(v.declare(declared))
+	}
+	diags.Append(v.assign(w.file.Variables, prog, false))
+	diags.Append(v.assign(r.Variables, prog, true))
+	return v, diags
+}
+
+// outside are the values for variables that the file's runs have from outside.
+func (w *work) outside() map[string]engine.VariableInput {
+	if w.World.Dialect == dialect.Terraform && path.Dir(w.file.Name) != w.TestDir {
+		return w.Inputs
+	}
+	all := maps.Clone(w.Inputs)
+	maps.Copy(all, w.TestInputs)
+	return all
+}
+
+// given reads an input by the type of its variable.
+func given(v *program.Variable, in engine.VariableInput) (cty.Value, diag.List) {
+	switch {
+	case in.Value != cty.NilVal:
+		return in.Value, nil
+	case v.Untyped || v.Type.IsPrimitiveType():
+		return cty.StringVal(in.Text), nil
+	}
+	return module.ParseValue(module.Origin(v.Name), in.Text)
+}
+
+// set notes the value that a variable of the module has.
+func (v *values) set(declared *program.Variable, given cty.Value) {
+	if prepared, diags := eval.PrepareVariable(declared, given, declared.Range); !diags.HasErrors() {
+		v.vars[declared.Name] = prepared
+	}
+}
+
+// declare notes a variable that the test file declares itself.
+func (v *values) declare(d *testfile.Variable) diag.List {
+	var diags diag.List
+	ty := cty.DynamicPseudoType
+	if d.Type != nil {
+		var hd hcl.Diagnostics
+		var defaults *typeexpr.Defaults
+		ty, defaults, hd = typeexpr.TypeConstraintWithDefaults(d.Type)
+		_ = defaults
+		if hd.HasErrors() {
+			return diag.FromHCL(hd)
+		}
+		ty = ty.WithoutOptionalAttributesDeep()
+	}
+	value, ok := v.vars[d.Name]
+	if in, given := v.w.outside()[d.Name]; given && in.Value == cty.NilVal && !ty.IsPrimitiveType() && ty != cty.DynamicPseudoType {
+		value, diags = module.ParseValue(module.Origin(d.Name), in.Text)
+	}
+	if !ok && d.Default != nil {
+		value, diags = v.eval(d.Default)
+		ok = true
+	}
+	if diags.HasErrors() {
+		return diags
+	}
+	if !ok {
+		diags.ErrorAt(d.Range, "No value for required variable", "The test file declares the variable %q, which has no default value. Use a -var or -var-file command line argument to provide a value for it.", d.Name)
+		return diags
+	}
+	converted, err := convert.Convert(value, ty)
+	if err != nil {
+		diags.ErrorAt(d.Range, "Invalid value for input variable", "The given value is not suitable for var.%s: %s.", d.Name, err)
+		return diags
+	}
+	v.vars[d.Name] = converted
+	return diags
+}
+
+// assign evaluates a variables block. What the module doesn't declare is for
+// other expressions of the test; a file may give values that only some runs
+// can have.
+func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own bool) diag.List {
+	var diags diag.List
+	results := map[string]cty.Value{}
+	for _, a := range list {
+		declared := prog.VariableByName[a.Name]
+		value, more := v.eval(a.Expr)
+		if more.HasErrors() {
+			if own || declared != nil {
+				diags.Append(more)
+			}
+			delete(v.vars, a.Name)
+			continue
+		}
+		diags.Append(more)
+		if declared == nil {
+			results[a.Name] = value
+			if own {
+				diags.WarnAt(a.Range, "Value for undeclared variable", "The module under test does not declare a variable named %q, but it is given a value in this run. Expressions of the test may refer to it all the same.", a.Name)
+			}
+			continue
+		}
+		v.inputs[a.Name] = engine.VariableInput{Value: value, From: "test", Range: a.Expr.Range()}
+		if prepared, problems := eval.PrepareVariable(declared, value, a.Expr.Range()); !problems.HasErrors() {
+			results[a.Name] = prepared
+		} else {
+			diags.Append(problems)
+		}
+	}
+	maps.Copy(v.vars, results)
+	return diags
+}
+
+// object evaluates what mocks and overrides give.
+func (v *values) object(expr hcl.Expression) (cty.Value, diag.List) {
+	if expr == nil {
+		return cty.NilVal, nil
+	}
+	value, diags := v.eval(expr)
+	if diags.HasErrors() {
+		return cty.NilVal, diags
+	}
+	value, _ = value.UnmarkDeep()
+	if !value.IsKnown() || value.IsNull() || !value.Type().IsObjectType() && !value.Type().IsMapType() {
+		diags.ErrorAt(expr.Range(), "Object expected", "The values of mocks and overrides have to be an object, and this is %s.", strings.TrimSpace(value.Type().FriendlyName()))
+		return cty.NilVal, diags
+	}
+	return value, diags
+}
