@@ -207,7 +207,7 @@ func environment(work, repos, mirror, server string) ([]string, error) {
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return nil, err
 	}
-	config := filepath.Join(home, "cli.tfrc")
+	config := filepath.Join(home, fmt.Sprintf("cli-%d.tfrc", os.Getpid())) // it names this process's registry
 	text := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
 	for _, host := range []string{"registry.opentofu.org", "registry.terraform.io"} {
 		text += fmt.Sprintf("host %q {\n  services = { \"modules.v1\" = %q }\n}\n", host, server+"/modreg/")
@@ -220,6 +220,9 @@ func environment(work, repos, mirror, server string) ([]string, error) {
 		"AWS_ENDPOINT_URL=" + server, "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY=secret",
 		"AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true", "AWS_MAX_ATTEMPTS=2",
 		"GIT_TERMINAL_PROMPT=0",
+	}
+	if gogc, set := os.LookupEnv("GOGC"); set {
+		env = append(env, "GOGC="+gogc)
 	}
 	entries, err := os.ReadDir(repos)
 	if err != nil {

@@ -164,26 +164,25 @@ func (m Module) Contains(o Module) bool {
 	return m == Root || m == o || strings.HasPrefix(string(o), string(m)+".")
 }
 
-// Compare orders modules step by step, a parent before its children.
+// Compare orders modules by how deep they are, then step by step.
 func (m Module) Compare(o Module) int {
 	if m == o {
 		return 0
 	}
 	p, q := parser{text: string(m)}, parser{text: string(o)}
+	first := 0 // difference
 	for {
 		a, more, _ := p.step(true)
 		b, others, _ := q.step(true)
 		switch {
 		case !more && !others:
-			return 0
+			return first
 		case !more:
 			return -1
 		case !others:
 			return 1
-		case a.Call != b.Call:
-			return a.Call.Compare(b.Call)
-		case a.Key != b.Key:
-			return a.Key.Compare(b.Key)
+		case first == 0 && a != b:
+			first = cmp.Or(a.Call.Compare(b.Call), a.Key.Compare(b.Key))
 		}
 	}
 }

@@ -8,12 +8,15 @@ import (
 // bySteps is what Compare has to give.
 func bySteps(m, o Module) int {
 	a, b := m.Steps(), o.Steps()
-	for i := range min(len(a), len(b)) {
+	if c := cmp.Compare(len(a), len(b)); c != 0 {
+		return c
+	}
+	for i := range a {
 		if c := cmp.Or(a[i].Call.Compare(b[i].Call), a[i].Key.Compare(b[i].Key)); c != 0 {
 			return c
 		}
 	}
-	return cmp.Compare(len(a), len(b))
+	return 0
 }
 
 func TestModuleOrder(t *testing.T) {
