@@ -330,10 +330,15 @@ func TestReads(t *testing.T) {
 		{"DescribeSubnets", "SubnetId.1=subnet-x", 200, "<subnetId>subnet-x</subnetId>"},
 		{"DescribeVpcEndpointServices", "Filter.1.Name=service-name&Filter.1.Value.1=com.x", 200, "<serviceName>com.x</serviceName>"},
 		{"DescribeInstanceTypes", "InstanceType.1=m5.large", 200, "<instanceType>m5.large</instanceType>"},
+		{"GetInstanceUefiData", "InstanceId=ami-x", 400, "<Code>UnsupportedOperation</Code>"},
 		{"RunInstances", "", 400, "<Response><Errors><Error><Code>InvalidAction</Code>"},
 	})
 	c.run("organizations", "us-east-1", []step{{"DescribeOrganization", "{}", 200, "o-abcdefghij"}})
+	if status, out := c.json("states", "us-east-1", "ValidateStateMachineDefinition", "{}"); status != 200 || out["result"] != "OK" {
+		t.Errorf("%d %v", status, out)
+	}
 	for target, want := range map[string]string{
+		"/2021-01-01/opensearch/compatibleVersions":        `"CompatibleVersions":[]`,
 		"/2013-04-01/hostedzonesbyname?dnsname=a.example":  "<Name>a.example.</Name>",
 		"/2013-04-01/hostedzone/Z1/rrset":                  "<Type>NS</Type>",
 		"/2020-05-31/cache-policy":                         "Managed-CachingDisabled",
@@ -341,8 +346,11 @@ func TestReads(t *testing.T) {
 		"/2020-05-31/response-headers-policy/nothing-like": "NoSuchResponseHeadersPolicy",
 	} {
 		service := "route53"
-		if strings.HasPrefix(target, "/2020") {
+		switch {
+		case strings.HasPrefix(target, "/2020"):
 			service = "cloudfront"
+		case strings.HasPrefix(target, "/2021"):
+			service = "es"
 		}
 		r, _ := http.NewRequest(http.MethodGet, c.server.URL+target, nil)
 		if _, _, body := c.send(r, service, "us-east-1"); !strings.Contains(body, want) {

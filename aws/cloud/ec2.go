@@ -22,6 +22,9 @@ var ec2Calls = map[string]call{
 	"GetManagedPrefixListEntries":   fixed(el("entrySet", el("item", texts("cidr", "54.231.0.0/17", "description", "x")))),
 	"DescribeInstanceTypeOfferings": offerings,
 	"DescribeInstanceTypes":         instanceTypes,
+	"GetInstanceUefiData": func(*request) (any, error) {
+		return nil, refused("UnsupportedOperation", "the image isn't started with UEFI")
+	},
 	"DescribeAccountAttributes": fixed(el("accountAttributeSet", el("item", el("attributeName", "supported-platforms"),
 		el("attributeValueSet", el("item", el("attributeValue", "VPC")))))),
 }

@@ -69,9 +69,18 @@ func reads() map[string]service {
 				return object{"Name": name, "Arn": arn("events", r.region, "event-bus/default")}, nil
 			},
 		}},
+		"states": {dialect: jsonText, calls: map[string]call{
+			"ValidateStateMachineDefinition": fixed(object{"result": "OK", "diagnostics": []any{}, "truncated": false}),
+		}},
 		"ecs":        {dialect: jsonText, calls: map[string]call{"DescribeTaskDefinition": notThere, "DescribeClusters": notThere}},
 		"route53":    {rest: route53},
 		"cloudfront": {rest: cloudfront},
+		"es": {rest: func(r *request) (*answer, error) {
+			if r.method != http.MethodGet || !strings.HasSuffix(r.path, "/compatibleVersions") {
+				return nil, unanswered(r.method + " " + r.path)
+			}
+			return restJSON.encode(r, object{"CompatibleVersions": []any{}}), nil
+		}},
 		"eks": {rest: func(*request) (*answer, error) {
 			return restJSON.refuse(&request{header: http.Header{}}, missing("ResourceNotFoundException", "the cluster")), nil
 		}},

@@ -216,7 +216,7 @@ const (
 
 func (d dialect) encode(r *request, result any) *answer {
 	switch d {
-	case jsonText:
+	case jsonText, restJSON:
 		if result == nil {
 			result = object{}
 		}

@@ -9,9 +9,9 @@ import (
 	"weir.dev/weir/internal/program"
 )
 
-// checkVersions holds the configuration to the version that is claimed. A
-// constraint for the other engine is only told of when it isn't met, because
-// its version numbers mean nothing here.
+// checkVersions holds the configuration to the version that is claimed.
+// Constraints for the other engine say nothing here: its version numbers mean
+// something else.
 func (e *env) checkVersions(tree *program.Tree) diag.List {
 	var diags diag.List
 	claimed := version.Must(version.NewVersion(e.dialect.Version()))
@@ -21,18 +21,16 @@ func (e *env) checkVersions(tree *program.Tree) diag.List {
 			return
 		}
 		for _, c := range t.Program.RequiredVersions {
+			if c.Product != e.dialect.String() {
+				continue
+			}
 			constraint, err := version.NewConstraint(c.Constraint)
 			if err != nil {
 				diags.ErrorAt(c.Range, "Invalid version constraint", "%q is not a version constraint: %s.", c.Constraint, err)
 				continue
 			}
-			met := constraint.Check(claimed)
-			switch {
-			case met:
-			case c.Product == e.dialect.String():
+			if !constraint.Check(claimed) {
 				diags.ErrorAt(c.Range, "Unsupported "+e.dialect.Product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, e.dialect.Product())
-			default:
-				diags.WarnAt(c.Range, "Version constraint for another engine", "%s requires version %s of another engine. The constraint isn't enforced, since versions of different engines can't be compared.", where, strings.TrimSpace(c.Constraint))
 			}
 		}
 		for _, child := range t.Calls() {
