@@ -178,6 +178,19 @@ func (c *Config) values(early bool) (map[string]cty.Value, diag.List) {
 	return values, diags
 }
 
+// missing tells of required variables that have no value: nothing is planned
+// without them.
+func (c *Config) missing() diag.List {
+	var diags diag.List
+	for _, v := range c.Tree.Program.Variables {
+		if _, given := c.Inputs[v.Name]; !given && v.Required() {
+			_, more := eval.PrepareVariable(v, cty.NilVal, v.Range)
+			diags.Append(more)
+		}
+	}
+	return diags
+}
+
 func undeclared(name string, in VariableInput) diag.List {
 	var diags diag.List
 	switch in.From {

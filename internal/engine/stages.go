@@ -94,6 +94,9 @@ func Generate(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptio
 // planning is what a plan is a function of.
 func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, diag.List) {
 	values, diags := c.values(false)
+	if o.Mode != plan.Destroy {
+		diags.Append(c.missing())
+	}
 	now := c.World.Now()
 	return planner.Input{
 		Tree: c.Tree, Load: c.program, Variables: values, Prior: prior,

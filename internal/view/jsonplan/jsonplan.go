@@ -270,7 +270,11 @@ func plannedValues(p *plan.Plan) (jsonstate.Values, error) {
 		if o.Action == plan.Delete {
 			continue
 		}
-		converted, err := jsonstate.OutputOf(o.After, o.Sensitive || o.BeforeSensitive)
+		after, _ := o.After.Unmark()
+		if after.IsNull() {
+			after = cty.NullVal(cty.DynamicPseudoType) // the format has no typed nulls
+		}
+		converted, err := jsonstate.OutputOf(after, o.Sensitive || o.BeforeSensitive)
 		if err != nil {
 			return values, err
 		}
