@@ -141,6 +141,7 @@ func (k *callChecker) providers() {
 		own[providerName{p.LocalName, p.Alias}] = p
 	}
 	k.ownProviders()
+	k.proxies()
 	passed := map[providerName]bool{}
 	for _, p := range k.call.Providers {
 		name := providerName{p.LocalName, p.Alias}
@@ -160,6 +161,19 @@ func (k *callChecker) providers() {
 			}
 			k.diags.ErrorAt(k.call.Range, "Missing required provider configuration", "The child module requires an additional configuration for provider %s, with the local name %q. Add an entry for %s to the \"providers\" argument of the module block, to choose the configuration that it uses.", k.child.Registry.Display(r.Provider), name, name)
 		}
+	}
+}
+
+// proxies warns of provider blocks that only name a configuration that is
+// passed, once for each provider.
+func (k *callChecker) proxies() {
+	told := map[string]bool{}
+	for _, p := range k.child.Providers {
+		if told[p.LocalName] || !isEmpty(p) {
+			continue
+		}
+		told[p.LocalName] = true
+		k.diags.WarnAt(p.Range, "Redundant empty provider block", "The module in %s has empty provider blocks to say that it is passed configurations of %q. Remove them; what says so is an entry in required_providers, which lists other configurations than the default one as configuration_aliases.", k.child.Dir, p.LocalName)
 	}
 }
 

@@ -32,7 +32,16 @@ output "o" { value = 1 }`, []string{"3 Unsupported argument", "1 Missing require
 		{"proxy provider repeated", `module "m" {
   source = "./m"
   count  = 2
-}`, `provider "x" {}`, nil},
+}`, `provider "x" {}`, []string{"1 Redundant empty provider block"}},
+		{"proxy providers", `module "m" {
+  source = "./m"
+  providers = { x.a = x, x.b = x }
+}`, `provider "x" {
+  alias = "a"
+}
+provider "x" {
+  alias = "b"
+}`, []string{"1 Redundant empty provider block"}},
 		{"missing alias", `module "m" { source = "./m" }`, `terraform {
   required_providers {
     x = { source = "a/x", configuration_aliases = [x.y] }

@@ -118,7 +118,7 @@ func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuratio
 			diags.ErrorAt(c.use.Range, "Provider configuration not present", "There is no configuration %s.%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", c.use.LocalName, c.use.Alias, c.use.LocalName, c.use.Alias)
 			return c, diags
 		}
-		if passed := c.frame.passedProvider(c.use); passed != nil {
+		if passed := c.frame.Call.Passed(c.use.LocalName, c.use.Alias); passed != nil {
 			c.use, inherited = passed.Outer, false
 			if c.key == nil {
 				c.key, c.keyFrame, c.keyEach = c.use.Key, c.frame.Parent, c.frame.Each
@@ -133,21 +133,17 @@ func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuratio
 // findProvider is the frame's own block for the use, or nil.
 func (f *Frame) findProvider(use program.ProviderUse) *program.Provider {
 	for _, p := range f.Program.Providers {
-		if p.Provider == use.Provider && p.Alias == use.Alias {
+		if p.Provider == use.Provider && p.Alias == use.Alias && !f.IsProxy(p) {
 			return p
 		}
 	}
 	return nil
 }
 
-// passedProvider is what the frame's call passes for the use, or nil.
-func (f *Frame) passedProvider(use program.ProviderUse) *program.PassedProvider {
-	for _, p := range f.Call.Providers {
-		if p.LocalName == use.LocalName && p.Alias == use.Alias {
-			return p
-		}
-	}
-	return nil
+// IsProxy reports whether a provider block only names a configuration that the
+// frame's call passes.
+func (f *Frame) IsProxy(p *program.Provider) bool {
+	return f.Parent != nil && f.Call.Passed(p.LocalName, p.Alias) != nil
 }
 
 func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use program.ProviderUse, key *program.Expr, keyFrame *Frame, each *Each) (*ProviderInstance, diag.List) {

@@ -220,22 +220,21 @@ func (s *references) named(t *program.Tree, refs []*program.Ref) []site {
 func (s *references) provider(t *program.Tree, use program.ProviderUse) (site, bool) {
 	inherited := false
 	for {
+		by := s.callers[t]
 		for _, p := range t.Program.Providers {
-			if p.Provider == use.Provider && p.Alias == use.Alias && (!inherited || use.Alias == "") {
+			if p.Provider == use.Provider && p.Alias == use.Alias && (!inherited || use.Alias == "") &&
+				(by.tree == nil || by.call.Passed(p.LocalName, p.Alias) == nil) {
 				return site{t, p}, true
 			}
 		}
-		by := s.callers[t]
 		if by.tree == nil || inherited && use.Alias != "" {
 			return site{}, false
 		}
-		passed := slices.IndexFunc(by.call.Providers, func(p *program.PassedProvider) bool {
-			return p.LocalName == use.LocalName && p.Alias == use.Alias
-		})
-		if inherited = passed < 0; inherited {
+		passed := by.call.Passed(use.LocalName, use.Alias)
+		if inherited = passed == nil; inherited {
 			use.LocalName = by.tree.Program.LocalName(use)
 		} else {
-			use = by.call.Providers[passed].Outer
+			use = passed.Outer
 		}
 		t = by.tree
 	}

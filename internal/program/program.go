@@ -297,6 +297,17 @@ type PassedProvider struct {
 	Range     hcl.Range
 }
 
+// Passed is what the call passes under a name and alias that the module knows, or
+// nil.
+func (c *Call) Passed(localName, alias string) *PassedProvider {
+	for _, p := range c.Providers {
+		if p.LocalName == localName && p.Alias == alias {
+			return p
+		}
+	}
+	return nil
+}
+
 // A Provider is a provider configuration.
 type Provider struct {
 	Index     int

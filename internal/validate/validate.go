@@ -112,6 +112,9 @@ func beyondValues(r *program.Resource) bool {
 func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
 	var diags diag.List
 	for _, p := range f.Program.Providers {
+		if f.IsProxy(p) {
+			continue
+		}
 		for _, pi := range f.ProviderInstances(t, p, nil) {
 			diags.Append(h.provider(t, pi))
 		}
