@@ -40,6 +40,16 @@ type outcome struct {
 	After   world
 }
 
+// result finds that of a command, if there is one.
+func (o outcome) result(command string) (result, bool) {
+	for _, r := range o.Results {
+		if r.Command == command {
+			return r, true
+		}
+	}
+	return result{}, false
+}
+
 // A result is what one command came to.
 type result struct {
 	Command string // plan, show, apply, or as the step has it

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"weir.dev/weir/internal/simtest"
 )
@@ -15,7 +19,14 @@ type known struct {
 
 	Where, Path string // regexps that have to match as a whole; empty fits all
 	Peer, Weir  string
-	When        func(simtest.Step, outcome) bool // nil for always
+	When        func(finding) bool // nil for always
+}
+
+// A finding is a difference with what both engines made of the step.
+type finding struct {
+	difference
+	step       simtest.Step
+	peer, weir outcome
 }
 
 var knowns = []*known{
@@ -49,17 +60,105 @@ var knowns = []*known{
 		Where: "state|plan", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)(\..*)?`, When: partial,
 	},
 	{
-		Entry: "Plans to destroy evaluate only what providers are configured with", Reason: "the peer evaluates all",
+		Entry: destroysByState, Reason: "the peer evaluates all",
 		Where: "exit plan", Path: "plan; .*", Peer: "1", Weir: "0", When: destroys,
 	},
 	{
-		Entry: "Plans to destroy evaluate only what providers are configured with", Reason: "the peer reads data",
+		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
+		Where: "diags plan", Path: "warning .*", Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer reads data",
 		Where: "events plan", Path: "data .*", Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer reads what targets refer to, and not what is destroyed with them",
+		Where: "events plan", Path: "read .*", When: func(f finding) bool { return destroys(f) && partial(f) },
+	},
+	{
+		Entry: destroysByState, Reason: "how it looked doesn't matter",
+		Where: "plan", Path: `\.resource_drift(\[.*)?`, Weir: none, When: destroys,
+	},
+	{
+		Entry: warnedOnce, Reason: "the peer warns in validation and in planning",
+		Where: "diags plan", Path: "warning " + deprecations, When: repeats,
+	},
+	{
+		Entry: warnedOnce, Reason: "nothing that is deprecated is asked of a provider",
+		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly },
+	},
+	{
+		Entry: warnedOnce, Reason: "the peer warns in apply again",
+		Where: "diags apply", Path: "warning " + deprecations, Weir: "0", When: toldInPlan,
+	},
+	{
+		Entry: warnedOnce, Reason: "it holds for any instance, the peer waits for one",
+		Where: "diags validate", Path: "warning Value derived .*", Peer: "0",
+	},
+	{
+		Entry: "Problems have a place where one is to blame", Reason: "the peer has none",
+		Where: "diags .*", Path: "(error Cannot delete .*)|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
+	},
+	{
+		Entry: "A creation isn't caused by replace_triggered_by", Reason: "there is nothing to replace",
+		Where: "plan", Path: `\.resource_changes.*\.action_reason`, Peer: `"replace_by_triggers"`, Weir: none,
+		When: func(f finding) bool { return f.change().is("create") },
+	},
+	{
+		Entry: "Plans warn of what is deleted while it is in use", Reason: "the peer fails in apply",
+		Where: "diags plan", Path: "warning Replaced object is still in use .*", Peer: "0",
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Where: "events apply", Path: "(open|close) token .*", Peer: "0", Weir: "1", When: leaseHasConditions,
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Where: "state", Path: `\.check_results.*ephemeral\.sim_token.*\.status`, Peer: `"unknown"`, When: leaseHasConditions,
+	},
+	{
+		Entry: "Conditions never stop -refresh-only", Reason: "the peer's validation does",
+		Where: "exit plan", Path: "plan(; Module output value precondition failed)+", Peer: "1", Weir: "0",
+		When: func(f finding) bool { return f.step.RefreshOnly },
+	},
+	{
+		Entry: "Planning goes on beside a problem", Reason: "the peer stops when validation fails",
+		Where: "diags plan", Path: "(error|warning) .*", Peer: "0", When: stoppedInValidation,
+	},
+	{
+		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
+		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)\[.*`, Weir: none, When: takesMore,
+	},
+	{
+		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
+		Where: "events plan", Path: "read .*", Peer: "1", Weir: "0", When: takesMore,
+	},
+	{
+		Entry: onlyNeeded, Reason: "the peer deletes what the target doesn't need",
+		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0",
+		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
+	},
+	{
+		Entry: "A saved -target plan is applied whole", Reason: "the peer leaves out what only a provider needed",
+		Where: "events apply|state|cloud", When: leftUndone,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer drops them, or leaves the old name",
+		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: movesInState,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
 	},
 }
 
 // Headings that are long, or needed more than once.
 const (
+	destroysByState    = "Plans to destroy evaluate only what providers are configured with"
+	warnedOnce         = "Warnings of what is deprecated come once"
+	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
+	onlyNeeded         = "-target takes the instances that are needed"
+	movedDependencies  = "state mv keeps what depends on the object"
 	keptAfterDeletion  = "Objects whose deletion failed stay as they were"
 	failedOutputs      = "Outputs of what could not be made"
 	storedDependencies = "Stored dependencies are those on objects"
@@ -68,16 +167,152 @@ const (
 // none is what a side has that lacks something.
 const none = "-"
 
-func destroys(step simtest.Step, _ outcome) bool { return step.Destroy }
+func destroys(f finding) bool { return f.step.Destroy }
 
-func partial(step simtest.Step, _ outcome) bool { return len(step.Targets)+len(step.Excludes) > 0 }
+func partial(f finding) bool { return len(f.step.Targets)+len(f.step.Excludes) > 0 }
 
 // failed reports whether the peer's apply did.
-func failed(_ simtest.Step, peer outcome) bool {
-	return slices.ContainsFunc(peer.Results, func(r result) bool { return r.Command == "apply" && r.Exit != 0 })
+func failed(f finding) bool {
+	apply, ok := f.peer.result("apply")
+	return ok && apply.Exit != 0
 }
 
-func (k *known) fits(d difference, step simtest.Step, peer outcome) bool {
+// deprecations are the summaries of warnings about what is deprecated.
+const deprecations = "(Attribute Deprecated|Variable marked as deprecated by the module author|Value derived from a deprecated source) .*"
+
+// repeats reports whether the peer says more often what weir says too.
+func repeats(f finding) bool {
+	peer, _ := strconv.Atoi(f.Peer)
+	weir, _ := strconv.Atoi(f.Weir)
+	return 0 < weir && weir < peer
+}
+
+// toldInPlan reports whether weir's plan had the diagnostic.
+func toldInPlan(f finding) bool {
+	p, ok := f.weir.result("plan")
+	return ok && summaries(p.Diags)[f.Path] > 0
+}
+
+// stoppedInValidation reports whether the peer found errors before it asked for
+// anything, all of which weir has found too.
+func stoppedInValidation(f finding) bool {
+	p, _ := f.peer.result("plan")
+	w, _ := f.weir.result("plan")
+	have := summaries(w.Diags)
+	for name := range summaries(p.Diags) {
+		if strings.HasPrefix(name, "error ") && have[name] == 0 {
+			return false
+		}
+	}
+	return p.Exit == 1 && w.Exit == 1 && len(p.Events) == 0
+}
+
+// leaseHasConditions reports whether an ephemeral resource has some.
+func leaseHasConditions(f finding) bool {
+	return slices.ContainsFunc(f.step.Model.Objects, func(o simtest.Object) bool { return o.Data == "token" && o.Condition.Kind != "" })
+}
+
+func movesInState(f finding) bool {
+	return slices.ContainsFunc(f.step.Commands, func(c string) bool { return strings.HasPrefix(c, "state mv ") })
+}
+
+// A change is one in a plan.
+type change struct {
+	Address string
+	Module  string `json:"module_address"`
+	Mode    string
+	Type    string
+	Name    string
+	Change  struct {
+		Actions []string
+		Before  struct{ Name string }
+		After   struct{ Name string }
+	}
+}
+
+func (c change) is(action string) bool { return slices.Equal(c.Change.Actions, []string{action}) }
+
+// object is the name that the object has in the cloud.
+func (c change) object() string { return cmp.Or(c.Change.Before.Name, c.Change.After.Name) }
+
+// changes are those that an engine has planned, by address.
+func (o outcome) changes() map[string]change {
+	shown, _ := o.result("show")
+	var p struct {
+		Changes []change `json:"resource_changes"`
+	}
+	if json.Unmarshal(shown.Plan, &p) != nil {
+		return nil
+	}
+	all := map[string]change{}
+	for _, c := range p.Changes {
+		all[c.Address] = c
+	}
+	return all
+}
+
+// change is the peer's change whose address is in the path.
+func (f finding) change() change {
+	for address, c := range f.peer.changes() {
+		if strings.Contains(f.Path, step(compact(address))) {
+			return c
+		}
+	}
+	return change{}
+}
+
+// more are the changes that only the peer has planned.
+func (f finding) more() map[string]change {
+	all := f.peer.changes()
+	for address := range f.weir.changes() {
+		delete(all, address)
+	}
+	return all
+}
+
+// takesMore reports whether a difference is about a change, or an object that
+// is left alone, which the peer has for a target and weir hasn't.
+func takesMore(f finding) bool {
+	if len(f.step.Targets) == 0 {
+		return false
+	}
+	for address, c := range f.more() {
+		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
+		if of || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftUndone reports whether a difference is about a change that the peer has
+// planned and, without a problem, not made.
+func leftUndone(f finding) bool {
+	apply, ok := f.peer.result("apply")
+	if !ok || apply.Exit != 0 || len(f.step.Targets) == 0 {
+		return false
+	}
+	done := map[string]bool{}
+	for _, e := range apply.Events {
+		done[e.Name] = true
+	}
+	for _, c := range f.peer.changes() {
+		if name := c.object(); name != "" && c.is("update") && !done[name] {
+			inState := ""
+			for _, part := range []string{c.Module, c.Mode, c.Type, c.Name} {
+				if part != "" {
+					inState += " '" + strings.ReplaceAll(part, "\"", "\\'") + "'"
+				}
+			}
+			if strings.HasSuffix(f.Path, " "+name) || strings.HasPrefix(f.Path, "object-"+name+"-") || strings.Contains(f.Path, "[\""+strings.TrimPrefix(inState, " ")+"\"]") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (k *known) fits(d finding) bool {
 	for _, part := range [][2]string{{k.Where, d.Where}, {k.Path, d.Path}, {k.Peer, d.Peer}, {k.Weir, d.Weir}} {
 		if part[0] == none && part[1] != "" {
 			return false
@@ -86,18 +321,29 @@ func (k *known) fits(d difference, step simtest.Step, peer outcome) bool {
 			return false
 		}
 	}
-	return k.When == nil || k.When(step, peer)
+	return k.When == nil || k.When(d)
 }
 
 // explain finds the known differences among those of a step and of what the
-// peer made of it.
-func explain(list []difference, step simtest.Step, peer outcome) {
-	for i := range list {
+// engines made of it. What is said beside another exit follows from the exit.
+func explain(list []difference, step simtest.Step, peer, weir outcome) {
+	ended := map[string]*known{}
+	for i, d := range list {
+		f := finding{difference: d, step: step, peer: peer, weir: weir}
 		for _, k := range knowns {
-			if k.fits(list[i], step, peer) {
+			if k.fits(f) {
 				list[i].Known = k
 				break
 			}
+		}
+		if list[i].Known == nil {
+			command, ok := strings.CutPrefix(d.Where, "diags ")
+			if ok {
+				list[i].Known = ended[command]
+			}
+		}
+		if command, ok := strings.CutPrefix(d.Where, "exit "); ok {
+			ended[command] = list[i].Known
 		}
 	}
 }

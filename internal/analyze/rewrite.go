@@ -138,6 +138,9 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 	case *hclsyntax.SplatExpr:
 		e.Source = r.expr(e.Source)
 		e.Each = r.expr(e.Each)
+		if each, ok := e.Each.(*hclsyntax.RelativeTraversalExpr); ok && each.Source == e.Item {
+			readEach(wholeCall(e.Source), each.Traversal, e.SrcRange)
+		}
 	case *hclsyntax.TemplateExpr:
 		r.each(e.Parts)
 		textParts(e)
@@ -181,11 +184,36 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 			e.ValExpr = r.expr(e.ValExpr)
 			e.CondExpr = r.expr(e.CondExpr)
 		})
+		if call := wholeCall(e.CollExpr); call != nil {
+			for _, t := range e.ValExpr.Variables() {
+				if t.RootName() == e.ValVar {
+					readEach(call, t[1:], t.SourceRange())
+				}
+			}
+		}
 		return program.NewLoopExpr(e)
 	case *program.RefExpr:
 		r.refs = append(r.refs, e.Ref)
 	}
 	return e
+}
+
+// wholeCall is the call all of whose instances an expression names, or nil.
+func wholeCall(e hclsyntax.Expression) *program.Call {
+	if node, ok := e.(*program.RefExpr); ok && takesKey(node.Ref) {
+		return node.Ref.Call
+	}
+	return nil
+}
+
+// readEach notes that an output of each instance of a call is read.
+func readEach(call *program.Call, rest hcl.Traversal, at hcl.Range) {
+	if call == nil || len(rest) == 0 {
+		return
+	}
+	if attr, ok := rest[0].(hcl.TraverseAttr); ok {
+		call.EachReads = append(call.EachReads, &program.Ref{Kind: program.RefCall, Call: call, Attr: attr.Name, Range: at})
+	}
 }
 
 // textParts makes the parts of a template give texts quickly.

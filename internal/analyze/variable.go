@@ -96,6 +96,9 @@ func (c *compiler) defaultValue(v *program.Variable, attr *hcl.Attribute) cty.Va
 	if diags.HasErrors() {
 		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
 	}
+	for _, d := range syntax.DiscardedAttributes(attr.Expr, v.Type) {
+		c.diags.Add(d.Warning("this variable"))
+	}
 	if value.IsNull() && !v.Nullable {
 		c.diags.ErrorAt(attr.Expr.Range(), "Invalid default value for variable", "A null default value is not valid when nullable=false.")
 	}

@@ -37,7 +37,8 @@ type importing struct {
 }
 
 // run plans with an import block for the address and nothing else in view, and
-// keeps of the plan the imported object as it is now. What the configuration
+// keeps of the plan the imported object as it is now. What it needs is taken as it
+// was last seen. What the configuration
 // says of it doesn't matter yet: people write that with the object before them.
 func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	if code := e.startStream(); code != 0 {
@@ -73,7 +74,7 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 			"Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, target.Name.Type, target.Name.Name)
 	}
 	e.say("%s: Importing from ID %q...\n", object, id)
-	p, diags := engine.Plan(ctx, w.config, w.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, Targets: []addr.Target{target}})
+	p, diags := engine.Plan(ctx, w.config, w.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Targets: []addr.Target{target}})
 	diags = without(diags, "Resource targeting is in effect")
 	if p == nil || p.Refreshed == nil || p.Refreshed.Objects[object] == nil {
 		if !diags.HasErrors() {

@@ -110,7 +110,7 @@ func (e *env) open(ctx context.Context, f stateFlags, operation string, replace 
 
 // noState reports that there is nothing to work on.
 func (e *env) noState() int {
-	return e.fail("No state file was found!", "State management commands need a state. Run this command in a directory where something was applied, or use the -state option to name a state file.")
+	return e.fail("No state file was found", "State management commands need a state. Run this command in a directory where something was applied, or use the -state option to name a state file.")
 }
 
 func setupStateList(e *env, fs *flag.FlagSet) runner {

@@ -46,9 +46,9 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 			}
 			target = other.Snapshot()
 		}
-		moves, err := planMoves(s.Prior(), target, args[0], args[1])
-		if err != nil {
-			return e.fail("Invalid state move request", "%s.", err)
+		moves, refused := planMoves(s.Prior(), target, args[0], args[1])
+		if refused != nil {
+			return e.diags(refused)
 		}
 		return e.moveObjects(ctx, s, other, moves, *dry)
 	}
@@ -101,25 +101,38 @@ func (e *env) moveObjects(ctx context.Context, s, other *session.Session, moves 
 // A move gives one object another address.
 type move struct{ from, to addr.Object }
 
+// The summaries of what is wrong with a request to move.
+const (
+	wrongSource = "Invalid source address"
+	wrongTarget = "Invalid target address"
+	wrongMove   = "Invalid state move request"
+)
+
+func refuseMove(summary, format string, args ...any) diag.List {
+	var diags diag.List
+	diags.Errorf(summary, format, args...)
+	return diags
+}
+
 // planMoves finds the objects that the request is about.
-func planMoves(from, to *state.Snapshot, source, destination string) ([]move, error) {
+func planMoves(from, to *state.Snapshot, source, destination string) ([]move, diag.List) {
 	src, err := addr.ParseTarget(source)
 	if err != nil {
-		return nil, fmt.Errorf("cannot move %s: %w", source, err)
+		return nil, refuseMove(wrongSource, "Cannot move %s: %s.", source, err)
 	}
 	dst, err := addr.ParseTarget(destination)
 	if err != nil {
-		return nil, fmt.Errorf("cannot move to %s: %w", destination, err)
+		return nil, refuseMove(wrongTarget, "Cannot move to %s: %s.", destination, err)
 	}
 	if src.IsModule() != dst.IsModule() {
-		return nil, fmt.Errorf("cannot move %s to %s: both have to be modules, or both resources", src, dst)
+		return nil, refuseMove(wrongTarget, "Cannot move %s to %s: both have to be modules, or both resources.", src, dst)
 	}
 	if !src.IsModule() {
 		switch {
 		case src.Name.Mode != addr.Managed || dst.Name.Mode != addr.Managed:
-			return nil, fmt.Errorf("cannot move %s to %s: only managed resources can be moved", src, dst)
+			return nil, refuseMove(wrongMove, "Cannot move %s to %s: only managed resources can be moved.", src, dst)
 		case src.Name.Type != dst.Name.Type:
-			return nil, fmt.Errorf("cannot move %s to %s: resource types don't match", src, dst)
+			return nil, refuseMove(wrongMove, "Cannot move %s to %s: resource types don't match.", src, dst)
 		}
 	}
 	var moves []move
@@ -139,10 +152,10 @@ func planMoves(from, to *state.Snapshot, source, destination string) ([]move, er
 		moves = append(moves, move{at, moved})
 	}
 	if len(moves) == 0 {
-		return nil, fmt.Errorf("cannot move %s: does not match anything in the current state", src)
+		return nil, refuseMove(wrongSource, "Cannot move %s: does not match anything in the current state.", src)
 	}
 	if dst.HasKey && !src.HasKey && !src.IsModule() && slices.ContainsFunc(moves, func(m move) bool { return m.from.Key != addr.NoKey }) {
-		return nil, fmt.Errorf("cannot move %s to %s: the source has several instances, and the destination is one", src, dst)
+		return nil, refuseMove(wrongTarget, "Cannot move %s to %s: the source has several instances, and the destination is one.", src, dst)
 	}
 	leaving := map[addr.Object]bool{}
 	for _, m := range moves {
@@ -150,7 +163,7 @@ func planMoves(from, to *state.Snapshot, source, destination string) ([]move, er
 	}
 	for _, m := range moves {
 		if _, taken := to.Objects[m.to]; taken && (from != to || !leaving[m.to]) {
-			return nil, fmt.Errorf("cannot move to %s: there is already a resource instance at that address in the current state", m.to.Instance)
+			return nil, refuseMove(wrongTarget, "Cannot move to %s: there is already a resource instance at that address in the current state.", m.to.Instance)
 		}
 	}
 	return moves, nil

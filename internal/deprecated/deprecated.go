@@ -98,7 +98,7 @@ func (f *finder) call(call *program.Call, child *program.Program, remote bool) {
 				"Variable marked as deprecated by the module author", "Variable %q is marked as deprecated with the following message:\n%s", v.Name, v.Deprecated)
 		}
 	}
-	for _, ref := range call.Reads {
+	for _, ref := range slices.Concat(call.Reads, call.EachReads) {
 		if o := child.OutputByName[ref.Attr]; o != nil && o.Deprecated != "" {
 			f.derived(ref, call.String(), "."+o.Name, o.Deprecated, remote)
 		}

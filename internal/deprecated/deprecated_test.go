@@ -79,6 +79,7 @@ output "block_itself" { value = x_thing.a.whole.a }
 output "resource" { value = x_retired.r.id }
 output "output" { value = module.m.old }
 output "far" { value = module.far[0].old }
+output "each" { value = [module.far[*].old, [for m in module.far : m.old], [for m in module.far : m.new], module.far[*].new] }
 `)
 	child := compile(t, `
 variable "older" {
@@ -118,19 +119,21 @@ output "new" { value = 1 }
 		`22 x_retired.r: use x_thing false`,
 		`23 module.m.old: gone soon false`,
 		`24 module.far[0].old: gone soon true`,
+		`25 module.far.old: gone soon true`,
+		`25 module.far.old: gone soon true`,
 		`8 module.m older: use newer false`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if n := len(deprecated.Local.Shown(all)); n != len(all)-2 {
+	if n := len(deprecated.Local.Shown(all)); n != len(all)-4 {
 		t.Errorf("%d local ones of %d", n, len(all))
 	}
 	other := append(diag.List{{Summary: "other"}}, all...)
 	if left := deprecated.None.Shown(other); len(left) != 1 || len(deprecated.All.Shown(other)) != len(other) || other[0].Summary != "other" {
 		t.Errorf("left: %v", left)
 	}
-	if none := deprecated.Uses(tree, func(addr.Provider) *provider.Schemas { return nil }); len(none) != 4 {
+	if none := deprecated.Uses(tree, func(addr.Provider) *provider.Schemas { return nil }); len(none) != 6 {
 		t.Errorf("without schemas: %v", none)
 	}
 }

@@ -36,6 +36,10 @@ type Outcome struct {
 	compared *diag.Comparison
 }
 
+// Missing reports whether the condition couldn't be evaluated for want of
+// something that has a problem of its own.
+func (o Outcome) Missing() bool { return o.Status == Failed && len(o.Diags) == 0 }
+
 // CheckCondition evaluates a condition. A condition that doesn't hold is no
 // problem by itself: what follows from it is the caller's to decide.
 func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext) Outcome {

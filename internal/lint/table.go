@@ -52,7 +52,7 @@ var table = []row{
 	{"eval", "words program function", "state plan planner provider apply execgraph module"},
 	{"static", "words program eval", "state plan planner provider apply"},
 	{"deprecated", "words program eval provider module", "state plan planner apply"},
-	{"validate", "words program eval provider connect deprecated instance provisioner", "plan planner apply execgraph provider/plugin"},
+	{"validate", "words syntax program eval provider connect deprecated instance provisioner", "plan planner apply execgraph provider/plugin"},
 	{"planner", "words program eval provider conform state checks connect instance lifecycle moves order generate execgraph plan event provisioner",
 		"apply provider/plugin provider/install journal storage statefile planfile view cli"},
 	{"apply", "words program eval provider conform state checks connect instance lifecycle execgraph plan event provisioner",

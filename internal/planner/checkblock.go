@@ -1,14 +1,17 @@
 package planner
 
 import (
+	"slices"
+
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/promise"
 )
 
 // runChecks evaluates the assertions of check blocks. They come last: what
-// they look at is planned by then, and nothing depends on them.
+// they look at is planned by then, and nothing depends on them. Those that look
+// at something with a problem aren't evaluated.
 func (r *run) runChecks() {
-	if r.root.Diagnostics().HasErrors() {
+	if r.ctx.Err() != nil {
 		return
 	}
 	for _, f := range r.root.Frames() {
@@ -16,6 +19,10 @@ func (r *run) runChecks() {
 			r.rt.Go(func(t *promise.Task) {
 				r.note(f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
 					name := "check." + c.Name
+					if slices.ContainsFunc(outcomes, eval.Outcome.Missing) {
+						r.checks.Unevaluated("check", f.Erased(name), f.Label(name))
+						return
+					}
 					r.checks.Add("check", f.Erased(name), f.Label(name), outcomes)
 				}))
 			})

@@ -93,9 +93,6 @@ func (r *run) mildly(i *eval.Instance, diags diag.List) diag.List {
 
 // postpone records that a data source is read during apply.
 func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) cty.Value {
-	if o.instance.Resource.Check != nil {
-		reason = plan.ReadCheckNested
-	}
 	b := o.subject.Schema.Block
 	after := b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
 	previous, _ := r.origin(o.addr.Instance)

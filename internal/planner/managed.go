@@ -191,7 +191,7 @@ func (r *run) refresh(o *object) diag.List {
 		BeforeIdentity: old.Identity, AfterIdentity: o.before.Identity,
 	}
 	if !o.before.Exists() {
-		c.Action = plan.Delete
+		c.Action, c.AfterIdentity = plan.Delete, cty.NilVal
 	}
 	r.mu.Lock()
 	r.drift = append(r.drift, c)

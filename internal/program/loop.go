@@ -35,6 +35,12 @@ type stepExpr struct {
 	*hclsyntax.ParenthesesExpr
 }
 
+// UnwrapExpression gives the expression as it was written.
+func (e *LoopExpr) UnwrapExpression() hcl.Expression { return e.ForExpr }
+
+// UnwrapExpression gives the expression as it was written.
+func (e *stepExpr) UnwrapExpression() hcl.Expression { return e.ParenthesesExpr.Expression }
+
 // rounds counts those of the outermost for expression in progress.
 type rounds struct{ made int }
 

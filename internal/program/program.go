@@ -247,7 +247,10 @@ type Call struct {
 	// Reads are the references to single outputs of the call, but those that
 	// may fail within try and can.
 	Reads []*Ref
-	Range hcl.Range
+	// EachReads are the outputs that are read of each instance with [*] or in a
+	// for expression.
+	EachReads []*Ref
+	Range     hcl.Range
 }
 
 // AllCalls are the calls and then those of removed blocks.

@@ -70,6 +70,7 @@ func Run(ctx context.Context, in Input) diag.List {
 	diags.Append(eval.Bugs(rt))
 	diags.Append(extra)
 	diags = merged(diags, references)
+	diags.Append(ignored(in.Tree, map[*program.Program]bool{}))
 	diags.Append(deprecated.Uses(in.Tree, func(a addr.Provider) *provider.Schemas {
 		schemas, _ := h.Pool.Schemas(a) // who needs them has reported a problem
 		return schemas
