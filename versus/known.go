@@ -85,7 +85,7 @@ var knowns = []*known{
 	},
 	{
 		Entry: warnedOnce, Reason: "nothing that is deprecated is asked of a provider",
-		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly },
+		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly || partial(f) },
 	},
 	{
 		Entry: warnedOnce, Reason: "the peer warns in apply again",

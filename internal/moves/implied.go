@@ -72,7 +72,7 @@ type implied struct {
 }
 
 func (x *implied) resource(i addr.Instance) {
-	if i.Name.Mode != addr.Managed || !movable(i.Key) {
+	if i.Name.Mode == addr.Ephemeral || !movable(i.Key) {
 		return
 	}
 	repetition, r := x.config.Resource(i.Resource)

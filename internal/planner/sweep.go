@@ -70,7 +70,7 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 		return
 	}
 	c := r.deletion(o)
-	if now.Deposed == "" {
+	if now.Deposed == "" && r.Mode != plan.Destroy { // there it is asked for
 		c.Reason = reason
 	}
 	rule, _ := r.removals().Find(now.Instance, r.claims)
