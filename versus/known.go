@@ -76,6 +76,10 @@ var knowns = []*known{
 		Where: "events plan", Path: "read .*", When: func(f finding) bool { return destroys(f) && partial(f) },
 	},
 	{
+		Entry: destroysByState, Reason: "the peer opens what nobody needs",
+		Where: "events plan", Path: "(open|close) .*", Peer: "1", Weir: "0", When: destroys,
+	},
+	{
 		Entry: destroysByState, Reason: "how it looked doesn't matter",
 		Where: "plan", Path: `\.resource_drift(\[.*)?`, Weir: none, When: destroys,
 	},
@@ -93,7 +97,7 @@ var knowns = []*known{
 	},
 	{
 		Entry: warnedOnce, Reason: "it holds for any instance, the peer waits for one",
-		Where: "diags validate", Path: "warning Value derived .*", Peer: "0",
+		Where: "diags (validate|plan)", Path: "warning Value derived .*", Peer: "0",
 	},
 	{
 		Entry: "Problems have a place where one is to blame", Reason: "the peer has none",
@@ -150,6 +154,22 @@ var knowns = []*known{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
 	},
+	{
+		Entry: "Updates let go before what they used is deleted", Reason: "the peer deletes what is in use",
+		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: deletedAfterUpdate,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Where: "events apply", Path: "delete .*", Peer: "0", Weir: "1", When: failsWithDeposed,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Where: "state", Path: `\.resources.*<deposed>.*`, Weir: none, When: failsWithDeposed,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Where: "cloud", Weir: "null", When: failsWithDeposed,
+	},
 }
 
 // Headings that are long, or needed more than once.
@@ -158,6 +178,7 @@ const (
 	warnedOnce         = "Warnings of what is deprecated come once"
 	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
 	onlyNeeded         = "-target takes the instances that are needed"
+	deposedAlone       = "Deposed objects are deleted whatever becomes of others"
 	movedDependencies  = "state mv keeps what depends on the object"
 	keptAfterDeletion  = "Objects whose deletion failed stay as they were"
 	failedOutputs      = "Outputs of what could not be made"
@@ -215,6 +236,34 @@ func leaseHasConditions(f finding) bool {
 func movesInState(f finding) bool {
 	return slices.ContainsFunc(f.step.Commands, func(c string) bool { return strings.HasPrefix(c, "state mv ") })
 }
+
+// deletedAfterUpdate reports whether weir has deleted, after updates, what the
+// peer couldn't delete.
+func deletedAfterUpdate(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	updated, deleted := false, map[string]bool{}
+	for _, e := range apply.Events {
+		if e.Phase == "end" && e.Error == "" {
+			updated = updated || e.Op == "update"
+			deleted[e.Name] = deleted[e.Name] || e.Op == "delete" && updated
+		}
+	}
+	for problem := range strings.SplitSeq(f.Path, "; ") {
+		if name, ok := strings.CutPrefix(problem, "Cannot delete "); ok && !deleted[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// failsWithDeposed reports whether the peer's apply failed and had deposed
+// objects to delete.
+func failsWithDeposed(f finding) bool {
+	shown, _ := f.peer.result("show")
+	return failed(f) && deposedChange.Match(shown.Plan)
+}
+
+var deposedChange = regexp.MustCompile(`"deposed":"[0-9a-f]{8}"`)
 
 // A change is one in a plan.
 type change struct {

@@ -50,7 +50,9 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	p.Refreshed = r.refreshedState(objects, p)
 	p.Relevant = r.relevant(p)
-	diags.Append(r.unmatchedReplace(objects))
+	if !diags.HasErrors() {
+		diags.Append(r.unmatchedReplace(objects))
+	}
 	if len(r.Targets)+len(r.Excludes) > 0 {
 		diags.Add(targetingWarning(len(r.Targets) > 0))
 	}
