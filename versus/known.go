@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -82,6 +83,19 @@ var knowns = []*known{
 	{
 		Entry: destroysByState, Reason: "how it looked doesn't matter",
 		Where: "plan", Path: `\.resource_drift(\[.*)?`, Weir: none, When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "what a target needs is looked at through the state",
+		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)(\[.*)?`, Peer: none, Weir: `(?s).*"name":.*`,
+		When: func(f finding) bool { return destroys(f) && partial(f) && f.leavesMoreAlone() },
+	},
+	{
+		Entry: "Data of check blocks is read again only if something is done", Reason: "the peer lists the reads alone",
+		Where: "plan|events apply", Path: `\.(resource_changes|planned_values|relevant_attributes).*|data .*`, Weir: "0?", When: onlyCheckReads,
+	},
+	{
+		Entry: "Warnings wait until the configuration can be read", Reason: "the peer goes on",
+		Where: "diags (plan|validate)", Path: "warning .*", Weir: "0", When: stoppedInLoading,
 	},
 	{
 		Entry: warnedOnce, Reason: "the peer warns in validation and in planning",
@@ -228,6 +242,46 @@ func stoppedInValidation(f finding) bool {
 	return p.Exit == 1 && w.Exit == 1 && len(p.Events) == 0
 }
 
+// stoppedInLoading reports whether both commands end with the same errors, and
+// nothing was asked of a provider.
+func stoppedInLoading(f finding) bool {
+	command := strings.TrimPrefix(f.Where, "diags ")
+	p, _ := f.peer.result(command)
+	w, _ := f.weir.result(command)
+	if p.Exit != 1 || w.Exit != 1 || len(p.Events)+len(w.Events) > 0 {
+		return false
+	}
+	only := func(list []diagnostic) map[string]int {
+		return summaries(slices.DeleteFunc(slices.Clone(list), func(d diagnostic) bool { return d.Severity != "error" }))
+	}
+	return maps.Equal(only(p.Diags), only(w.Diags))
+}
+
+// onlyCheckReads reports whether the peer plans nothing but reads for checks.
+func onlyCheckReads(f finding) bool {
+	all := f.peer.changes()
+	for _, c := range all {
+		if !c.is("no-op") && c.Reason != "read_because_check_nested" {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// leavesMoreAlone reports whether what only weir lists is left as it is.
+func (f finding) leavesMoreAlone() bool {
+	all := f.weir.changes()
+	for address := range f.peer.changes() {
+		delete(all, address)
+	}
+	for _, c := range all {
+		if !c.is("no-op") {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
 // leaseHasConditions reports whether an ephemeral resource has some.
 func leaseHasConditions(f finding) bool {
 	return slices.ContainsFunc(f.step.Model.Objects, func(o simtest.Object) bool { return o.Data == "token" && o.Condition.Kind != "" })
@@ -268,6 +322,7 @@ var deposedChange = regexp.MustCompile(`"deposed":"[0-9a-f]{8}"`)
 // A change is one in a plan.
 type change struct {
 	Address string
+	Reason  string `json:"action_reason"`
 	Module  string `json:"module_address"`
 	Mode    string
 	Type    string
