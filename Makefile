@@ -8,7 +8,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo notice release-snapshot packages test lint conformance providers acceptance aws servers bench chaos versus versus-histories aws-modules ci clean
+.PHONY: help build demo notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -30,13 +30,14 @@ test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	cd real && go test ./engine
 
 lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allowed per package
-	@badly=$$(gofmt -l cmd internal bench conformance chaos aws real tools versus); \
+	@badly=$$(gofmt -l cmd internal bench conformance chaos aws real backends tools versus); \
 	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
 	go vet ./...
 	cd conformance && go vet ./...
 	cd conformance/simcloud && go vet ./...
 	cd aws && go vet ./...
 	cd real && go vet ./...
+	cd backends && go vet ./...
 	go test -count=1 ./internal/lint
 	cd tools && go vet ./... && go test ./... && go run ./notice -check
 	$(STATICCHECK) ./...
@@ -45,6 +46,7 @@ lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allo
 	cd conformance/simcloud && go mod tidy -diff
 	cd aws && go mod tidy -diff
 	cd real && go mod tidy -diff
+	cd backends && go mod tidy -diff
 	cd tools && go mod tidy -diff
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
@@ -82,6 +84,9 @@ servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and 
 	scripts/packages servers
 	$(if $(SOURCES),providers/clones.sh $(SOURCES) $(MIRROR))
 	cd real && WEIR_MIRROR=$(MIRROR) IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v -run '$(RUN)' ./servers
+
+backends: build ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
+	cd backends && IAC_BIN=$(CURDIR)/bin/weir PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 20m -run '$(RUN)' ./...
 
 bench: build ## time bin/weir and compare with the goals; RUN=count picks, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
@@ -123,6 +128,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) providers
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
 	scripts/step $(MAKE) conformance
+	scripts/step $(MAKE) backends
 	scripts/step $(MAKE) acceptance RUN='echoprovider time'
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // DynamoDB keeps tables and their items.
@@ -110,10 +111,21 @@ func (s *dynamodb) service() service {
 			return nil, nil
 		}),
 		"DeleteItem": on(func(r *request, t *table) (any, error) {
-			delete(t.items, t.key(r.input.object("Key")))
+			key := t.key(r.input.object("Key"))
+			if !t.items[key].equals(r.text("ConditionExpression"), r.input.object("ExpressionAttributeValues")) {
+				return nil, refused("ConditionalCheckFailedException", "The conditional request failed")
+			}
+			delete(t.items, key)
 			return nil, nil
 		}),
 	}}
+}
+
+// equals holds an item to a condition such as "Name = :value", the only kind that is
+// known; an empty one holds for all.
+func (o object) equals(condition string, values object) bool {
+	name, placeholder, found := strings.Cut(condition, " = ")
+	return !found || o.object(name).text("S") == values.object(placeholder).text("S")
 }
 
 func (s *dynamodb) create(r *request) (any, error) {

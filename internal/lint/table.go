@@ -86,12 +86,14 @@ var table = []row{
 	{"failpoint", "", ""},
 	{"journal", "words failpoint state statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
-	{"storage/backends", "words storage storage/http storage/inmem storage/local storage/pg", "state plan planner apply view cli"},
+	{"storage/arguments", "words storage", "state plan planner apply view cli"},
+	{"storage/backends", "words storage storage/http storage/inmem storage/local storage/pg storage/s3", "state plan planner apply view cli"},
 	{"storage/http", "words origin storage", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
 	{"storage/local", "words failpoint storage", "state plan planner apply view cli"},
 	{"storage/servers", "storage", ""}, // for tests
 	{"storage/pg", "words storage", "state plan planner apply view cli"},
+	{"storage/s3", "words storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/storagetest", "words storage", "state plan planner apply view cli"},
 	{"workdir", "words", "state plan planner apply view cli"},
 
@@ -155,15 +157,16 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "origin provider/install module/fetch login storage storage/http storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "origin provider/install module/fetch login storage storage/http storage/s3 storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
+	{"github.com/aws/aws-sdk-go-v2", "storage/s3", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local storage/servers stack/parts workdir format engine cli cmd/weir testkit lint",
+	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/local storage/s3 storage/servers stack/parts workdir format engine cli cmd/weir testkit lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

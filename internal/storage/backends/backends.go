@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/storage/inmem"
 	"weir.dev/weir/internal/storage/local"
 	"weir.dev/weir/internal/storage/pg"
+	"weir.dev/weir/internal/storage/s3"
 )
 
 // All returns the registry of all types.
@@ -18,5 +19,6 @@ func All() storage.Registry {
 		"inmem": inmem.Type,
 		"local": local.Type,
 		"pg":    pg.Type,
+		"s3":    s3.Type,
 	}
 }

@@ -91,8 +91,9 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 		case s.seen.there:
 			query = "UPDATE " + s.b.states() + " SET data = $2 WHERE name = $1 AND xmin::text = $3"
 			args = append(args, s.seen.version)
-		default:
-			query = insert + "DO NOTHING"
+		default: // a workspace that was made meanwhile has no state yet
+			query = insert + "DO UPDATE SET data = excluded.data WHERE " + s.b.states() + ".data = $3"
+			args = append(args, noState)
 		}
 		row := seen{there: true}
 		err := conn.QueryRow(ctx, query+" RETURNING xmin::text", args...).Scan(&row.version)

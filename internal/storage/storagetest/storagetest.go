@@ -29,6 +29,8 @@ type Subject struct {
 	NoLock bool
 	// AnyID is set for backends that release a lock whatever its id.
 	AnyID bool
+	// ServerID is set for backends whose server gives locks their ids.
+	ServerID bool
 	// Proof is set for backends whose lock is held for certain while it is held:
 	// it ends with its holder.
 	Proof bool
@@ -136,8 +138,8 @@ func lock(t *testing.T, s Subject) {
 		}
 		return
 	}
-	if id != first.ID {
-		t.Errorf("id %q, want %q", id, first.ID)
+	if (id == first.ID) == s.ServerID {
+		t.Errorf("id %q of a lock that names itself %q", id, first.ID)
 	}
 	for range 2 {
 		_, err := b.Lock(t.Context(), info("second"))
@@ -145,7 +147,7 @@ func lock(t *testing.T, s Subject) {
 		if !errors.As(err, &held) || held.Holder == nil {
 			t.Fatalf("error %v, want one that names the holder", err)
 		}
-		if h := held.Holder; h.ID != first.ID || h.Operation != "first" || h.Who != first.Who || h.Version != first.Version {
+		if h := held.Holder; h.ID != id || h.Operation != "first" || h.Who != first.Who || h.Version != first.Version {
 			t.Errorf("holder %v", h)
 		}
 	}
@@ -283,7 +285,7 @@ func leftBehind(t *testing.T, s Subject) {
 	a, b := s.open(t), s.open(t)
 	defer runtime.KeepAlive(a) // the connection is closed with it
 	dead := gone(t)
-	mustLock(t, a, dead)
+	was := mustLock(t, a, dead)
 	id, from, err := storage.Acquire(t.Context(), b, info("next"), 0, nil)
 	if s.Proof {
 		if !errors.As(err, new(*storage.LockError)) {
@@ -291,7 +293,7 @@ func leftBehind(t *testing.T, s Subject) {
 		}
 		return
 	}
-	if err != nil || from == nil || from.ID != dead.ID {
+	if err != nil || from == nil || from.ID != was {
 		t.Fatalf("%v %v", from, err)
 	}
 	// A holder that is there keeps its lock.
@@ -424,6 +426,16 @@ func workspaces(t *testing.T, s Subject) {
 	mustWrite(t, state(t, b, "zone"), "zone") // never created
 	mustWrite(t, state(t, b, storage.DefaultWorkspace), "default")
 	want("default", "dev", "prod", "zone")
+	early := state(t, s.New(t), "early")
+	wantRead(t, early, "")
+	if err := b.CreateWorkspace(t.Context(), "early"); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, early, "early")
+	wantRead(t, state(t, b, "early"), "early")
+	if err := b.DeleteWorkspace(t.Context(), "early"); err != nil {
+		t.Fatal(err)
+	}
 	wantRead(t, state(t, s.New(t), "dev"), "dev")
 	wantRead(t, state(t, b, "prod"), "")
 	if !s.NoLock {
