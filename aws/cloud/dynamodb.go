@@ -98,7 +98,8 @@ func (s *dynamodb) service() service {
 		}),
 		"PutItem": on(func(r *request, t *table) (any, error) {
 			key := t.key(r.input.object("Item"))
-			if t.items[key] != nil && r.text("ConditionExpression") != "" {
+			condition := r.text("ConditionExpression")
+			if strings.HasPrefix(condition, "attribute_not_exists(") && t.items[key] != nil || !t.items[key].equals(condition, r.input.object("ExpressionAttributeValues")) {
 				return nil, refused("ConditionalCheckFailedException", "The conditional request failed")
 			}
 			t.items[key] = r.input.object("Item")

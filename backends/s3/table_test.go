@@ -145,6 +145,20 @@ func TestDigest(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "does not have the expected content") || !strings.HasSuffix(err.Error(), right) {
 		t.Errorf("got %v, want one that ends with %s", err, right)
 	}
+	// A run that was killed after the upload had announced it.
+	_, err = client(table).PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("locks"), Item: map[string]types.AttributeValue{
+		"LockID": &types.AttributeValueMemberS{Value: "states/team/app.tfstate-md5"}, "Digest": &types.AttributeValueMemberS{Value: strings.Repeat("0", 32)},
+		"NextDigest": &types.AttributeValueMemberS{Value: right},
+	}})
+	do(t, err)
+	content, err := state(t, impatient, storage.DefaultWorkspace).Read(t.Context())
+	if err != nil || string(content) != "{}" {
+		t.Errorf("read %q: %v", content, err)
+	}
+	if healed := item(t, table, "states/team/app.tfstate-md5"); healed["Digest"] != right || healed["NextDigest"] != "" {
+		t.Errorf("left %v", healed)
+	}
+	put(strings.Repeat("0", 32))
 	// What is right a moment later is taken.
 	patient := open(t, values)
 	patient.Patience, patient.Pause = time.Minute, time.Millisecond

@@ -71,7 +71,7 @@ func (s *store) objectHolder(ctx context.Context, c *clients) (*storage.LockInfo
 }
 
 func (s *store) lockItem(ctx context.Context, c *clients, info storage.LockInfo) error {
-	err := c.table.put(ctx, s.lockID(), "Info", string(info.JSON()), true)
+	err := c.table.put(ctx, item("LockID", s.lockID(), "Info", string(info.JSON())), "attribute_not_exists(LockID)", nil)
 	if err == nil || code(err) != conditionFailed {
 		return err
 	}
@@ -84,15 +84,15 @@ func (s *store) lockItem(ctx context.Context, c *clients, info storage.LockInfo)
 
 // itemHolder is who put the item, and the text of it.
 func (s *store) itemHolder(ctx context.Context, c *clients) (*storage.LockInfo, string, error) {
-	info, found, err := c.table.get(ctx, s.lockID(), "Info")
+	found, err := c.table.get(ctx, s.lockID(), "Info")
 	if err != nil {
 		return nil, "", err
 	}
-	if !found {
+	if found == nil {
 		return nil, "", fmt.Errorf("no lock info found for: %q within the DynamoDB table: %s", s.lockID(), s.b.table)
 	}
-	holder, err := storage.ParseLockInfo([]byte(info))
-	return holder, info, err
+	holder, err := storage.ParseLockInfo([]byte(found["Info"].S))
+	return holder, found["Info"].S, err
 }
 
 // Unlock removes both, also where one of them can't be removed.
@@ -137,25 +137,4 @@ func (s *store) unlockItem(ctx context.Context, c *clients, id string) error {
 		return &storage.LockError{Holder: holder, Err: fmt.Errorf("lock id %q does not match existing lock", id)}
 	}
 	return c.table.remove(ctx, s.lockID(), info)
-}
-
-// stale reports whether the table has the digest of another state. Where it has
-// none any state is good, and likewise for who may read the bucket alone.
-func (s *store) stale(ctx context.Context, c *clients, content []byte) bool {
-	if s.b.table == "" {
-		return false
-	}
-	want, _, err := c.table.get(ctx, s.digestID(), "Digest")
-	return err == nil && len(want) == 32 && want != digest(content)
-}
-
-// note puts the digest of a state that was written.
-func (s *store) note(ctx context.Context, c *clients, content []byte) error {
-	if s.b.table == "" {
-		return nil
-	}
-	if err := c.table.put(ctx, s.digestID(), "Digest", digest(content), false); err != nil {
-		return fmt.Errorf("the state was uploaded, but its digest %s wasn't stored, and without it nobody will take the state: %w", digest(content), err)
-	}
-	return nil
 }

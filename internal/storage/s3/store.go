@@ -3,8 +3,6 @@ package s3
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -71,15 +69,6 @@ const badDigest = `state data in S3 does not have the expected content.
 
 The table has the digest of another state. Either the bucket is slow to show what was written last, and a minute or two help, or a run ended between the two, or somebody changed one of them. If it stays so, make sure that the state is the right one and set Digest in the item of the DynamoDB table to: %s`
 
-// digest is what the table has for a state, "" for none.
-func digest(content []byte) string {
-	if len(content) == 0 {
-		return ""
-	}
-	sum := md5.Sum(content)
-	return hex.EncodeToString(sum[:])
-}
-
 // get reads an object, nil where there is none.
 func (s *store) get(ctx context.Context, c *clients, key string) (content []byte, tag string, err error) {
 	header := http.Header{}
@@ -100,6 +89,9 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 	defer s.mu.Unlock()
 	c, err := s.b.open(ctx)
 	if err != nil {
+		return err
+	}
+	if err := s.announce(ctx, c, state); err != nil {
 		return err
 	}
 	header := s.header(state, s.b.stateTags)

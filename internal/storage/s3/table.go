@@ -90,26 +90,23 @@ func (t *table) call(ctx context.Context, name string, c call) ([]byte, error) {
 	return a.content, nil
 }
 
-// get reads one text of an item.
-func (t *table) get(ctx context.Context, id, name string) (text string, found bool, err error) {
-	content, err := t.call(ctx, "GetItem", call{Key: item("LockID", id), ProjectionExpression: "LockID, " + name, ConsistentRead: true})
+// get reads texts of an item, nil where there is none.
+func (t *table) get(ctx context.Context, id string, names ...string) (texts, error) {
+	content, err := t.call(ctx, "GetItem", call{Key: item("LockID", id), ProjectionExpression: "LockID, " + strings.Join(names, ", "), ConsistentRead: true})
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	var read struct{ Item texts }
 	if err := json.Unmarshal(content, &read); err != nil {
-		return "", false, fmt.Errorf("the item can't be read: %w", err)
+		return nil, fmt.Errorf("the item can't be read: %w", err)
 	}
-	return read.Item[name].S, len(read.Item) > 0, nil
+	return read.Item, nil
 }
 
-// put puts an item with one text, if fresh only where there is none.
-func (t *table) put(ctx context.Context, id, name, text string, fresh bool) error {
-	c := call{Item: item("LockID", id, name, text)}
-	if fresh {
-		c.ConditionExpression = "attribute_not_exists(LockID)"
-	}
-	_, err := t.call(ctx, "PutItem", c)
+// put puts an item, where condition holds for the one that is there; "" holds for
+// all.
+func (t *table) put(ctx context.Context, it texts, condition string, values texts) error {
+	_, err := t.call(ctx, "PutItem", call{Item: it, ConditionExpression: condition, ExpressionAttributeValues: values})
 	return err
 }
 
