@@ -144,6 +144,10 @@ var knowns = []*known{
 		Where: "diags plan", Path: "(error|warning) .*", Peer: "0", When: stoppedInValidation,
 	},
 	{
+		Entry: "Planning goes on beside a problem", Reason: "the peer stops at keys that aren't known",
+		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Module output value precondition failed) .*", Peer: "0", When: tellsMore,
+	},
+	{
 		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
 		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)\[.*`, Weir: none, When: takesMore,
 	},
@@ -169,8 +173,16 @@ var knowns = []*known{
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
 	},
 	{
-		Entry: "Updates let go before what they used is deleted", Reason: "the peer deletes what is in use",
+		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: deletedAfterUpdate,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
+		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*",
+	},
+	{
+		Entry: letsGoFirst, Reason: "there was nothing that the deleted object could use",
+		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: makesAnew,
 	},
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
@@ -192,6 +204,7 @@ const (
 	warnedOnce         = "Warnings of what is deprecated come once"
 	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
 	onlyNeeded         = "-target takes the instances that are needed"
+	letsGoFirst        = "Updates let go before what they used is deleted"
 	deposedAlone       = "Deposed objects are deleted whatever becomes of others"
 	movedDependencies  = "state mv keeps what depends on the object"
 	keptAfterDeletion  = "Objects whose deletion failed stay as they were"
@@ -232,6 +245,13 @@ func toldInPlan(f finding) bool {
 // anything, all of which weir has found too.
 func stoppedInValidation(f finding) bool {
 	p, _ := f.peer.result("plan")
+	return len(p.Events) == 0 && tellsMore(f)
+}
+
+// tellsMore reports whether both plans fail, and weir has found all the errors of
+// the peer.
+func tellsMore(f finding) bool {
+	p, _ := f.peer.result("plan")
 	w, _ := f.weir.result("plan")
 	have := summaries(w.Diags)
 	for name := range summaries(p.Diags) {
@@ -239,7 +259,7 @@ func stoppedInValidation(f finding) bool {
 			return false
 		}
 	}
-	return p.Exit == 1 && w.Exit == 1 && len(p.Events) == 0
+	return p.Exit == 1 && w.Exit == 1
 }
 
 // stoppedInLoading reports whether both commands end with the same errors, and
@@ -308,6 +328,17 @@ func deletedAfterUpdate(f finding) bool {
 		}
 	}
 	return true
+}
+
+// makesAnew reports whether what is created in an order is new.
+func makesAnew(f finding) bool {
+	_, after, _ := strings.Cut(f.Peer, " before create ")
+	for _, c := range f.peer.changes() {
+		if c.is("create") && c.Type+" "+c.object() == after {
+			return true
+		}
+	}
+	return false
 }
 
 // failsWithDeposed reports whether the peer's apply failed and had deposed
