@@ -5,6 +5,7 @@ package backends
 
 import (
 	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/gcs"
 	"weir.dev/weir/internal/storage/http"
 	"weir.dev/weir/internal/storage/inmem"
 	"weir.dev/weir/internal/storage/local"
@@ -15,6 +16,7 @@ import (
 // All returns the registry of all types.
 func All() storage.Registry {
 	return storage.Registry{
+		"gcs":   gcs.Type,
 		"http":  http.Type,
 		"inmem": inmem.Type,
 		"local": local.Type,

@@ -1,7 +1,8 @@
 // Package servers has real servers that keep states, for tests of backends and
 // of the program.
 //
-// It owns a server of the REST protocol and starting a PostgreSQL. It refuses to
+// It owns servers of the REST protocol and of Cloud Storage's API, and starting a
+// PostgreSQL. It refuses to
 // be imported by anything but tests.
 package servers
 
