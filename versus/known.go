@@ -57,6 +57,18 @@ var knowns = []*known{
 		Where: "plan", Path: `\.planned_values.*\.sensitive_values\.secret`, Peer: none, Weir: "true",
 	},
 	{
+		Entry: "Sensitive by the schema, everywhere", Reason: "marked in the state of data sources too",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*\.sensitive_attributes\[.*'value':'secret'}]'?"]`, Peer: none,
+	},
+	{
+		Entry: ephemeralConditions, Reason: "the peer doesn't evaluate them",
+		Where: "events apply", Path: "(open|close) token .*", Peer: "0", Weir: "1",
+	},
+	{
+		Entry: ephemeralConditions, Reason: "the peer doesn't evaluate them",
+		Where: "state", Path: `\.check_results\["'\S*ephemeral\.\S*'"](\.objects\[.*)?\.status`, Peer: `"unknown"`, Weir: `"pass"`,
+	},
+	{
 		Entry: "Outputs of what -target or -exclude leaves out", Reason: "what can't be computed stays",
 		Where: "state|plan", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)(\..*)?`, When: partial,
 	},
@@ -210,6 +222,8 @@ const (
 	keptAfterDeletion  = "Objects whose deletion failed stay as they were"
 	failedOutputs      = "Outputs of what could not be made"
 	storedDependencies = "Stored dependencies are those on objects"
+
+	ephemeralConditions = "Conditions of ephemeral resources that nothing uses are evaluated"
 )
 
 // none is what a side has that lacks something.

@@ -119,7 +119,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		leases:  map[addr.Object]*connect.Lease{},
 		deposed: map[addr.Instance]*state.Object{},
 		apart:   map[addr.Module]*eval.Frame{},
-		checks:  checks.New(in.Plan.Checks),
+		checks:  checks.Again(in.Plan.Checks),
 
 		removals: sync.OnceValue(in.Tree.Removals),
 	}
@@ -132,8 +132,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r.dropOutputs()
 	r.tellImports()
 	r.schedule()
-	r.gatherChecks()
-	r.state.Checks = r.checks.Results()
+	r.state.Checks = r.gatherChecks()
 
 	// In the order of the graph, whatever order the steps ended in.
 	var diags diag.List

@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/checks"
 	"weir.dev/weir/internal/conform"
 	"weir.dev/weir/internal/connect"
 	"weir.dev/weir/internal/diag"
@@ -79,14 +80,10 @@ func (r *run) locate(i *eval.Instance, o addr.Object, diags diag.List) diag.List
 
 // conditions evaluates conditions with final values.
 func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.Value) diag.List {
-	res := i.Resource
 	if pre {
-		if len(res.Preconditions)+len(res.Postconditions) > 0 {
-			r.checks.Reset("resource", i.Addr.Resource.Erase().String(), i.Addr.String())
-		}
-		return instance.Conditions(t, i, res.Preconditions, cty.NilVal, "Resource precondition failed", diag.Error, r.checks)
+		return instance.Conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed", diag.Error, r.checks)
 	}
-	return instance.Conditions(t, i, res.Postconditions, self, "Resource postcondition failed", diag.Error, r.checks)
+	return instance.Conditions(t, i, i.Resource.Postconditions, self, "Resource postcondition failed", diag.Error, r.checks)
 }
 
 // A finalized change is one that is ready to be made: its configuration has no
@@ -116,6 +113,9 @@ func (r *run) finalize(t *promise.Task, s *execgraph.Step) (f finalized, diags d
 		return f, diags.InAddress(i), false
 	}
 	f.config, f.prior = config, r.priorOf(f.op)
+	if f.prior.Exists() {
+		f.config.Sensitive = instance.Sensitive(f.op.instance.Resource, r.object(s.Object), config)
+	}
 	f.planned, more = r.finalPlan(f.op, f.prior, config)
 	diags.Append(r.locate(f.op.instance, s.Object, more))
 	return f, diags, !more.HasErrors()
@@ -446,7 +446,7 @@ func (r *run) mildly(op operation, diags diag.List) diag.List {
 			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
 		}
 	}
-	r.recheck("check", op.instance.Frame, "check."+op.instance.Resource.Check.Name, messages)
+	r.checks.Add(checks.In(op.instance.Frame, "check", "check."+op.instance.Resource.Check.Name), 0, messages)
 	return diags
 }
 
@@ -546,27 +546,33 @@ func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
 	c := f.Program.Checks[n]
 	return f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
 		if outcomes != nil {
-			r.recheck("check", f, "check."+c.Name, outcomes)
+			r.checks.Add(checks.In(f, "check", "check."+c.Name), len(c.Asserts), outcomes)
 		}
 	})
 }
 
-// gatherChecks adds the outcomes of conditions that evaluation has computed.
-func (r *run) gatherChecks() {
-	if r.Plan.Mode == plan.Destroy {
-		return
+// gatherChecks is what is known of the conditions in the end. A plan that only
+// refreshes has evaluated them all.
+func (r *run) gatherChecks() []state.CheckResult {
+	if r.Plan.Mode == plan.RefreshOnly {
+		return r.Plan.Checks
 	}
-	for _, f := range r.root.Frames() {
-		for _, o := range f.Program.Outputs {
-			if outcomes := f.OutputOutcomes(o); len(outcomes) > 0 {
-				r.recheck("output_value", f, "output."+o.Name, outcomes)
-			}
+	gather := func(f *eval.Frame, kind, name string, outcomes []eval.Outcome) {
+		if len(outcomes) > 0 {
+			r.checks.Add(checks.In(f, kind, name), len(outcomes), outcomes)
 		}
 	}
-}
-
-func (r *run) recheck(kind string, f *eval.Frame, name string, outcomes []eval.Outcome) {
-	c := f.Checkable(kind, name)
-	r.checks.Reset(kind, c.Address, c.Instance)
-	r.checks.Add(kind, c.Address, c.Instance, outcomes)
+	frames := r.root.Frames()
+	if r.Plan.Mode == plan.Destroy {
+		frames = nil
+	}
+	for _, f := range frames {
+		for _, v := range f.Program.Variables {
+			gather(f, "input_variable", "var."+v.Name, f.VariableOutcomes(v))
+		}
+		for _, o := range f.Program.Outputs {
+			gather(f, "output_value", "output."+o.Name, f.OutputOutcomes(o))
+		}
+	}
+	return r.checks.Results()
 }

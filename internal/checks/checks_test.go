@@ -2,7 +2,6 @@ package checks_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -27,48 +26,59 @@ func text(results []state.CheckResult) string {
 	return b.String()
 }
 
+func of(kind, address, instance string) checks.Subject {
+	return checks.Subject{Kind: kind, Address: address, Instance: instance}
+}
+
 func TestSums(t *testing.T) {
-	s := checks.New(nil)
+	s := checks.New()
 	s.Declare("resource", "t.none")
-	s.Add("resource", "t.many", "t.many[1]", []eval.Outcome{pass(), fail("b"), {Status: eval.Unknown}, fail("a")})
-	s.Add("resource", "t.many", "t.many[0]", []eval.Outcome{pass()})
-	s.Add("resource", "t.many", "t.many[0]", []eval.Outcome{{Status: eval.Unknown}})
-	s.Add("check", "check.z", "check.z", []eval.Outcome{{Status: eval.Failed}, fail("m")})
-	s.Add("check", "check.a", "check.a", nil)
-	s.Add("output_value", "module.m.output.o", "module.m[0].output.o", []eval.Outcome{{Status: eval.Unknown}, pass()})
-	s.Unevaluated("resource", "t.many", "t.many[0]")
-	s.Unevaluated("resource", "t.left", "t.left")
+	s.Unexpanded("resource", "t.unknown")
+	s.Add(of("resource", "t.many", "t.many[1]"), 4, []eval.Outcome{pass(), fail("b"), {Status: eval.Unknown}, fail("a")})
+	s.Add(of("resource", "t.many", "t.many[0]"), 2, []eval.Outcome{pass()})
+	s.Add(of("resource", "t.many", "t.many[0]"), 2, []eval.Outcome{{Status: eval.Unknown}})
+	s.Add(of("resource", "t.half", "t.half"), 2, []eval.Outcome{pass()})
+	s.Add(of("check", "check.z", "check.z"), 2, []eval.Outcome{{Status: eval.Failed}, fail("m")})
+	s.Add(of("check", "check.a", "check.a"), 0, nil)
+	s.Add(of("output_value", "module.m.output.o", "module.m[0].output.o"), 2, []eval.Outcome{{Status: eval.Unknown}, pass()})
+	s.Unevaluated(of("resource", "t.many", "t.many[0]"))
+	s.Unevaluated(of("resource", "t.left", "t.left"))
 	want := `check check.a pass (check.a pass [])
 check check.z error (check.z error ["m"])
 output_value module.m.output.o unknown (module.m[0].output.o unknown [])
+resource t.half unknown (t.half unknown [])
 resource t.left unknown (t.left unknown [])
 resource t.many fail (t.many[0] unknown []) (t.many[1] fail ["b" "a"])
 resource t.none pass
+resource t.unknown unknown
 `
 	if got := text(s.Results()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-// TestLater: later outcomes replace those of the same instance only, and
-// leave the earlier results as they are.
-func TestLater(t *testing.T) {
-	first := checks.New(nil)
-	first.Add("resource", "t.r", "t.r[0]", []eval.Outcome{fail("old")})
-	first.Add("resource", "t.r", "t.r[1]", []eval.Outcome{fail("kept")})
+// TestAgain: of what is known from before only the instances are left, and the
+// outcomes for variables until there are others.
+func TestAgain(t *testing.T) {
+	first := checks.New()
+	first.Add(of("resource", "t.r", "t.r[0]"), 1, []eval.Outcome{fail("old")})
+	first.Add(of("resource", "t.r", "t.r[1]"), 1, []eval.Outcome{fail("old")})
+	first.Add(of("input_variable", "var.a", "var.a"), 1, []eval.Outcome{fail("kept")})
+	first.Add(of("input_variable", "var.b", "var.b"), 1, []eval.Outcome{fail("old")})
+	first.Unexpanded("resource", "t.unknown")
+	first.Declare("resource", "t.none")
 	earlier := first.Results()
 	before := fmt.Sprint(earlier)
 
-	s := checks.New(earlier)
-	if !reflect.DeepEqual(s.Results(), earlier) {
-		t.Errorf("got %v, want %v", s.Results(), earlier)
-	}
-	s.Reset("resource", "t.r", "t.r[0]")
-	s.Add("resource", "t.r", "t.r[0]", []eval.Outcome{pass()})
-	s.Add("resource", "t.r", "t.r[1]", []eval.Outcome{fail("more")})
-	s.Reset("check", "check.new", "check.new")
-	want := `check check.new pass
-resource t.r fail (t.r[0] pass []) (t.r[1] fail ["kept" "more"])
+	s := checks.Again(earlier)
+	s.Add(of("resource", "t.r", "t.r[0]"), 2, []eval.Outcome{pass()})
+	s.Add(of("resource", "t.r", "t.r[0]"), 2, []eval.Outcome{pass()})
+	s.Add(of("input_variable", "var.b", "var.b"), 1, []eval.Outcome{pass()})
+	want := `input_variable var.a fail (var.a fail ["kept"])
+input_variable var.b pass (var.b pass [])
+resource t.none pass
+resource t.r unknown (t.r[0] pass []) (t.r[1] unknown [])
+resource t.unknown unknown
 `
 	if got := text(s.Results()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -79,12 +89,12 @@ resource t.r fail (t.r[0] pass []) (t.r[1] fail ["kept" "more"])
 }
 
 func TestParallel(t *testing.T) {
-	s := checks.New(nil)
+	s := checks.New()
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
 			s.Declare("resource", "t.r")
-			s.Add("resource", "t.r", fmt.Sprintf("t.r[%d]", i%10), []eval.Outcome{pass()})
+			s.Add(of("resource", "t.r", fmt.Sprintf("t.r[%d]", i%10)), 10, []eval.Outcome{pass()})
 		})
 	}
 	wg.Wait()

@@ -31,8 +31,8 @@ type Builder struct {
 	updates []Ref
 	// failure names the step whose failure a step is for.
 	failure map[Ref]Ref
-	checks  []Step
 	within  []Ref // reads of data sources within checks
+	checks  []Ref // the checks that these are in
 	kept    []Ref // openings that are needed for themselves
 }
 
@@ -138,10 +138,16 @@ func (b *Builder) Output(name string, after []Ref) Ref {
 	return b.add(Step{Kind: Output, Name: name}, after)
 }
 
-// Check evaluates a check block. That comes last, whatever becomes of the
-// rest: what it looks at is done by then, and nothing depends on it.
-func (b *Builder) Check(m addr.Module, name string) {
-	b.checks = append(b.checks, Step{Kind: Condition, Name: name, Module: m, When: Always})
+// Check evaluates a check block.
+func (b *Builder) Check(m addr.Module, name string, after []Ref) Ref {
+	return b.add(Step{Kind: Condition, Name: name, Module: m}, after)
+}
+
+// CheckData evaluates a check block with a data source: once that is read.
+func (b *Builder) CheckData(m addr.Module, name string, after []Ref) Ref {
+	n := b.Check(m, name, after)
+	b.checks = append(b.checks, n)
+	return n
 }
 
 // Build makes the graph. It fails with the steps that would wait for each
@@ -149,7 +155,7 @@ func (b *Builder) Check(m addr.Module, name string) {
 func (b *Builder) Build() (*Graph, []Step) {
 	b.connect()
 	b.prune()
-	b.addChecks()
+	b.holdChecks()
 	b.close()
 	b.untie()
 	return b.sorted()
@@ -195,14 +201,16 @@ func (b *Builder) prune() {
 	}
 }
 
-// addChecks adds the steps of check blocks after all others.
-func (b *Builder) addChecks() {
+// holdChecks lets data sources within checks wait for all other steps, and
+// their checks for them. They aren't read where a managed object is not what it
+// should be.
+func (b *Builder) holdChecks() {
 	if len(b.checks) == 0 {
 		return
 	}
 	// What others wait for is done when they are.
 	covered := make([]bool, len(b.steps))
-	for _, n := range b.within {
+	for _, n := range slices.Concat(b.within, b.checks) {
 		covered[n] = true
 	}
 	var others []Ref
@@ -215,32 +223,38 @@ func (b *Builder) addChecks() {
 			}
 		}
 	}
+	var made []Ref
 	for n, s := range b.steps {
 		if !covered[n] && s.Kind != 0 {
 			others = append(others, Ref(n))
 		}
-	}
-	last := b.within
-	if len(others) > 0 {
-		all := b.add(Step{Kind: Gate, When: Always}, others)
-		for _, n := range b.within {
-			b.after[n] = append(b.after[n], all)
+		if s.Kind == Apply || s.Kind == Provision || s.Kind == Condition && s.Name == "" {
+			made = append(made, Ref(n))
 		}
-		last = append(last, all)
 	}
-	last = b.joint(last, len(b.checks))
-	for _, s := range b.checks {
-		b.add(s, slices.Clone(last))
+	var last []Ref
+	if len(others) > 0 {
+		last = append(last, b.add(Step{Kind: Gate, When: Always}, others))
+	}
+	if len(made) > 0 {
+		last = append(last, b.add(Step{Kind: Gate}, made))
+	}
+	for _, n := range b.within {
+		b.after[n] = append(b.after[n], last...)
+	}
+	last = append(last, b.within...)
+	last = b.joint(last, len(b.checks), OnSuccess)
+	for _, n := range b.checks {
+		b.after[n] = append(b.after[n], last...)
 	}
 }
 
-// joint joins steps for so many others where that saves edges. The others
-// wait for their end, whatever it is.
-func (b *Builder) joint(steps []Ref, others int) []Ref {
+// joint joins steps for so many others where that saves edges.
+func (b *Builder) joint(steps []Ref, others int, when When) []Ref {
 	if len(steps)*others <= len(steps)+others {
 		return steps
 	}
-	return []Ref{b.add(Step{Kind: Gate, When: Always}, steps)}
+	return []Ref{b.add(Step{Kind: Gate, When: when}, steps)}
 }
 
 // close adds the steps that close what was opened: a provider after its last
@@ -274,7 +288,7 @@ func (b *Builder) close() {
 	}
 	closing := map[addr.ProviderConfig][]Ref{}
 	for _, level := range slices.Backward(b.levels(ephemerals)) {
-		after := b.joint(ends, len(level))
+		after := b.joint(ends, len(level), Always)
 		ends = nil
 		for _, n := range slices.Backward(level) {
 			s := b.steps[n]

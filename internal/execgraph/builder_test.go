@@ -37,7 +37,8 @@ func TestBuild(t *testing.T) {
 	replaced := b.Replace(c, provider("late"), []Ref{secret})
 	b.Output("o", []Ref{replaced.Step()})
 	b.ReadCheckData(d, provider(""), nil)
-	b.Check(addr.Root, "last")
+	b.CheckData(addr.Root, "last", nil)
+	b.Check(addr.Root, "plain", []Ref{provisioned})
 	g, circle := b.Build()
 	if circle != nil {
 		t.Fatal(circle)
@@ -52,17 +53,19 @@ func TestBuild(t *testing.T) {
 4 provision s_o.a after 1
 5 depose s_o.c after 2
 6 open-provider provider.late after 4
-7 apply s_o.c after 5 6
-8 restore-deposed s_o.c after 7 if 7 fails
-9 output o after 7
-10 close-provider provider.late after 6 7 always
-11 gate after 3 9 always
-12 read-data data.s_d.d after 0 11
-13 condition check.last after 11 12 always
-14 gate after 0 1 2 3 4 9 10 12 13 always
-15 close-ephemeral ephemeral.s_e.kept after 14 always
-16 close-ephemeral ephemeral.s_e.e after 14 always
-17 close-provider provider after 15 16 always
+7 condition check.plain after 4
+8 apply s_o.c after 5 6
+9 restore-deposed s_o.c after 8 if 8 fails
+10 output o after 8
+11 gate after 1 4 8
+12 close-provider provider.late after 6 8 always
+13 gate after 3 7 10 always
+14 read-data data.s_d.d after 0 11 13
+15 condition check.last after 11 13 14
+16 gate after 0 1 2 3 4 7 10 12 14 15 always
+17 close-ephemeral ephemeral.s_e.kept after 16 always
+18 close-ephemeral ephemeral.s_e.e after 16 always
+19 close-provider provider after 17 18 always
 `
 	if got := printed(t, g); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -182,7 +185,7 @@ func TestRandomBuilds(t *testing.T) {
 				asked--
 			case 7:
 				b.ReadCheckData(o, p, some())
-				b.Check(addr.Root, fmt.Sprint("c", n))
+				b.CheckData(addr.Root, fmt.Sprint("c", n), some())
 				continue
 			default:
 				ref = b.Create(o, p, some()).Step()

@@ -5,6 +5,8 @@
 package instance
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -68,6 +70,33 @@ func SensitiveArguments(t *promise.Task, i *eval.Instance, sch *schema.Schema) [
 		paths = SensitivePaths(v)
 	})
 	return paths
+}
+
+// Sensitive is what is sensitive of an object that is to be as configured:
+// where changes are ignored what is sensitive already, and elsewhere what the
+// configuration says. stored is what is changed, nil for nothing.
+func Sensitive(res *program.Resource, stored *state.Object, config Config) []cty.Path {
+	if stored == nil || !res.IgnoreAll && len(res.IgnoreChanges) == 0 {
+		return config.Sensitive
+	}
+	if res.IgnoreAll {
+		return stored.Sensitive
+	}
+	ignored := func(p cty.Path) bool {
+		return slices.ContainsFunc(Paths(res.IgnoreChanges), p.HasPrefix)
+	}
+	var list []cty.Path
+	for _, p := range config.Sensitive {
+		if !ignored(p) {
+			list = append(list, p)
+		}
+	}
+	for _, p := range stored.Sensitive {
+		if ignored(p) {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // SensitivePaths are the paths of the sensitive parts of a value.
@@ -150,6 +179,11 @@ func Identify(v cty.Value) (key, text string) {
 	return "", ""
 }
 
+// Checked is the instance among those that have conditions.
+func Checked(i *eval.Instance) checks.Subject {
+	return checks.Subject{Kind: "resource", Address: i.Addr.Resource.Erase().String(), Instance: i.Addr.String()}
+}
+
 // Conditions evaluates the pre- or postconditions of an instance and adds
 // their outcomes to the set. One that doesn't hold is an error, or a warning
 // where the caller goes on regardless.
@@ -171,7 +205,7 @@ func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, se
 			diags.Add(problem)
 		}
 	}
-	set.Add("resource", i.Addr.Resource.Erase().String(), i.Addr.String(), outcomes)
+	set.Add(Checked(i), len(i.Resource.Preconditions)+len(i.Resource.Postconditions), outcomes)
 	if diags.HasErrors() {
 		t.Fail()
 	}

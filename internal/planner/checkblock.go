@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"weir.dev/weir/internal/checks"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/promise"
 )
@@ -18,12 +19,12 @@ func (r *run) runChecks() {
 		for _, c := range f.Program.Checks {
 			r.rt.Go(func(t *promise.Task) {
 				r.note(f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
-					name := "check." + c.Name
+					subject := checks.In(f, "check", "check."+c.Name)
 					if slices.ContainsFunc(outcomes, eval.Outcome.Missing) {
-						r.checks.Unevaluated("check", f.Erased(name), f.Label(name))
+						r.checks.Unevaluated(subject)
 						return
 					}
-					r.checks.Add("check", f.Erased(name), f.Label(name), outcomes)
+					r.checks.Add(subject, len(c.Asserts), outcomes)
 				}))
 			})
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/checks"
 	"weir.dev/weir/internal/conform"
 	"weir.dev/weir/internal/connect"
 	"weir.dev/weir/internal/diag"
@@ -87,7 +88,7 @@ func (r *run) mildly(i *eval.Instance, diags diag.List) diag.List {
 			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
 		}
 	}
-	r.checks.Add(check.Kind, check.Address, check.Instance, messages)
+	r.checks.Add(checks.Subject(*check), 0, messages)
 	return diags
 }
 
@@ -188,6 +189,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	r.mu.Unlock()
 	v = block.MarkSensitive(v).Mark(value.Ephemeral)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+	o.conditions = o.conditions && !r.checks.Known(instance.Checked(i))
 	return v, diags
 }
 

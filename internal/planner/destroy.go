@@ -127,7 +127,7 @@ func (r *run) dooms(i addr.Instance) bool {
 }
 
 func (r *run) doom() {
-	if len(r.Targets)+len(r.Excludes) == 0 {
+	if r.whole() {
 		return
 	}
 	// Users lead to the groups that they depend on, groups to their members;
@@ -172,7 +172,7 @@ func (r *run) doom() {
 // only some objects are destroyed, one that reads objects of which all are.
 // What reads others too stays as it is until the next apply.
 func (r *run) endsWithObjects(o *program.Output) bool {
-	if len(r.Targets)+len(r.Excludes) == 0 {
+	if r.whole() {
 		return true
 	}
 	if o.Expr == nil {

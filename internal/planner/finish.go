@@ -7,8 +7,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/checks"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/instance"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
@@ -53,7 +55,7 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	if !diags.HasErrors() {
 		diags.Append(r.unmatchedReplace(objects))
 	}
-	if len(r.Targets)+len(r.Excludes) > 0 {
+	if !r.whole() {
 		diags.Add(targetingWarning(len(r.Targets) > 0))
 	}
 	return p
@@ -273,7 +275,7 @@ func (r *run) outputs() []*plan.OutputChange {
 		c.Before = sensitiveIf(c.Before, c.BeforeSensitive)
 		list = append(list, c)
 	}
-	if len(r.Targets)+len(r.Excludes) == 0 {
+	if r.whole() {
 		for name, stored := range r.prior.snapshot.Outputs {
 			if !declared[name] {
 				list = append(list, &plan.OutputChange{Name: name, Action: plan.Delete, Before: sensitiveIf(stored.Value, stored.Sensitive), After: null, BeforeSensitive: stored.Sensitive})
@@ -321,45 +323,19 @@ func outputAction(c *plan.OutputChange, had bool) plan.Action {
 // computed, and declares the objects whose conditions had no instance. What
 // wasn't evaluated, because of -target or an error, isn't known to hold.
 func (r *run) gatherChecks(failed bool) {
-	if r.Mode == plan.Destroy {
-		return
-	}
-	limited := len(r.Targets)+len(r.Excludes) > 0
-	gather := func(kind string, f *eval.Frame, name string, outcomes []eval.Outcome) {
-		switch {
-		case outcomes != nil:
-			r.checks.Add(kind, f.Erased(name), f.Label(name), outcomes)
-		case limited && f.Parent != nil:
-			r.checks.Unexpanded(kind, f.Erased(name))
-		default:
-			r.checks.Unevaluated(kind, f.Erased(name), f.Label(name))
+	if r.Mode != plan.Destroy {
+		for _, f := range r.root.Frames() {
+			r.gatherFrame(f)
 		}
-	}
-	for _, f := range r.root.Frames() {
-		p := f.Program
-		if r.scope != nil {
-			for _, c := range p.Checks {
-				gather("check", f, "check."+c.Name, nil)
-			}
-		}
-		for _, v := range p.Variables {
-			if len(v.Validations) > 0 {
-				gather("input_variable", f, "var."+v.Name, f.VariableOutcomes(v))
-			}
-		}
-		for _, o := range p.Outputs {
+	} else if r.whole() {
+		for _, o := range r.Tree.Program.Outputs {
 			if len(o.Preconditions) > 0 {
-				gather("output_value", f, "output."+o.Name, f.OutputOutcomes(o))
-			}
-		}
-		for _, res := range p.Resources {
-			if len(res.Preconditions)+len(res.Postconditions) > 0 {
-				r.gatherConditions(f, res)
+				r.checks.Unevaluated(checks.In(r.root, "output_value", "output."+o.Name))
 			}
 		}
 	}
 	declare := r.checks.Declare
-	if failed || limited {
+	if failed || !r.whole() || r.Mode == plan.Destroy {
 		declare = r.checks.Unexpanded
 	}
 	for _, c := range r.Tree.Checkables() {
@@ -367,14 +343,49 @@ func (r *run) gatherChecks(failed bool) {
 	}
 }
 
+// whole reports whether the plan is about everything.
+func (r *run) whole() bool { return len(r.Targets)+len(r.Excludes) == 0 }
+
+// gatherFrame collects what is known of the conditions in a module instance.
+// Those in declarations that the plan leaves out have no instances.
+func (r *run) gatherFrame(f *eval.Frame) {
+	tree := r.Tree.At(f.Addr)
+	gather := func(declaration any, kind, name string, conditions int, outcomes []eval.Outcome) {
+		switch {
+		case conditions == 0 || r.scope != nil && !r.scope.covers(site{tree, declaration}):
+		case outcomes != nil:
+			r.checks.Add(checks.In(f, kind, name), conditions, outcomes)
+		default:
+			r.checks.Unevaluated(checks.In(f, kind, name))
+		}
+	}
+	p := f.Program
+	for _, c := range p.Checks {
+		if r.scope != nil && c.Data != nil {
+			gather(c.Data, "check", "check."+c.Name, 1, nil)
+		}
+	}
+	for _, v := range p.Variables {
+		gather(v, "input_variable", "var."+v.Name, len(v.Validations), f.VariableOutcomes(v))
+	}
+	for _, o := range p.Outputs {
+		gather(o, "output_value", "output."+o.Name, len(o.Preconditions), f.OutputOutcomes(o))
+	}
+	for _, res := range p.Resources {
+		if len(res.Preconditions)+len(res.Postconditions) > 0 && (r.scope == nil || r.scope.covers(site{tree, res})) {
+			r.gatherConditions(f, res)
+		}
+	}
+}
+
 // gatherConditions notes what isn't known of a resource's conditions.
 func (r *run) gatherConditions(f *eval.Frame, res *program.Resource) {
-	address := f.Erased(res.Name.String())
-	r.checks.Declare("resource", address)
+	block := checks.In(f, "resource", res.Name.String())
+	r.checks.Declare(block.Kind, block.Address)
 	if _, _, known := f.Lookup(res, addr.NoKey); !known {
-		r.checks.Unevaluated("resource", address, f.Label(res.Name.String()))
+		r.checks.Unevaluated(block)
 	}
 	for _, i := range f.Expanded(res) {
-		r.checks.Unevaluated("resource", address, i.Addr.String())
+		r.checks.Unevaluated(instance.Checked(i))
 	}
 }

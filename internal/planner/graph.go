@@ -65,7 +65,9 @@ type vertex struct {
 	object   *object                // a resource instance object
 	provider *eval.ProviderInstance // a provider instance
 	output   *program.Output        // a root output
-	name     string                 // of a gate
+	check    *program.Check         // a check block of the frame
+	frame    *eval.Frame
+	name     string // of a gate
 }
 
 func newBuilder(r *run, objects []*object) *builder {
@@ -82,6 +84,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 	b.addObjects()
 	b.addConfigEdges()
 	b.addOutputs()
+	b.addChecks()
 	b.addStateEdges()
 	b.addReads()
 	b.addDependencies(p)
@@ -126,6 +129,8 @@ func (b *builder) name(v int) string {
 		return of.provider.String()
 	case of.output != nil:
 		return "output." + of.output.Name
+	case of.check != nil:
+		return of.frame.Label("check." + of.check.Name)
 	default:
 		return of.name
 	}
@@ -246,6 +251,18 @@ func (b *builder) addOutputs() {
 	for _, o := range b.r.Tree.Program.Outputs {
 		if _, node, ok := b.r.root.OutputValue(o); ok && !b.r.deferredOutput(node) {
 			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
+		}
+	}
+}
+
+// addChecks makes a vertex for each check block.
+func (b *builder) addChecks() {
+	if b.r.Mode == plan.Destroy || b.r.scope != nil {
+		return
+	}
+	for _, f := range b.r.root.Frames() {
+		for _, c := range f.Program.Checks {
+			b.add(order.Object{Create: true, Config: b.edges(f.CheckNode(c))}, vertex{check: c, frame: f})
 		}
 	}
 }

@@ -285,7 +285,7 @@ func (r *run) planChange(t *promise.Task, o *object, config instance.Config) dia
 // changeOf makes the change that a provider's plan comes to.
 func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
 	sch := o.subject.Schema
-	sensitive := sensitiveOf(o, config)
+	sensitive := instance.Sensitive(o.instance.Resource, o.stored, config)
 	c := &plan.Change{
 		Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr,
 		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(instance.MarkPaths(p.Value, sensitive)),
@@ -319,33 +319,6 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 		}
 	}
 	return c
-}
-
-// sensitiveOf is what is sensitive of a planned value: where changes are ignored
-// what is sensitive already, and elsewhere what the configuration says.
-func sensitiveOf(o *object, config instance.Config) []cty.Path {
-	res := o.instance.Resource
-	if o.stored == nil || !res.IgnoreAll && len(res.IgnoreChanges) == 0 {
-		return config.Sensitive
-	}
-	if res.IgnoreAll {
-		return o.stored.Sensitive
-	}
-	ignored := func(p cty.Path) bool {
-		return slices.ContainsFunc(instance.Paths(res.IgnoreChanges), p.HasPrefix)
-	}
-	var list []cty.Path
-	for _, p := range config.Sensitive {
-		if !ignored(p) {
-			list = append(list, p)
-		}
-	}
-	for _, p := range o.stored.Sensitive {
-		if ignored(p) {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // shown lists what is sensitive of an object. What is write-only isn't shown

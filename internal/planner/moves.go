@@ -154,7 +154,7 @@ func (r *run) checkMoves() {
 // checkCovered reports moves of objects that -target or -exclude leaves out on
 // one side: the plan would then end or make what only has another address.
 func (r *run) checkCovered(moved map[addr.Instance]addr.Instance) {
-	if len(r.Targets)+len(r.Excludes) == 0 {
+	if r.whole() {
 		return
 	}
 	var left []addr.Instance

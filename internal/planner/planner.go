@@ -166,7 +166,7 @@ func newRun(ctx context.Context, in Input) *run {
 		prior:     before,
 		objects:   make(map[addr.Object]*object, len(before.snapshot.Objects)),
 		moves:     &moveTable{},
-		checks:    checks.New(nil),
+		checks:    checks.New(),
 		imports:   importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}},
 		deferred:  map[addr.Instance]*plan.Deferred{},
 		pendingOf: map[*promise.Node]bool{},

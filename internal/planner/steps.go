@@ -22,13 +22,6 @@ func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 		}
 		last[n] = e.emit(s, after)
 	}
-	if b.r.Mode != plan.Destroy && b.r.scope == nil {
-		for _, f := range b.r.root.Frames() {
-			for _, c := range f.Program.Checks {
-				e.g.Check(f.Addr, c.Name)
-			}
-		}
-	}
 	g, circle := e.g.Build()
 	if circle == nil {
 		return g, nil
@@ -59,6 +52,10 @@ func (e *emitter) emit(s order.Step, after []execgraph.Ref) execgraph.Ref {
 		return e.g.OpenProvider(v.provider.Addr, after)
 	case v.output != nil:
 		return e.g.Output(v.output.Name, after)
+	case v.check != nil && v.check.Data != nil:
+		return e.g.CheckData(v.frame.Addr, v.check.Name, after)
+	case v.check != nil:
+		return e.g.Check(v.frame.Addr, v.check.Name, after)
 	case s.Kind == order.Prepare:
 		return e.g.Finalize(v.object.addr, v.object.conn.Addr, after)
 	case s.Kind == order.Delete:

@@ -30,11 +30,16 @@ type scope struct {
 	leftOut map[site]bool
 	// outputs are the root outputs that the plan covers.
 	outputs []*program.Output
+	// within are the declarations that the plan is about.
+	within map[site]bool
 }
+
+// covers reports whether the plan is about a declaration.
+func (s *scope) covers(at site) bool { return s.within[at] }
 
 // newScope is nil for a plan of everything.
 func (r *run) newScope() *scope {
-	if len(r.Targets)+len(r.Excludes) == 0 {
+	if r.whole() {
 		return nil
 	}
 	s := &scope{references: newReferences(r.Tree)}
@@ -61,6 +66,16 @@ func (r *run) newScope() *scope {
 		}
 	}
 	s.cover(r.Tree, all, missing)
+	var first []site
+	for _, at := range all {
+		if !missing[at] {
+			first = append(first, at)
+		}
+	}
+	for _, o := range s.outputs {
+		first = append(first, site{r.Tree, o})
+	}
+	s.within = s.references.closure(first)
 	return s
 }
 

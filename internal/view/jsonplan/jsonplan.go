@@ -103,7 +103,7 @@ func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
 	doc := document{
 		FormatVersion: FormatVersion, Version: version, Errored: p.Errored,
 		Applyable: !p.Errored && p.HasChanges(), Complete: !p.Errored && len(p.Deferred) == 0 && len(p.Targets)+len(p.Excludes) == 0,
-		Checks: jsonstate.Checks(checkResults(p, tree)),
+		Checks: jsonstate.Checks(p.Checks),
 	}
 	if !p.Timestamp.IsZero() {
 		doc.Timestamp = p.Timestamp.UTC().Format(time.RFC3339)
@@ -177,18 +177,6 @@ func priorState(p *plan.Plan, tree *program.Tree) *state.Snapshot {
 		}
 	}
 	return s
-}
-
-// checkResults are the outcomes of conditions. A plan to destroy evaluates none.
-func checkResults(p *plan.Plan, tree *program.Tree) []state.CheckResult {
-	if p.Mode != plan.Destroy || tree == nil {
-		return p.Checks
-	}
-	var list []state.CheckResult
-	for _, c := range tree.Checkables() {
-		list = append(list, state.CheckResult{Kind: c.Kind, Address: c.Address, Status: "unknown"})
-	}
-	return list
 }
 
 // planned are the changes of resources: none in a plan that only refreshes.
