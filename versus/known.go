@@ -61,16 +61,29 @@ var knowns = []*known{
 		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*\.sensitive_attributes\[.*'value':'secret'}]'?"]`, Peer: none,
 	},
 	{
-		Entry: ephemeralConditions, Reason: "the peer doesn't evaluate them",
-		Where: "events apply", Path: "(open|close) token .*", Peer: "0", Weir: "1",
-	},
-	{
-		Entry: ephemeralConditions, Reason: "the peer doesn't evaluate them",
-		Where: "state", Path: `\.check_results\["'\S*ephemeral\.\S*'"](\.objects\[.*)?\.status`, Peer: `"unknown"`, Weir: `"pass"`,
-	},
-	{
 		Entry: "Outputs of what -target or -exclude leaves out", Reason: "what can't be computed stays",
-		Where: "state|plan", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)(\..*)?`, When: partial,
+		Where: "state|plan", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)(\..*)?`,
+		When: func(f finding) bool { return partial(f) && !destroys(f) },
+	},
+	{
+		Entry: endedOutputs, Reason: "the peer keeps them",
+		Where: "plan", Path: `\.output_changes(\..*)?`, Peer: none, Weir: `.*"actions":\["delete"\].*`, When: destroysSome,
+	},
+	{
+		Entry: endedOutputs, Reason: "what they refer to counts",
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Peer: none, When: destroysSome,
+	},
+	{
+		Entry: endedOutputs, Reason: "the peer keeps them",
+		Where: "state", Path: `\.outputs\.[^.]*`, Weir: none, When: destroysSome,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
+		Where: "plan", Path: `\.(output_changes|prior_state\.values\.outputs)\.[^.]*`, Weir: none, When: destroysAll,
+	},
+	{
+		Entry: destroysByState, Reason: "what outputs refer to counts with the peer, also if they were never stored",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: destroysAll,
 	},
 	{
 		Entry: destroysByState, Reason: "the peer evaluates all",
@@ -86,7 +99,7 @@ var knowns = []*known{
 	},
 	{
 		Entry: destroysByState, Reason: "the peer reads what targets refer to, and not what is destroyed with them",
-		Where: "events plan", Path: "read .*", When: func(f finding) bool { return destroys(f) && partial(f) },
+		Where: "events plan", Path: "read .*", When: destroysSome,
 	},
 	{
 		Entry: destroysByState, Reason: "the peer opens what nobody needs",
@@ -222,14 +235,17 @@ const (
 	keptAfterDeletion  = "Objects whose deletion failed stay as they were"
 	failedOutputs      = "Outputs of what could not be made"
 	storedDependencies = "Stored dependencies are those on objects"
-
-	ephemeralConditions = "Conditions of ephemeral resources that nothing uses are evaluated"
+	endedOutputs       = "A targeted destruction ends the outputs of what it destroys"
 )
 
 // none is what a side has that lacks something.
 const none = "-"
 
 func destroys(f finding) bool { return f.step.Destroy }
+
+func destroysSome(f finding) bool { return destroys(f) && partial(f) }
+
+func destroysAll(f finding) bool { return destroys(f) && !partial(f) }
 
 func partial(f finding) bool { return len(f.step.Targets)+len(f.step.Excludes) > 0 }
 

@@ -2,6 +2,7 @@ package addr
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -228,6 +229,13 @@ func (t Target) Matches(i Instance) bool {
 		return true
 	}
 	return t.Name == i.Name && (!t.HasKey || t.Key == i.Key || i.Key.IsAny())
+}
+
+// Wanted reports whether targets and exclusions, by themselves, let an instance
+// be dealt with.
+func Wanted(targets, excludes []Target, i Instance) bool {
+	matches := func(t Target) bool { return t.Matches(i) }
+	return !slices.ContainsFunc(excludes, matches) && (len(targets) == 0 || slices.ContainsFunc(targets, matches))
 }
 
 // moduleMatches reports whether module instance m is selected by pattern p,

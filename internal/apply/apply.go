@@ -146,8 +146,10 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	if r.stopped {
 		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")
 	}
-	if in.Plan.Mode == plan.Destroy && len(in.Plan.Targets)+len(in.Plan.Excludes) == 0 && !diags.HasErrors() {
-		maps.DeleteFunc(r.state.Objects, func(a addr.Object, _ *state.Object) bool { return a.Name.Mode == addr.Data })
+	if in.Plan.Mode == plan.Destroy && !diags.HasErrors() {
+		maps.DeleteFunc(r.state.Objects, func(a addr.Object, _ *state.Object) bool {
+			return a.Name.Mode == addr.Data && addr.Wanted(in.Plan.Targets, in.Plan.Excludes, a.Instance)
+		})
 	}
 	return r.state, diags
 }

@@ -64,7 +64,7 @@ func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 		switch c.Action {
 		case plan.NoOp:
 			if c.After.IsNull() { // gone without our doing
-				return cty.UnknownVal(c.After.Type()), nil
+				return i.Missing(c.After.Type(), r.keys.Resource(i.Addr.Resource)), nil
 			}
 			return c.After, nil
 		case plan.Delete, plan.Forget:
@@ -92,7 +92,7 @@ func (r *run) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	case o == nil && r.partial():
 		return cty.NilVal, nil
 	case o == nil:
-		return cty.DynamicVal, nil
+		return i.Missing(cty.DynamicPseudoType, r.keys.Resource(i.Addr.Resource)), nil
 	}
 	schemas, diags := r.pool.Schemas(o.Provider.Provider)
 	if diags.HasErrors() {

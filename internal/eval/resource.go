@@ -100,6 +100,24 @@ func (i *Instance) present(t *promise.Task, via *hcl.Range) cty.Value {
 	return r.Value
 }
 
+// Missing is the value of an instance, of a type, that isn't there and that
+// nobody makes: references to all instances go without it, but for a gap in the
+// keys that are there.
+func (i *Instance) Missing(ty cty.Type, there []addr.Key) cty.Value {
+	n, counted := i.Addr.Key.Int()
+	later := func(k addr.Key) bool {
+		other, ok := k.Int()
+		return ok && other > n
+	}
+	switch {
+	case i.Resource.Repeat.Enabled != nil:
+		return cty.NullVal(ty)
+	case i.Addr.Key != addr.NoKey && !(counted && slices.ContainsFunc(there, later)):
+		return cty.NilVal
+	}
+	return cty.UnknownVal(ty)
+}
+
 // DependsOn makes what the task computes depend on what the instance depends
 // on beside its references: depends_on of the resource and of the module
 // calls around it.

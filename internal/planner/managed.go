@@ -49,6 +49,9 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		}
 		diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
 		diags.Append(r.conditions(t, i, i.Resource.Postconditions, asItIs(o), "Resource postcondition failed"))
+		if !o.before.Exists() {
+			return i.Missing(o.subject.Schema.Block.ImpliedType(), r.prior.keys.Resource(i.Addr.Resource)), diags
+		}
 		return asItIs(o), diags
 	}
 	config, more := r.config(t, o)

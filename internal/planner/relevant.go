@@ -10,7 +10,7 @@ import (
 )
 
 // relevant lists the attributes of resources that the configurations of changed
-// resources and the changed outputs refer to, and what those attributes are
+// resources, of forgotten data and the changed outputs refer to, and what those attributes are
 // configured with in turn, through locals, outputs and arguments of modules.
 // It goes by what is written: where a key is computed, the reference is to the
 // block as a whole. The outputs of modules aren't kept, so they always count as
@@ -20,6 +20,13 @@ func (r *run) relevant(p *plan.Plan) []plan.Attribute {
 	for _, change := range p.Changes {
 		if change.Action != plan.NoOp {
 			c.resource(change.Addr.Instance, nil)
+		}
+	}
+	if r.Mode == plan.Destroy {
+		for a := range r.prior.snapshot.Objects {
+			if a.Name.Mode == addr.Data && r.wanted(a.Instance) {
+				c.resource(a.Instance, nil)
+			}
 		}
 	}
 	for _, change := range p.Outputs {

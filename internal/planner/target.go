@@ -117,14 +117,7 @@ func (r *run) excludesAll(res addr.Resource) bool {
 
 // wanted reports whether the addresses given with -target and -exclude, by
 // themselves, let an instance be dealt with.
-func (r *run) wanted(i addr.Instance) bool {
-	for _, t := range r.Excludes {
-		if t.Matches(i) {
-			return false
-		}
-	}
-	return len(r.Targets) == 0 || r.targeted(i)
-}
+func (r *run) wanted(i addr.Instance) bool { return addr.Wanted(r.Targets, r.Excludes, i) }
 
 func (r *run) targeted(i addr.Instance) bool {
 	for _, t := range r.Targets {
