@@ -88,7 +88,8 @@ func (t *tester) run(ctx context.Context) int {
 	}
 	// Variables of the root module may be given by the tests alone.
 	all, more := t.loadTested(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Resolve: resolve})
-	diags.Append(more)
+	// What is wrong with uses of declarations is for the runs to find.
+	diags.Append(declared(more))
 	if !diags.HasErrors() {
 		diags.Append(t.provide(world.Catalog.(*lateCatalog), all.requirements(nil)))
 	}

@@ -62,6 +62,11 @@ func (e *env) validation(ctx context.Context, vars varFlags, untested bool) diag
 		return list
 	}
 	list.Append(engine.Validate(ctx, config))
+	for _, f := range all.files {
+		for _, r := range f.Runs {
+			list.Append(r.Problems)
+		}
+	}
 	for _, m := range all.modules {
 		list.Append(engine.Validate(ctx, m.Config))
 	}

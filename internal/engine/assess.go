@@ -14,13 +14,21 @@ import (
 func Assess(root *eval.Frame, list []*program.Condition, given map[string]cty.Value) []eval.Outcome {
 	outcomes := make([]eval.Outcome, len(list))
 	promise.NewRuntime(1).Do(func(t *promise.Task) {
-		ctx := root.Context(t, nil, cty.NilVal).NewChild()
-		ctx.Variables = given
 		for i, c := range list {
-			outcomes[i] = eval.CheckCondition(t, c, ctx)
+			t.Apart(func(t *promise.Task) { outcomes[i] = assess(t, root, c, given) })
 		}
 	})
 	return outcomes
+}
+
+func assess(t *promise.Task, root *eval.Frame, c *program.Condition, given map[string]cty.Value) eval.Outcome {
+	ctx := root.Context(t, nil, cty.NilVal).NewChild()
+	ctx.Variables = given
+	o := eval.CheckCondition(t, c, ctx)
+	if o.Status == eval.Failed && !o.Diags.HasErrors() {
+		o.Diags.ErrorAt(c.Condition.Range(), "Condition can't be evaluated", "The condition refers to something that has failed itself, or that the run has left out.")
+	}
+	return o
 }
 
 // Assess evaluates conditions from outside against the console's state. The

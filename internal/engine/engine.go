@@ -88,6 +88,8 @@ type PlanOptions struct {
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance
 
+	// Unprotected: prevent_destroy prevents nothing.
+	Unprotected bool
 	// Observe, unless nil, is given the evaluated configuration when planning is
 	// over, before the providers end.
 	Observe func(root *eval.Frame)

@@ -106,7 +106,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
 		Generated: o.Generated, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
-		Observe: o.Observe,
+		Unprotected: o.Unprotected, Observe: o.Observe,
 	}, diags
 }
 

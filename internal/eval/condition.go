@@ -151,6 +151,7 @@ func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Out
 				diags.Add(problem)
 			case Unknown:
 				problem := o.Problem(CheckPending, a)
+				problem.Unmet = f.Checkable("check", "check."+c.Name)
 				problem.Severity, problem.Detail = diag.Warning, "The condition could not be evaluated at this time, a result will be known when this plan is applied."
 				diags.Add(problem)
 			}

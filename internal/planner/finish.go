@@ -252,6 +252,9 @@ func (r *run) outputs() []*plan.OutputChange {
 	null := cty.NullVal(cty.DynamicPseudoType)
 	declared := map[string]bool{}
 	for _, o := range r.Tree.Program.Outputs {
+		if o.Ephemeral { // in a test, which runs any module as a root
+			continue
+		}
 		declared[o.Name] = true
 		c := &plan.OutputChange{Name: o.Name, Before: null, After: null, Sensitive: o.Sensitive}
 		stored, had := r.prior.snapshot.Outputs[o.Name]

@@ -249,6 +249,9 @@ func (b *builder) addOutputs() {
 		return
 	}
 	for _, o := range b.r.Tree.Program.Outputs {
+		if o.Ephemeral {
+			continue
+		}
 		if _, node, ok := b.r.root.OutputValue(o); ok && !b.r.deferredOutput(node) {
 			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
 		}

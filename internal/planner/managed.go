@@ -385,6 +385,9 @@ func triggers(c *plan.Change, ref *program.Ref) bool {
 // guard checks prevent_destroy: its value in any case, and that it doesn't hold
 // for an object of the resource that is to be destroyed.
 func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.Frame) diag.List {
+	if r.Unprotected {
+		return nil
+	}
 	v, diags := instance.PreventDestroy(t, res, f)
 	if cell := t.Current(); diags.HasErrors() || cell != nil && cell.Failed() || v == cty.NilVal {
 		return diags

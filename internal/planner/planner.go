@@ -50,6 +50,8 @@ type Input struct {
 	AllowDeferral bool
 	// RemovedDestroys: removed blocks that don't say otherwise destroy.
 	RemovedDestroys bool
+	// Unprotected: prevent_destroy prevents nothing.
+	Unprotected bool
 	// InDoubt are instances that may exist although the state doesn't have
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance

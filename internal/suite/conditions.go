@@ -28,6 +28,7 @@ func compile(r *testresult.Run, config *engine.Config, v *values) (conditions, d
 	c := conditions{given: map[string]cty.Value{"run": v.runs(), "var": cty.ObjectVal(v.vars)}}
 	var diags diag.List
 	known := func(name string) bool { _, ok := v.vars[name]; return ok }
+	v.judging = true
 	for _, a := range r.Asserts {
 		diags.Append(v.check(a.Condition))
 		diags.Append(v.check(a.ErrorMessage))
@@ -48,9 +49,7 @@ type judgement struct {
 // observe judges a plan before its providers end.
 func (c conditions) observe(j *judgement) func(*eval.Frame) {
 	return func(root *eval.Frame) {
-		if !root.Diagnostics().HasErrors() {
-			j.list, j.outcomes = c.list, engine.Assess(root, c.list, c.given)
-		}
+		j.list, j.outcomes = c.list, engine.Assess(root, c.list, c.given)
 	}
 }
 

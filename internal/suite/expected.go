@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/testresult"
 )
 
 // expected are the failures that a run wants.
@@ -14,7 +16,7 @@ type expected struct {
 }
 
 func newExpected(list []*testfile.Expected) *expected {
-	return &expected{list, map[*testfile.Expected]bool{}}
+	return &expected{list: list, met: map[*testfile.Expected]bool{}}
 }
 
 // find returns the one that is about the object, or nil.
@@ -29,7 +31,7 @@ func (e *expected) find(c *diag.Checkable) *testfile.Expected {
 
 // settle takes out what was expected, makes errors of checks that don't hold,
 // and adds what was expected and didn't come.
-func (e *expected) settle(diags diag.List, final bool) diag.List {
+func (e *expected) settle(diags diag.List) diag.List {
 	var out diag.List
 	for _, d := range diags {
 		if d.Unmet == nil || d.Severity == diag.Warning && d.Unmet.Kind != "check" {
@@ -44,11 +46,32 @@ func (e *expected) settle(diags diag.List, final bool) diag.List {
 		out.Add(d)
 	}
 	for _, x := range e.list {
-		if final && !e.met[x] {
+		if !e.met[x] {
 			out.ErrorAt(x.Range, "Missing expected failure", "The checkable object, %s, was expected to report an error but did not.", x.Address)
 		}
 	}
 	return out
+}
+
+// status is what a run comes to that has errors after they were settled. That one
+// is missing makes a failure in Terraform, so that later runs are carried out.
+func (e *expected) status(diags diag.List, d dialect.Dialect) testresult.Status {
+	n := 0
+	for _, x := range diags {
+		if x.Severity == diag.Error {
+			n++
+		}
+	}
+	missing := 0
+	for _, x := range e.list {
+		if !e.met[x] {
+			missing++
+		}
+	}
+	if d == dialect.Terraform && n == missing {
+		return testresult.Fail
+	}
+	return testresult.Error
 }
 
 // tooEarly says of expected failures that they have kept the apply from being

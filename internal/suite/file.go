@@ -71,6 +71,11 @@ func (w *work) run(ctx context.Context, r *testresult.Run) {
 		e = &entry{}
 		w.states[key(r)] = e
 	}
+	r.Diags.Append(r.Problems)
+	if r.Problems.HasErrors() {
+		r.Worsen(testresult.Error)
+		return
+	}
 	config, values, diags := w.configure(ctx, r)
 	r.Diags.Append(diags)
 	if diags.HasErrors() {
@@ -99,11 +104,11 @@ func (w *work) planOnly(ctx context.Context, r *testresult.Run, e *entry, config
 	var judged judgement
 	o.Observe = conditions.observe(&judged)
 	p, diags := engine.Plan(ctx, config, e.snapshot, o)
-	diags = expected.settle(diags, true)
+	diags = expected.settle(diags)
 	r.Diags.Append(diags)
 	w.keep(r, p, nil)
 	if diags.HasErrors() {
-		r.Worsen(testresult.Error)
+		r.Worsen(expected.status(diags, w.World.Dialect))
 		return
 	}
 	if p != nil {
@@ -128,10 +133,10 @@ func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *e
 		e.snapshot, e.last = after, r
 		w.outputs[r.Name] = storedOutputs(config, after)
 	}
-	diags = expected.settle(diags, true)
+	diags = expected.settle(diags)
 	r.Diags.Append(diags)
 	if diags.HasErrors() {
-		r.Worsen(testresult.Error)
+		r.Worsen(expected.status(diags, w.World.Dialect))
 		return
 	}
 	w.keep(r, p, after)
@@ -178,7 +183,7 @@ func (w *work) destroy(ctx context.Context, e *entry) (*state.Snapshot, diag.Lis
 	if diags.HasErrors() {
 		return e.snapshot, diags
 	}
-	p, diags := engine.Plan(ctx, config, e.snapshot, engine.PlanOptions{Mode: plan.Destroy})
+	p, diags := engine.Plan(ctx, config, e.snapshot, engine.PlanOptions{Mode: plan.Destroy, Unprotected: true})
 	if diags.HasErrors() || p == nil {
 		return e.snapshot, diags
 	}

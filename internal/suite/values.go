@@ -32,6 +32,8 @@ type values struct {
 	// inputs are those of the variables that the module declares.
 	inputs map[string]engine.VariableInput
 	env    function.Env
+	// judging: what conditions refer to is checked with the module.
+	judging bool
 }
 
 // runs is the object run.
@@ -57,11 +59,18 @@ func (v *values) eval(expr hcl.Expression) (cty.Value, diag.List) {
 func (v *values) check(expr hcl.Expression) diag.List {
 	var diags diag.List
 	for _, t := range expr.Variables() {
-		if t.RootName() != "run" || len(t) < 2 {
+		if len(t) < 2 {
 			continue
 		}
 		step, ok := t[1].(hcl.TraverseAttr)
 		if !ok {
+			continue
+		}
+		if t.RootName() == "var" {
+			diags.Append(v.available(step.Name, t))
+			continue
+		}
+		if t.RootName() != "run" {
 			continue
 		}
 		if _, there := v.w.outputs[step.Name]; there {
@@ -76,6 +85,15 @@ func (v *values) check(expr hcl.Expression) diag.List {
 		} else {
 			diags.ErrorAt(t.SourceRange(), "Reference to unknown run block", "The run block %q does not exist within this test file.%s", step.Name, syntax.Suggest(step.Name, names))
 		}
+	}
+	return diags
+}
+
+// available reports a reference to a variable that has no value here.
+func (v *values) available(name string, t hcl.Traversal) diag.List {
+	var diags diag.List
+	if _, ok := v.vars[name]; !ok && !v.judging {
+		diags.ErrorAt(t.SourceRange(), "Reference to unavailable variable", "The input variable %q is not available here: neither the files, the command line and the environment nor a default in the module give it a value.%s", name, syntax.Suggest(name, slices.Sorted(maps.Keys(v.vars))))
 	}
 	return diags
 }
@@ -200,6 +218,10 @@ func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own 
 			continue
 		}
 		diags.Append(more)
+		if !value.IsWhollyKnown() && own {
+			diags.ErrorAt(a.Expr.Range(), "Reference to unknown value", "The value of %s isn't known: it depends on a run that was only planned. Apply that run.", a.Name)
+			continue
+		}
 		if declared == nil {
 			results[a.Name] = value
 			if own {

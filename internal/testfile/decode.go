@@ -268,9 +268,10 @@ func (r *reader) during(attr *hcl.Attribute) During {
 	return Unsaid
 }
 
-// object reports a constant that is no object.
+// object reports a constant that is no object. In Terraform it is a problem only
+// if it is used.
 func (r *reader) object(attr *hcl.Attribute) {
-	if len(attr.Expr.Variables()) > 0 {
+	if r.dialect == dialect.Terraform || len(attr.Expr.Variables()) > 0 {
 		return
 	}
 	v, hd := attr.Expr.Value(nil)

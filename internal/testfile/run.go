@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 )
@@ -41,7 +42,9 @@ func (r *reader) addRun(f *File, b *hcl.Block) {
 	}
 	if attr := attrs["expect_failures"]; attr != nil {
 		for _, t := range r.traversals(attr) {
-			if e := r.expected(t); e != nil {
+			e, problems := expected(t)
+			run.Problems.Append(problems)
+			if e != nil {
 				run.Expected = append(run.Expected, e)
 			}
 		}
@@ -215,7 +218,7 @@ func text(t hcl.Traversal) string {
 }
 
 // expected reads one of expect_failures.
-func (r *reader) expected(t hcl.Traversal) *Expected {
+func expected(t hcl.Traversal) (*Expected, diag.List) {
 	e := &Expected{Range: t.SourceRange()}
 	name := ""
 	if len(t) == 2 {
@@ -227,18 +230,19 @@ func (r *reader) expected(t hcl.Traversal) *Expected {
 	case "var", "output", "check":
 		kinds := map[string]string{"var": "input_variable", "output": "output_value", "check": "check"}
 		if e.Kind, e.Address = kinds[root], root+"."+name; name != "" {
-			return e
+			return e, nil
 		}
 	case "module", "local", "path", "terraform", "tofu", "each", "count", "self", "run":
 	default:
 		if target, err := addr.ParseTarget(text(t)); err == nil && !target.IsModule() && target.Module.IsRoot() {
 			e.Kind, e.HasKey = "resource", target.HasKey
 			e.Address = text(t)
-			return e
+			return e, nil
 		}
 	}
-	r.diags.ErrorAt(e.Range, "Invalid `expect_failures` reference", "You cannot expect failures from %s. You can only expect failures from checkable objects such as input variables, output values, check blocks, managed resources and data sources.", text(t))
-	return nil
+	var diags diag.List
+	diags.ErrorAt(e.Range, "Invalid `expect_failures` reference", "You cannot expect failures from %s. You can only expect failures from checkable objects such as input variables, output values, check blocks, managed resources and data sources.", text(t))
+	return nil, diags
 }
 
 // modeOf is the mode that the name of a block means.

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/syntax"
 )
 
@@ -127,6 +128,9 @@ type Run struct {
 	Asserts   []*Assert
 	Expected  []*Expected
 	Overrides []*Override
+
+	// Problems are found when the run's turn comes, or by who only checks files.
+	Problems diag.List
 
 	// StateKey tells apart the states of a file; empty for that of the module.
 	StateKey string

@@ -137,7 +137,7 @@ func (h *Human) FileEnds(f *testresult.File) {
 
 // Conclusion tells of the whole.
 func (h *Human) Conclusion(s *testresult.Suite) {
-	text := conclusion(s)
+	text := conclusion(s, h.o.Dialect)
 	for verdict, colour := range map[string]style.Style{"Success!": style.Green, "Failure!": style.Red} {
 		if rest, ok := strings.CutPrefix(text, verdict); ok {
 			text = h.o.Pen.Paint(verdict, colour) + rest
@@ -146,9 +146,10 @@ func (h *Human) Conclusion(s *testresult.Suite) {
 	fmt.Fprintf(h.out, "\n%s\n", text)
 }
 
-func conclusion(s *testresult.Suite) string {
+// conclusion is the last line. Terraform has a verdict about no tests too.
+func conclusion(s *testresult.Suite, d dialect.Dialect) string {
 	text := "Executed 0 tests"
-	if passed, failed := s.Count(testresult.Pass), s.Count(testresult.Fail)+s.Count(testresult.Error); passed+failed > 0 {
+	if passed, failed := s.Count(testresult.Pass), s.Count(testresult.Fail)+s.Count(testresult.Error); passed+failed > 0 || d == dialect.Terraform {
 		verdict := "Success!"
 		if s.Status != testresult.Pass {
 			verdict = "Failure!"

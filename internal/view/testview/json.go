@@ -162,7 +162,7 @@ func (j *JSON) FileEnds(f *testresult.File) {
 
 // Conclusion tells of the whole.
 func (j *JSON) Conclusion(s *testresult.Suite) {
-	j.stream.Info(conclusion(s), "test_summary", map[string]any{"test_summary": struct {
+	j.stream.Info(conclusion(s, j.dialect), "test_summary", map[string]any{"test_summary": struct {
 		Status  string `json:"status"`
 		Passed  int    `json:"passed"`
 		Failed  int    `json:"failed"`
