@@ -99,7 +99,7 @@ func (t *tester) run(ctx context.Context) int {
 		return 1
 	}
 	return t.carry(ctx, testresult.New(chosen), suite.Options{
-		World: world, Dir: ".", Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(t.tests)),
+		World: world, Dir: ".", Files: module.Disk{}, Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(t.tests)),
 		Resolve: resolve, Seed: t.seed, Sources: t.sources, Keep: t.verbose,
 	})
 }
@@ -301,22 +301,23 @@ func (e *env) loadTestModule(ctx context.Context, o engine.LoadOptions, t *teste
 // a state.
 func (t *tested) requirements(s *state.Snapshot) install.Requirements {
 	reqs := requirements(t.config.Tree, s)
-	named := func(prog *program.Program, f *testfile.File) {
+	named := func(tree *program.Tree, f *testfile.File) {
 		for _, p := range f.Providers {
-			source := suite.Provider(prog, p.Local)
-			reqs[source] = append(reqs[source], install.Requirement{Range: p.Range.Ptr()})
+			if source := suite.Provider(tree.Program, p.Local); suite.Needs(tree, source) {
+				reqs[source] = append(reqs[source], install.Requirement{Range: p.Range.Ptr()})
+			}
 		}
 	}
 	for _, f := range t.files {
 		if t.config.Tree != nil {
-			named(t.config.Tree.Program, f)
+			named(t.config.Tree, f)
 		}
 	}
 	for _, m := range t.modules {
 		for p, list := range requirements(m.Tree, nil) {
 			reqs[p] = append(reqs[p], list...)
 		}
-		named(m.Tree.Program, m.file)
+		named(m.Tree, m.file)
 	}
 	return reqs
 }

@@ -60,6 +60,10 @@ type Config struct {
 	// Sources are the files read, by the name that ranges have.
 	Sources map[string][]byte
 
+	// Override, unless nil, says what a module instance has in place of the
+	// program that was loaded for it.
+	Override func(at addr.Module, loaded *program.Program) *program.Program
+
 	// Installed are the keys of the modules that are used, as modules.json has
 	// them.
 	Installed []string

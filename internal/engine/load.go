@@ -111,6 +111,9 @@ func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 func (c *Config) program(f *eval.Frame, call *program.Call, k addr.Key) (*program.Program, diag.List) {
 	at := c.modules.child(f, call, k)
 	if p := c.modules.programs[at]; p != nil {
+		if c.Override != nil {
+			p = c.Override(f.Addr.Child(call.Call, k), p)
+		}
 		return p, nil
 	}
 	if _, varies := c.modules.expansions[c.modules.callAt(f, call)]; varies {

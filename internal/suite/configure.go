@@ -84,7 +84,7 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 		}
 	}
 	language := w.programs.language(engine.Modules(w.World.Dialect))
-	_, prog, diags := language.Compile(module.Disk{}, root.Dir, nil)
+	_, prog, diags := language.Compile(w.Files, root.Dir, nil)
 	if diags.HasErrors() {
 		return nil, nil, diags // loading would say the same
 	}
@@ -94,18 +94,14 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	}
 	o, more := w.overrides(r, v)
 	diags.Append(more)
-	providers, more := w.providers(r, v, prog, &o)
-	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, nil, diags
 	}
-	language.root = func(p *program.Program) *program.Program { return withProviders(p, providers) }
-	language.outputs = o.modules
 	world := w.World
-	world.Catalog = &catalog{keeper: w.keeper, overrides: o, seed: w.Seed, strict: w.World.Dialect == dialect.OpenTofu}
+	world.Catalog = &catalog{keeper: w.keeper, overrides: &o, seed: w.Seed, strict: w.World.Dialect == dialect.OpenTofu}
 	config, more := engine.Load(ctx, engine.LoadOptions{
-		World: world, Dir: root.Dir, Inputs: v.inputs, Language: language,
-		Resolve: language.resolve(Prefixed(root.Key, w.Resolve)),
+		World: world, Dir: root.Dir, Files: w.Files, Inputs: v.inputs, Language: language,
+		Resolve: Prefixed(root.Key, w.Resolve),
 	})
 	diags.Append(more)
 	if config != nil {
@@ -114,6 +110,12 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	if config == nil || config.Tree == nil || more.HasErrors() {
 		return nil, nil, diags
 	}
+	if len(o.modules) > 0 {
+		config.Override = o.module
+	}
+	providers, more := w.providers(r, v, config.Tree, &o)
+	diags.Append(more)
+	config.Tree.Program = withProviders(config.Tree.Program, providers)
 	return config, v, diags
 }
 
@@ -131,44 +133,21 @@ type compiled struct {
 
 func newCache() *cache { return &cache{list: map[string]compiled{}} }
 
-// A language is that of modules, as a run changes it.
+// A language is that of modules, compiled once.
 type language struct {
 	engine.Language
 	cache *cache
-	// root is what becomes of the root program.
-	root func(*program.Program) *program.Program
-	// outputs are those of the modules that are overridden, by the path of calls.
-	outputs map[string]cty.Value
 }
 
 func (c *cache) language(inner engine.Language) *language {
 	return &language{Language: inner, cache: c}
 }
 
-// mark stands before the directory of a module that is overridden, and before
-// the path of its call.
-const mark = "\x00"
-
-// resolve tells overridden modules by their directories.
-func (l *language) resolve(inner func(context.Context, module.Request) (string, diag.List)) func(context.Context, module.Request) (string, diag.List) {
-	return func(ctx context.Context, r module.Request) (string, diag.List) {
-		dir, diags := inner(ctx, r)
-		if _, ok := l.outputs[r.Key]; ok && !diags.HasErrors() {
-			dir = mark + dir + mark + r.Key
-		}
-		return dir, diags
-	}
-}
-
 // Compile implements engine.Language. Sources are compiled once for all runs.
 func (l *language) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
-	path := ""
-	if rest, ok := strings.CutPrefix(dir, mark); ok {
-		dir, path, _ = strings.Cut(rest, mark)
-	}
 	key := dir
 	if call == nil {
-		key += mark
+		key += "\x00root"
 	}
 	l.cache.mu.Lock()
 	c, ok := l.cache.list[key]
@@ -178,15 +157,7 @@ func (l *language) Compile(files module.Files, dir string, call *program.Call) (
 		l.cache.list[key] = c
 	}
 	l.cache.mu.Unlock()
-	p := c.program
-	switch {
-	case p == nil:
-	case path != "":
-		p = withOutputs(p, l.outputs[path])
-	case call == nil && l.root != nil:
-		p = l.root(p)
-	}
-	return c.source, p, slices.Clone(c.diags)
+	return c.source, c.program, slices.Clone(c.diags)
 }
 
 // withOutputs is a module without content whose outputs are given.

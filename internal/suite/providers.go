@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"slices"
+	"sync"
 	"weir.dev/weir/internal/testresult"
 
 	"github.com/hashicorp/hcl/v2"
@@ -22,13 +23,21 @@ type overrides struct {
 	// resources are those of the run before those of the file; of each the ones
 	// for single instances come first.
 	resources []override
-	// modules are the outputs of overridden modules, by the path of calls.
-	modules map[string]cty.Value
+	// modules are the overridden modules in the same order.
+	modules []overriddenModule
 	// mocks are the mocked provider configurations, mocked the providers that
 	// have one.
 	mocks   map[addr.ProviderConfig]*mocked
 	mocked  map[addr.Provider]bool
-	planned bool // what isn't said otherwise is known from the plan on
+	mu      *sync.Mutex // of the stubs of modules
+	planned bool        // what isn't said otherwise is known from the plan on
+}
+
+// An overriddenModule has given outputs and no content.
+type overriddenModule struct {
+	target  addr.Target
+	outputs cty.Value
+	stubs   map[*program.Program]*program.Program
 }
 
 type override struct {
@@ -51,8 +60,8 @@ type typeName struct {
 // overrides evaluates the override blocks of a run and its file.
 func (w *work) overrides(r *testresult.Run, v *values) (overrides, diag.List) {
 	o := overrides{
-		modules: map[string]cty.Value{}, mocks: map[addr.ProviderConfig]*mocked{}, mocked: map[addr.Provider]bool{},
-		planned: w.World.Dialect == dialect.OpenTofu,
+		mocks: map[addr.ProviderConfig]*mocked{}, mocked: map[addr.Provider]bool{},
+		planned: w.World.Dialect == dialect.OpenTofu, mu: new(sync.Mutex),
 	}
 	var diags diag.List
 	for _, list := range [][]*testfile.Override{r.Overrides, w.file.Overrides} {
@@ -60,17 +69,52 @@ func (w *work) overrides(r *testresult.Run, v *values) (overrides, diag.List) {
 		diags.Append(more)
 		o.resources = append(o.resources, resources...)
 		for _, b := range list {
-			if !b.IsModule() {
-				continue
-			}
-			key := b.Target.Module.CallPath()
-			if _, ok := o.modules[key]; !ok {
-				o.modules[key], more = v.object(b.Values)
+			if b.IsModule() {
+				outputs, more := v.object(b.Values)
 				diags.Append(more)
+				o.modules = append(o.modules, overriddenModule{b.Target, outputs, map[*program.Program]*program.Program{}})
 			}
 		}
 	}
+	// Of those that mean an instance, the one that names it more closely counts.
+	slices.SortStableFunc(o.modules, func(a, b overriddenModule) int { return keys(b.target.Module) - keys(a.target.Module) })
 	return o, diags
+}
+
+// keys counts the instance keys in an address.
+func keys(m addr.Module) int {
+	n := 0
+	for _, s := range m.Steps() {
+		if s.Key != addr.NoKey {
+			n++
+		}
+	}
+	return n
+}
+
+// module is what a module instance has in place of what was loaded.
+func (o *overrides) module(at addr.Module, loaded *program.Program) *program.Program {
+	for _, m := range o.modules {
+		if !selects(m.target.Module, at) {
+			continue
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if m.stubs[loaded] == nil {
+			m.stubs[loaded] = withOutputs(loaded, m.outputs)
+		}
+		return m.stubs[loaded]
+	}
+	return loaded
+}
+
+// selects reports whether a target means a module instance. A step without a key
+// means all instances.
+func selects(target, at addr.Module) bool {
+	want, have := target.Steps(), at.Steps()
+	return slices.EqualFunc(want, have, func(a, b addr.Step) bool {
+		return a.Call == b.Call && (a.Key == addr.NoKey || a.Key == b.Key)
+	})
 }
 
 // overriding evaluates the blocks that are about resources.
@@ -91,9 +135,9 @@ func (v *values) overriding(list []*testfile.Override, planned bool) ([]override
 
 func specific(t addr.Target) int {
 	if t.HasKey {
-		return 1
+		return 1 + keys(t.Module)
 	}
-	return 0
+	return keys(t.Module)
 }
 
 // during reports whether values are known from the plan on.
@@ -131,17 +175,19 @@ func (o *overrides) given(m *mocked, i addr.Instance) (mock.Given, bool) {
 }
 
 // providers are the configurations that a run gives to its module.
-func (w *work) providers(r *testresult.Run, v *values, prog *program.Program, o *overrides) ([]*program.Provider, diag.List) {
+func (w *work) providers(r *testresult.Run, v *values, tree *program.Tree, o *overrides) ([]*program.Provider, diag.List) {
 	var list []*program.Provider
 	var diags diag.List
 	add := func(name testfile.ProviderName, p *testfile.Provider) {
-		decl, more := v.provider(name, p, prog, o)
+		decl, more := v.provider(name, p, tree.Program, o)
 		diags.Append(more)
 		list = append(list, decl)
 	}
 	if len(r.Providers) == 0 {
 		for _, p := range w.file.Providers {
-			add(p.ProviderName, p)
+			if Needs(tree, Provider(tree.Program, p.Local)) {
+				add(p.ProviderName, p)
+			}
 		}
 		return list, diags
 	}
@@ -190,10 +236,20 @@ func Provider(prog *program.Program, local string) addr.Provider {
 	return prog.Registry.Provider(local)
 }
 
+// Needs reports whether a module, or one that it calls, has a use for a provider.
+func Needs(tree *program.Tree, p addr.Provider) bool {
+	for _, req := range tree.Program.Requirements {
+		if req.Provider == p {
+			return true
+		}
+	}
+	return slices.ContainsFunc(tree.Calls(), func(child *program.Tree) bool { return child.Program != nil && Needs(child, p) })
+}
+
 // A catalog has the providers of one run.
 type catalog struct {
 	*keeper
-	overrides overrides
+	overrides *overrides
 	seed      uint64
 	strict    bool
 }

@@ -20,6 +20,7 @@ type Options struct {
 	// World is what runs take from outside. Its catalog has the real providers.
 	World engine.World
 	Dir   string // of the module under test
+	Files module.Files
 	// Inputs are values for variables from outside, for all files. TestInputs are
 	// those that the directory of tests has: in Terraform they are for the files
 	// in it alone.

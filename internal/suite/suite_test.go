@@ -1,0 +1,319 @@
+package suite_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/fake"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/suite"
+	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/testresult"
+)
+
+// counting counts the providers that are started.
+type counting struct {
+	fake.Catalog
+	starts int
+}
+
+func (c *counting) Start(ctx context.Context, p addr.Provider) (provider.Provider, diag.List) {
+	c.starts++
+	return c.Catalog.Start(ctx, p)
+}
+
+// told keeps what a suite reports.
+type told struct {
+	text    strings.Builder
+	cleaned []string
+}
+
+func (*told) FileStarts(*testresult.File)    {}
+func (*told) CleanupStarts(*testresult.File) {}
+func (*told) FileEnds(*testresult.File)      {}
+func (r *told) RunEnds(_ *testresult.File, run *testresult.Run) {
+	fmt.Fprintf(&r.text, "%s %s\n", run.Name, run.Status)
+	for _, d := range run.Diags {
+		fmt.Fprintf(&r.text, "  %s\n", d)
+	}
+}
+
+func (r *told) Cleaned(_ *testresult.File, run *testresult.Run, diags diag.List, left *state.Snapshot) {
+	entry := run.Name
+	if left != nil {
+		entry += " left"
+	}
+	r.cleaned = append(r.cleaned, entry)
+}
+
+type world struct {
+	files   module.Memory
+	fake    *fake.Provider
+	catalog *counting
+	dialect dialect.Dialect
+	stop    chan struct{}
+}
+
+func newWorld(files module.Memory) *world {
+	p := fake.New()
+	p.Config = fake.NewType("region string")
+	p.Resources["sim_object"] = fake.NewType("name string required", "parent string", "id string computed", "size number optional computed")
+	return &world{files: files, fake: p, catalog: &counting{Catalog: fake.Catalog{addr.OpenTofu.Provider("sim"): p}}, stop: make(chan struct{})}
+}
+
+func (w *world) run(t *testing.T) (*testresult.Suite, *told) {
+	t.Helper()
+	files, diags := testfile.Load(w.files, ".", "tests", w.dialect)
+	if err := diags.Err(); err != nil {
+		t.Fatal(err)
+	}
+	all, report := testresult.New(files), &told{}
+	resolve := func(_ context.Context, r module.Request) (string, diag.List) {
+		return strings.TrimPrefix(r.Source, "./"), nil
+	}
+	suite.Run(t.Context(), all, suite.Options{
+		World: engine.World{
+			Catalog: w.catalog, Dialect: w.dialect, WorkDir: ".", OriginalDir: "/", Workspace: "default",
+			Now: func() time.Time { return time.Unix(0, 0) },
+		},
+		Dir: ".", Files: w.files, Resolve: resolve, Sources: map[string][]byte{}, Report: report, Stop: w.stop,
+	})
+	return all, report
+}
+
+const instances = `
+resource "sim_object" "a" {
+  count = 2
+  name  = "a${count.index}"
+}
+module "net" {
+  for_each = toset(["x", "y"])
+  source   = "./net"
+}
+output "ids" { value = sim_object.a[*].id }
+output "nets" { value = { for k, n in module.net : k => n.id } }
+`
+
+// An override of an instance counts more than one of all of them, one of a run
+// more than one of its file, and none is seen by the next file.
+func TestOverrides(t *testing.T) {
+	w := newWorld(module.Memory{
+		"main.tf":     []byte(instances),
+		"net/main.tf": []byte(`output "id" { value = "real" }`),
+		"a.tftest.hcl": []byte(`
+mock_provider "sim" {}
+override_resource {
+  target = sim_object.a
+  values = { id = "all" }
+}
+override_module {
+  target  = module.net["y"]
+  outputs = { id = "made up" }
+}
+run "file" {
+  command = plan
+  override_resource {
+    target = sim_object.a[1]
+    values = { id = "one" }
+  }
+  assert {
+    condition     = jsonencode(output.ids) == jsonencode(["all", "one"])
+    error_message = jsonencode(output.ids)
+  }
+  assert {
+    condition     = jsonencode(output.nets) == jsonencode({ x = "real", y = "made up" })
+    error_message = jsonencode(output.nets)
+  }
+}
+`),
+		"b.tftest.hcl": []byte(`
+mock_provider "sim" {}
+run "next" {
+  command = plan
+  assert {
+    condition     = output.nets["y"] == "real" && !contains(output.ids, "all") && output.ids[0] != output.ids[1]
+    error_message = jsonencode([output.ids, output.nets])
+  }
+}
+`),
+	})
+	if all, report := w.run(t); all.Status != testresult.Pass {
+		t.Errorf("%s:\n%s", all.Status, &report.text)
+	}
+}
+
+// A mocked provider isn't started; made-up values are the same each time.
+func TestMocksStartNothing(t *testing.T) {
+	files := module.Memory{
+		"main.tf": []byte(`
+resource "sim_object" "a" { name = "a" }
+output "id" { value = sim_object.a.id }
+`),
+		"a.tftest.hcl": []byte(`
+mock_provider "sim" {}
+run "make" {}
+run "again" {
+  variables {
+    before = run.make.id
+  }
+  assert {
+    condition     = output.id == var.before && length(output.id) == 8 && sim_object.a.size >= 0
+    error_message = output.id
+  }
+}
+`),
+	}
+	for _, d := range []dialect.Dialect{dialect.OpenTofu, dialect.Terraform} {
+		w := newWorld(files)
+		w.dialect = d
+		w.catalog.Catalog = fake.Catalog{d.Registry().Provider("sim"): w.fake}
+		all, report := w.run(t)
+		if all.Status != testresult.Pass {
+			t.Errorf("%s: %s:\n%s", d, all.Status, &report.text)
+		}
+		if w.catalog.starts != 0 {
+			t.Errorf("%s: %d providers were started", d, w.catalog.starts)
+		}
+	}
+}
+
+// What mocked providers compute is known from the plan on in OpenTofu, and after
+// the apply in Terraform, unless the test says otherwise.
+func TestWhenMocksAreKnown(t *testing.T) {
+	for _, tt := range []struct {
+		dialect dialect.Dialect
+		during  string
+		want    testresult.Status
+	}{
+		{dialect.OpenTofu, "", testresult.Pass},
+		{dialect.OpenTofu, "override_during = apply", testresult.Error},
+		{dialect.Terraform, "", testresult.Error},
+		{dialect.Terraform, "override_during = plan", testresult.Pass},
+	} {
+		w := newWorld(module.Memory{
+			"main.tf": []byte(`resource "sim_object" "a" { name = "a" }`),
+			"a.tftest.hcl": []byte(`
+mock_provider "sim" {
+  ` + tt.during + `
+  mock_resource "sim_object" {
+    defaults = { id = "given" }
+  }
+}
+run "plan" {
+  command = plan
+  assert {
+    condition     = sim_object.a.id == "given"
+    error_message = sim_object.a.id
+  }
+}
+`),
+		})
+		w.dialect = tt.dialect
+		w.catalog.Catalog = fake.Catalog{tt.dialect.Registry().Provider("sim"): w.fake}
+		if all, report := w.run(t); all.Status != tt.want {
+			t.Errorf("%s with %q: %s:\n%s", tt.dialect, tt.during, all.Status, &report.text)
+		}
+	}
+}
+
+// Runs that configure a provider alike share its process.
+func TestProcessesAreShared(t *testing.T) {
+	w := newWorld(module.Memory{
+		"main.tf": []byte(`
+variable "region" { default = "r" }
+provider "sim" { region = var.region }
+resource "sim_object" "a" { name = "a" }
+`),
+		"a.tftest.hcl": []byte("run \"a\" {}\nrun \"b\" {}\nrun \"c\" {\n variables { region = \"other\" }\n}\n"),
+	})
+	all, report := w.run(t)
+	if all.Status != testresult.Pass {
+		t.Fatalf("%s:\n%s", all.Status, &report.text)
+	}
+	if w.catalog.starts != 2 {
+		t.Errorf("%d providers were started for 2 configurations", w.catalog.starts)
+	}
+}
+
+// States are destroyed in the reverse order of the runs that changed them last,
+// also when no further run is to be started.
+func TestCleanup(t *testing.T) {
+	w := newWorld(module.Memory{
+		"main.tf":     []byte(`resource "sim_object" "a" { name = "a" }`),
+		"net/main.tf": []byte(`resource "sim_object" "n" { name = "n" }`),
+		"a.tftest.hcl": []byte(`
+run "one" {}
+run "two" {
+  module { source = "./net" }
+}
+run "three" {
+  state_key = "other"
+}
+run "four" {
+  command = plan
+}
+`),
+	})
+	made := 0
+	object := w.fake.Resources["sim_object"]
+	object.Apply = func(r provider.ApplyRequest) provider.ApplyResponse {
+		if !r.Planned.IsNull() {
+			return object.DefaultApply(r, func() int { made++; return made })
+		}
+		if r.Prior.GetAttr("name").AsString() == "n" {
+			var diags diag.List
+			diags.Errorf("Stuck", "It can't be deleted.")
+			return provider.ApplyResponse{New: r.Prior, Diags: diags}
+		}
+		return provider.ApplyResponse{New: cty.NullVal(r.Prior.Type())}
+	}
+	all, report := w.run(t)
+	if want := []string{"three", "two left", "one"}; !slices.Equal(report.cleaned, want) || all.Status != testresult.Error {
+		t.Errorf("%s, cleaned %q, want %q:\n%s", all.Status, report.cleaned, want, &report.text)
+	}
+
+	close(w.stop)
+	all, report = w.run(t)
+	if all.Count(testresult.Skip) != 4 || report.cleaned != nil {
+		t.Errorf("after the interrupt: %s%q", &report.text, report.cleaned)
+	}
+}
+
+// The problems of a test are told with the run that has them.
+func TestProblems(t *testing.T) {
+	for name, tt := range map[string]struct {
+		test, want string
+		status     testresult.Status
+	}{
+		"later run":       {"run \"a\" {\n variables { v = run.b.o }\n}\nrun \"b\" {}", "Reference to unavailable run block", testresult.Error},
+		"unknown run":     {"run \"a\" {\n variables { v = run.nope.o }\n}", "Reference to unknown run block", testresult.Error},
+		"no such value":   {"run \"a\" {\n variables { v = var.nope }\n}", "Reference to unavailable variable", testresult.Error},
+		"no such output":  {"run \"a\" {\n assert {\n condition = output.nope\n error_message = \"\"\n }\n}", "Reference to undeclared output value", testresult.Error},
+		"false":           {"run \"a\" {\n assert {\n condition = output.o == \"x\"\n error_message = \"not x\"\n }\n}", "Test assertion failed; not x", testresult.Fail},
+		"null":            {"run \"a\" {\n assert {\n condition = null\n error_message = \"\"\n }\n}", "Invalid condition result", testresult.Error},
+		"module expected": {`run "a" { expect_failures = [module.m] }`, "Invalid `expect_failures` reference", testresult.Error},
+		"not failed":      {`run "a" { expect_failures = [var.v] }`, "Missing expected failure", testresult.Error},
+		"no provider":     {`run "a" { providers = { sim = sim.nope } }`, "Missing provider definition for sim.nope", testresult.Error},
+	} {
+		w := newWorld(module.Memory{
+			"main.tf":      []byte("variable \"v\" { default = \"\" }\noutput \"o\" { value = var.v }\nresource \"sim_object\" \"a\" { name = \"a\" }"),
+			"a.tftest.hcl": []byte(tt.test),
+		})
+		all, report := w.run(t)
+		if all.Files[0].Runs[0].Status != tt.status || !strings.Contains(report.text.String(), tt.want) {
+			t.Errorf("%s: want %q with status %s, got:\n%s", name, tt.want, tt.status, &report.text)
+		}
+	}
+}
