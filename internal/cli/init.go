@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/testfile"
 	"weir.dev/weir/internal/view/style"
 )
 
@@ -96,7 +97,7 @@ func (i *initializing) run(ctx context.Context) int {
 	if err != nil {
 		return i.fail("Failed to read directory", "%s.", err)
 	}
-	if module.IsEmpty(names, i.dialect) {
+	if module.IsEmpty(names, i.dialect) && len(testfile.Find(module.Disk{}, ".", i.tests, i.dialect)) == 0 {
 		i.tell("output_init_empty_message", "weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
 		return 0
 	}

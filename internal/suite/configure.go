@@ -105,7 +105,9 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	})
 	diags.Append(more)
 	if config != nil {
+		w.mu.Lock()
 		maps.Copy(w.Sources, config.Sources)
+		w.mu.Unlock()
 	}
 	if config == nil || config.Tree == nil || more.HasErrors() {
 		return nil, nil, diags
@@ -191,7 +193,7 @@ func withOutputs(p *program.Program, values cty.Value) *program.Program {
 // withProviders is a module with other provider configurations.
 func withProviders(p *program.Program, providers []*program.Provider) *program.Program {
 	changed := *p
-	changed.Providers = slices.Clone(p.Providers)
+	changed.Providers, changed.Functions = slices.Clone(p.Providers), slices.Clip(p.Functions)
 	for _, own := range providers {
 		at := slices.IndexFunc(changed.Providers, func(other *program.Provider) bool {
 			return other.LocalName == own.LocalName && other.Alias == own.Alias

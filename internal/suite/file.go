@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"weir.dev/weir/internal/testresult"
 
 	"github.com/zclconf/go-cty/cty"
@@ -18,7 +19,9 @@ import (
 // work is one file under way.
 type work struct {
 	*session
-	file   *testresult.File
+	file *testresult.File
+
+	mu     sync.Mutex // of the rest, of the file and its runs, and of reports
 	states map[string]*entry
 	// outputs are those of the runs so far, by name.
 	outputs map[string]cty.Value
@@ -45,32 +48,61 @@ func (w *work) carry(ctx context.Context) {
 	w.outputs = map[string]cty.Value{}
 	w.file.Status = testresult.Pass
 	w.Report.FileStarts(w.file)
-	for _, r := range w.file.Runs {
-		switch {
-		case ctx.Err() != nil: // it stays pending
-		case w.stopped(), w.file.Status == testresult.Error:
-			r.Status = testresult.Skip
-			w.Report.RunEnds(w.file, r)
-		default:
-			w.run(ctx, r)
-			w.file.Status = max(w.file.Status, r.Status)
-			w.Report.RunEnds(w.file, r)
-		}
-	}
+	w.carryRuns(ctx)
 	w.Report.CleanupStarts(w.file)
 	w.cleanUp(ctx)
 	w.Report.FileEnds(w.file)
+}
+
+// carryRuns carries out all runs, side by side those that wait for no other.
+func (w *work) carryRuns(ctx context.Context) {
+	done := make([]chan struct{}, len(w.file.Runs))
+	for i := range done {
+		done[i] = make(chan struct{})
+	}
+	places := make(chan struct{}, cmp.Or(w.World.Parallelism, defaultParallelism))
+	var all sync.WaitGroup
+	for i, earlier := range waits(w.file) {
+		all.Go(func() {
+			defer close(done[i])
+			for _, n := range earlier {
+				<-done[n]
+			}
+			places <- struct{}{}
+			defer func() { <-places }()
+			w.next(ctx, w.file.Runs[i])
+		})
+	}
+	all.Wait()
+}
+
+// defaultParallelism is how many runs are carried out at once.
+const defaultParallelism = 10
+
+// next carries out a run whose turn it is, or skips it.
+func (w *work) next(ctx context.Context, r *testresult.Run) {
+	if ctx.Err() != nil {
+		return // it stays pending
+	}
+	w.mu.Lock()
+	skip := w.stopped() || w.file.Status == testresult.Error
+	w.mu.Unlock()
+	if skip {
+		r.Status = testresult.Skip
+	} else {
+		w.run(ctx, r)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.file.Status = max(w.file.Status, r.Status)
+	w.Report.RunEnds(w.file, r)
 }
 
 // run carries out one run.
 func (w *work) run(ctx context.Context, r *testresult.Run) {
 	r.Began = w.World.Now()
 	defer func() { r.Took = w.World.Now().Sub(r.Began) }()
-	e := w.states[key(r)]
-	if e == nil {
-		e = &entry{}
-		w.states[key(r)] = e
-	}
+	e := w.entry(key(r))
 	r.Diags.Append(r.Problems)
 	if r.Problems.HasErrors() {
 		r.Worsen(testresult.Error)
@@ -100,6 +132,24 @@ func (w *work) run(ctx context.Context, r *testresult.Run) {
 	w.apply(ctx, r, e, config, conditions, expected, o)
 }
 
+func (w *work) entry(key string) *entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := w.states[key]
+	if e == nil {
+		e = &entry{}
+		w.states[key] = e
+	}
+	return e
+}
+
+// ended notes the outputs of a run.
+func (w *work) ended(r *testresult.Run, outputs cty.Value) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.outputs[r.Name] = outputs
+}
+
 func (w *work) planOnly(ctx context.Context, r *testresult.Run, e *entry, config *engine.Config, conditions conditions, expected *expected, o engine.PlanOptions) {
 	var judged judgement
 	o.Observe = conditions.observe(&judged)
@@ -112,7 +162,7 @@ func (w *work) planOnly(ctx context.Context, r *testresult.Run, e *entry, config
 		return
 	}
 	if p != nil {
-		w.outputs[r.Name] = plannedOutputs(config, p)
+		w.ended(r, plannedOutputs(config, p))
 	}
 	judged.into(r)
 }
@@ -131,7 +181,7 @@ func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *e
 	after, diags := w.execute(ctx, config, p, w.Stop)
 	if after != nil {
 		e.snapshot, e.last = after, r
-		w.outputs[r.Name] = storedOutputs(config, after)
+		w.ended(r, storedOutputs(config, after))
 	}
 	diags = expected.settle(diags)
 	r.Diags.Append(diags)

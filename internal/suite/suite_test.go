@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -315,5 +317,44 @@ func TestProblems(t *testing.T) {
 		if all.Files[0].Runs[0].Status != tt.status || !strings.Contains(report.text.String(), tt.want) {
 			t.Errorf("%s: want %q with status %s, got:\n%s", name, tt.want, tt.status, &report.text)
 		}
+	}
+}
+
+// Parallel runs on states of their own are carried out at the same time, unless
+// one refers to the other.
+func TestParallel(t *testing.T) {
+	w := newWorld(module.Memory{
+		"main.tf": []byte(`
+variable "after" { default = "" }
+resource "sim_object" "a" { name = "a" }
+output "id" { value = sim_object.a.id }
+`),
+		"a.tftest.hcl": []byte(`
+test { parallel = true }
+run "one" { state_key = "1" }
+run "two" { state_key = "2" }
+run "three" {
+  state_key = "3"
+  variables { after = run.two.id }
+}
+run "last" {
+  parallel = false
+  variables { after = "${run.one.id}${run.three.id}" }
+}
+`),
+	})
+	// The first two creations wait for one another.
+	var both sync.WaitGroup
+	both.Add(2)
+	var creations atomic.Int32
+	w.fake.Before = func(_ context.Context, call, _ string, about cty.Value) error {
+		if call == "Apply" && creations.Add(1) <= 2 {
+			both.Done()
+			both.Wait()
+		}
+		return nil
+	}
+	if all, report := w.run(t); all.Count(testresult.Pass) != 4 {
+		t.Errorf("%s:\n%s", all.Status, &report.text)
 	}
 }

@@ -27,8 +27,9 @@ import (
 // values are what the expressions of a run may refer to, and the inputs that
 // come of them.
 type values struct {
-	w    *work
-	vars map[string]cty.Value
+	w       *work
+	outputs map[string]cty.Value // of the runs before this one
+	vars    map[string]cty.Value
 	// inputs are those of the variables that the module declares.
 	inputs map[string]engine.VariableInput
 	env    function.Env
@@ -37,7 +38,7 @@ type values struct {
 }
 
 // runs is the object run.
-func (v *values) runs() cty.Value { return cty.ObjectVal(v.w.outputs) }
+func (v *values) runs() cty.Value { return cty.ObjectVal(v.outputs) }
 
 func (v *values) context() *hcl.EvalContext {
 	return &hcl.EvalContext{
@@ -73,7 +74,7 @@ func (v *values) check(expr hcl.Expression) diag.List {
 		if t.RootName() != "run" {
 			continue
 		}
-		if _, there := v.w.outputs[step.Name]; there {
+		if _, there := v.outputs[step.Name]; there {
 			continue
 		}
 		names := []string{}
@@ -101,8 +102,12 @@ func (v *values) available(name string, t hcl.Traversal) diag.List {
 // evaluate computes the variables of a run: those from outside, then those of the
 // file, then its own.
 func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag.List) {
-	v := &values{w: w, vars: map[string]cty.Value{}, inputs: map[string]engine.VariableInput{}}
-	v.env = function.Env{Pure: true, PlanTimestamp: func() (time.Time, bool) { return time.Time{}, false }, Files: w.World.Files}
+	w.mu.Lock()
+	outputs := maps.Clone(w.outputs)
+	w.mu.Unlock()
+	v := &values{w: w, outputs: outputs, vars: map[string]cty.Value{}, inputs: map[string]engine.VariableInput{}}
+	now := w.World.Now()
+	v.env = function.Env{Now: w.World.Now, PlanTimestamp: func() (time.Time, bool) { return now, true }, Files: w.World.Files}
 	var diags diag.List
 	outside := w.outside()
 	for _, name := range slices.Sorted(maps.Keys(outside)) {
@@ -128,7 +133,7 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 		}
 	}
 	for _, declared := range w.file.Declared {
-		diags.Append(v.declare(declared))
+		diags.Append(v.declare(declared, prog))
 	}
 	diags.Append(v.assign(w.file.Variables, prog, false))
 	diags.Append(v.assign(r.Variables, prog, true))
@@ -164,7 +169,7 @@ func (v *values) set(declared *program.Variable, given cty.Value) {
 }
 
 // declare notes a variable that the test file declares itself.
-func (v *values) declare(d *testfile.Variable) diag.List {
+func (v *values) declare(d *testfile.Variable, prog *program.Program) diag.List {
 	var diags diag.List
 	ty := cty.DynamicPseudoType
 	if d.Type != nil {
@@ -198,6 +203,9 @@ func (v *values) declare(d *testfile.Variable) diag.List {
 		return diags
 	}
 	v.vars[d.Name] = converted
+	if prog.VariableByName[d.Name] != nil {
+		v.inputs[d.Name] = engine.VariableInput{Value: converted, From: "test", Range: d.Range}
+	}
 	return diags
 }
 
