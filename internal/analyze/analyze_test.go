@@ -10,12 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/txtar"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata")

@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/txtar"
 )
 
 // FuzzCompile compiles any bytes in both syntaxes, as a primary and as an

@@ -20,7 +20,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"golang.org/x/tools/txtar"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -35,6 +34,7 @@ import (
 	"weir.dev/weir/internal/provider/fake"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/txtar"
 	"weir.dev/weir/internal/value"
 	"weir.dev/weir/internal/view"
 )

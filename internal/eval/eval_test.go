@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"golang.org/x/tools/txtar"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
@@ -26,6 +25,7 @@ import (
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/txtar"
 	"weir.dev/weir/internal/value"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
-	"golang.org/x/tools/txtar"
 
 	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/txtar"
 )
 
 // source makes an archive of one file.

@@ -140,14 +140,14 @@ var table = []row{
 	// for tests; nothing but tests imports these
 	{"testkit", "*", "cli"},
 	{"simtest", "*", "cli"},
-	{"interop", "", ""}, // starts the program
+	{"txtar", "", ""}, // what cases are kept in
 	{"crash", "", ""},   // tests alone
 	{"lint", "", ""},
 }
 
 // onlyTests are the packages that no other package may import, "*" or not,
 // except from test files and from one another.
-const onlyTests = "simtest provider/fake storage/servers storage/storagetest testkit interop lint"
+const onlyTests = "simtest provider/fake storage/servers storage/storagetest testkit txtar lint"
 
 // A guard keeps a package or function of the outside world to the few places
 // that have a use for it.
@@ -168,7 +168,7 @@ var guards = []guard{
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/gcs storage/local storage/s3 storage/servers stack/parts workdir format engine cli cmd/weir testkit lint",
+	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/gcs storage/local storage/s3 storage/servers stack/parts workdir format engine cli cmd/weir testkit txtar lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/tools/txtar"
-
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/txtar"
 )
 
 // Text is the case as a txtar archive: the files of each step in a folder of

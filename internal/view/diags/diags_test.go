@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
-	tfjson "github.com/hashicorp/terraform-json"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/view/style"
@@ -95,7 +94,19 @@ func TestCompactIsNotUsedBesideErrors(t *testing.T) {
 
 func TestValidationIsReadable(t *testing.T) {
 	text := Validation(examples(), map[string][]byte{"main.tf": []byte(source)})
-	var out tfjson.ValidateOutput
+	var out struct {
+		Valid        bool
+		ErrorCount   int `json:"error_count"`
+		WarningCount int `json:"warning_count"`
+		Diagnostics  []struct {
+			Snippet struct {
+				Context, Code        string
+				StartLine            int `json:"start_line"`
+				HighlightStartOffset int `json:"highlight_start_offset"`
+				HighlightEndOffset   int `json:"highlight_end_offset"`
+			}
+		}
+	}
 	if err := json.Unmarshal(text, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +117,7 @@ func TestValidationIsReadable(t *testing.T) {
 	if got := s.Code[s.HighlightStartOffset:s.HighlightEndOffset]; got != "[3]" {
 		t.Errorf("the highlight is %q", got)
 	}
-	if s.Code != "  name = upper(\n    var.names[3],\n  )" || s.StartLine != 6 || *s.Context != `resource "sim_object" "a"` {
+	if s.Code != "  name = upper(\n    var.names[3],\n  )" || s.StartLine != 6 || s.Context != `resource "sim_object" "a"` {
 		t.Errorf("snippet %+v", s)
 	}
 	if text = Validation(nil, nil); !strings.Contains(string(text), `"diagnostics": []`) || !strings.Contains(string(text), `"valid": true`) {

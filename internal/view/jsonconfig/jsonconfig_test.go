@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	tfjson "github.com/hashicorp/terraform-json"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -139,6 +138,63 @@ func TestKeysAreSplitOff(t *testing.T) {
 	}
 }
 
+// written is what is read back of a configuration.
+type written struct {
+	RootModule      writtenModule `json:"root_module"`
+	ProviderConfigs map[string]struct {
+		Alias             string
+		VersionConstraint string `json:"version_constraint"`
+		Expressions       readExpressions
+	} `json:"provider_config"`
+}
+
+type writtenModule struct {
+	Resources []struct {
+		Address, Mode, Name string
+		ProviderConfigKey   string          `json:"provider_config_key"`
+		SchemaVersion       int             `json:"schema_version"`
+		DependsOn           []string        `json:"depends_on"`
+		ForEachExpression   *readExpression `json:"for_each_expression"`
+		Expressions         readExpressions
+		Provisioners        []struct{ Expressions readExpressions }
+	}
+	ModuleCalls map[string]struct {
+		Source          string
+		CountExpression readExpression `json:"count_expression"`
+		Expressions     readExpressions
+		Module          writtenModule
+	} `json:"module_calls"`
+	Variables map[string]struct {
+		Default     any
+		Description string
+		Sensitive   bool
+	}
+}
+
+type readExpression struct {
+	ConstantValue any `json:"constant_value"`
+	References    []string
+}
+
+// readExpressions are those of a body; nested blocks are lists of others.
+type readExpressions map[string]json.RawMessage
+
+func (es readExpressions) one(t *testing.T, name string) (e readExpression) {
+	t.Helper()
+	if err := json.Unmarshal(es[name], &e); err != nil {
+		t.Fatalf("%s: %v in %s", name, err, es[name])
+	}
+	return e
+}
+
+func (es readExpressions) blocks(t *testing.T, name string) (list []readExpressions) {
+	t.Helper()
+	if err := json.Unmarshal(es[name], &list); err != nil {
+		t.Fatalf("%s: %v in %s", name, err, es[name])
+	}
+	return list
+}
+
 func TestMarshalIsReadable(t *testing.T) {
 	rule := &schema.Block{Attributes: map[string]*schema.Attribute{"port": {Type: cty.Number}}}
 	block := &schema.Block{
@@ -211,24 +267,24 @@ by "key" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read tfjson.Config
+	var read written
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	a := read.RootModule.Resources[0]
 	if a.Address != "sim_object.a" || a.ProviderConfigKey != "sim" || a.SchemaVersion != 2 || a.DependsOn[0] != "sim_object.a" || a.ForEachExpression == nil ||
-		a.Provisioners[0].Expressions["command"].ConstantValue != "echo" {
+		a.Provisioners[0].Expressions.one(t, "command").ConstantValue != "echo" {
 		t.Errorf("resource: %+v", a)
 	}
-	rules := a.Expressions["rule"].NestedBlocks
-	if len(rules) != 2 || rules[1]["port"].References[0] != "each.value.port" || a.Expressions["items"].References[0] != "var.v" {
+	rules := a.Expressions.blocks(t, "rule")
+	if len(rules) != 2 || rules[1].one(t, "port").References[0] != "each.value.port" || a.Expressions.one(t, "items").References[0] != "var.v" {
 		t.Errorf("nested blocks: %s", text)
 	}
-	if d := read.RootModule.Resources[1]; d.Mode != tfjson.DataResourceMode || d.Expressions["x"].References[0] != "var.v" || d.ProviderConfigKey != "other" {
+	if d := read.RootModule.Resources[1]; d.Mode != "data" || d.Expressions.one(t, "x").References[0] != "var.v" || d.ProviderConfigKey != "other" {
 		t.Errorf("data: %+v", d)
 	}
 	m := read.RootModule.ModuleCalls["m"]
-	if m.Source != "./m" || m.CountExpression.ConstantValue != 2.0 || m.Expressions["x"].References[0] != "var.d" {
+	if m.Source != "./m" || m.CountExpression.ConstantValue != 2.0 || m.Expressions.one(t, "x").References[0] != "var.d" {
 		t.Errorf("call: %+v", m)
 	}
 	keys := map[string]string{}
@@ -241,7 +297,7 @@ by "key" {
 	var names []string
 	for key, p := range read.ProviderConfigs {
 		names = append(names, key)
-		if key == "sim.west" && (p.Alias != "west" || p.VersionConstraint != "~> 1.0" || p.Expressions["region"].References[0] != "var.v") {
+		if key == "sim.west" && (p.Alias != "west" || p.VersionConstraint != "~> 1.0" || p.Expressions.one(t, "region").References[0] != "var.v") {
 			t.Errorf("provider: %+v", p)
 		}
 	}

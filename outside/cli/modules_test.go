@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"archive/zip"
@@ -14,13 +14,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestModuleScripts runs the scripts below testdata/modules beside a web server
+// TestModuleScripts runs the scripts in the folder modules beside a web server
 // for the files in www, which is the module registry registry.example.com and
 // the provider registry in place of the default one, and has www/NAME.zip for each directory zip/NAME.
 // Whoever opens /authorize is logged in.
 func TestModuleScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/modules",
+		Dir:                 scripts + "modules",
 		UpdateScripts:       slices.Contains(os.Args, "-update"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

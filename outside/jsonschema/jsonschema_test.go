@@ -1,4 +1,4 @@
-package jsonschema
+package jsonschema_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/view/jsonschema"
 )
 
 func TestMarshalIsReadable(t *testing.T) {
@@ -41,7 +42,7 @@ func TestMarshalIsReadable(t *testing.T) {
 			}},
 		},
 	}
-	text, err := Marshal(all)
+	text, err := jsonschema.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package jsonconfig
+package jsonconfig_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/view/jsonconfig"
 )
 
 // TestCompiledConfiguration goes from files to JSON, for what trees made by
@@ -65,10 +66,11 @@ resource "sim_object" "one" {
 		attributes[name] = &schema.Attribute{Type: cty.DynamicPseudoType, Optional: true}
 	}
 	rule := &schema.Block{Attributes: map[string]*schema.Attribute{"port": {Type: cty.Number}}}
+	sim := addr.Provider{Host: "example.com", Namespace: "acme", Type: "sim"}
 	schemas := map[addr.Provider]*provider.Schemas{sim: {Resources: map[string]*schema.Schema{"sim_object": {Block: &schema.Block{
 		Attributes: attributes, Blocks: map[string]*schema.NestedBlock{"rule": {Block: rule, Nesting: schema.List}},
 	}}}}}
-	text, err := Marshal(&program.Tree{Program: prog}, schemas)
+	text, err := jsonconfig.Marshal(&program.Tree{Program: prog}, schemas)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package conform
+// Package conform_test holds the rules to random schemas and values.
+package conform_test
 
 import (
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 
+	"weir.dev/weir/internal/conform"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/value"
 )
@@ -100,13 +102,20 @@ func (m maker) collection(n schema.Nesting, empty cty.Value, element func() cty.
 		list = append(list, element())
 		keyed[string(rune('k'+i))] = list[i]
 	}
-	switch n {
-	case schema.Set:
-		return setLike(empty, list)
-	case schema.Map:
-		return mapLike(empty, keyed)
+	ty := empty.Type()
+	switch {
+	case ty.IsTupleType() || len(list) > 0 && n == schema.List && !cty.CanListVal(list) || n == schema.Set && !cty.CanSetVal(list):
+		return cty.TupleVal(list)
+	case ty.IsObjectType() || n == schema.Map && !cty.CanMapVal(keyed):
+		return cty.ObjectVal(keyed)
+	case len(list) == 0:
+		return empty
+	case n == schema.Set:
+		return cty.SetVal(list)
+	case n == schema.Map:
+		return cty.MapVal(keyed)
 	}
-	return listLike(empty, list)
+	return cty.ListVal(list)
 }
 
 func (m maker) attribute(a *schema.Attribute) cty.Value {
@@ -165,10 +174,10 @@ func (m maker) value(ty cty.Type) cty.Value {
 // attributes become unknown.
 func compute(v cty.Value, b *schema.Block) cty.Value {
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
-		if a := AttributeAt(b, p); a != nil && a.Computed && v.IsNull() && a.Nested == nil {
+		if a := conform.AttributeAt(b, p); a != nil && a.Computed && v.IsNull() && a.Nested == nil {
 			return cty.UnknownVal(v.Type()), nil
 		}
-		if a := AttributeAt(b, p); a != nil && a.WriteOnly {
+		if a := conform.AttributeAt(b, p); a != nil && a.WriteOnly {
 			return cty.NullVal(v.Type()), nil
 		}
 		return v, nil
@@ -208,19 +217,19 @@ func TestAnHonestProviderPasses(t *testing.T) {
 		if rapid.Bool().Draw(t, "exists") {
 			prior = maker{t, false, false}.block(b)
 		}
-		proposed := ProposedNew(b, prior, config)
-		expectNone(t, "type", Conforms(proposed, b.ImpliedType()))
-		expectNone(t, "proposal", PlanValid(b, prior, config, proposed))
+		proposed := conform.ProposedNew(b, prior, config)
+		expectNone(t, "type", conform.Conforms(proposed, b.ImpliedType()))
+		expectNone(t, "proposal", conform.PlanValid(b, prior, config, proposed))
 
 		planned := compute(proposed, b)
-		expectNone(t, "plan", PlanValid(b, prior, config, planned))
-		expectNone(t, "write-only", WriteOnlyNull(b, planned))
+		expectNone(t, "plan", conform.PlanValid(b, prior, config, planned))
+		expectNone(t, "write-only", conform.WriteOnlyNull(b, planned))
 
 		m := maker{t, false, false}
-		expectNone(t, "result", Compatible(b, planned, m.finish(planned)))
+		expectNone(t, "result", conform.Compatible(b, planned, m.finish(planned)))
 		if !prior.IsNull() {
-			again := ProposedNew(b, prior, prior)
-			if Action(prior, again, nil, false) != None {
+			again := conform.ProposedNew(b, prior, prior)
+			if conform.Action(prior, again, nil, false) != conform.None {
 				t.Errorf("proposing the prior object changes it:\n%#v\n%#v", prior, again)
 			}
 		}
@@ -231,10 +240,10 @@ func TestDataIsKnownWhereConfigured(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawBlock(t, 2)
 		config := maker{t, true, false}.block(b)
-		planned := PlannedDataObject(b, config)
-		expectNone(t, "type", Conforms(planned, b.ImpliedType()))
+		planned := conform.PlannedDataObject(b, config)
+		expectNone(t, "type", conform.Conforms(planned, b.ImpliedType()))
 		err := cty.Walk(planned, func(p cty.Path, v cty.Value) (bool, error) {
-			if a := AttributeAt(b, p); a != nil && a.Computed && !a.Optional && !v.RawEquals(cty.UnknownVal(v.Type())) {
+			if a := conform.AttributeAt(b, p); a != nil && a.Computed && !a.Optional && !v.RawEquals(cty.UnknownVal(v.Type())) {
 				return false, p.NewErrorf("computed, but not unknown: %#v", v)
 			}
 			return true, nil
@@ -242,7 +251,7 @@ func TestDataIsKnownWhereConfigured(t *testing.T) {
 		if err != nil {
 			t.Error(value.ErrorString("", err))
 		}
-		expectNone(t, "read", Compatible(b, planned, maker{t, false, false}.finish(planned)))
+		expectNone(t, "read", conform.Compatible(b, planned, maker{t, false, false}.finish(planned)))
 	})
 }
 
@@ -259,10 +268,10 @@ func TestADishonestProviderIsCaught(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawBlock(t, 2)
 		config := maker{t, true, false}.block(b)
-		planned := compute(ProposedNew(b, cty.NilVal, config), b)
+		planned := compute(conform.ProposedNew(b, cty.NilVal, config), b)
 		var leaves []cty.Path
 		_ = cty.Walk(planned, func(p cty.Path, v cty.Value) (bool, error) {
-			a := AttributeAt(b, p)
+			a := conform.AttributeAt(b, p)
 			if a != nil && a.Type == cty.String && !a.WriteOnly && v.IsKnown() && !v.IsNull() {
 				leaves = append(leaves, p.Copy())
 			}
@@ -278,10 +287,10 @@ func TestADishonestProviderIsCaught(t *testing.T) {
 			}
 			return v, nil
 		})
-		if errs := PlanValid(b, cty.NilVal, config, forged); len(errs) != 1 || !leadsTo(errs[0], at) {
+		if errs := conform.PlanValid(b, cty.NilVal, config, forged); len(errs) != 1 || !leadsTo(errs[0], at) {
 			t.Errorf("a plan with a change at %s gives %v", value.PathString(at), errs)
 		}
-		if errs := Compatible(b, planned, maker{t, false, false}.finish(forged)); len(errs) != 1 || !leadsTo(errs[0], at) {
+		if errs := conform.Compatible(b, planned, maker{t, false, false}.finish(forged)); len(errs) != 1 || !leadsTo(errs[0], at) {
 			t.Errorf("a result with a change at %s gives %v", value.PathString(at), errs)
 		}
 	})
@@ -292,21 +301,21 @@ func TestRepairsHoldAndAreStable(t *testing.T) {
 		b := drawBlock(t, 2)
 		v := maker{t, true, true}.block(b)
 
-		known := UnknownAsNull(v)
+		known := conform.UnknownAsNull(v)
 		if !known.IsWhollyKnown() {
 			t.Errorf("still unknown: %#v", known)
 		}
-		expectNone(t, "known", Conforms(known, b.ImpliedType()))
+		expectNone(t, "known", conform.Conforms(known, b.ImpliedType()))
 
-		stripped := StripWriteOnly(b, v)
-		expectNone(t, "write-only", WriteOnlyNull(b, stripped))
-		expectNone(t, "stripped", Conforms(stripped, b.ImpliedType()))
+		stripped := conform.StripWriteOnly(b, v)
+		expectNone(t, "write-only", conform.WriteOnlyNull(b, stripped))
+		expectNone(t, "stripped", conform.Conforms(stripped, b.ImpliedType()))
 
-		normal := NormalizeLegacy(b, v)
-		if again := NormalizeLegacy(b, normal); !again.RawEquals(normal) {
+		normal := conform.NormalizeLegacy(b, v)
+		if again := conform.NormalizeLegacy(b, normal); !again.RawEquals(normal) {
 			t.Errorf("not stable: %#v", again)
 		}
-		coerced, err := CoerceValue(b, v)
+		coerced, err := conform.CoerceValue(b, v)
 		if err != nil {
 			t.Error(err)
 		} else if !coerced.RawEquals(v) {
@@ -327,8 +336,8 @@ func TestIgnoredPathsKeepThePriorValue(t *testing.T) {
 			}
 			return !v.Type().IsSetType(), nil
 		})
-		got := IgnoreChanges(prior, config, paths)
-		expectNone(t, "type", Conforms(got, b.ImpliedType()))
+		got := conform.IgnoreChanges(prior, config, paths)
+		expectNone(t, "type", conform.Conforms(got, b.ImpliedType()))
 		for _, p := range paths {
 			want, err := p.Apply(prior)
 			if err != nil {
@@ -345,8 +354,8 @@ func TestIgnoredPathsKeepThePriorValue(t *testing.T) {
 				t.Errorf("%s is %#v, not %#v", value.PathString(p), have, want)
 			}
 		}
-		if all := IgnoreAllChanges(b, prior, config); !all.IsNull() {
-			expectNone(t, "all", PlanValid(b, prior, all, prior))
+		if all := conform.IgnoreAllChanges(b, prior, config); !all.IsNull() {
+			expectNone(t, "all", conform.PlanValid(b, prior, all, prior))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package jsonstate
+package jsonstate_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/view/jsonstate"
 )
 
 var sim = addr.Provider{Host: "example.com", Namespace: "acme", Type: "sim"}
@@ -60,7 +61,7 @@ func TestMarshalIsReadable(t *testing.T) {
 		{Kind: "input_variable", Address: "module.a.var.v", Status: "unknown"},
 	}
 
-	text, err := Marshal(s, schemas)
+	text, err := jsonstate.Marshal(s, schemas)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestMarshalIsReadable(t *testing.T) {
 }
 
 func TestEmptyState(t *testing.T) {
-	text, err := Marshal(state.Empty(), nil)
+	text, err := jsonstate.Marshal(state.Empty(), nil)
 	if err != nil || string(text) != `{"format_version":"1.0"}` {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -107,7 +108,7 @@ func TestEmptyState(t *testing.T) {
 
 func TestOutputs(t *testing.T) {
 	all := map[string]state.Output{"a": {Value: cty.StringVal("<x>"), Sensitive: true, Deprecated: "no"}}
-	text, err := AllOutputs(all)
+	text, err := jsonstate.AllOutputs(all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestOutputs(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil || read["a"].Value != "<x>" || !strings.Contains(string(text), "\n    \"sensitive\": true,\n    \"deprecated\": \"no\"") {
 		t.Errorf("%v:\n%s", err, text)
 	}
-	if one, err := OneOutput(all["a"]); err != nil || string(one) != "\"<x>\"\n" && string(one) != "\"\\u003cx\\u003e\"\n" {
+	if one, err := jsonstate.OneOutput(all["a"]); err != nil || string(one) != "\"<x>\"\n" && string(one) != "\"\\u003cx\\u003e\"\n" {
 		t.Errorf("%s, %v", one, err)
 	}
 }

@@ -1,0 +1,62 @@
+// Package cli_test runs the command line's scripts, and the libraries that drive it.
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"weir.dev/weir/internal/cli"
+)
+
+// scripts stand beside the commands.
+const scripts = "../../internal/cli/testdata/"
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"weir":      func() { os.Exit(runProcess()) },
+		"terraform": func() { os.Exit(runProcess()) },
+	})
+}
+
+func runProcess() int {
+	return cli.Run(cli.Process{
+		Args: os.Args, Environ: os.Environ(),
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Getwd: os.Getwd, Chdir: os.Chdir,
+	})
+}
+
+// TestScripts runs the scripts in the folder script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 scripts + "script",
+		UpdateScripts:       slices.Contains(os.Args, "-update"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"nest": nest},
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, ".home")
+			env.Setenv("HOME", home)
+			env.Setenv("TF_IN_AUTOMATION", "1")
+			return os.Mkdir(home, 0o755)
+		},
+	})
+}
+
+// nest writes a file with something that encloses itself:
+// nest FILE TIMES BEFORE OPEN INSIDE CLOSE AFTER.
+func nest(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 7 {
+		ts.Fatalf("nest FILE TIMES BEFORE OPEN INSIDE CLOSE AFTER")
+	}
+	times, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := args[2] + strings.Repeat(args[3], times) + args[4] + strings.Repeat(args[5], times) + args[6] + "\n"
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
