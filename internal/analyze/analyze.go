@@ -25,17 +25,23 @@ import (
 // Compile makes the program of a source. There is always a program; after
 // errors it lacks what couldn't be understood, and expressions with errors
 // have unknown values in their place. Diagnostics are in source order.
-func Compile(src *module.Source) (*program.Program, diag.List) { return compile(src, false) }
+func Compile(src *module.Source) (*program.Program, diag.List) { return compile(src, false, false) }
 
 // CompileStack makes the program of a stack: a source whose calls are blocks of
 // the types component and stack in the form of module blocks; those of removed
 // blocks, whose labels are the kind and name of what is gone, become Gone.
 // Beside variables and locals, expressions may refer to these calls only.
-func CompileStack(src *module.Source) (*program.Program, diag.List) { return compile(src, true) }
+//
+// Of what is gone only the providers matter: references to the rest of it, which the
+// source hasn't, are no mistakes.
+func CompileStack(src *module.Source, gone bool) (*program.Program, diag.List) {
+	return compile(src, true, gone)
+}
 
-func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
+func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List) {
 	c := &compiler{
 		stack:    stack,
+		gone:     gone,
 		registry: src.Registry,
 		prog: &program.Program{
 			Dir:            src.Dir,
@@ -77,6 +83,7 @@ func compile(src *module.Source, stack bool) (*program.Program, diag.List) {
 // A compiler holds what the compilation of one source has found so far.
 type compiler struct {
 	stack     bool
+	gone      bool // what is compiled has been removed
 	registry  addr.Registry
 	prog      *program.Program
 	diags     diag.List
@@ -133,7 +140,7 @@ func (c *compiler) declare(b *module.Block) {
 		c.moved(b.Block)
 	case "removed":
 		if c.stack {
-			c.gone(b.Block)
+			c.goneCall(b.Block)
 			return
 		}
 		c.removed(b.Block)

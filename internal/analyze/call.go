@@ -28,9 +28,9 @@ func (c *compiler) call(b *hcl.Block) {
 	c.prog.CallByName[call.Call] = call
 }
 
-// gone declares the call of a stack's removed block. Each instance may have a
+// goneCall declares the call of a stack's removed block. Each instance may have a
 // block of its own.
-func (c *compiler) gone(b *hcl.Block) {
+func (c *compiler) goneCall(b *hcl.Block) {
 	kind, _ := addr.ParseKind(b.Labels[0])
 	call := c.newCall(b, kind, 1)
 	call.Gone, call.Nth = true, 1

@@ -221,10 +221,12 @@ func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
 	}
 	if undeclared {
 		if inner != k.child.Registry.Provider(inner.Type) {
-			k.diags.ErrorAt(p.Range, "Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q. To accept this configuration, it needs configuration_aliases = [%s] in its required_providers entry for %q.", name, name, p.LocalName)
+			k.diags.Add(UndefinedProvider.Error(p.Range, "The child module does not declare any provider requirement with the local name %q. To accept this configuration, it needs configuration_aliases = [%s] in its required_providers entry for %q.", name, name, p.LocalName))
 			return
 		}
-		k.diags.WarnAt(p.Range, "Reference to undefined provider", "There is no explicit declaration for local provider name %q in the module in %s, so a configuration of %q is assumed. Add it to required_providers there.", name, k.child.Dir, k.child.Registry.Display(inner))
+		if k.call.Kind != addr.Component { // which is given all providers, also those that its module only implies
+			k.diags.Add(UndefinedProvider.Warning(p.Range, "There is no explicit declaration for local provider name %q in the module in %s, so a configuration of %q is assumed. Add it to required_providers there.", name, k.child.Dir, k.child.Registry.Display(inner)))
+		}
 	}
 	if inner != p.Outer.Provider {
 		k.diags.ErrorAt(p.Range, "Provider type mismatch", "The configuration is one of provider %q, but %q in the module in %s is %q.", k.child.Registry.Display(p.Outer.Provider), p.LocalName, k.child.Dir, k.child.Registry.Display(inner))

@@ -140,7 +140,7 @@ func (c *compiler) undeclaredVariable(name string, at hcl.Range) bool {
 	if hint == "" {
 		hint = fmt.Sprintf(" This variable can be declared with a variable %q {} block.", name)
 	}
-	c.diags.ErrorAt(at, "Reference to undeclared input variable", "An input variable with the name %q has not been declared.%s", name, hint)
+	c.undeclared(UndeclaredVariable.Error(at, "An input variable with the name %q has not been declared.%s", name, hint))
 	return false
 }
 
@@ -150,7 +150,7 @@ func (c *compiler) undeclaredLocal(name string, at hcl.Range) bool {
 			c.localNames = append(c.localNames, l.Name)
 		}
 	}
-	c.diags.ErrorAt(at, "Reference to undeclared local value", "A local value with the name %q has not been declared.%s", name, syntax.Suggest(name, c.localNames))
+	c.undeclared(UndeclaredLocal.Error(at, "A local value with the name %q has not been declared.%s", name, syntax.Suggest(name, c.localNames)))
 	return false
 }
 
@@ -160,7 +160,7 @@ func (c *compiler) undeclaredCall(name string, at hcl.Range) bool {
 			c.callNames = append(c.callNames, m.Name)
 		}
 	}
-	c.diags.ErrorAt(at, "Reference to undeclared module", "No module call named %q is declared in this module.%s", name, syntax.Suggest(name, c.callNames))
+	c.undeclared(UndeclaredModule.Error(at, "No module call named %q is declared in this module.%s", name, syntax.Suggest(name, c.callNames)))
 	return false
 }
 
@@ -358,7 +358,7 @@ func (c *compiler) undeclaredResource(name addr.Name, at hcl.Range) {
 		names := c.resourceNames[addr.Name{Mode: name.Mode, Type: name.Type}]
 		hint = syntax.Suggest(name.Name, names)
 	}
-	c.diags.ErrorAt(at, "Reference to undeclared resource", "A %s resource %q %q has not been declared in this module.%s", name.Mode, name.Type, name.Name, hint)
+	c.undeclared(UndeclaredResource.Error(at, "A %s resource %q %q has not been declared in this module.%s", name.Mode, name.Type, name.Name, hint))
 }
 
 // text is a traversal as users write it.
@@ -427,6 +427,10 @@ func (c *compiler) undeclaredStackCall(kind addr.Kind, name string, at hcl.Range
 			names = append(names, m.Name)
 		}
 	}
-	c.diags.ErrorAt(at, "Reference to undeclared "+kind.String(), "No %s named %q is declared in this stack.%s", kind, name, syntax.Suggest(name, names))
+	code := UndeclaredComponent
+	if kind == addr.Stack {
+		code = UndeclaredStack
+	}
+	c.undeclared(code.Error(at, "No %s named %q is declared in this stack.%s", kind, name, syntax.Suggest(name, names)))
 	return false
 }

@@ -130,18 +130,7 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 // of applying: what both found is one problem, and what only the apply could
 // find out has been.
 func outlasting(planned, applied diag.List) diag.List {
-	same := func(a, b diag.Diagnostic) bool {
-		return a.Severity == b.Severity && a.Summary == b.Summary && a.Detail == b.Detail && a.Address == b.Address &&
-			(a.Subject == nil) == (b.Subject == nil) && (a.Subject == nil || *a.Subject == *b.Subject)
-	}
-	var left diag.List
-	for _, d := range planned {
-		again := slices.ContainsFunc(applied, func(other diag.Diagnostic) bool { return same(d, other) })
-		if !again && d.Summary != eval.CheckPending {
-			left = append(left, d)
-		}
-	}
-	return left
+	return slices.DeleteFunc(planned.Without(eval.CheckPending), func(d diag.Diagnostic) bool { return slices.ContainsFunc(applied, d.Same) })
 }
 
 // approve asks whether to go on.

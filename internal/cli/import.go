@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planner"
 )
 
 var importCommand = &command{
@@ -75,7 +75,7 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	}
 	e.say("%s: Importing from ID %q...\n", object, id)
 	p, diags := engine.Plan(ctx, w.config, w.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Targets: []addr.Target{target}})
-	diags = without(diags, "Resource targeting is in effect")
+	diags = diags.Without(planner.Targeting)
 	if p == nil || p.Refreshed == nil || p.Refreshed.Objects[object] == nil {
 		if !diags.HasErrors() {
 			diags.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported.", object)
@@ -93,17 +93,6 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	}
 	e.say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")
 	return 0
-}
-
-// without leaves out warnings with a summary.
-func without(l diag.List, summary string) diag.List {
-	var out diag.List
-	for _, d := range l {
-		if d.Severity == diag.Error || d.Summary != summary {
-			out = append(out, d)
-		}
-	}
-	return out
 }
 
 // filesWith is the disk with one more configuration file in the root module.

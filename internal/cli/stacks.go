@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planner"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/removal"
 	"weir.dev/weir/internal/storage"
@@ -212,7 +213,7 @@ func (s *stacking) makePlan(ctx context.Context, d *deploy.Deployment, operation
 	if made != nil && o.Mode != plan.Destroy {
 		if gone := removal.Unclaimed(made.Previous, made.Modules, made.Gone, config.Tree); gone.HasErrors() {
 			// That their providers are gone too follows from it.
-			more = slices.DeleteFunc(more, func(d diag.Diagnostic) bool { return d.Summary == "Provider configuration not present" })
+			more = more.Without(planner.ProviderGone)
 			e.diags(append(append(diags, more...), gone...))
 			return nil, nil
 		}

@@ -7,7 +7,7 @@ var commands []*command
 func init() {
 	commands = []*command{
 		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-		consoleCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand, loginCommand, logoutCommand,
+		consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand, loginCommand, logoutCommand,
 		modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
 		taintCommand, testCommand, untaintCommand, versionCommand, whyCommand,
 	}

@@ -32,11 +32,12 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// A Diagnostic is one problem. Summary is a short constant phrase that tools
+// A Diagnostic is one problem. Code is its kind, empty where that has no name yet. Summary is a short constant phrase that tools
 // match on; Detail says what was found and what to do. Subject is the tight
 // source range, Context a wider one that contains it; both may be nil.
 type Diagnostic struct {
 	Severity Severity
+	Code     string
 	Summary  string
 	Detail   string
 	Subject  *hcl.Range

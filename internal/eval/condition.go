@@ -121,9 +121,11 @@ func (o Outcome) Problem(summary string, c *program.Condition) diag.Diagnostic {
 	}
 }
 
-// CheckPending is the summary of the warning that planning can't tell whether an
-// assertion holds.
-const CheckPending = "Check block assertion known after apply"
+// The kinds of problems that have names.
+var (
+	CheckFailed  = diag.Code{Name: "check-failed", Summary: "Check block assertion failed"}
+	CheckPending = diag.Code{Name: "check-pending", Summary: "Check block assertion known after apply"}
+)
 
 // EvaluateCheck evaluates the assertions of a check block. Assertions that
 // don't hold are warnings: a check never stops anything. Where its data source
@@ -146,13 +148,13 @@ func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Out
 			}
 			switch o.Status {
 			case Fail:
-				problem := o.Problem("Check block assertion failed", a)
-				problem.Severity, problem.Unmet = diag.Warning, f.Checkable("check", "check."+c.Name)
+				problem := o.Problem(CheckFailed.Summary, a)
+				problem.Severity, problem.Code, problem.Unmet = diag.Warning, CheckFailed.Name, f.Checkable("check", "check."+c.Name)
 				diags.Add(problem)
 			case Unknown:
-				problem := o.Problem(CheckPending, a)
+				problem := o.Problem(CheckPending.Summary, a)
 				problem.Unmet = f.Checkable("check", "check."+c.Name)
-				problem.Severity, problem.Detail = diag.Warning, "The condition could not be evaluated at this time, a result will be known when this plan is applied."
+				problem.Severity, problem.Code, problem.Detail = diag.Warning, CheckPending.Name, "The condition could not be evaluated at this time, a result will be known when this plan is applied."
 				diags.Add(problem)
 			}
 		}

@@ -98,6 +98,13 @@ func (a *addressText) visit(n ast.Node) bool {
 		}
 	case *ast.CallExpr:
 		a.call(n)
+	case *ast.BinaryExpr:
+		if n.Op == token.EQL || n.Op == token.NEQ {
+			a.decides(n.X)
+			a.decides(n.Y)
+		}
+	case *ast.SwitchStmt:
+		a.decides(n.Tag)
 	case *ast.SliceExpr:
 		a.apart(n.X)
 	case *ast.IndexExpr:
@@ -106,6 +113,21 @@ func (a *addressText) visit(n ast.Node) bool {
 		a.apart(n.X)
 	}
 	return true
+}
+
+// decides reports that something hangs on the summary of a diagnostic.
+func (a *addressText) decides(x ast.Expr) {
+	sel, ok := x.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Summary" || a.pkg == "diag" {
+		return
+	}
+	field := a.info.Selections[sel]
+	if field == nil || field.Kind() != types.FieldVal {
+		return
+	}
+	if pkg := field.Obj().Pkg(); pkg != nil && pkg.Path() == inside+"diag" {
+		a.report(a.position(x.Pos()), "%s must not decide by the text of a problem: give its kind a diag.Code", a.pkg)
+	}
 }
 
 func (a *addressText) apart(x ast.Expr) {
@@ -126,6 +148,7 @@ func (a *addressText) call(n *ast.CallExpr) {
 	}
 	for _, arg := range n.Args {
 		a.apart(arg)
+		a.decides(arg)
 	}
 }
 

@@ -79,6 +79,35 @@ func TestPlanted(t *testing.T) {
 		{"guarded names", map[string]string{
 			"internal/storage/a.go": "// Package storage is.\npackage storage\nimport (\n\"os\"\nf \"fmt\"\n)\nvar a = os.Getenv(\"A\")\nvar b = os.ReadFile\nfunc c() { f.Println() }\n",
 		}, []string{"a.go:7: storage must not use os.Getenv", "a.go:9: storage must not use fmt.Println"}},
+		{"problems by their texts", map[string]string{
+			"internal/addr/addr.go": "// Package addr is fine.\npackage addr\n",
+			"internal/diag/diag.go": "// Package diag is fine.\npackage diag\ntype Diagnostic struct{ Code, Summary string }\nfunc (d Diagnostic) Alike(o Diagnostic) bool { return d.Summary == o.Summary }\n",
+			"internal/value/value.go": `// Package value is.
+package value
+
+import (
+	"strings"
+
+	"weir.dev/weir/internal/diag"
+)
+
+type other struct{ Summary string }
+
+func bad(d diag.Diagnostic) bool {
+	switch d.Summary {
+	case "x":
+		return strings.HasPrefix(d.Summary, "y")
+	}
+	return d.Summary == "z"
+}
+
+func good(d diag.Diagnostic, o other) bool { return d.Code == "x" || o.Summary == "x" || len(d.Summary) > 0 }
+`,
+		}, []string{
+			"value.go:13: value must not decide by the text of a problem",
+			"value.go:15: value must not decide by the text of a problem",
+			"value.go:17: value must not decide by the text of a problem",
+		}},
 		{"addresses as texts", map[string]string{
 			"internal/diag/diag.go": "// Package diag is fine.\npackage diag\n",
 			"internal/addr/addr.go": "// Package addr is fine.\npackage addr\nimport \"strings\"\ntype Module string\nfunc (m Module) String() string { return strings.Trim(string(m), \".\") }\ntype Call struct{ Name string }\nfunc (c Call) String() string { return c.Name }\n",

@@ -131,7 +131,7 @@ var table = []row{
 	{"view/jsonplan", "words program provider state plan view/jsonconfig view/jsonstate", "eval planner apply"},
 	{"view/jsonwhy", "words plan why", "planner apply"},
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
-	{"cli", "*", ""},
+	{"cli", "*", ""}, // beside, it prints pages of docs
 	{"cliconfig", "diag addr dialect", ""},
 	{"login", "", ""},
 	{"release", "", ""},
@@ -141,7 +141,7 @@ var table = []row{
 	{"testkit", "*", "cli"},
 	{"simtest", "*", "cli"},
 	{"txtar", "", ""}, // what cases are kept in
-	{"crash", "", ""},   // tests alone
+	{"crash", "", ""}, // tests alone
 	{"lint", "", ""},
 }
 

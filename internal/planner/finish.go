@@ -115,11 +115,9 @@ func (r *run) unmatchedReplace(objects []*object) diag.List {
 
 func targetingWarning(targets bool) diag.Diagnostic {
 	if targets {
-		return diag.Diagnostic{Severity: diag.Warning, Summary: "Resource targeting is in effect",
-			Detail: "You are creating a plan with the -target option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -target option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use."}
+		return Targeting.New(diag.Warning, "You are creating a plan with the -target option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -target option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use.")
 	}
-	return diag.Diagnostic{Severity: diag.Warning, Summary: "Resource targeting is in effect",
-		Detail: "You are creating a plan with the -exclude option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -exclude option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use."}
+	return Targeting.New(diag.Warning, "You are creating a plan with the -exclude option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -exclude option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use.")
 }
 
 // sorted lists the recorded objects by address.

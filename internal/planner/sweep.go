@@ -182,14 +182,14 @@ func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConf
 					return pi, nil
 				}
 			}
-			diags.Errorf("Provider instance not present", "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a)
+			diags.Add(ProviderInstanceGone.New(diag.Error, "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a))
 			return nil, diags
 		}
 		if p.Alias == "" && f.Parent == nil {
 			return &eval.ProviderInstance{Addr: p, Frame: f}, nil
 		}
 	}
-	diags.Errorf("Provider configuration not present", "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a)
+	diags.Add(ProviderGone.New(diag.Error, "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a))
 	return nil, diags
 }
 
@@ -331,7 +331,7 @@ func (r *run) checkRemoved() {
 			}
 			o := moves.Object{Module: addr.FromSteps(append(f.Addr.Steps(), block.From.Module.Steps()...)), Name: block.From.Name, Key: block.From.Key}
 			if where, still := r.declares(o); still {
-				r.note(diag.List{{Severity: diag.Error, Summary: "Removed resource instance still exists", Detail: "This statement declares a removal of " + o.String() + ", but the configuration at " + where.String() + " still has that instance. Take its key out of there, or remove this block.", Subject: block.Range.Ptr()}})
+				r.note(diag.List{StillThere.Error(block.Range, "%s", "This statement declares a removal of "+o.String()+", but the configuration at "+where.String()+" still has that instance. Take its key out of there, or remove this block.")})
 			}
 		}
 	}

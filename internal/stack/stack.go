@@ -73,10 +73,7 @@ func (Language) CheckInputs(call *program.Call, variants []analyze.Variant) diag
 }
 
 func checkComponent(call *program.Call, child *program.Program) diag.List {
-	diags := slices.DeleteFunc(analyze.CheckCall(call, child), func(d diag.Diagnostic) bool {
-		// All providers are passed, also those that the module only implies.
-		return d.Severity == diag.Warning && d.Summary == "Reference to undefined provider"
-	})
+	diags := analyze.CheckCall(call, child)
 	for _, p := range child.Providers {
 		diags.ErrorAt(p.Range, "Inline provider configuration not allowed", "A module that is used as a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", call)
 	}
@@ -200,10 +197,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, husk, root bool)
 		tr.diags.Errorf("No stack configuration", "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.", dir)
 		return src, nil, tr.diags
 	}
-	p, more := analyze.CompileStack(src)
-	if husk {
-		more = slices.DeleteFunc(more, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Summary, "Reference to undeclared ") })
-	}
+	p, more := analyze.CompileStack(src, husk)
 	diags.Append(tr.diags)
 	diags.Append(more)
 	for _, c := range p.Calls {

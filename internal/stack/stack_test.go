@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
 )
 
 func compiled(t *testing.T, text string) (string, []string) {
@@ -96,6 +98,8 @@ func TestRefused(t *testing.T) {
 		{`variable "v" { type = any }`, "Invalid type specification"},
 		{`output "v" { value = 1 }`, "Missing required argument"},
 		{`locals { a = path.module }`, "Reference to unknown symbol"},
+		{`locals { a = component.x.id }`, "Reference to undeclared component"},
+		{`locals { a = stack.x.id }`, "Reference to undeclared stack"},
 		{"component \"c\" {\n  source = \"./m\"\n  inputs = { source = 1 }\n}", "Invalid inputs"},
 		{"component \"c\" {\n  source = \"./m\"\n  inputs = { a = 1, a = 2 }\n}", "Duplicate input"},
 		{"component \"c\" {\n  source = \"./m\"\n  providers = { a = a.b }\n}", "Invalid provider configuration reference"},
@@ -115,4 +119,32 @@ func FuzzCompile(f *testing.F) {
 			Language{}.Compile(module.Memory{name: []byte(text)}, ".", nil)
 		}
 	})
+}
+
+// What is gone has only its providers, and its references to the rest are no mistakes.
+func TestGone(t *testing.T) {
+	files := module.Memory{"m/s.tfcomponent.hcl": []byte(`required_providers {
+  sim = { source = "weir/sim" }
+}
+provider "sim" "own" {
+  config { region = component.net.region }
+}
+component "net" { source = "./net" }
+stack "in" {
+  source = "./in"
+  inputs = { id = component.net.id }
+}
+output "o" {
+  type  = string
+  value = component.none.id
+}
+`)}
+	gone := &program.Call{Call: addr.Call{Kind: addr.Stack, Name: "s"}, Gone: true, Nth: 1}
+	_, p, diags := Language{}.Compile(files, "m", gone)
+	if len(diags) > 0 || len(p.Providers) != 1 || len(p.Calls) != 1 || !p.Calls[0].Gone || len(p.Outputs) != 0 {
+		t.Errorf("got %+v, %v", p, diags)
+	}
+	if _, _, diags := (Language{}).Compile(files, "m", &program.Call{Call: gone.Call}); !diags.HasErrors() {
+		t.Error("where it isn't gone, references to what isn't there were accepted")
+	}
 }

@@ -58,7 +58,7 @@ func attribute(ref *program.Ref, b *schema.Block) diag.List {
 func merged(found, references diag.List) diag.List {
 	found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		return d.Subject != nil && slices.ContainsFunc(references, func(r diag.Diagnostic) bool {
-			return r.Summary == d.Summary && r.Subject != nil && r.Subject.Overlaps(*d.Subject)
+			return r.Alike(d) && r.Subject != nil && r.Subject.Overlaps(*d.Subject)
 		})
 	})
 	return append(found, references...)

@@ -121,11 +121,7 @@ func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
 		}
 	}
 	for _, c := range f.Program.Checks {
-		for _, d := range f.EvaluateCheck(t, c, func([]eval.Outcome) {}) {
-			if d.Summary != "Check block assertion known after apply" {
-				diags.Add(d)
-			}
-		}
+		diags.Append(f.EvaluateCheck(t, c, func([]eval.Outcome) {}).Without(eval.CheckPending))
 	}
 	return diags
 }

@@ -178,7 +178,7 @@ func validName(name string) bool {
 // evaluate computes the inputs of all deployments, as a program with nothing
 // but locals.
 func (r *reader) evaluate() diag.List {
-	p, diags := analyze.CompileStack(r.src)
+	p, diags := analyze.CompileStack(r.src, false)
 	ev := &eval.Evaluator{
 		Host:  static.Host{},
 		Facts: eval.Facts{Applying: cty.False, RootDir: ".", Functions: function.Table(function.Env{Pure: true})},

@@ -18,6 +18,12 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
+// The kinds of problems that have names.
+var (
+	UnclaimedComponent = diag.Code{Name: "unclaimed-component", Summary: "Unclaimed component instance"}
+	UnclaimedStack     = diag.Code{Name: "unclaimed-stack", Summary: "Unclaimed stack instance"}
+)
+
 // Unclaimed lists the parts that have objects, but neither configuration nor a
 // removed block, each with the block to paste. modules are the instances that a
 // plan has found, and gone those that removed blocks name.
@@ -71,7 +77,11 @@ func missing(instance addr.Module, there, claimed map[addr.Module]bool) addr.Mod
 func problem(m addr.Module, objects int, tree *program.Tree) diag.Diagnostic {
 	parent, last, _ := m.Parent()
 	source, providers := "\"SOURCE\"", ""
-	d := diag.Diagnostic{Severity: diag.Error, Summary: "Unclaimed " + last.Kind.String() + " instance"}
+	code := UnclaimedComponent
+	if last.Kind == addr.Stack {
+		code = UnclaimedStack
+	}
+	d := code.New(diag.Error, "")
 	if t := tree.At(parent); t != nil {
 		if c := t.Program.CallByName[last.Call]; c != nil {
 			if children := t.Of(last.Call); len(children) > 0 {

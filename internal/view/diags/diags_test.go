@@ -52,7 +52,7 @@ func examples() diag.List {
 			Function: "upper",
 		},
 		{Severity: diag.Error, Summary: "Provider \x1b[2Jsaid no", Detail: "It gave these reasons:\n  - a reason that is longer than the screen is wide, but stands in a list\n\nTry again."},
-		{Severity: diag.Warning, Summary: "Old argument", Detail: "Use another.", Subject: at(`type = list(string)`, 0)},
+		{Severity: diag.Warning, Code: "old-argument", Summary: "Old argument", Detail: "Use another.", Subject: at(`type = list(string)`, 0)},
 		{Severity: diag.Warning, Summary: "Old argument", Detail: "Use another.", Subject: at(`name = upper`, 0)},
 		{Severity: diag.Error, Summary: "No source", Detail: "Lost.", Subject: &hcl.Range{Filename: "gone.tf", Start: hcl.Pos{Line: 7, Column: 2, Byte: 90}, End: hcl.Pos{Line: 7, Column: 3, Byte: 91}}},
 		{Severity: diag.Error, Summary: "Only an address", Address: "sim_object.b"},
@@ -99,6 +99,7 @@ func TestValidationIsReadable(t *testing.T) {
 		ErrorCount   int `json:"error_count"`
 		WarningCount int `json:"warning_count"`
 		Diagnostics  []struct {
+			Code    string
 			Snippet struct {
 				Context, Code        string
 				StartLine            int `json:"start_line"`
@@ -112,6 +113,9 @@ func TestValidationIsReadable(t *testing.T) {
 	}
 	if out.Valid || out.ErrorCount != 4 || out.WarningCount != 2 || len(out.Diagnostics) != 6 {
 		t.Errorf("wrong counts: %+v", out)
+	}
+	if got := out.Diagnostics[2].Code; got != "old-argument" {
+		t.Errorf("the code is %q", got)
 	}
 	s := out.Diagnostics[0].Snippet
 	if got := s.Code[s.HighlightStartOffset:s.HighlightEndOffset]; got != "[3]" {

@@ -26,6 +26,7 @@ import (
 // A Diagnostic is the form that programs read.
 type Diagnostic struct {
 	Severity   string      `json:"severity"`
+	Code       string      `json:"code,omitempty"`
 	Summary    string      `json:"summary"`
 	Detail     string      `json:"detail"`
 	Address    string      `json:"address,omitempty"`
@@ -101,7 +102,7 @@ type Difference struct {
 // JSON gives the form for programs. Sources are the files by the name that
 // ranges have; without its file a diagnostic has a range but no snippet.
 func JSON(d diag.Diagnostic, sources map[string][]byte) *Diagnostic {
-	out := &Diagnostic{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Address: d.Address}
+	out := &Diagnostic{Severity: d.Severity.String(), Code: d.Code, Summary: d.Summary, Detail: d.Detail, Address: d.Address}
 	if d.Subject == nil {
 		return out
 	}

@@ -115,6 +115,9 @@ func box(b *strings.Builder, g group, sources map[string][]byte, o Options) {
 		body.WriteString(style.Wrap(detail, width) + "\n")
 	}
 
+	if g.Code != "" && !o.Plain { // which programs compare with other engines' texts
+		body.WriteString("\n" + o.Pen.Paint("More about this: weir explain "+g.Code, style.Gray) + "\n")
+	}
 	if o.Plain {
 		b.WriteString("\n" + strings.TrimRight(body.String(), "\n") + "\n")
 		return

@@ -1,0 +1,47 @@
+package diag
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// A Code is a kind of problem. Name says which for good: programs may rely on it, and
+// docs/diagnostics.md describes it. Summary is the phrase that is printed, which several
+// codes may share. Codes are variables beside who reports the problem.
+type Code struct{ Name, Summary string }
+
+// New is a problem of that kind without a place.
+func (c Code) New(s Severity, format string, args ...any) Diagnostic {
+	return Diagnostic{Severity: s, Code: c.Name, Summary: c.Summary, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Error is an error about a range.
+func (c Code) Error(r hcl.Range, format string, args ...any) Diagnostic {
+	d := c.New(Error, format, args...)
+	d.Subject = r.Ptr()
+	return d
+}
+
+// Warning is a warning about a range.
+func (c Code) Warning(r hcl.Range, format string, args ...any) Diagnostic {
+	d := c.New(Warning, format, args...)
+	d.Subject = r.Ptr()
+	return d
+}
+
+// Is reports whether a diagnostic is of that kind.
+func (c Code) Is(d Diagnostic) bool { return d.Code == c.Name }
+
+// Without leaves out what is of a kind.
+func (l List) Without(c Code) List { return slices.DeleteFunc(slices.Clone(l), c.Is) }
+
+// Alike reports whether two diagnostics say the same of what may be different places.
+func (d Diagnostic) Alike(o Diagnostic) bool { return d.Code == o.Code && d.Summary == o.Summary }
+
+// Same reports whether two diagnostics tell one problem.
+func (d Diagnostic) Same(o Diagnostic) bool {
+	return d.Severity == o.Severity && d.Alike(o) && d.Detail == o.Detail && d.Address == o.Address &&
+		(d.Subject == nil) == (o.Subject == nil) && (d.Subject == nil || *d.Subject == *o.Subject)
+}
