@@ -13,8 +13,9 @@ help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 RELEASE := weir.dev/weir/internal/release
-STAMP = -X $(RELEASE).commit=$(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null) \
-  -X $(RELEASE).date=$(shell git log -1 --format=%cI 2>/dev/null)
+COMMIT = $(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null)
+DATE = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+STAMP = -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
 
 build: ## bin/weir
 	go build -trimpath -ldflags '$(STAMP)' -o bin/weir ./cmd/weir
@@ -57,7 +58,9 @@ notice: ## write NOTICE anew: the licences of all modules that the program is ma
 
 release-snapshot: $(GORELEASER) ## archives, checksums, SBOMs, deb and rpm packages of the work tree, in dist/
 	cd tools && go build -o $(SBOM) ./sbom
-	SBOM=$(SBOM) $(GORELEASER) release --snapshot --clean
+	PATH="$(dir $(SBOM)):$$PATH" WEIR_COMMIT=$(COMMIT) WEIR_DATE=$(DATE) \
+	  WEIR_SHORT=$(shell git rev-parse --short=12 HEAD) WEIR_TIME=$(shell git log -1 --format=%ct) \
+	  $(GORELEASER) release --snapshot --clean $(RELEASEFLAGS)
 
 $(GORELEASER): tools/release/go.mod tools/release/go.sum
 	cd tools/release && go build -trimpath -o ../../$@ github.com/goreleaser/goreleaser/v2
