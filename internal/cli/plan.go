@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/release"
 	"weir.dev/weir/internal/view"
+	"weir.dev/weir/internal/view/style"
 )
 
 var planCommand = &command{
@@ -247,10 +249,13 @@ func (e *env) advise(out string, p *plan.Plan) {
 	if !p.HasChanges() || e.inAutomation() {
 		return
 	}
-	rule := e.pen().Rule(e.width())
-	if out == "" {
-		e.say("\n%s\n\nNote: You didn't use the -out option to save this plan, so weir can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", rule, e.program)
-		return
+	text := fmt.Sprintf("Note: You didn't use the -out option to save this plan, so weir can't guarantee to take exactly these actions if you run \"%s apply\" now.", e.program)
+	if out != "" {
+		text = fmt.Sprintf("Saved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %q", out, e.program, out)
 	}
-	e.say("\n%s\n\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %q\n", rule, out, e.program, out)
+	width := e.width()
+	if width == 0 {
+		width = style.DefaultWidth
+	}
+	e.say("\n%s\n\n%s\n", e.pen().Rule(width), style.Wrap(text, width))
 }
