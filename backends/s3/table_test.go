@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +22,15 @@ import (
 	"weir.dev/weir/internal/storage"
 )
 
-// tables starts a DynamoDB with a table named locks.
+// tables starts a DynamoDB with a table named locks, or makes that table anew in the
+// one whose address is in DYNAMODB.
 func tables(t *testing.T) (address string) {
 	t.Helper()
+	if address := os.Getenv("DYNAMODB"); address != "" {
+		_, _ = client(address).DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String("locks")})
+		makeTable(t, address)
+		return address
+	}
 	server := httptest.NewServer(cloud.New(io.Discard))
 	t.Cleanup(server.Close)
 	makeTable(t, server.URL)

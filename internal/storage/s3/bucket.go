@@ -104,9 +104,18 @@ func escapePath(path string) string {
 	return b.String()
 }
 
+// call sends a request, which errors have the name of.
+func (b *bucket) call(ctx context.Context, name, method string, to *url.URL, header http.Header, body []byte) (answer, error) {
+	a, err := b.do(ctx, method, to, header, body)
+	if err != nil {
+		err = fmt.Errorf("operation error S3: %s, %w", name, err)
+	}
+	return a, err
+}
+
 // get reads an object and its tag.
 func (b *bucket) get(ctx context.Context, key string, header http.Header) (content []byte, tag string, err error) {
-	a, err := b.do(ctx, http.MethodGet, b.key(key), header, nil)
+	a, err := b.call(ctx, "GetObject", http.MethodGet, b.key(key), header, nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -115,7 +124,7 @@ func (b *bucket) get(ctx context.Context, key string, header http.Header) (conte
 
 // put puts an object and returns its tag.
 func (b *bucket) put(ctx context.Context, key string, content []byte, header http.Header) (tag string, err error) {
-	a, err := b.do(ctx, http.MethodPut, b.key(key), header, content)
+	a, err := b.call(ctx, "PutObject", http.MethodPut, b.key(key), header, content)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +132,7 @@ func (b *bucket) put(ctx context.Context, key string, content []byte, header htt
 }
 
 func (b *bucket) remove(ctx context.Context, key string) error {
-	_, err := b.do(ctx, http.MethodDelete, b.key(key), nil, nil)
+	_, err := b.call(ctx, "DeleteObject", http.MethodDelete, b.key(key), nil, nil)
 	return err
 }
 
@@ -136,7 +145,7 @@ func (b *bucket) list(ctx context.Context, prefix string, each func(key string))
 		if to.Path == "" {
 			to.Path = "/"
 		}
-		a, err := b.do(ctx, http.MethodGet, &to, nil, nil)
+		a, err := b.call(ctx, "ListObjectsV2", http.MethodGet, &to, nil, nil)
 		if err != nil {
 			return err
 		}
