@@ -119,8 +119,12 @@ func conversionError(err error) string {
 	if !ok || len(pathErr.Path) == 0 {
 		return err.Error()
 	}
+	return pathText(pathErr.Path) + ": " + err.Error()
+}
+
+func pathText(path cty.Path) string {
 	at := ""
-	for _, step := range pathErr.Path {
+	for _, step := range path {
 		switch step := step.(type) {
 		case cty.GetAttrStep:
 			at += "." + step.Name
@@ -128,7 +132,7 @@ func conversionError(err error) string {
 			at += "[" + valueText(step.Key) + "]"
 		}
 	}
-	return at + ": " + err.Error()
+	return at
 }
 
 func (c *compiler) validations(v *program.Variable, blocks hcl.Blocks) {

@@ -536,13 +536,24 @@ func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
 	return nil
 }
 
-// check evaluates a check block.
+// check evaluates a check block, or an output or variable with conditions that
+// nothing may have asked for.
 func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
 	f := r.frame(t, s.Module)
 	if f == nil {
 		return nil
 	}
-	n := slices.IndexFunc(f.Program.Checks, func(c *program.Check) bool { return c.Name == s.Name })
+	kind, name, _ := strings.Cut(s.Name, ".")
+	switch kind {
+	case "output":
+		f.Output(t, f.Program.OutputByName[name], nil)
+		return nil
+	case "var":
+		v := f.Program.VariableByName[name]
+		f.Variable(t, v, &v.Range)
+		return nil
+	}
+	n := slices.IndexFunc(f.Program.Checks, func(c *program.Check) bool { return c.Name == name })
 	c := f.Program.Checks[n]
 	return f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
 		if outcomes != nil {

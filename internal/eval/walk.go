@@ -220,6 +220,11 @@ func (f *Frame) OutputOutcomes(o *program.Output) []Outcome {
 	return r.Outcomes
 }
 
+// VariableNode is the node of a variable whose validations were evaluated.
+func (f *Frame) VariableNode(v *program.Variable) *promise.Node {
+	return &f.variables[v.Index].checked.Node
+}
+
 // VariableOutcomes returns the outcomes of a variable's validations.
 func (f *Frame) VariableOutcomes(v *program.Variable) []Outcome {
 	r, _ := f.variables[v.Index].checked.Peek()

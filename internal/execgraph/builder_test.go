@@ -37,8 +37,8 @@ func TestBuild(t *testing.T) {
 	replaced := b.Replace(c, provider("late"), []Ref{secret})
 	b.Output("o", []Ref{replaced.Step()})
 	b.ReadCheckData(d, provider(""), nil)
-	b.CheckData(addr.Root, "last", nil)
-	b.Check(addr.Root, "plain", []Ref{provisioned})
+	b.CheckData(addr.Root, "check.last", nil)
+	b.Check(addr.Root, "check.plain", []Ref{provisioned})
 	g, circle := b.Build()
 	if circle != nil {
 		t.Fatal(circle)
@@ -185,7 +185,7 @@ func TestRandomBuilds(t *testing.T) {
 				asked--
 			case 7:
 				b.ReadCheckData(o, p, some())
-				b.CheckData(addr.Root, fmt.Sprint("c", n), some())
+				b.CheckData(addr.Root, fmt.Sprint("check.c", n), some())
 				continue
 			default:
 				ref = b.Create(o, p, some()).Step()

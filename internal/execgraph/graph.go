@@ -33,7 +33,7 @@ const (
 	Forget                           // drop an object from the state
 	Provision                        // run creation-time provisioners
 	ProvisionDestroy                 // run destruction-time provisioners
-	Condition                        // evaluate a check block, or the conditions of an unchanged object
+	Condition                        // evaluate a check block, or the conditions of an output, a variable or an unchanged object
 	Output                           // evaluate a root output
 )
 
@@ -85,9 +85,10 @@ type Step struct {
 	Object addr.Object
 	// Provider is the provider instance that is opened, closed or called.
 	Provider addr.ProviderConfig
-	// Name is that of a root output or of a check block.
+	// Name is that of a root output, or of what has conditions: check.NAME,
+	// output.NAME or var.NAME.
 	Name string
-	// Module is where the check block is.
+	// Module is where that is.
 	Module addr.Module
 	// After are the steps that have to end first, ascending, without
 	// repetition. Conditions apply to all of them.
@@ -111,16 +112,16 @@ func (s *Step) Label() string {
 	return s.Kind.String() + " " + s.Object.String()
 }
 
-// Check is the address of the check block that a Condition evaluates; empty
-// for the conditions of an object.
+// Check is the address of the check block, output or variable that a Condition
+// evaluates; empty for the conditions of an object.
 func (s *Step) Check() string {
 	switch {
 	case s.Kind != Condition || s.Name == "":
 		return ""
 	case s.Module.IsRoot():
-		return "check." + s.Name
+		return s.Name
 	}
-	return s.Module.String() + ".check." + s.Name
+	return s.Module.String() + "." + s.Name
 }
 
 // A Graph is the steps in a topological order. It isn't changed after Build.

@@ -35,7 +35,7 @@ func sample(t *testing.T) *Graph {
 		8:  {Kind: Apply, Object: a, Provider: p, After: []ID{7}},
 		9:  {Kind: RestoreDeposed, Object: a, Provider: p, After: []ID{8}, When: OnFailure, Of: 8},
 		10: {Kind: Provision, Object: a, After: []ID{8}},
-		11: {Kind: Condition, Name: "c", After: []ID{10}},
+		11: {Kind: Condition, Name: "check.c", After: []ID{10}},
 		12: {Kind: Destroy, Object: old, Provider: p, After: []ID{8, 10}},
 		13: {Kind: Forget, Object: object(t, "a_b.forgotten")},
 		14: {Kind: ProvisionDestroy, Object: object(t, "a_b.d")},

@@ -65,9 +65,12 @@ type vertex struct {
 	object   *object                // a resource instance object
 	provider *eval.ProviderInstance // a provider instance
 	output   *program.Output        // a root output
-	check    *program.Check         // a check block of the frame
-	frame    *eval.Frame
-	name     string // of a gate
+	// condition is what has conditions in the frame: check.NAME, output.NAME or
+	// var.NAME. It reads where it has a data source of its own.
+	condition string
+	reads     bool
+	frame     *eval.Frame
+	name      string // of a gate
 }
 
 func newBuilder(r *run, objects []*object) *builder {
@@ -129,8 +132,8 @@ func (b *builder) name(v int) string {
 		return of.provider.String()
 	case of.output != nil:
 		return "output." + of.output.Name
-	case of.check != nil:
-		return of.frame.Label("check." + of.check.Name)
+	case of.condition != "":
+		return of.frame.Label(of.condition)
 	default:
 		return of.name
 	}
@@ -258,14 +261,34 @@ func (b *builder) addOutputs() {
 	}
 }
 
-// addChecks makes a vertex for each check block.
+// addChecks makes a vertex for each check block, and for variables and outputs of
+// called modules whose conditions planning couldn't decide.
 func (b *builder) addChecks() {
-	if b.r.Mode == plan.Destroy || b.r.scope != nil {
+	if b.r.Mode == plan.Destroy {
 		return
 	}
+	undecided := func(outcomes []eval.Outcome) bool {
+		return slices.ContainsFunc(outcomes, func(o eval.Outcome) bool { return o.Status == eval.Unknown })
+	}
 	for _, f := range b.r.root.Frames() {
+		add := func(condition string, reads bool, n *promise.Node) {
+			b.add(order.Object{Create: true, Config: b.edges(n)}, vertex{condition: condition, reads: reads, frame: f})
+		}
 		for _, c := range f.Program.Checks {
-			b.add(order.Object{Create: true, Config: b.edges(f.CheckNode(c))}, vertex{check: c, frame: f})
+			if b.r.scope == nil {
+				add("check."+c.Name, c.Data != nil, f.CheckNode(c))
+			}
+		}
+		for _, v := range f.Program.Variables {
+			if undecided(f.VariableOutcomes(v)) {
+				add("var."+v.Name, false, f.VariableNode(v))
+			}
+		}
+		for _, o := range f.Program.Outputs {
+			// Those of the root have vertices of their own.
+			if _, node, ok := f.OutputValue(o); ok && f.Parent != nil && undecided(f.OutputOutcomes(o)) {
+				add("output."+o.Name, false, node)
+			}
 		}
 	}
 }

@@ -52,10 +52,10 @@ func (e *emitter) emit(s order.Step, after []execgraph.Ref) execgraph.Ref {
 		return e.g.OpenProvider(v.provider.Addr, after)
 	case v.output != nil:
 		return e.g.Output(v.output.Name, after)
-	case v.check != nil && v.check.Data != nil:
-		return e.g.CheckData(v.frame.Addr, v.check.Name, after)
-	case v.check != nil:
-		return e.g.Check(v.frame.Addr, v.check.Name, after)
+	case v.condition != "" && v.reads:
+		return e.g.CheckData(v.frame.Addr, v.condition, after)
+	case v.condition != "":
+		return e.g.Check(v.frame.Addr, v.condition, after)
 	case s.Kind == order.Prepare:
 		return e.g.Finalize(v.object.addr, v.object.conn.Addr, after)
 	case s.Kind == order.Delete:
