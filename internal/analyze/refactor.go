@@ -205,9 +205,6 @@ func (c *compiler) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
 			return
 		}
 	}
-	if from.Name.Mode == addr.Data {
-		return // it is read again, under its new name
-	}
 	if (from.Name == addr.Name{}) != (to.Name == addr.Name{}) {
 		c.diags.ErrorAt(m.Range, `Invalid "moved" addresses`, `The "from" and "to" addresses must either both refer to resources or both refer to modules.`)
 		return
