@@ -86,18 +86,6 @@ func (r Registry) ParseProvider(source string) (Provider, error) {
 	for i := range parts {
 		parts[i] = strings.ToLower(parts[i])
 	}
-	for _, part := range parts[max(0, len(parts)-2):] {
-		if !validPart(part) {
-			return Provider{}, fmt.Errorf("%q in %q may have letters, digits and single dashes between them only", part, source)
-		}
-	}
-	if name, ok := strings.CutPrefix(parts[len(parts)-1], redundant); ok && validPart(name) {
-		// Repositories and programs are called like that.
-		if short, ok := strings.CutPrefix(name, "provider-"); ok && validPart(short) {
-			name = short
-		}
-		return Provider{}, fmt.Errorf("the type in %q begins with %q, which no provider's type does; did you mean %q?", source, redundant, strings.Join(append(parts[:len(parts)-1], name), "/"))
-	}
 	switch len(parts) {
 	case 1:
 		return Provider{string(r), "hashicorp", parts[0]}, nil
@@ -107,6 +95,29 @@ func (r Registry) ParseProvider(source string) (Provider, error) {
 		return Provider{parts[0], parts[1], parts[2]}, nil
 	}
 	return Provider{}, fmt.Errorf("%q has too many parts for a provider source: use NAMESPACE/TYPE or HOST/NAMESPACE/TYPE", source)
+}
+
+// ParseSource is ParseProvider for a source that somebody writes: what no
+// provider can have is refused, where states and lock files are taken as they
+// are.
+func (r Registry) ParseSource(source string) (Provider, error) {
+	p, err := r.ParseProvider(source)
+	if err != nil {
+		return Provider{}, err
+	}
+	for _, part := range []string{p.Namespace, p.Type} {
+		if !validPart(part) {
+			return Provider{}, fmt.Errorf("%q in %q may have letters, digits and single dashes between them only", part, source)
+		}
+	}
+	if name, ok := strings.CutPrefix(p.Type, redundant); ok && validPart(name) {
+		// Repositories and programs are called like that.
+		if short, ok := strings.CutPrefix(name, "provider-"); ok && validPart(short) {
+			name = short
+		}
+		return Provider{}, fmt.Errorf("the type in %q begins with %q, which no provider's type does; did you mean %q?", source, redundant, r.Display(Provider{p.Host, p.Namespace, name}))
+	}
+	return p, nil
 }
 
 const redundant = "terraform-"

@@ -219,7 +219,7 @@ func (c *compiler) requirementArgument(r *program.Requirement, pair hcl.KeyValue
 			c.diags.ErrorAt(pair.Value.Range(), "Invalid source", "Source must be specified as a string.")
 			return
 		}
-		p, err := c.registry.ParseProvider(v.AsString())
+		p, err := c.registry.ParseSource(v.AsString())
 		if err != nil {
 			c.diags.ErrorAt(pair.Value.Range(), "Invalid provider source string", "The source of provider %q is not valid: %s.", r.LocalName, err)
 			return

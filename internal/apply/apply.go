@@ -167,8 +167,9 @@ func (r *run) tellImports() {
 	}
 }
 
-// dropOutputs removes the outputs that the plan ends.
+// dropOutputs removes the outputs that the plan ends, and those that are null.
 func (r *run) dropOutputs() {
+	maps.DeleteFunc(r.state.Outputs, func(_ string, o state.Output) bool { return o.Value.IsNull() })
 	for _, o := range r.Plan.Outputs {
 		if o.Action == plan.Delete {
 			delete(r.state.Outputs, o.Name)

@@ -112,7 +112,7 @@ func (i *initializing) run(ctx context.Context) int {
 // know messages of Terraform by a code; what has none is only for the log.
 func (i *initializing) tell(code, format string, args ...any) {
 	if stream := i.env.stream; stream != nil {
-		text := strings.TrimPrefix(trimmed(format, args...), "- ")
+		text := unwrapped(strings.TrimPrefix(trimmed(format, args...), "- "))
 		switch {
 		case i.dialect == dialect.OpenTofu:
 			stream.Info(text, "", nil)
@@ -125,6 +125,15 @@ func (i *initializing) tell(code, format string, args ...any) {
 	if !i.env.json {
 		i.say(format, args...)
 	}
+}
+
+// unwrapped is text whose paragraphs are lines.
+func unwrapped(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for n, p := range paragraphs {
+		paragraphs[n] = strings.ReplaceAll(p, "\n", " ")
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 func (i *initializing) heading(code, text string) {

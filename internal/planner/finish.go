@@ -256,6 +256,7 @@ func (r *run) outputs() []*plan.OutputChange {
 		declared[o.Name] = true
 		c := &plan.OutputChange{Name: o.Name, Before: null, After: null, Sensitive: o.Sensitive}
 		stored, had := r.prior.snapshot.Outputs[o.Name]
+		had = had && !stored.Value.IsNull()
 		if had {
 			c.Before, c.BeforeSensitive = stored.Value, stored.Sensitive
 		}
@@ -278,7 +279,7 @@ func (r *run) outputs() []*plan.OutputChange {
 	}
 	if r.whole() {
 		for name, stored := range r.prior.snapshot.Outputs {
-			if !declared[name] {
+			if !declared[name] && !stored.Value.IsNull() {
 				list = append(list, &plan.OutputChange{Name: name, Action: plan.Delete, Before: sensitiveIf(stored.Value, stored.Sensitive), After: null, BeforeSensitive: stored.Sensitive})
 			}
 		}

@@ -23,7 +23,8 @@ type Snapshot struct {
 
 	// Objects has every object by address. An *Object is never changed.
 	Objects map[addr.Object]*Object
-	// Outputs are the values of the root module's outputs, without nulls.
+	// Outputs are the values of the root module's outputs. Nulls are those of
+	// other engines: an apply leaves them out.
 	Outputs map[string]Output
 	// Checks are the results of checks when they were last evaluated; nil
 	// when they never were.

@@ -222,10 +222,6 @@ func (r *reader) output(name string) error {
 		r.diags.Errorf(invalidOutput, "%s has an invalid value for output %q: %s.", r.name, name, err)
 		return nil
 	}
-	if out.Value.IsNull() {
-		delete(r.out.Outputs, name)
-		return nil
-	}
 	r.out.Outputs[name] = out
 	return nil
 }
