@@ -8,7 +8,6 @@
 package backend
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 
@@ -115,13 +114,19 @@ func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary,
 	return o.Open(record.Type, config, prog)
 }
 
-// SameRecord compares records by content; white space doesn't count.
+// SameRecord compares records by what they say. Those of other engines and
+// releases lack arguments that weren't set.
 func SameRecord(a, b *workdir.Backend) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	var x, y bytes.Buffer
-	return a.Type == b.Type && json.Compact(&x, a.Config) == nil && json.Compact(&y, b.Config) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+	t, err := backends.All().Find(a.Type)
+	if err != nil || a.Type != b.Type {
+		return false
+	}
+	x, err1 := a.Value(t.Schema().ImpliedType())
+	y, err2 := b.Value(t.Schema().ImpliedType())
+	return err1 == nil && err2 == nil && len(differing(x, y)) == 0
 }
 
 // problem is a list with one error that has no place.
