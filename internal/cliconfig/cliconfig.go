@@ -58,6 +58,8 @@ type Registry struct {
 	Retries         int
 	Timeout         time.Duration
 	DownloadRetries int
+	// RequireSignatures holds OpenTofu's registry to signed packages too.
+	RequireSignatures bool
 }
 
 // Installation says where providers come from.
@@ -173,8 +175,9 @@ func Load(env Environment) (*Config, diag.List) {
 	}
 	config.environment(env)
 	if dir := config.PluginCacheDir; dir != "" {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			diags.Errorf("Invalid plugin cache directory", "The specified plugin cache dir %s cannot be opened: make the directory, or change plugin_cache_dir or TF_PLUGIN_CACHE_DIR.", dir)
+		// Where there is none yet, the first package makes it.
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			diags.Errorf("Invalid plugin cache directory", "The specified plugin cache dir %s cannot be opened: it is no directory. Change plugin_cache_dir or TF_PLUGIN_CACHE_DIR.", dir)
 		}
 	}
 	return config, diags
@@ -283,6 +286,7 @@ func (c *Config) environment(env Environment) {
 	if v := env.Getenv("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"); v != "" && v != "0" {
 		c.CacheMayBreakLocks = true
 	}
+	c.Registry.RequireSignatures = env.Getenv("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true"
 	positive := func(name string, set func(n int)) {
 		if n, err := strconv.Atoi(env.Getenv(name)); err == nil && n > 0 {
 			set(n)

@@ -179,7 +179,8 @@ func TestLoadFindsFiles(t *testing.T) {
 		"old variable":         {map[string]string{"TERRAFORM_CONFIG": "~/rc"}, map[string]string{"rc": credential("e")}, "e", ""},
 		"named file missing":   {map[string]string{"TF_CLI_CONFIG_FILE": "~/rc"}, nil, "", "Unable to open CLI configuration file"},
 		"token in environment": {map[string]string{"TF_TOKEN_example_com": "v"}, map[string]string{".tofurc": credential("a")}, "v", ""},
-		"cache dir missing":    {map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, nil, "", "plugin cache dir"},
+		"cache dir missing":    {map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, map[string]string{".tofurc": credential("a")}, "a", ""},
+		"cache dir a file":     {map[string]string{"TF_PLUGIN_CACHE_DIR": "~/rc"}, map[string]string{"rc": "x"}, "", "plugin cache dir"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := env(t, test.vars, test.files)
@@ -228,5 +229,14 @@ func TestPluginDirs(t *testing.T) {
 		"/data/terraform/plugins", "/usr/share/terraform/plugins", "/usr/share/opentofu/plugins"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestRequireSignatures(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "false": false, "": false} {
+		c, diags := Load(env(t, map[string]string{"OPENTOFU_ENFORCE_GPG_VALIDATION": value}, nil))
+		if diags.HasErrors() || c.Registry.RequireSignatures != want {
+			t.Errorf("%q: required %v, problems %v", value, c.Registry.RequireSignatures, diags)
+		}
 	}
 }

@@ -66,8 +66,6 @@ type Options struct {
 	Implied []string
 	// Registry is where addresses without a host are.
 	Registry addr.Registry
-	// RequireSignatures holds OpenTofu's registry to signed packages too.
-	RequireSignatures bool
 
 	Upgrade bool
 	// Builtin providers are part of the engine; External ones are run by

@@ -283,7 +283,7 @@ func TestDefaultRegistryMayNotSign(t *testing.T) {
 	if got := lockOf(t, locks, a).Hashes; !slices.Contains(got, "h1:other") {
 		t.Errorf("hashes %v", got)
 	}
-	o.Dir, o.RequireSignatures = t.TempDir(), true
+	o.Dir, o.Config.Registry.RequireSignatures = t.TempDir(), true
 	if _, _, diags := run(t, o); !diags.HasErrors() {
 		t.Error("signatures are required, and none is there")
 	}
