@@ -94,6 +94,14 @@ var knowns = []*known{
 		Where: "diags plan", Path: "warning .*", Weir: "0", When: destroys,
 	},
 	{
+		Entry: destroysByState, Reason: "the peer reads what targets refer to, and stores what it learns",
+		Where: "plan|state", Path: `(\.prior_state.*)?\.resources.*\.identity(_schema_version)?`, Weir: none, When: destroysSome,
+	},
+	{
+		Entry: keptOrder, Reason: "the peer drops the flag where the user doesn't change",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: ofUpdate,
+	},
+	{
 		Entry: destroysByState, Reason: "the peer reads data",
 		Where: "events plan", Path: "data .*", Weir: "0", When: destroys,
 	},
@@ -235,6 +243,7 @@ const (
 	keptAfterDeletion  = "Objects whose deletion failed stay as they were"
 	failedOutputs      = "Outputs of what could not be made"
 	storedDependencies = "Stored dependencies are those on objects"
+	keptOrder          = "Updates keep the order that an object has from its users"
 	endedOutputs       = "A targeted destruction ends the outputs of what it destroys"
 )
 
@@ -463,15 +472,32 @@ func leftUndone(f finding) bool {
 	}
 	for _, c := range f.peer.changes() {
 		if name := c.object(); name != "" && c.is("update") && !done[name] {
-			inState := ""
-			for _, part := range []string{c.Module, c.Mode, c.Type, c.Name} {
-				if part != "" {
-					inState += " '" + strings.ReplaceAll(part, "\"", "\\'") + "'"
-				}
-			}
-			if strings.HasSuffix(f.Path, " "+name) || strings.HasPrefix(f.Path, "object-"+name+"-") || strings.Contains(f.Path, "[\""+strings.TrimPrefix(inState, " ")+"\"]") {
+			if strings.HasSuffix(f.Path, " "+name) || strings.HasPrefix(f.Path, "object-"+name+"-") || strings.Contains(f.Path, c.inState()) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// inState is the step of a path that names the resource in a state.
+func (c change) inState() string {
+	text := ""
+	for _, part := range []string{c.Module, c.Mode, c.Type, c.Name} {
+		if part != "" {
+			text += " '" + strings.ReplaceAll(part, "\"", "\\'") + "'"
+		}
+	}
+	return "[\"" + strings.TrimPrefix(text, " ") + "\"]"
+}
+
+// ofUpdate reports whether a difference in a state is about a resource that both
+// engines update.
+func ofUpdate(f finding) bool {
+	ours := f.weir.changes()
+	for address, c := range f.peer.changes() {
+		if c.is("update") && ours[address].is("update") && strings.Contains(f.Path, c.inState()) {
+			return true
 		}
 	}
 	return false

@@ -164,7 +164,7 @@ func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
 		delete(s.Objects, addr.Object{Instance: o.previous, Deposed: o.addr.Deposed})
 	}
 	for _, o := range objects {
-		if o.stored == nil || o.change != nil && o.change.Action == plan.Read || o.addr.Name.Mode == addr.Ephemeral {
+		if o.stored == nil || o.change != nil && o.change.Action == plan.Read && !o.again || o.addr.Name.Mode == addr.Ephemeral {
 			continue
 		}
 		stored := o.stored
