@@ -26,6 +26,7 @@ import (
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provisioner"
 	"weir.dev/weir/internal/state"
 )
 
@@ -53,6 +54,8 @@ type Input struct {
 	// Journal is told of every object before it is created, changed or deleted
 	// and of every result; nil for nobody.
 	Journal Journal
+	// Commands is where commands of provisioners are run.
+	Commands provisioner.Place
 }
 
 // A run is one apply. It is the evaluator's host.

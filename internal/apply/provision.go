@@ -105,7 +105,7 @@ func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p
 	var err error
 	r.pool.Occupy(func() {
 		r.tell(e)
-		err = kind.Run(r.commands, unmarked, func(line string) {
+		err = kind.Run(r.commands, r.Commands, unmarked, func(line string) {
 			out := e
 			out.Kind, out.Text = event.ProvisionOutput, line
 			if hidden {

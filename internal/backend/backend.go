@@ -61,9 +61,9 @@ func (b *Backend) SamePlace(other *Backend) bool {
 }
 
 // Local is the backend of directories without settings. The program may be nil.
-func Local(prog *program.Program) *Backend {
+func (o Opener) Local(prog *program.Program) *Backend {
 	config := local.Schema().EmptyValue()
-	b, _ := local.New(config, storage.Env{Dir: "."})
+	b, _ := local.New(config, storage.Env{Dir: o.Dir})
 	return &Backend{Backend: b, Kind: "local", Config: config, Requires: requiredBy(prog)}
 }
 
@@ -84,13 +84,14 @@ func requiredBy(prog *program.Program) func(addr.Provider) bool {
 
 // An Opener opens backends with what they may know of the process.
 type Opener struct {
+	Dir     string // where relative paths start
 	Getenv  func(name string) string
 	Program string // the name in messages
 }
 
 // Open makes a backend from its whole configuration. The program may be nil.
 func (o Opener) Open(kind string, config cty.Value, prog *program.Program) (*Backend, diag.List) {
-	opened, diags := backends.All().New(kind, config, storage.Env{Dir: ".", Getenv: o.Getenv})
+	opened, diags := backends.All().New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv})
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -105,11 +106,11 @@ func (o Opener) Recorded(kind string, config json.RawMessage, prog *program.Prog
 func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary, format string) (*Backend, diag.List) {
 	t, err := backends.All().Find(record.Type)
 	if err != nil {
-		return nil, problem("Unsupported backend type", "%s", err)
+		return nil, diag.OneError("Unsupported backend type", "%s", err)
 	}
 	config, err := record.Value(t.Schema().ImpliedType())
 	if err != nil {
-		return nil, problem(summary, format, err)
+		return nil, diag.OneError(summary, format, err)
 	}
 	return o.Open(record.Type, config, prog)
 }
@@ -127,11 +128,4 @@ func SameRecord(a, b *workdir.Backend) bool {
 	x, err1 := a.Value(t.Schema().ImpliedType())
 	y, err2 := b.Value(t.Schema().ImpliedType())
 	return err1 == nil && err2 == nil && len(differing(x, y)) == 0
-}
-
-// problem is a list with one error that has no place.
-func problem(summary, format string, args ...any) diag.List {
-	var l diag.List
-	l.Errorf(summary, format, args...)
-	return l
 }

@@ -116,10 +116,10 @@ func (o Opener) Declared(d *Declared, prog *program.Program) (*Backend, *workdir
 // Before opens the backend that the directory was initialized with before.
 func (o Opener) Before(have *workdir.Backend) (*Backend, diag.List) {
 	if have == nil {
-		return Local(nil), nil
+		return o.Local(nil), nil
 	}
 	if _, err := backends.All().Find(have.Type); err != nil {
-		return nil, problem("Unsupported backend type", "The backend that was initialized before can't be opened: %s Use -reconfigure to go on without its states.", err)
+		return nil, diag.OneError("Unsupported backend type", "The backend that was initialized before can't be opened: %s Use -reconfigure to go on without its states.", err)
 	}
 	return o.recorded(*have, nil, "Failed to read the record of the backend", "%s. Use -reconfigure to go on without its states.")
 }
@@ -130,7 +130,7 @@ func (o Opener) Before(have *workdir.Backend) (*Backend, diag.List) {
 func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings Settings) (*Backend, diag.List) {
 	switch {
 	case prog.Backend == nil && r == nil:
-		return Local(prog), nil
+		return o.Local(prog), nil
 	case prog.Backend == nil:
 		return nil, o.initRequired(nil, "Unsetting the previously set backend %q", r.Type)
 	case r == nil:
@@ -140,7 +140,7 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 	}
 	t, err := backends.All().Find(r.Type)
 	if err != nil {
-		return nil, problem("Unsupported backend type", "%s", err)
+		return nil, diag.OneError("Unsupported backend type", "%s", err)
 	}
 	recorded, err := r.Value(t.Schema().ImpliedType())
 	if err != nil {

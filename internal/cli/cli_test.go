@@ -35,14 +35,6 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-func TestValidWorkspace(t *testing.T) {
-	for name, want := range map[string]bool{"a-b_c.d~1": true, "": false, "..": false, "a/b": false, "a b": false, "é": false} {
-		if validWorkspace(name) != want {
-			t.Errorf("%q: %v", name, !want)
-		}
-	}
-}
-
 func TestDialectOf(t *testing.T) {
 	for _, c := range []struct {
 		setting, program string
@@ -63,19 +55,19 @@ func TestDialectOf(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	base := operation{refresh: true, parallelism: 10}
+	base := planFlags{refresh: true, parallelism: 10}
 	for _, c := range []struct {
 		name   string
-		change func(*operation)
+		change func(*planFlags)
 		want   string // a summary, or empty
 	}{
-		{"plain", func(*operation) {}, ""},
-		{"two modes", func(o *operation) { o.destroy, o.refreshOnly = true, true }, "Incompatible plan mode options"},
-		{"no refresh", func(o *operation) { o.refreshOnly, o.refresh = true, false }, "Incompatible refresh options"},
-		{"target and exclude", func(o *operation) { o.target, o.exclude = texts{"a.b"}, texts{"c.d"} }, "Invalid combination of arguments"},
-		{"bad target", func(o *operation) { o.target = texts{"a"} }, `Invalid target "a"`},
-		{"replace a module", func(o *operation) { o.replace = texts{"module.a"} }, `Invalid force-replace address "module.a"`},
-		{"replace data", func(o *operation) { o.replace = texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
+		{"plain", func(*planFlags) {}, ""},
+		{"two modes", func(o *planFlags) { o.destroy, o.refreshOnly = true, true }, "Incompatible plan mode options"},
+		{"no refresh", func(o *planFlags) { o.refreshOnly, o.refresh = true, false }, "Incompatible refresh options"},
+		{"target and exclude", func(o *planFlags) { o.target, o.exclude = texts{"a.b"}, texts{"c.d"} }, "Invalid combination of arguments"},
+		{"bad target", func(o *planFlags) { o.target = texts{"a"} }, `Invalid target "a"`},
+		{"replace a module", func(o *planFlags) { o.replace = texts{"module.a"} }, `Invalid force-replace address "module.a"`},
+		{"replace data", func(o *planFlags) { o.replace = texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
 	} {
 		o := base
 		c.change(&o)

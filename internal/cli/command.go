@@ -47,14 +47,14 @@ func (c *command) run(ctx context.Context, e *env, args []string) int {
 		if e.json && fs.Lookup("json-into") != nil {
 			e.startStream()
 		}
-		return c.misused(e, oneError("Failed to parse command-line flags", "%s", err))
+		return c.misused(e, diag.OneError("Failed to parse command-line flags", "%s", err))
 	}
 	n := fs.NArg()
 	switch {
 	case n < c.min:
-		return c.misused(e, oneError("Required argument missing", "The %s command expects %s.", c.name, c.expects()))
+		return c.misused(e, diag.OneError("Required argument missing", "The %s command expects %s.", c.name, c.expects()))
 	case c.max >= 0 && n > c.max:
-		return c.misused(e, oneError("Too many command line arguments", "The %s command expects %s. Options have to stand before positional arguments.", c.name, c.expects()))
+		return c.misused(e, diag.OneError("Too many command line arguments", "The %s command expects %s. Options have to stand before positional arguments.", c.name, c.expects()))
 	}
 	return run(ctx, fs.Args())
 }
@@ -68,7 +68,7 @@ func (c *command) flags(e *env) (*flag.FlagSet, runner) {
 	group, _, _ := strings.Cut(c.name, " ")
 	switch group {
 	case "state", "workspace", "taint", "untaint", "output", "force-unlock":
-		e.settingsVars.register(fs)
+		(*varFlags)(&e.directory.SettingsVars).register(fs)
 	}
 	return fs, run
 }

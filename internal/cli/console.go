@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/view"
 )
 
@@ -32,11 +33,11 @@ func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
 	if !e.inTerminal {
 		e.input = false // lines are expressions, not answers
 	}
-	w := e.begin(ctx, loading{vars: vars}, f, "")
-	if w == nil {
+	w, diags := e.directory.Open(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: vars, Ask: e.asker()}, State: f.options()})
+	if e.diags(diags) != 0 {
 		return 1
 	}
-	c, diags := engine.NewConsole(ctx, w.config, w.Snapshot())
+	c, diags := engine.NewConsole(ctx, w.Config, w.Snapshot())
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -64,7 +65,7 @@ func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
 			continue
 		}
 		v, diags := c.Eval(text)
-		e.sources["<console-input>"] = []byte(text)
+		e.directory.AddSources(map[string][]byte{"<console-input>": []byte(text)})
 		if e.diags(diags) != 0 {
 			if !e.inTerminal {
 				return 1

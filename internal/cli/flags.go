@@ -11,7 +11,10 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/session"
+	"weir.dev/weir/internal/storage/local"
 )
 
 // texts collects the values of a flag that may be repeated.
@@ -46,13 +49,22 @@ func (f *stateFlags) registerLock(fs *flag.FlagSet) {
 	fs.DurationVar(&f.timeout, "lock-timeout", 0, "How long to wait for the lock while someone else has it, such as 30s: a `DURATION`.")
 }
 
+// options are those of the state.
+func (f stateFlags) options() operation.StateOptions {
+	return operation.StateOptions{
+		Files:   local.Override{State: f.state, StateOut: f.stateOut, Backup: f.backup},
+		Locking: session.Locking{Off: !f.lock, Timeout: f.timeout},
+		Damaged: f.damaged,
+	}
+}
+
 // remoteVersion is accepted for the sake of scripts: versions aren't compared.
 func remoteVersion(fs *flag.FlagSet) {
 	fs.Bool("ignore-remote-version", false, "")
 }
 
-// An operation has the flags that plan, apply, destroy and refresh share.
-type operation struct {
+// planFlags are those that plan, apply, destroy and refresh share.
+type planFlags struct {
 	destroy     bool
 	refreshOnly bool
 	refresh     bool
@@ -62,7 +74,7 @@ type operation struct {
 	target, targetFile, exclude, excludeFile, replace texts
 }
 
-func (o *operation) register(fs *flag.FlagSet) {
+func (o *planFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.destroy, "destroy", false, "Plan to destroy everything that is managed.")
 	fs.BoolVar(&o.refreshOnly, "refresh-only", false, "Plan only to bring the state up to date with what exists.")
 	fs.BoolVar(&o.refresh, "refresh", true, "Don't ask providers whether objects changed outside.")
@@ -75,28 +87,27 @@ func (o *operation) register(fs *flag.FlagSet) {
 	registerParallelism(fs, &o.parallelism)
 }
 
+// given reports whether flags were given that only make sense for a plan.
+// -refresh isn't among them: programs that drive the command line pass it always.
+func (o *planFlags) given() bool {
+	return o.destroy || o.refreshOnly || len(o.target)+len(o.targetFile)+len(o.exclude)+len(o.excludeFile)+len(o.replace) > 0
+}
+
 func registerParallelism(fs *flag.FlagSet, n *int) {
 	fs.IntVar(n, "parallelism", 10, "Run at most `N` operations at once; 0 is for the usual number.")
 }
 
-// A choice is what the flags of an operation say.
-type choice struct {
-	mode              plan.Mode
-	targets, excludes []addr.Target
-	replace           []addr.Instance
-}
-
 // choose checks the flags and their combinations.
-func (o *operation) choose() (choice, diag.List) {
-	var c choice
+func (o *planFlags) choose() (operation.Planning, diag.List) {
+	c := operation.Planning{SkipRefresh: !o.refresh, AllowDeferral: o.deferral}
 	var diags diag.List
 	switch {
 	case o.destroy && o.refreshOnly:
 		diags.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive.")
 	case o.destroy:
-		c.mode = plan.Destroy
+		c.Mode = plan.Destroy
 	case o.refreshOnly:
-		c.mode = plan.RefreshOnly
+		c.Mode = plan.RefreshOnly
 	}
 	if o.refreshOnly && !o.refresh {
 		diags.Errorf("Incompatible refresh options", "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because weir would have nothing to do.")
@@ -107,8 +118,8 @@ func (o *operation) choose() (choice, diag.List) {
 	if len(o.target)+len(o.targetFile) > 0 && len(o.exclude)+len(o.excludeFile) > 0 {
 		diags.Errorf("Invalid combination of arguments", "The target and exclude planning options are mutually-exclusive. Each plan must use either only the target options or only the exclude options.")
 	}
-	c.targets = parseTargets("target", o.target, o.targetFile, &diags)
-	c.excludes = parseTargets("exclude", o.exclude, o.excludeFile, &diags)
+	c.Targets = parseTargets("target", o.target, o.targetFile, &diags)
+	c.Excludes = parseTargets("exclude", o.exclude, o.excludeFile, &diags)
 	for _, text := range o.replace {
 		t, err := addr.ParseTarget(text)
 		switch {
@@ -119,7 +130,7 @@ func (o *operation) choose() (choice, diag.List) {
 		case t.Name.Mode != addr.Managed:
 			diags.Errorf(fmt.Sprintf("Invalid force-replace address %q", text), "Only managed resources can be used with the -replace=... option.")
 		default:
-			c.replace = append(c.replace, t.Instance())
+			c.Replace = append(c.Replace, t.Instance())
 		}
 	}
 	return c, diags
@@ -141,7 +152,7 @@ func parseTargets(what string, direct, files []string, diags *diag.List) []addr.
 	for _, name := range files {
 		file, err := os.Open(name)
 		if err != nil {
-			diags.Errorf(fmt.Sprintf("Failed to read the file of -%s-file", what), "The file %q can't be opened: %s.", name, cause(err))
+			diags.Errorf(fmt.Sprintf("Failed to read the file of -%s-file", what), "The file %q can't be opened: %s.", name, diag.Cause(err))
 			continue
 		}
 		lines := bufio.NewScanner(file)
@@ -152,29 +163,23 @@ func parseTargets(what string, direct, files []string, diags *diag.List) []addr.
 			}
 		}
 		if err := lines.Err(); err != nil {
-			diags.Errorf(fmt.Sprintf("Failed to read the file of -%s-file", what), "Reading %q: %s.", name, cause(err))
+			diags.Errorf(fmt.Sprintf("Failed to read the file of -%s-file", what), "Reading %q: %s.", name, diag.Cause(err))
 		}
 		file.Close()
 	}
 	return out
 }
 
-// A varFlag is one -var or -var-file, whose order matters.
-type varFlag struct {
-	file  bool
-	value string
-}
-
-// varFlags has them in the order of the command line.
-type varFlags []varFlag
+// varFlags has -var and -var-file in the order of the command line.
+type varFlags []operation.Var
 
 func (v *varFlags) register(fs *flag.FlagSet) {
 	fs.Func("var", "Set an input variable of the root module: `NAME=VALUE`. May be repeated.", func(s string) error {
-		*v = append(*v, varFlag{false, s})
+		*v = append(*v, operation.Var{Value: s})
 		return nil
 	})
 	fs.Func("var-file", "Read values of input variables from `FILE`, beside terraform.tfvars and *.auto.tfvars. May be repeated.", func(s string) error {
-		*v = append(*v, varFlag{true, s})
+		*v = append(*v, operation.Var{File: true, Value: s})
 		return nil
 	})
 }

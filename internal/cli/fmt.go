@@ -63,17 +63,17 @@ func (e *env) format(o fmtOptions, args []string) int {
 	changed := false
 	for _, f := range format.Files(paths) {
 		if f.Err != nil {
-			diags.Errorf("Failed to read file", "Failed to read %s: %s.", f.Path, cause(f.Err))
+			diags.Errorf("Failed to read file", "Failed to read %s: %s.", f.Path, diag.Cause(f.Err))
 			continue
 		}
-		e.sources[f.Path] = f.Before
+		e.directory.AddSources(map[string][]byte{f.Path: f.Before})
 		diags.Append(diag.FromHCL(f.Diags))
 		if !f.Changed() || f.Diags.HasErrors() {
 			continue
 		}
 		changed = true
 		if err := e.reformatted(f, o); err != nil {
-			diags.Errorf("Failed to write file", "Failed to write %s: %s.", f.Path, cause(err))
+			diags.Errorf("Failed to write file", "Failed to write %s: %s.", f.Path, diag.Cause(err))
 		}
 	}
 	return e.formatted(o, diags, changed)
@@ -104,7 +104,7 @@ func (e *env) formatInput(o fmtOptions) int {
 		return exitBadFormat
 	}
 	const name = "<stdin>"
-	e.sources[name] = data
+	e.directory.AddSources(map[string][]byte{name: data})
 	after, problems := format.Check(data, name)
 	diags := diag.FromHCL(problems)
 	f := format.File{Path: name, Before: data, After: after}

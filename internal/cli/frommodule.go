@@ -26,26 +26,26 @@ func (i *initializing) copyModule(ctx context.Context) diag.List {
 		// A copy is wanted, and not a place in the same package.
 		absolute, err := filepath.Abs(source)
 		if err != nil {
-			return oneError("Invalid module source address", "%s.", err)
+			return diag.OneError("Invalid module source address", "%s.", err)
 		}
 		source = absolute
 	}
-	fetcher, diags := i.fetcher(nil)
+	fetcher, diags := i.directory.Fetcher(nil)
 	if diags.HasErrors() {
 		return diags
 	}
-	staged := filepath.Join(i.dataDir(), "init-from-module")
+	staged := filepath.Join(i.directory.DataDir(), "init-from-module")
 	defer os.RemoveAll(staged)
 	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source, i.dialect.Registry()), "", filepath.Join(staged, "root"))
 	var problem *module.Problem
 	switch {
 	case errors.As(err, &problem):
-		return oneError(problem.Summary, "%s", problem.Detail)
+		return diag.OneError(problem.Summary, "%s", problem.Detail)
 	case err != nil:
-		return oneError("Failed to download module", "Could not download module %q: %s.", i.fromModule, err)
+		return diag.OneError("Failed to download module", "Could not download module %q: %s.", i.fromModule, err)
 	}
 	if err := fetch.Copy(dir, "."); err != nil {
-		return oneError("Failed to copy root module", "Error copying root module %q: %s.", i.fromModule, err)
+		return diag.OneError("Failed to copy root module", "Error copying root module %q: %s.", i.fromModule, err)
 	}
 	return nil
 }
@@ -54,18 +54,18 @@ func (i *initializing) copyModule(ctx context.Context) diag.List {
 func (i *initializing) checkEmpty() diag.List {
 	entries, err := os.ReadDir(".")
 	if err != nil {
-		return oneError("Failed to read target directory", "%s.", err)
+		return diag.OneError("Failed to read target directory", "%s.", err)
 	}
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == i.dataDir() })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == i.directory.DataDir() })
 	switch {
 	case !module.IsEmpty(names, i.dialect):
-		return oneError("The working directory already contains files", "The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")
+		return diag.OneError("The working directory already contains files", "The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")
 	case len(names) > 0:
-		return oneError("Can't populate non-empty directory", "The working directory has files, such as %s, so it cannot be initialized with the -from-module option.", names[0])
+		return diag.OneError("Can't populate non-empty directory", "The working directory has files, such as %s, so it cannot be initialized with the -from-module option.", names[0])
 	}
 	return nil
 }

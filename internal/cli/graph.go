@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/view/dot"
 )
 
@@ -32,7 +33,7 @@ func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
 		return e.fail("Unsupported graph type", `The -type=... argument must be either "plan", "plan-refresh-only", "plan-destroy", or "apply".`)
 	}
 	if path != "" {
-		content, diags := e.readPlan(path)
+		content, diags := e.directory.ReadPlan(path)
 		if diags.HasErrors() {
 			return e.diags(diags)
 		}
@@ -41,7 +42,7 @@ func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
 		}
 		return e.written(dot.Execution(e.out, content.Plan.Graph))
 	}
-	config, _, diags := e.load(ctx, loading{vars: vars})
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
 	e.json = true // warnings must not mix with the graph
 	if e.diags(diags) != 0 {
 		return 1

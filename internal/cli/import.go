@@ -3,14 +3,9 @@ package cli
 import (
 	"context"
 	"flag"
-	"fmt"
-	"path/filepath"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planner"
+	"weir.dev/weir/internal/operation"
 )
 
 var importCommand = &command{
@@ -36,10 +31,6 @@ type importing struct {
 	parallelism int
 }
 
-// run plans with an import block for the address and nothing else in view, and
-// keeps of the plan the imported object as it is now. What it needs is taken as it
-// was last seen. What the configuration
-// says of it doesn't matter yet: people write that with the object before them.
 func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	if code := e.startStream(); code != 0 {
 		return code
@@ -51,68 +42,24 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 	case target.IsModule() || target.Name.Mode != addr.Managed:
 		return e.fail("A managed resource address is required", "The import command needs the address of an instance of a managed resource, such as aws_instance.example or module.a.aws_instance.example[0].")
 	}
-	block := fmt.Sprintf("import {\n  to = %s\n  id = %s\n}\n", target, addr.Quote(id))
-	w := e.begin(ctx, loading{vars: i.vars, parallelism: i.parallelism, sink: e.progress.Event, extra: block}, i.state, "import")
-	if w == nil {
-		return 1
+	o := operation.Opening{
+		Loading:   operation.Loading{Vars: i.vars, Parallelism: i.parallelism, Sink: e.sink(), Ask: e.asker()},
+		State:     i.state.options(),
+		Operation: "import",
 	}
-	defer w.Unlock()
-	object := addr.Object{Instance: target.Instance()}
-	if _, ok := w.Snapshot().Objects[object]; ok {
-		return e.fail("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", object)
-	}
-	tree := w.config.Tree.At(target.Module)
-	switch {
-	case tree == nil:
-		return e.fail("Import to non-existent module", "%s is not defined in the configuration. Please add configuration for this module before importing into it.", target.Module)
-	case tree.Program.ResourceByName[target.Name] == nil:
-		where := "the root module"
-		if !target.Module.IsRoot() {
-			where = "the module " + target.Module.String()
-		}
-		return e.fail(fmt.Sprintf("Resource address %q does not exist in the configuration", target),
-			"Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, target.Name.Type, target.Name.Name)
-	}
-	e.say("%s: Importing from ID %q...\n", object, id)
-	p, diags := engine.Plan(ctx, w.config, w.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Targets: []addr.Target{target}})
-	diags = diags.Without(planner.Targeting)
-	if p == nil || p.Refreshed == nil || p.Refreshed.Objects[object] == nil {
-		if !diags.HasErrors() {
-			diags.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported.", object)
-		}
-		return e.diags(diags)
-	}
+	w, diags := e.directory.OpenImport(ctx, o, target, id)
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	next := w.Snapshot().Clone()
-	next.Objects[object] = p.Refreshed.Objects[object]
-	e.say("%s: Import prepared!\n  Prepared %s for import\n", object, object.Name.Type)
-	if code := e.commit(e.interrupts.saving, w.Session, next); code != 0 {
-		return code
+	defer w.Unlock()
+	e.say("%s: Importing from ID %q...\n", w.Object, id)
+	if e.diags(w.Prepare(ctx)) != 0 {
+		return 1
+	}
+	e.say("%s: Import prepared!\n  Prepared %s for import\n", w.Object, target.Name.Type)
+	if e.diags(w.Save(e.interrupts.saving)) != 0 {
+		return 1
 	}
 	e.say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")
 	return 0
-}
-
-// filesWith is the disk with one more configuration file in the root module.
-type filesWith struct {
-	module.Disk
-	name string
-	data []byte
-}
-
-func (f filesWith) List(dir string) ([]string, error) {
-	names, err := f.Disk.List(dir)
-	if filepath.Clean(dir) == "." {
-		names = append(names, f.name)
-	}
-	return names, err
-}
-
-func (f filesWith) ReadFile(path string) ([]byte, error) {
-	if filepath.Clean(path) == f.name {
-		return f.data, nil
-	}
-	return f.Disk.ReadFile(path)
 }

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
@@ -147,14 +148,14 @@ func (i *initializing) heading(code, text string) {
 // prepare does the three parts of init.
 func (i *initializing) prepare(ctx context.Context) int {
 	var diags diag.List
-	if i.inputs, diags = i.env.inputs(i.vars); diags.HasErrors() {
+	if i.inputs, diags = i.directory.Inputs(i.vars); diags.HasErrors() {
 		return i.diags(diags)
 	}
-	prog, more := i.root()
-	if versions := i.checkVersions(&program.Tree{Program: prog}); versions.HasErrors() {
+	prog, more := i.directory.Root()
+	if versions := i.directory.CheckVersions(&program.Tree{Program: prog}); versions.HasErrors() {
 		return i.diags(versions)
 	}
-	diags.Append(only(declared(more), diag.Error))
+	diags.Append(operation.Declared(more).Only(diag.Error))
 	if diags.HasErrors() {
 		return i.diags(diags)
 	}
@@ -165,7 +166,7 @@ func (i *initializing) prepare(ctx context.Context) int {
 		current, more = i.initBackend(ctx)
 		diags.Append(more)
 	} else {
-		current, _ = i.initializedBackend(prog, i.inputs)
+		current, _ = i.directory.InitializedBackend(prog, i.inputs)
 	}
 	if diags.HasErrors() {
 		return i.diags(diags)
@@ -178,12 +179,12 @@ func (i *initializing) prepare(ctx context.Context) int {
 	if current != nil {
 		diags.Append(i.selectWorkspace(ctx, current))
 	}
-	diags.Append(i.initProviders(ctx, all.requirements, current))
+	diags.Append(i.initProviders(ctx, all.Requirements, current))
 	return i.diags(diags)
 }
 
 // initModules loads the whole configuration and installs what it calls.
-func (i *initializing) initModules(ctx context.Context) (*tested, diag.List) {
+func (i *initializing) initModules(ctx context.Context) (*operation.Tested, diag.List) {
 	if len(i.prog.Calls) > 0 && i.get {
 		if i.upgrade {
 			i.heading("upgrading_modules_message", "Upgrading modules...")
@@ -191,23 +192,20 @@ func (i *initializing) initModules(ctx context.Context) (*tested, diag.List) {
 			i.heading("initializing_modules_message", "Initializing modules...")
 		}
 	}
-	return i.env.loadModules(ctx, i.inputs, i.get, i.upgrade, func(line string) { i.tell("", "%s\n", line) })
+	return i.directory.LoadModules(ctx, i.inputs, i.tests, i.get, i.upgrade, func(line string) { i.tell("", "%s\n", line) })
 }
 
 // initProviders installs what the configuration and the state need.
 func (i *initializing) initProviders(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *backend.Backend) diag.List {
 	reqs := needed(nil)
 	if b != nil {
-		if s, diags := i.openSession(b, stateFlags{}); !diags.HasErrors() {
-			if !i.env.read(ctx, s).HasErrors() && s.Prior() != nil {
-				reqs = needed(s.Prior())
-			}
+		if s, _ := i.directory.SelectedState(ctx, b, operation.StateOptions{}, ""); s != nil && s.Prior() != nil {
+			reqs = needed(s.Prior())
 		}
 	}
-	config, environment, diags := i.settings()
-	sources, more := i.providerSources(config)
+	config, environment, diags := i.directory.UserSettings()
+	sources, more := i.directory.ProviderSources(config)
 	diags.Append(more)
-	diags.Append(overrideWarning(sources))
 	locks, more := lockfile.Read(lockfile.Name)
 	diags.Append(more)
 	if diags.HasErrors() {
@@ -217,7 +215,7 @@ func (i *initializing) initProviders(ctx context.Context, needed func(*state.Sna
 	before := locks.Clone()
 	locks.Adopt(i.dialect.Registry())
 	next, more := install.Install(ctx, install.Options{
-		Dir:          i.dir().Providers(),
+		Dir:          i.directory.Memory().Providers(),
 		Locks:        locks,
 		Requirements: reqs,
 		Registry:     i.dialect.Registry(),
@@ -227,7 +225,7 @@ func (i *initializing) initProviders(ctx context.Context, needed func(*state.Sna
 		Implied:      environment.PluginDirs("."),
 		Upgrade:      i.upgrade,
 		Builtin:      map[addr.Provider]bool{builtin.Address: true},
-		External:     sources.external,
+		External:     sources.External,
 		Events:       i.event,
 	})
 	diags.Append(more)

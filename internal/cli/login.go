@@ -57,19 +57,19 @@ func (e *env) account(args []string, verb string) (*account, diag.List) {
 	}
 	host, err := cliconfig.HostName(name)
 	if err != nil {
-		return nil, oneError("Invalid hostname", "The given hostname %q is not valid: %s.", name, err)
+		return nil, diag.OneError("Invalid hostname", "The given hostname %q is not valid: %s.", name, err)
 	}
-	config, environment, diags := e.settings()
+	config, environment, diags := e.directory.UserSettings()
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	a := &account{host: host, file: environment.CredentialsFile(), config: config,
 		credentials: cliconfig.NewCredentials(config, environment.PluginDirs(e.originalDir))}
 	if a.origin, err = a.credentials.Origin(a.file, host); err != nil {
-		return nil, oneError("Failed to read the credentials file", "%s.", err)
+		return nil, diag.OneError("Failed to read the credentials file", "%s.", err)
 	}
 	if a.origin == cliconfig.Elsewhere {
-		return nil, oneError("Credentials for "+host+" are manually configured", "The %s command cannot be used because credentials for this host are already configured in a CLI configuration file or in the environment. Revoke them at the host and remove them from there first.", verb)
+		return nil, diag.OneError("Credentials for "+host+" are manually configured", "The %s command cannot be used because credentials for this host are already configured in a CLI configuration file or in the environment. Revoke them at the host and remove them from there first.", verb)
 	}
 	return a, nil
 }

@@ -17,25 +17,25 @@ import (
 // initBackend makes the configured backend the current one, with the states of
 // the one before if that is wanted.
 func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.List) {
-	extra, diags := i.backendArguments(i.backendConfig)
+	extra, diags := i.directory.BackendArguments(i.backendConfig)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	diags.Append(i.encrypt(i.prog, i.inputs))
+	diags.Append(i.directory.Encrypt(i.prog, i.inputs))
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	want, more := backend.Declare(i.prog, i.backendSettings(i.prog, i.inputs), extra)
+	want, more := backend.Declare(i.prog, i.directory.BackendSettings(i.prog, i.inputs), extra)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	have, err := i.dir().Backend()
+	have, err := i.directory.Memory().Backend()
 	if err != nil && !i.reconfigure {
-		return nil, oneError("Failed to read the record of the backend", "%s. Use -reconfigure to write it anew.", err)
+		return nil, diag.OneError("Failed to read the record of the backend", "%s. Use -reconfigure to write it anew.", err)
 	}
 	if want == nil && len(extra) > 0 {
-		diags.Append(warning("Missing backend configuration", "-backend-config was used without a \"backend\" block in the configuration, so it has no effect. Add a block such as\n\n  terraform {\n    backend \"local\" {}\n  }"))
+		diags.Append(diag.OneWarning("Missing backend configuration", "-backend-config was used without a \"backend\" block in the configuration, so it has no effect. Add a block such as\n\n  terraform {\n    backend \"local\" {}\n  }"))
 	}
 	next, record, more := i.nextBackend(want, have, len(extra) > 0)
 	diags.Append(more)
@@ -49,7 +49,7 @@ func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if err := i.dir().SetBackend(record); err != nil {
+	if err := i.directory.Memory().SetBackend(record); err != nil {
 		diags.Errorf("Failed to record the backend", "%s.", err)
 		return nil, diags
 	}
@@ -65,12 +65,12 @@ func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.
 // nil for the default backend.
 func (i *initializing) nextBackend(want *backend.Declared, have *workdir.Backend, extra bool) (*backend.Backend, *workdir.Backend, diag.List) {
 	if want == nil {
-		return backend.Local(i.prog), nil, nil
+		return i.directory.Opener().Local(i.prog), nil, nil
 	}
 	if !extra && !i.reconfigure {
 		want.Recall(have) // what -backend-config said the first time still holds
 	}
-	return i.opener().Declared(want, i.prog)
+	return i.directory.Opener().Declared(want, i.prog)
 }
 
 // replaceBackend copies states to the new backend if that is wanted. It fails
@@ -82,7 +82,7 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 	if have != nil && !i.migrateState {
 		return backend.Changed(have, want)
 	}
-	old, diags := i.opener().Before(have)
+	old, diags := i.directory.Opener().Before(have)
 	if old == nil || diags.HasErrors() {
 		return diags
 	}
@@ -94,11 +94,11 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 
 // migrate copies the states of one backend to another, after asking.
 func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) diag.List {
-	o, diags := i.sessionOptions(next, i.state)
+	o, diags := i.directory.SessionOptions(next, i.state.options())
 	if diags.HasErrors() {
 		return diags
 	}
-	plan, more := session.PlanCopies(ctx, old, next, o, i.workspace)
+	plan, more := session.PlanCopies(ctx, old, next, o, i.directory.Workspace)
 	diags.Append(more)
 	if diags.HasErrors() || len(plan) == 0 {
 		return diags
@@ -124,14 +124,14 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 		}
 	}
 	for _, c := range plan {
-		diags.Append(c.Run(ctx, i.state.locking(), o))
+		diags.Append(c.Run(ctx, i.state.options().Locking, o))
 	}
 	return diags
 }
 
 // selectWorkspace makes sure that the selected workspace exists.
 func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) diag.List {
-	current, diags := i.workspace()
+	current, diags := i.directory.Workspace()
 	if diags.HasErrors() || current == storage.DefaultWorkspace || i.env.vars["TF_WORKSPACE"] != "" {
 		return diags
 	}
@@ -141,7 +141,7 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) 
 	}
 	switch {
 	case err != nil:
-		return oneError("Failed to list workspaces", "%s.", err)
+		return diag.OneError("Failed to list workspaces", "%s.", err)
 	case slices.Contains(names, current):
 		return diags
 	}
@@ -152,12 +152,12 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) 
 			description: "Enter the name of one of these workspaces to select it:\n" + strings.Join(names, "\n"),
 		})
 		if err != nil || !slices.Contains(names, answer) {
-			return oneError(fmt.Sprintf("Currently selected workspace %q does not exist", current), "Select one of those that exist with TF_WORKSPACE or the workspace command: %s.", strings.Join(names, ", "))
+			return diag.OneError(fmt.Sprintf("Currently selected workspace %q does not exist", current), "Select one of those that exist with TF_WORKSPACE or the workspace command: %s.", strings.Join(names, ", "))
 		}
 		chosen = answer
 	}
-	if err := i.dir().SetWorkspace(chosen); err != nil {
-		return oneError("Failed to select workspace", "%s.", err)
+	if err := i.directory.Memory().SetWorkspace(chosen); err != nil {
+		return diag.OneError("Failed to select workspace", "%s.", err)
 	}
 	i.tell("", "The selected workspace doesn't exist here; now using workspace %q.\n", chosen)
 	return diags

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/jsonstate"
@@ -52,7 +53,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	switch {
 	case len(all) == 0:
 		e.json = true // keep standard output for the value
-		return e.diags(warning("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run apply for it to become available."))
+		return e.diags(diag.OneWarning("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run apply for it to become available."))
 	case !ok:
 		return e.fail("Output \""+o.name+"\" not found", "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run apply, since the state won't be updated with new output variables until that command is run.")
 	case o.raw:
@@ -79,7 +80,7 @@ func (e *env) allOutputs(all map[string]state.Output, o outputOptions) int {
 		return 0
 	}
 	if len(all) == 0 {
-		return e.diags(warning("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run apply for it to become available."))
+		return e.diags(diag.OneWarning("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run apply for it to become available."))
 	}
 	return e.written(view.Outputs(e.out, all, e.viewing()))
 }

@@ -7,11 +7,8 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/view/jsonschema"
 )
 
@@ -44,49 +41,18 @@ var providersCommands = []*command{
 	},
 }
 
-// provideFor fills the catalog that a configuration was loaded with.
-func (e *env) provideFor(config *engine.Config, s *state.Snapshot) diag.List {
-	return e.provide(config.World.Catalog.(*lateCatalog), requirements(config.Tree, s))
-}
-
-// providersOf lists the providers that a configuration needs.
-func providersOf(tree *program.Tree) []addr.Provider {
-	var all []addr.Provider
-	for p := range requirements(tree, nil) {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, addr.Provider.Compare)
-	return all
-}
-
-func fetchSchemas(ctx context.Context, c provider.Catalog, providers []addr.Provider) (map[addr.Provider]*provider.Schemas, diag.List) {
-	all := map[addr.Provider]*provider.Schemas{}
-	var diags diag.List
-	for _, p := range providers {
-		s, more := c.Schemas(ctx, p)
-		diags.Append(more)
-		if s != nil {
-			all[p] = s
-		}
-	}
-	return all, diags
-}
-
 func (e *env) providers(ctx context.Context, vars varFlags) int {
-	config, inputs, diags := e.load(ctx, loading{vars: vars})
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
 	if e.diags(diags) != 0 {
 		return 1
 	}
 	e.say("\nProviders required by configuration:\n")
 	e.providerTree(config.Tree)
-	b, diags := e.initializedBackend(config.Tree.Program, inputs)
+	b, diags := e.directory.InitializedBackend(config.Tree.Program, config.Inputs)
 	if diags.HasErrors() {
 		return e.diags(diags)
 	}
-	s, diags := e.openSession(b, stateFlags{})
-	if s != nil {
-		diags.Append(e.read(ctx, s))
-	}
+	s, diags := e.directory.SelectedState(ctx, b, operation.StateOptions{}, "")
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -149,18 +115,18 @@ func (e *env) providerTree(tree *program.Tree) {
 }
 
 func (e *env) providerSchemas(ctx context.Context, vars varFlags) int {
-	config, inputs, diags := e.load(ctx, loading{vars: vars})
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	reqs := requirements(config.Tree, nil)
+	reqs := operation.Requirements(config.Tree, nil)
 	// Providers of objects in the state count too, where there is one.
-	if b, more := e.initializedBackend(config.Tree.Program, inputs); !more.HasErrors() {
-		if s, more := e.openSession(b, stateFlags{}); !more.HasErrors() && !e.read(ctx, s).HasErrors() {
-			reqs = requirements(config.Tree, s.Prior())
+	if b, more := e.directory.InitializedBackend(config.Tree.Program, config.Inputs); !more.HasErrors() {
+		if s, _ := e.directory.SelectedState(ctx, b, operation.StateOptions{}, ""); s != nil {
+			reqs = operation.Requirements(config.Tree, s.Prior())
 		}
 	}
-	diags = e.provide(config.World.Catalog.(*lateCatalog), reqs)
+	diags = e.directory.Provide(config, reqs)
 	if diags.HasErrors() {
 		return e.diags(diags)
 	}
@@ -169,7 +135,7 @@ func (e *env) providerSchemas(ctx context.Context, vars varFlags) int {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, addr.Provider.Compare)
-	schemas, more := fetchSchemas(ctx, config.World.Catalog, list)
+	schemas, more := operation.Schemas(ctx, config.World.Catalog, list)
 	diags.Append(more)
 	e.json = true // warnings must not mix with the document
 	if e.diags(diags) != 0 {

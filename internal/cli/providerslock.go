@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/view/style"
@@ -76,9 +77,9 @@ func (l *locking) prepare(ctx context.Context) (install.Options, diag.List) {
 		l.platforms = texts{install.Platform}
 	}
 	diags := install.CheckPlatforms(l.platforms)
-	loaded, _, more := l.load(ctx, loading{vars: l.vars})
+	loaded, more := l.directory.Load(ctx, operation.Loading{Vars: l.vars})
 	diags.Append(more)
-	config, environment, more := l.settings()
+	config, environment, more := l.directory.UserSettings()
 	diags.Append(more)
 	locks, more := lockfile.Read(lockfile.Name)
 	diags.Append(more)
@@ -88,7 +89,7 @@ func (l *locking) prepare(ctx context.Context) (install.Options, diag.List) {
 	locks.Adopt(l.dialect.Registry())
 	return install.Options{
 		Locks:        locks,
-		Requirements: requirements(loaded.Tree, nil),
+		Requirements: operation.Requirements(loaded.Tree, nil),
 		Registry:     l.dialect.Registry(),
 		Config:       config,
 		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(l.originalDir)),
@@ -157,14 +158,14 @@ func (l *locking) source() (*cliconfig.Method, diag.List) {
 		set++
 		from = &cliconfig.Method{Kind: cliconfig.NetworkMirror, Location: l.netMirror, DownloadRetries: -1}
 		if u, err := url.Parse(l.netMirror); err != nil || u.Scheme != "https" || u.Host == "" {
-			return nil, oneError("Invalid network mirror URL", "The -net-mirror option requires a valid https: URL as the mirror base URL.")
+			return nil, diag.OneError("Invalid network mirror URL", "The -net-mirror option requires a valid https: URL as the mirror base URL.")
 		}
 	}
 	if l.ociMirror != "" {
-		return nil, oneError("Unsupported option", "-oci-mirror isn't supported yet. Use -fs-mirror or -net-mirror.")
+		return nil, diag.OneError("Unsupported option", "-oci-mirror isn't supported yet. Use -fs-mirror or -net-mirror.")
 	}
 	if set > 1 {
-		return nil, oneError("Invalid installation method options", "The mirror command line options are mutually-exclusive.")
+		return nil, diag.OneError("Invalid installation method options", "The mirror command line options are mutually-exclusive.")
 	}
 	return from, nil
 }

@@ -8,6 +8,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,12 +17,13 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"weir.dev/weir/internal/deprecated"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/view/stream"
-	"weir.dev/weir/internal/workdir"
 )
 
 // Exit codes beyond 0 and 1.
@@ -42,6 +44,8 @@ type Process struct {
 	// Chdir serves -chdir, once, before anything else happens: providers and
 	// provisioners expect to be started in that directory.
 	Chdir func(string) error
+	Home  string        // where the environment doesn't say
+	Who   func() string // USER@HOST, for those who wait for a lock
 }
 
 // Run does what the arguments say and returns the exit code.
@@ -101,6 +105,7 @@ func (e *env) globalFlags(p Process) ([]string, error) {
 			if e.dialect, err = dialect.Parse(val); err != nil {
 				return nil, fmt.Errorf("-compat is %q; %s", val, err)
 			}
+			e.directory.Dialect = e.dialect
 			args = args[1:]
 			continue
 		case "version", "v":
@@ -259,20 +264,13 @@ type env struct {
 	originalDir string // path.cwd
 	dialect     dialect.Dialect
 	view        viewOptions
-	sealing     *sealing
 	input       bool // prompts are allowed
 	json        bool // results are for programs
 
 	interrupts *interrupts
 	closers    []func()
-	// sources are files that diagnostics may be about, by name.
-	sources map[string][]byte
-
-	lines            *lineReader
-	warnedOfSettings bool
-	// settingsVars are values for variables in commands that need them for
-	// the backend's settings only.
-	settingsVars varFlags
+	directory  *operation.Directory
+	lines      *lineReader
 	// stream is set where results are a stream of JSON objects.
 	stream   *stream.JSON
 	jsonInto string
@@ -298,7 +296,6 @@ func newEnv(p Process) (*env, error) {
 		return nil, errors.New("the arguments lack the program's name")
 	}
 	e := &env{
-		sealing:    &sealing{},
 		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
 		out:        p.Out,
 		err:        p.Err,
@@ -306,7 +303,6 @@ func newEnv(p Process) (*env, error) {
 		vars:       map[string]string{},
 		input:      true,
 		interrupts: newInterrupts(),
-		sources:    map[string][]byte{},
 	}
 	e.view.ConsolidateWarnings = true
 	for _, pair := range p.Environ {
@@ -323,6 +319,10 @@ func newEnv(p Process) (*env, error) {
 	if e.dialect, err = dialectOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
 		return nil, err
 	}
+	e.directory = operation.New(operation.Options{
+		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.dialect, Program: e.program,
+		Now: time.Now, Random: rand.Reader, Who: p.Who, Reports: e.reports(),
+	})
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
 		e.input = false
 	}
@@ -333,17 +333,36 @@ func newEnv(p Process) (*env, error) {
 func (e *env) onClose(f func()) { e.closers = append(e.closers, f) }
 
 func (e *env) close() {
+	e.directory.Close()
 	for i := len(e.closers) - 1; i >= 0; i-- {
 		e.closers[i]()
 	}
 	e.closers = nil
 }
 
-// dir is the working directory with what it remembers between commands.
-func (e *env) dir() workdir.Dir { return workdir.Open(".", e.vars["TF_DATA_DIR"]) }
+// reports are how operations tell.
+func (e *env) reports() operation.Reports {
+	return operation.Reports{
+		Notice:  e.notice,
+		Problem: func(l diag.List) { e.diags(l) },
+		Aside:   e.aside,
+		Settings: func(warnings diag.List) {
+			fmt.Fprint(e.err, "There are some problems with the CLI configuration:\n"+e.diagText(warnings)+"\n")
+		},
+		Log: e.err,
+	}
+}
 
-// dataDir is where init puts things.
-func (e *env) dataDir() string { return filepath.Clean(e.dir().Data()) }
+// aside tells warnings where they don't mix with what a command prints, and
+// returns what is left to tell.
+func (e *env) aside(diags diag.List) diag.List {
+	if e.progress == nil && !diags.HasErrors() {
+		// Commands that print the state itself: this is no part of it.
+		fmt.Fprint(e.err, e.diagText(diags))
+		return nil
+	}
+	return diags
+}
 
 // inAutomation reports whether hints for people at a terminal are unwanted.
 func (e *env) inAutomation() bool { return e.vars["TF_IN_AUTOMATION"] != "" }
@@ -361,11 +380,4 @@ func dialectOf(setting, program string) (dialect.Dialect, error) {
 		err = fmt.Errorf("WEIR_COMPAT is %q; %w", setting, err)
 	}
 	return d, err
-}
-
-// oneError is a list with one error that has no place.
-func oneError(summary, format string, args ...any) diag.List {
-	var l diag.List
-	l.Errorf(summary, format, args...)
-	return l
 }

@@ -9,9 +9,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/encryption"
-	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/files"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
@@ -41,7 +39,7 @@ var showCommand = &command{
 			if len(args) > 0 {
 				o.path = args[0]
 			}
-			o.vars, e.settingsVars = vars, vars
+			o.vars, e.directory.SettingsVars = vars, vars
 			return e.show(ctx, o)
 		}
 	},
@@ -90,7 +88,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	}
 	data, err := os.ReadFile(o.path)
 	if err != nil {
-		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, cause(err))
+		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, diag.Cause(err))
 	}
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
 		return e.showPlanFile(ctx, o.path, o)
@@ -98,7 +96,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	if o.wantsSteps() {
 		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, and %s isn't one.", o.path)
 	}
-	data, diags := e.openState(data)
+	data, diags := e.directory.OpenSealed(data)
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -114,7 +112,7 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 	if o.json && o.wantsSteps() {
 		return e.fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
 	}
-	content, diags := e.readPlan(path)
+	content, diags := e.directory.ReadPlan(path)
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -126,7 +124,7 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 		}
 		return code
 	}
-	config, diags := e.loadSaved(ctx, content, nil, loading{workspace: content.Backend.Workspace})
+	config, diags := e.directory.LoadSaved(ctx, content)
 	var tree *program.Tree
 	if config != nil {
 		tree = config.Tree
@@ -142,37 +140,6 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 	return 0
 }
 
-// loadSaved loads the configuration that is in a plan file. Values of
-// variables are those of the plan unless others are given.
-func (e *env) loadSaved(ctx context.Context, c planfile.Content, inputs map[string]engine.VariableInput, l loading) (*engine.Config, diag.List) {
-	world, diags := e.world(l)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	world.OriginalDir, world.Files = c.WorkDir, files.NewRecorder(c.Read)
-	if inputs == nil {
-		inputs = map[string]engine.VariableInput{}
-		for name, v := range c.Plan.Variables {
-			if v.Given && !v.Ephemeral {
-				inputs[name] = engine.VariableInput{Value: v.Value, From: "plan"}
-			}
-		}
-	}
-	sources := module.Memory{}
-	for name, data := range c.Files {
-		sources[name] = data
-	}
-	if len(c.Modules) > 0 {
-		sources[module.ManifestPath(e.dataDir())] = c.Modules
-	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources})
-	diags.Append(more)
-	if config != nil {
-		e.addSources(config.Sources)
-	}
-	return config, diags
-}
-
 func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int {
 	if s == nil {
 		s = state.Empty()
@@ -180,7 +147,7 @@ func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int
 	var schemas map[addr.Provider]*provider.Schemas
 	if !s.IsEmpty() {
 		var diags diag.List
-		schemas, diags = e.stateSchemas(ctx, s)
+		schemas, diags = e.directory.StateSchemas(ctx, s)
 		if asJSON && diags.HasErrors() {
 			return e.diags(diags)
 		}
@@ -200,25 +167,13 @@ func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int
 	return 0
 }
 
-// stateSchemas fetches the schemas of the providers that a state has objects
-// of. Those that are missing are reported beside the others.
-func (e *env) stateSchemas(ctx context.Context, s *state.Snapshot) (map[addr.Provider]*provider.Schemas, diag.List) {
-	catalog := &lateCatalog{}
-	diags := e.provide(catalog, requirements(nil, s))
-	schemas, more := fetchSchemas(ctx, catalog, s.Providers())
-	if !diags.HasErrors() {
-		diags.Append(more)
-	}
-	return schemas, diags
-}
-
 func (e *env) showConfig(ctx context.Context, o showOptions) int {
-	config, _, diags := e.load(ctx, loading{vars: o.vars})
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: o.vars})
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	diags = e.provideFor(config, nil)
-	schemas, more := fetchSchemas(ctx, config.World.Catalog, providersOf(config.Tree))
+	diags = e.directory.ProvideFor(config, nil)
+	schemas, more := operation.Schemas(ctx, config.World.Catalog, operation.Providers(config.Tree))
 	diags.Append(more)
 	if e.diags(diags) != 0 {
 		return 1

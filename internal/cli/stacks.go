@@ -3,17 +3,14 @@ package cli
 import (
 	"context"
 	"flag"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planner"
 	"weir.dev/weir/internal/stack/deploy"
-	"weir.dev/weir/internal/stack/removal"
 	"weir.dev/weir/internal/storage"
 	"weir.dev/weir/internal/view/diags"
 	"weir.dev/weir/internal/view/style"
@@ -94,7 +91,7 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 
 // chosen are the deployments that the command is about.
 func (s *stacking) chosen() ([]*deploy.Deployment, diag.List) {
-	all, diags := s.deploymentsOf()
+	all, diags := s.directory.Deployments()
 	if diags.HasErrors() || len(s.deployments) == 0 {
 		return all, diags
 	}
@@ -153,7 +150,7 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 func (e *env) forDeployment(name string, several, parallel bool, mu *sync.Mutex) *env {
 	sub := *e
 	sub.closers = nil
-	sub.sources = maps.Clone(e.sources)
+	defer func() { sub.directory = e.directory.With(sub.reports()) }()
 	if !several {
 		return &sub
 	}
@@ -180,55 +177,49 @@ func (e *env) forDeployment(name string, several, parallel bool, mu *sync.Mutex)
 	return &sub
 }
 
-// makePlan plans a deployment, and holds its lock. What is wrong has been
-// reported when the plan is nil.
-func (s *stacking) makePlan(ctx context.Context, d *deploy.Deployment, operation string) (*workload, *plan.Plan) {
-	e := s.env
-	config, diags := s.load(ctx, d, nil)
-	if diags.HasErrors() {
-		e.diags(diags)
-		return nil, nil
-	}
-	state, more := e.openWorkspace(stackBackend(), d.Name, s.state)
-	diags.Append(more)
-	if state != nil {
-		diags.Append(e.lock(ctx, state, operation, s.state))
-	}
-	if !diags.HasErrors() {
-		diags.Append(e.read(ctx, state))
-	}
-	if !diags.HasErrors() {
-		diags.Append(e.provideFor(config, state.Prior()))
-	}
-	if diags.HasErrors() {
-		e.diags(diags)
-		return nil, nil
-	}
-	w := &workload{config: config, Session: state}
-	o := engine.PlanOptions{AllowDeferral: true, InDoubt: w.Doubted()}
-	if s.destroy || d.Destroy {
-		o.Mode = plan.Destroy
-	}
-	made, more := engine.Plan(ctx, config, w.Snapshot(), o)
-	if made != nil && o.Mode != plan.Destroy {
-		if gone := removal.Unclaimed(made.Previous, made.Modules, made.Gone, config.Tree); gone.HasErrors() {
-			// That their providers are gone too follows from it.
-			more = more.Without(planner.ProviderGone)
-			e.diags(append(append(diags, more...), gone...))
-			return nil, nil
-		}
-	}
-	diags.Append(more)
+// A deploying is who looks on while a deployment is planned or applied.
+type deploying struct {
+	approver
+	stacking *stacking
+	opened   diag.List
+}
+
+func (s *stacking) deploying() *deploying {
+	return &deploying{approver: approver{env: s.env, approved: s.approved}, stacking: s}
+}
+
+// Opened implements operation.Approver.
+func (a *deploying) Opened(found diag.List) { a.opened = found }
+
+// Planned implements operation.Approver.
+func (a *deploying) Planned(ctx context.Context, _ *operation.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
+	found = append(a.opened, found...)
 	if made == nil {
-		e.diags(diags)
-		return nil, nil
+		a.diags(found)
+		return nil, false
 	}
-	e.showPlan(made)
-	if e.diags(diags) != 0 {
-		return nil, nil
+	a.showPlan(made)
+	if a.diags(found) != 0 {
+		return nil, false
 	}
-	s.deferred(made)
-	return w, made
+	a.stacking.deferred(made)
+	return nil, !made.HasChanges() || a.approved || a.approve(ctx, made, storage.DefaultWorkspace)
+}
+
+func (s *stacking) opening(operationName string) operation.Opening {
+	return operation.Opening{
+		Loading:   operation.Loading{Parallelism: s.parallelism, Sink: s.sink()},
+		State:     s.state.options(),
+		Operation: operationName,
+	}
+}
+
+func (s *stacking) planning() operation.Planning {
+	p := operation.Planning{AllowDeferral: true}
+	if s.destroy {
+		p.Mode = plan.Destroy
+	}
+	return p
 }
 
 // deferred tells what has to wait for another round.
@@ -244,11 +235,18 @@ func (s *stacking) deferred(p *plan.Plan) {
 }
 
 func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
-	w, made := s.makePlan(ctx, d, "plan")
-	if made == nil {
+	w, diags := s.directory.Open(ctx, s.directory.Deployment(d), s.opening("plan"))
+	if w == nil {
+		return s.env.diags(diags)
+	}
+	defer w.Unlock()
+	a := s.deploying()
+	a.approved = true
+	a.Opened(diags)
+	made, found := w.Plan(ctx, s.planning())
+	if _, ok := a.Planned(ctx, w, made, found); !ok {
 		return 1
 	}
-	w.Unlock()
 	if s.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
 		return exitChanges
 	}
@@ -266,48 +264,14 @@ func (s *stacking) applyAll(ctx context.Context) int {
 const rounds = 10
 
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
-	for round := 1; ; round++ {
-		w, made := s.makePlan(ctx, d, "apply")
-		if made == nil {
-			return 1
-		}
-		done := len(made.Deferred) == 0
-		if made.HasChanges() && !s.approved {
-			if code := s.approve(ctx, made, storage.DefaultWorkspace); code != 0 {
-				w.Unlock()
-				return code
-			}
-		}
-		code := (&applying{}).carryOut(ctx, s.env, w, made, nil)
-		w.Unlock()
-		switch {
-		case code != 0 || done || ctx.Err() != nil:
-			return code
-		case !made.HasChanges():
-			return s.fail("Nothing left that would make more known", "Some objects are put off because it isn't known yet how many there are, and nothing else in this plan would change that. Look at the for_each arguments of the components above.")
-		case round == rounds:
-			return s.fail("Too many rounds", "After %d rounds there are still objects that are put off. Run apply again to go on.", rounds)
-		}
-		if !s.env.json {
-			s.say("\nRound %d is done. Planning what was put off...\n", round)
-		}
-	}
+	return s.env.apply(ctx, s.directory.Deployment(d), s.opening("apply"), s.planning(), rounds, s.deploying())
 }
 
 func (s *stacking) validate(ctx context.Context) int {
 	list, all := s.chosen()
-	for _, d := range list {
-		config, more := s.load(ctx, d, nil)
-		if !more.HasErrors() {
-			more.Append(s.provideFor(config, nil))
-		}
-		if !more.HasErrors() {
-			more.Append(engine.Validate(ctx, config))
-		}
-		all = merged(all, more)
-	}
+	all.Append(s.directory.ValidateDeployments(ctx, list))
 	if s.env.json {
-		s.say("%s", diags.Validation(all, s.sources))
+		s.say("%s", diags.Validation(all, s.directory.Sources()))
 	} else if s.env.diags(all) == 0 {
 		s.say("%s The stack is valid.\n\n", s.pen().Paint("Success!", style.Bold, style.Green))
 	}
@@ -315,27 +279,4 @@ func (s *stacking) validate(ctx context.Context) int {
 		return 1
 	}
 	return 0
-}
-
-// merged adds diagnostics that aren't there already, as several deployments
-// have the same.
-func merged(all, more diag.List) diag.List {
-	seen := map[string]bool{}
-	key := func(d diag.Diagnostic) string {
-		text := d.Summary + "\n" + d.Detail
-		if d.Subject != nil {
-			text += d.Subject.String()
-		}
-		return text
-	}
-	for _, d := range all {
-		seen[key(d)] = true
-	}
-	for _, d := range more {
-		if !seen[key(d)] {
-			seen[key(d)] = true
-			all.Add(d)
-		}
-	}
-	return all
 }

@@ -8,79 +8,16 @@ import (
 	"strings"
 	"sync"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/provider/install"
-	"weir.dev/weir/internal/stack"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/syntax"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/dot"
 	"weir.dev/weir/internal/view/jsonstate"
 )
-
-// deploymentsOf reads the deployments of the stack.
-func (e *env) deploymentsOf() ([]*deploy.Deployment, diag.List) {
-	list, sources, diags := deploy.Load(module.Disk{}, ".")
-	e.addSources(sources)
-	return list, diags
-}
-
-// load loads the stack with the inputs of a deployment.
-func (s *stacking) load(ctx context.Context, d *deploy.Deployment, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
-	l := loading{parallelism: s.parallelism, workspace: "default"}
-	if s.progress != nil {
-		l.sink = s.progress.Event
-	}
-	world, diags := s.world(l)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	inputs := map[string]engine.VariableInput{}
-	for name, in := range d.Inputs {
-		inputs[name] = engine.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
-	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Language: stack.Language{Dialect: s.dialect}, Resolve: resolve})
-	diags.Append(more)
-	s.addSources(config.Sources)
-	if config.Tree == nil {
-		return config, diags
-	}
-	diags = merged(diags, checkInputs(config.Tree.Program, d))
-	if !diags.HasErrors() {
-		diags.Append(stack.CheckTree(config.Tree))
-		diags.Append(s.checkVersions(config.Tree))
-	}
-	return config, diags
-}
-
-// checkInputs compares the inputs of a deployment with the stack's variables.
-func checkInputs(p *program.Program, d *deploy.Deployment) diag.List {
-	var diags diag.List
-	var names []string
-	for _, v := range p.Variables {
-		names = append(names, v.Name)
-		if _, given := d.Inputs[v.Name]; given || !v.Required() {
-			continue
-		}
-		if d.Range.Filename == "" {
-			diags.ErrorAt(v.Range, "Missing deployment", "The stack needs a value for the variable %q, and there is no file with deployments that could give it. Write one whose name ends in .tfdeploy.hcl:\n    deployment \"NAME\" {\n      inputs = {\n        %s = VALUE\n      }\n    }", v.Name, v.Name)
-			continue
-		}
-		diags.ErrorAt(d.Range, "Missing required input", "The deployment %q gives no value for the input %q, which is required. Add it to inputs.", d.Name, v.Name)
-	}
-	for _, name := range sortedKeys(d.Inputs) {
-		if p.VariableByName[name] == nil {
-			diags.ErrorAt(d.Inputs[name].Range, "Unsupported input", "The stack has no variable named %q.%s Remove the input, or declare the variable.", name, syntax.Suggest(name, names))
-		}
-	}
-	return diags
-}
 
 // init installs what all deployments need.
 func (s *stacking) init(ctx context.Context, upgrade bool) int {
@@ -93,40 +30,12 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 	}
 	i := &initializing{env: s.env, upgrade: upgrade}
 	i.heading("initializing_modules_message", "Initializing modules...")
-	manifest, err := module.ReadManifest(module.Disk{}, s.dataDir())
-	if err != nil {
-		manifest = module.Manifest{} // all modules are found again
-	}
-	installer := &moduleInstaller{
-		Installer: &module.Installer{Files: module.Disk{}, DataDir: s.dataDir(), Manifest: manifest, Upgrade: upgrade, Dialect: s.dialect},
-		tell:      func(line string) { i.tell("", "%s\n", line) }, seen: map[string]bool{},
-	}
-	var more diag.List
-	if installer.Fetcher, more = s.fetcher(installer.begin); more.HasErrors() {
-		return s.env.diags(more)
-	}
-	kept := module.Manifest{"": {Dir: "."}}
-	trees := &program.Tree{Program: &program.Program{}, Variants: map[addr.Call][]*program.Tree{}}
-	for _, d := range list {
-		config, more := s.load(ctx, d, installer.resolve)
-		all = merged(all, more)
-		if config.Tree == nil {
-			continue
-		}
-		for _, key := range config.Installed {
-			kept[key] = installer.Manifest[key]
-		}
-		deployed := addr.Call{Kind: addr.Stack, Name: "deployed"}
-		trees.Variants[deployed] = append(trees.Variants[deployed], config.Tree)
-	}
+	trees, more := s.directory.LoadStackModules(ctx, list, upgrade, func(line string) { i.tell("", "%s\n", line) })
+	all.Append(more)
 	if all.HasErrors() {
 		return s.env.diags(all)
 	}
-	if err := kept.Write(s.dataDir()); err != nil {
-		all.Errorf("Failed to note installed modules", "%s.", err)
-		return s.env.diags(all)
-	}
-	all.Append(i.initProviders(ctx, func(s *state.Snapshot) install.Requirements { return requirements(trees, s) }, nil))
+	all.Append(i.initProviders(ctx, func(s *state.Snapshot) install.Requirements { return operation.Requirements(trees, s) }, nil))
 	if s.env.diags(all) != 0 {
 		return 1
 	}
@@ -139,15 +48,12 @@ func (s *stacking) states(ctx context.Context) ([]*deploy.Deployment, []*state.S
 	list, diags := s.chosen()
 	var states []*state.Snapshot
 	for _, d := range list {
-		one, more := s.openWorkspace(stackBackend(), d.Name, stateFlags{})
-		if !more.HasErrors() {
-			more.Append(s.read(ctx, one))
-		}
+		one, more := s.directory.DeploymentState(ctx, d)
 		diags.Append(more)
-		if more.HasErrors() {
+		if one == nil {
 			break
 		}
-		states = append(states, one.Snapshot())
+		states = append(states, one)
 	}
 	return list, states, diags
 }
@@ -252,7 +158,7 @@ func (s *stacking) graph(ctx context.Context) int {
 	if s.env.diags(diags) != 0 {
 		return 1
 	}
-	config, diags := s.load(ctx, list[0], nil)
+	config, diags := s.directory.LoadDeployment(ctx, list[0], operation.Loading{})
 	s.env.json = true // warnings must not mix with the graph
 	if s.env.diags(diags) != 0 {
 		return 1

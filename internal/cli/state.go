@@ -13,6 +13,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
@@ -82,30 +83,20 @@ var stateCommands = []*command{
 // inState opens the state, locks it if the command changes it, and reads it.
 // A problem has been reported when the session is nil.
 func (e *env) inState(ctx context.Context, f stateFlags, operation string) *session.Session {
-	return e.open(ctx, f, operation, false)
+	return e.open(ctx, f.options(), operation)
 }
 
-// open is inState for commands that may replace a state that can't be read.
-func (e *env) open(ctx context.Context, f stateFlags, operation string, replace bool) *session.Session {
-	b, diags := e.currentBackend(ctx)
-	if b == nil {
-		e.diags(diags)
-		return nil
-	}
-	s, more := e.openSession(b, f)
-	diags.Append(more)
-	if s != nil && operation != "" {
-		diags.Append(e.lock(ctx, s, operation, f))
-	}
-	if s != nil && !diags.HasErrors() {
-		if problems := e.read(ctx, s); !replace || !problems.HasErrors() {
-			diags.Append(problems)
-		}
-	}
+func (e *env) open(ctx context.Context, o operation.StateOptions, operation string) *session.Session {
+	s, diags := e.directory.State(ctx, o, operation)
 	if e.diags(diags) != 0 {
 		return nil
 	}
 	return s
+}
+
+// commit saves a changed state and reports problems.
+func (e *env) commit(ctx context.Context, s *session.Session, next *state.Snapshot) int {
+	return e.diags(e.directory.Commit(ctx, s, next))
 }
 
 // noState reports that there is nothing to work on.
@@ -249,7 +240,7 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 			return e.fail("No instance found for the given address", "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.")
 		}
 		// The object can be shown without its schema too.
-		schemas, _ := e.stateSchemas(ctx, s.Prior())
+		schemas, _ := e.directory.StateSchemas(ctx, s.Prior())
 		return e.written(view.Object(e.out, at, o, schemas, e.viewing()))
 	}
 }
@@ -285,9 +276,9 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 	return func(ctx context.Context, args []string) int {
 		data, err := e.readInput(args[0])
 		if err != nil {
-			return e.fail("Failed to read the state to push", "%s: %s.", args[0], cause(err))
+			return e.fail("Failed to read the state to push", "%s: %s.", args[0], diag.Cause(err))
 		}
-		data, diags := e.openState(data)
+		data, diags := e.directory.OpenSealed(data)
 		if e.diags(diags) != 0 {
 			return 1
 		}
@@ -295,7 +286,9 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		if e.diags(diags) != 0 {
 			return 1
 		}
-		s := e.open(ctx, f, "state-push", *force)
+		o := f.options()
+		o.Unread = *force
+		s := e.open(ctx, o, "state-push")
 		if s == nil {
 			return 1
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
@@ -34,13 +33,8 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 		var other *session.Session
 		if *out != "" && *out != f.state {
 			var diags diag.List
-			other, diags = e.openWorkspace(backend.Local(nil), s.Workspace(), stateFlags{state: *out, backup: "-"})
-			if other != nil {
-				diags.Append(e.lock(ctx, other, "state-mv", f))
-			}
-			if other != nil && !diags.HasErrors() {
-				diags.Append(e.read(ctx, other))
-			}
+			o := stateFlags{state: *out, backup: "-", lock: f.lock, timeout: f.timeout}.options()
+			other, diags = e.directory.StateIn(ctx, e.directory.Opener().Local(nil), s.Workspace(), o, "state-mv")
 			if e.diags(diags) != 0 {
 				return 1
 			}

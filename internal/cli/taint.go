@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/state"
 )
 
@@ -41,7 +42,7 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		}
 		absent := func(why string) int {
 			if *missing {
-				return e.diags(warning("No such resource instance", "Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
+				return e.diags(diag.OneWarning("No such resource instance", "Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
 			}
 			return e.fail("No such resource instance", "%s", why)
 		}

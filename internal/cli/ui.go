@@ -15,6 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/diags"
 	"weir.dev/weir/internal/view/stream"
@@ -64,7 +67,7 @@ func (e *env) diags(l diag.List) int {
 	l = e.deprecations.Shown(l.Condense())
 	l.Sort()
 	if e.stream != nil {
-		e.stream.Diagnostics(l, e.sources)
+		e.stream.Diagnostics(l, e.directory.Sources())
 		if e.json {
 			return code
 		}
@@ -77,7 +80,7 @@ func (e *env) diags(l diag.List) int {
 		if severity == diag.Error || e.json {
 			w = e.err
 		}
-		fmt.Fprint(w, e.diagText(only(l, severity)))
+		fmt.Fprint(w, e.diagText(l.Only(severity)))
 	}
 	return code
 }
@@ -85,7 +88,7 @@ func (e *env) diags(l diag.List) int {
 // diagText sets diagnostics for people.
 func (e *env) diagText(l diag.List) string {
 	pen := e.pen()
-	return diags.Text(l, e.sources, diags.Options{
+	return diags.Text(l, e.directory.Sources(), diags.Options{
 		Pen:                 pen,
 		Plain:               !pen.On,
 		Width:               e.prose(),
@@ -95,32 +98,13 @@ func (e *env) diagText(l diag.List) string {
 	})
 }
 
-func only(l diag.List, s diag.Severity) diag.List {
-	var out diag.List
-	for _, d := range l {
-		if d.Severity == s {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
 // fail prints one error and returns the exit code for it.
 func (e *env) fail(summary, format string, args ...any) int {
-	return e.diags(oneError(summary, format, args...))
+	return e.diags(diag.OneError(summary, format, args...))
 }
 
 // say prints for people.
 func (e *env) say(format string, args ...any) { fmt.Fprintf(e.out, format, args...) }
-
-// cause is an error without the path that *os.PathError repeats.
-func cause(err error) string {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
-}
 
 // A lineReader reads lines so that waiting for one can be given up.
 type lineReader struct {
@@ -173,11 +157,11 @@ type question struct {
 	always      bool // also where -input=false keeps from asking for values
 }
 
-// ask puts a question and waits for the answer. It fails with errNoInput where
+// ask puts a question and waits for the answer. It fails with operation.ErrNoAnswer where
 // nobody can be asked.
 func (e *env) ask(ctx context.Context, q question) (string, error) {
 	if !e.input && !q.always || e.json {
-		return "", errNoInput
+		return "", operation.ErrNoAnswer
 	}
 	pen := e.pen()
 	fmt.Fprintf(e.out, "%s\n", pen.Paint(q.query, style.Bold))
@@ -193,18 +177,34 @@ func (e *env) ask(ctx context.Context, q question) (string, error) {
 	text, err := e.lines.next(ctx)
 	fmt.Fprintln(e.out)
 	if errors.Is(err, io.EOF) {
-		return "", errNoInput
+		return "", operation.ErrNoAnswer
 	}
 	return text, err
 }
 
-var errNoInput = errors.New("input is not available")
+// asker asks for values of variables, and is nil where nobody can be asked.
+func (e *env) asker() func(context.Context, *program.Variable) (string, error) {
+	if !e.input || e.json {
+		return nil
+	}
+	return func(ctx context.Context, v *program.Variable) (string, error) {
+		return e.ask(ctx, question{query: "var." + v.Name, description: v.Description, secret: v.Sensitive})
+	}
+}
 
 // streamLog puts a message for people into the stream.
 func (e *env) streamLog(text string) {
 	if e.stream != nil {
 		e.stream.Log(strings.TrimSpace(text))
 	}
+}
+
+// sink is where events go, nil for a command that shows none.
+func (e *env) sink() event.Sink {
+	if e.progress == nil {
+		return nil
+	}
+	return e.progress.Event
 }
 
 // startStream begins the output of -json, or of -json-into beside the text.
@@ -215,7 +215,7 @@ func (e *env) startStream() int {
 		}
 		file, err := os.OpenFile(e.jsonInto, os.O_TRUNC|os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
-			return e.fail("Invalid argument", "Unable to open the file %q specified by -json-into for writing: %s", e.jsonInto, cause(err))
+			return e.fail("Invalid argument", "Unable to open the file %q specified by -json-into for writing: %s", e.jsonInto, diag.Cause(err))
 		}
 		e.onClose(func() { file.Close() })
 		e.stream = stream.NewJSON(file, e.dialect, nil)
@@ -237,11 +237,6 @@ func (e *env) startStream() int {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// warning is a list with one warning that has no place.
-func warning(summary, format string, args ...any) diag.List {
-	return diag.List{{Severity: diag.Warning, Summary: summary, Detail: fmt.Sprintf(format, args...)}}
-}
 
 // viewing is how nouns are set for people.
 func (e *env) viewing() view.Options {

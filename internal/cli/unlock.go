@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"flag"
+
+	"weir.dev/weir/internal/operation"
 )
 
 var unlockCommand = &command{
@@ -16,11 +18,11 @@ var unlockCommand = &command{
 }
 
 func (e *env) forceUnlock(ctx context.Context, id string, force bool) int {
-	b, diags := e.currentBackend(ctx)
+	b, diags := e.directory.CurrentBackend()
 	if b == nil {
 		return e.diags(diags)
 	}
-	s, more := e.openSession(b, stateFlags{})
+	s, more := e.directory.OpenSelected(b, operation.StateOptions{})
 	diags.Append(more)
 	if e.diags(diags) != 0 {
 		return 1

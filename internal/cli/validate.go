@@ -4,8 +4,7 @@ import (
 	"context"
 	"flag"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/view/diags"
 	"weir.dev/weir/internal/view/style"
 )
@@ -25,9 +24,13 @@ var validateCommand = &command{
 }
 
 func (e *env) validate(ctx context.Context, vars varFlags, untested bool) int {
-	list := e.validation(ctx, vars, untested)
+	tests := e.tests
+	if untested {
+		tests = ""
+	}
+	list := e.directory.Validate(ctx, operation.Loading{Vars: vars}, tests)
 	if e.json {
-		e.say("%s", diags.Validation(list, e.sources))
+		e.say("%s", diags.Validation(list, e.directory.Sources()))
 		if list.HasErrors() {
 			return 1
 		}
@@ -43,32 +46,4 @@ func (e *env) validate(ctx context.Context, vars varFlags, untested bool) int {
 		e.say("%s The configuration is valid.\n\n", success)
 	}
 	return 0
-}
-
-func (e *env) validation(ctx context.Context, vars varFlags, untested bool) diag.List {
-	config, inputs, list := e.load(ctx, loading{vars: vars, warm: true})
-	if config == nil || list.HasErrors() {
-		return list
-	}
-	all := &tested{config: config}
-	if !untested {
-		list.Append(e.loadTests(ctx, engine.LoadOptions{World: config.World, Dir: ".", Inputs: inputs}, all))
-		if list.HasErrors() {
-			return list
-		}
-	}
-	list.Append(e.provide(config.World.Catalog.(*lateCatalog), all.requirements(nil)))
-	if list.HasErrors() {
-		return list
-	}
-	list.Append(engine.Validate(ctx, config))
-	for _, f := range all.files {
-		for _, r := range f.Runs {
-			list.Append(r.Problems)
-		}
-	}
-	for _, m := range all.modules {
-		list.Append(engine.Validate(ctx, m.Config))
-	}
-	return list
 }

@@ -5,7 +5,6 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/jsonwhy"
 )
@@ -16,7 +15,7 @@ var whyCommand = &command{
 	long:     "Makes a plan as the plan command does and follows the references from the object at ADDRESS to the input, the attribute or the rule that is the cause. ADDRESS may also be a resource with several instances, or a module: then everything below it that changes is explained. Nothing is changed.",
 	setup: func(e *env, fs *flag.FlagSet) runner {
 		var p planning
-		p.operation.register(fs)
+		p.planFlags.register(fs)
 		p.state.register(fs)
 		p.vars.register(fs)
 		e.inputFlag(fs)
@@ -35,12 +34,12 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 	if diags.HasErrors() {
 		return e.diags(diags)
 	}
-	w := e.begin(ctx, loading{vars: p.vars, parallelism: p.parallelism}, p.state, "why")
-	if w == nil {
+	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "why"))
+	if e.diags(diags) != 0 {
 		return 1
 	}
 	defer w.Unlock()
-	made, list, diags := engine.Explain(ctx, w.config, w.Snapshot(), p.options(e, w, chosen), target)
+	made, list, diags := w.Explain(ctx, chosen, target)
 	if made == nil || diags.HasErrors() {
 		return e.diags(diags)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/storage"
 )
@@ -25,7 +26,7 @@ var workspaceCommands = []*command{
 		name: "workspace show", synopsis: "Show the name of the current workspace",
 		setup: func(e *env, _ *flag.FlagSet) runner {
 			return func(context.Context, []string) int {
-				name, diags := e.workspace()
+				name, diags := e.directory.Workspace()
 				if e.diags(diags) != 0 {
 					return 1
 				}
@@ -63,7 +64,7 @@ var workspaceCommands = []*command{
 
 // workspaces opens the backend and lists its workspaces.
 func (e *env) workspaces(ctx context.Context) (*backend.Backend, []string, int) {
-	b, diags := e.currentBackend(ctx)
+	b, diags := e.directory.CurrentBackend()
 	if e.diags(diags) != 0 || b == nil {
 		return nil, nil, 1
 	}
@@ -79,7 +80,7 @@ func (e *env) workspaceList(ctx context.Context, asJSON bool) int {
 	if code != 0 {
 		return code
 	}
-	current, diags := e.workspace()
+	current, diags := e.directory.Workspace()
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -117,14 +118,14 @@ func (e *env) selectable(name string) int {
 	if e.vars["TF_WORKSPACE"] != "" && e.vars["TF_WORKSPACE"] != name {
 		return e.fail("The selected workspace is overridden using the TF_WORKSPACE environment variable", "To select a workspace, change or unset that variable.")
 	}
-	if !validWorkspace(name) {
-		return e.fail("Invalid workspace name", "The workspace name %q is not allowed: %s", name, workspaceNames)
+	if !operation.ValidWorkspace(name) {
+		return e.fail("Invalid workspace name", "The workspace name %q is not allowed: %s", name, operation.WorkspaceNames)
 	}
 	return 0
 }
 
 func (e *env) choose(name string) int {
-	if err := e.dir().SetWorkspace(name); err != nil {
+	if err := e.directory.Memory().SetWorkspace(name); err != nil {
 		return e.fail("Failed to select workspace", "%s.", err)
 	}
 	return 0
@@ -160,9 +161,9 @@ func (e *env) workspaceNew(ctx context.Context, name, from string, f stateFlags)
 func (e *env) copyInto(ctx context.Context, b *backend.Backend, name, from string, f stateFlags) int {
 	data, err := os.ReadFile(from)
 	if err != nil {
-		return e.fail("Failed to read the state to copy", "%s: %s.", from, cause(err))
+		return e.fail("Failed to read the state to copy", "%s: %s.", from, diag.Cause(err))
 	}
-	data, diags := e.openState(data)
+	data, diags := e.directory.OpenSealed(data)
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -170,9 +171,9 @@ func (e *env) copyInto(ctx context.Context, b *backend.Backend, name, from strin
 	if e.diags(diags) != 0 {
 		return 1
 	}
-	s, diags := e.openWorkspace(b, name, f)
+	s, diags := e.directory.OpenState(b, name, f.options())
 	if s != nil {
-		diags.Append(e.lock(ctx, s, "workspace-new", f))
+		diags.Append(e.directory.Lock(ctx, s, "workspace-new", f.options()))
 	}
 	if e.diags(diags) != 0 {
 		return 1
@@ -187,7 +188,7 @@ func (e *env) workspaceSelect(ctx context.Context, name string, create bool) int
 	if code := e.selectable(name); code != 0 {
 		return code
 	}
-	current, diags := e.workspace()
+	current, diags := e.directory.Workspace()
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -218,7 +219,7 @@ func (e *env) workspaceSelect(ctx context.Context, name string, create bool) int
 }
 
 func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f stateFlags) int {
-	current, diags := e.workspace()
+	current, diags := e.directory.Workspace()
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -235,13 +236,7 @@ func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f st
 	case name == current:
 		return e.fail("Workspace \""+name+"\" is your active workspace.", "You cannot delete the currently active workspace. Please switch to another workspace and try again.")
 	}
-	s, diags := e.openWorkspace(b, name, f)
-	if s != nil {
-		diags.Append(e.lock(ctx, s, "workspace-delete", f))
-	}
-	if s != nil && !diags.HasErrors() {
-		diags.Append(e.read(ctx, s))
-	}
+	s, diags := e.directory.StateIn(ctx, b, name, f.options(), "workspace-delete")
 	if e.diags(diags) != 0 {
 		return 1
 	}
@@ -258,36 +253,4 @@ func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f st
 		e.say("WARNING: %q was non-empty.\nThe resources managed by the deleted workspace may still exist,\nbut are no longer manageable since the state has been deleted.\n", name)
 	}
 	return 0
-}
-
-// workspace is the name of the selected workspace.
-func (e *env) workspace() (string, diag.List) {
-	if name := e.vars["TF_WORKSPACE"]; name != "" {
-		if !validWorkspace(name) {
-			return "", oneError("Invalid workspace name", "The name %q in TF_WORKSPACE is not allowed: %s", name, workspaceNames)
-		}
-		return name, nil
-	}
-	name, err := e.dir().Workspace()
-	if err != nil {
-		return "", oneError("Failed to read the selected workspace", "%s.", err)
-	}
-	return name, nil
-}
-
-const workspaceNames = "it must contain only URL safe characters, and no path separators."
-
-func validWorkspace(name string) bool {
-	if name == "" || name == "." || name == ".." {
-		return false
-	}
-	for _, r := range name {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-		case r == '-', r == '_', r == '.', r == '~':
-		default:
-			return false
-		}
-	}
-	return true
 }

@@ -8,7 +8,9 @@ package diag
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -120,6 +122,38 @@ func (l *List) Append(other List) { *l = append(*l, other...) }
 // HasErrors reports whether any diagnostic is an error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// OneError is a list with one error that has no place.
+func OneError(summary, format string, args ...any) List {
+	var l List
+	l.Errorf(summary, format, args...)
+	return l
+}
+
+// OneWarning is a list with one warning that has no place.
+func OneWarning(summary, format string, args ...any) List {
+	return List{{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...)}}
+}
+
+// Only are the diagnostics of one severity.
+func (l List) Only(s Severity) List {
+	var out List
+	for _, d := range l {
+		if d.Severity == s {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Cause is an error without the path that *fs.PathError repeats.
+func Cause(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
 }
 
 // Sort orders by severity, warnings first, then those without a place, then

@@ -5,6 +5,7 @@
 package engine
 
 import (
+	"io"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -18,6 +19,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provisioner"
 )
 
 // World is what a run takes from outside: time, directories, providers.
@@ -32,9 +34,13 @@ type World struct {
 	// Files answers what expressions ask about files; nil means the disk.
 	// Configurations of providers always ask the disk: what they read is often
 	// secret, and theirs alone.
-	Files       files.Source
+	Files files.Source
+	Disk  files.Disk
+	// Commands is where commands of provisioners are run.
+	Commands    provisioner.Place
 	Now         func() time.Time
-	Parallelism int // calls of providers at once; 0 means 10
+	Parallelism int       // calls of providers at once; 0 means 10
+	Random      io.Reader // nil for that of the system
 	// TemplateDepth is how deep templates may render templates; 0 means the
 	// default.
 	TemplateDepth int

@@ -132,9 +132,12 @@ func (c *Config) expansion(f *eval.Frame, call *program.Call) (eval.Expansion, b
 
 // facts are the values of the surroundings for an evaluation.
 func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
-	env.TemplateDepth = c.World.TemplateDepth
+	env.TemplateDepth, env.Random = c.World.TemplateDepth, c.World.Random
 	live := env
-	env.Files = c.World.Files
+	env.Files, live.Files = c.World.Files, c.World.Disk
+	if env.Files == nil {
+		env.Files = c.World.Disk
+	}
 	facts := eval.Facts{
 		Workspace: c.World.Workspace,
 		Applying:  applying,
@@ -142,7 +145,7 @@ func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
 		WorkDir:   c.World.OriginalDir,
 		Functions: functions.Table(env),
 	}
-	if env.Files != nil {
+	if c.World.Files != nil {
 		facts.Live = functions.Table(live)
 	}
 	return facts

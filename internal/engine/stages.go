@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -105,7 +106,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 		}),
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
 		Generated: o.Generated, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, InDoubt: o.InDoubt,
-		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: newKey,
+		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
 		Unprotected: o.Unprotected, Observe: o.Observe,
 	}, diags
 }
@@ -127,9 +128,15 @@ func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOption
 }
 
 // newKey makes the key of a deposed object.
-func newKey() string {
+func (c *Config) newKey() string {
+	random := c.World.Random
+	if random == nil {
+		random = rand.Reader
+	}
 	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		panic(err) // the system's never fails
+	}
 	return hex.EncodeToString(b[:])
 }
 
@@ -165,7 +172,7 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 		Facts: c.facts(cty.True, functions.Env{
 			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
 		}),
-		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Grace: o.Grace, CallTimeout: o.CallTimeout, Journal: o.Journal, Choose: o.Choose,
+		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Grace: o.Grace, CallTimeout: o.CallTimeout, Journal: o.Journal, Choose: o.Choose, Commands: c.World.Commands,
 	})
 	diags.Append(more)
 	if len(p.Targets)+len(p.Excludes) > 0 {

@@ -36,11 +36,24 @@ type Source interface {
 }
 
 // Disk is the files that are there.
-type Disk struct{}
+type Disk struct {
+	// Root is where relative paths start; empty is the working directory of the
+	// process.
+	Root string
+	// HomeDir is the user's; empty asks the environment of the process.
+	HomeDir string
+}
+
+func (d Disk) path(name string) string {
+	if d.Root == "" || d.Root == "." || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(d.Root, name)
+}
 
 // Read implements Source.
-func (Disk) Read(path string) ([]byte, error) {
-	f, err := open(path)
+func (d Disk) Read(path string) ([]byte, error) {
+	f, err := open(d.path(path))
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +99,8 @@ func nameless(path string) bool {
 }
 
 // Sum implements Source.
-func (Disk) Sum(path, _ string, sum func(io.Reader) (string, error)) (string, error) {
-	f, err := open(path)
+func (d Disk) Sum(path, _ string, sum func(io.Reader) (string, error)) (string, error) {
+	f, err := open(d.path(path))
 	if err != nil {
 		return "", err
 	}
@@ -99,8 +112,8 @@ func (Disk) Sum(path, _ string, sum func(io.Reader) (string, error)) (string, er
 }
 
 // Mode implements Source.
-func (Disk) Mode(path string) (fs.FileMode, error) {
-	info, err := os.Stat(path)
+func (d Disk) Mode(path string) (fs.FileMode, error) {
+	info, err := os.Stat(d.path(path))
 	if err != nil {
 		return 0, err
 	}
@@ -108,7 +121,8 @@ func (Disk) Mode(path string) (fs.FileMode, error) {
 }
 
 // Match implements Source.
-func (Disk) Match(dir, pattern string) ([]string, error) {
+func (d Disk) Match(dir, pattern string) ([]string, error) {
+	dir = d.path(dir)
 	matches, err := glob(filepath.ToSlash(filepath.Join(dir, pattern)))
 	if err != nil {
 		return nil, err
@@ -171,7 +185,12 @@ func (c *counted) ReadDir(name string) ([]fs.DirEntry, error) {
 func (c *counted) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.FS, name) }
 
 // Abs implements Source.
-func (Disk) Abs(path string) (string, error) { return filepath.Abs(path) }
+func (d Disk) Abs(path string) (string, error) { return filepath.Abs(d.path(path)) }
 
 // Home implements Source.
-func (Disk) Home() (string, error) { return os.UserHomeDir() }
+func (d Disk) Home() (string, error) {
+	if d.HomeDir != "" {
+		return d.HomeDir, nil
+	}
+	return os.UserHomeDir()
+}

@@ -66,7 +66,7 @@ func TestRecord(t *testing.T) {
 	write(t, "d/b", "")
 	write(t, "d/e/c", "")
 	want := answers(Disk{})
-	r := NewRecorder(Record{})
+	r := NewRecorder(Disk{}, Record{})
 	if got := answers(r); !slices.Equal(got, want) {
 		t.Errorf("recording: got %q\nwant %q", got, want)
 	}
@@ -76,7 +76,7 @@ func TestRecord(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", "/home/second")
-	other := NewRecorder(r.Record())
+	other := NewRecorder(Disk{}, r.Record())
 	if got := answers(other); !slices.Equal(got, want) {
 		t.Errorf("elsewhere: got %q\nwant %q", got, want)
 	}
@@ -92,7 +92,7 @@ func TestLargeContents(t *testing.T) {
 	t.Chdir(t.TempDir())
 	large := strings.Repeat("l", maxContent+1)
 	write(t, "large", large)
-	r := NewRecorder(Record{})
+	r := NewRecorder(Disk{}, Record{})
 	if content, err := r.Read("large"); err != nil || string(content) != large {
 		t.Fatal(len(content), err)
 	}
@@ -100,21 +100,21 @@ func TestLargeContents(t *testing.T) {
 	if len(record.Contents) != 0 {
 		t.Error("it is kept")
 	}
-	if content, err := NewRecorder(record).Read("large"); err != nil || string(content) != large {
+	if content, err := NewRecorder(Disk{}, record).Read("large"); err != nil || string(content) != large {
 		t.Error(len(content), err)
 	}
 	write(t, "large", "other")
-	if _, err := NewRecorder(record).Read("large"); err == nil || !strings.Contains(err.Error(), "has changed") {
+	if _, err := NewRecorder(Disk{}, record).Read("large"); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Error(err)
 	}
 	if err := os.Remove("large"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewRecorder(record).Read("large"); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "too large") {
+	if _, err := NewRecorder(Disk{}, record).Read("large"); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "too large") {
 		t.Error(err)
 	}
 	write(t, "a", strings.Repeat("a", maxContent))
-	r = NewRecorder(Record{})
+	r = NewRecorder(Disk{}, Record{})
 	r.size = maxContents - 1
 	if _, err := r.Read("a"); err != nil || len(r.Record().Contents) != 0 {
 		t.Error(err, "it is kept beside many others")

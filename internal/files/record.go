@@ -46,9 +46,10 @@ type Recorder struct {
 	size   int // of all contents
 }
 
-// NewRecorder makes one that knows the answers of a record, which may be empty.
-func NewRecorder(known Record) *Recorder {
-	r := &Recorder{record: Record{map[string]Answer{}, map[string][]byte{}}}
+// NewRecorder makes one that knows the answers of a record, which may be empty,
+// and asks a disk for the others.
+func NewRecorder(disk Disk, known Record) *Recorder {
+	r := &Recorder{disk: disk, record: Record{map[string]Answer{}, map[string][]byte{}}}
 	maps.Copy(r.record.Answers, known.Answers)
 	maps.Copy(r.record.Contents, known.Contents)
 	for _, content := range known.Contents {

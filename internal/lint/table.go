@@ -110,6 +110,7 @@ var table = []row{
 	{"stack/removal", "words program state stack/parts", "eval plan planner apply"},
 
 	{"engine", "*", "view cli"},
+	{"operation", "*", "view login cli"},
 
 	// tests of modules
 	{"testfile", "words syntax module", "program eval provider state plan"},
@@ -159,7 +160,7 @@ type guard struct {
 
 var guards = []guard{
 	{"net/http", "origin provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers cli", "let the caller hand over what the process would tell"},
+	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers operation cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "cli cmd/weir", "take a context as an argument"},
 	{"flag", "cli cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
@@ -168,7 +169,7 @@ var guards = []guard{
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/gcs storage/local storage/s3 storage/servers stack/parts workdir format engine cli cmd/weir testkit txtar lint",
+	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal session storage storage/gcs storage/local storage/s3 storage/servers stack/parts workdir format engine operation cli cmd/weir testkit txtar lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -25,11 +25,22 @@ type Files interface {
 }
 
 // Disk is the file system of the machine.
-type Disk struct{}
+type Disk struct {
+	// Root is where relative paths start; empty is the working directory of the
+	// process.
+	Root string
+}
+
+func (d Disk) path(name string) string {
+	if d.Root == "" || d.Root == "." || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(d.Root, name)
+}
 
 // List implements Files.
-func (Disk) List(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+func (d Disk) List(dir string) ([]string, error) {
+	entries, err := os.ReadDir(d.path(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +54,7 @@ func (Disk) List(dir string) ([]string, error) {
 }
 
 // ReadFile implements Files.
-func (Disk) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+func (d Disk) ReadFile(path string) ([]byte, error) { return os.ReadFile(d.path(path)) }
 
 // Memory has files by path, as a saved plan has them.
 type Memory map[string][]byte

@@ -29,7 +29,7 @@ var (
 func (d described) Schema() *schema.Block { return d.block }
 
 // Run implements Provisioner.
-func (described) Run(context.Context, cty.Value, func(string)) error {
+func (described) Run(context.Context, Place, cty.Value, func(string)) error {
 	return errors.New("this kind of provisioner can't be run")
 }
 

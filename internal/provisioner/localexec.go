@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -38,7 +40,7 @@ func (localExec) Schema() *schema.Block {
 const stopGrace = 5 * time.Second
 
 // Run implements Provisioner.
-func (localExec) Run(ctx context.Context, config cty.Value, output func(string)) error {
+func (localExec) Run(ctx context.Context, at Place, config cty.Value, output func(string)) error {
 	command := text(config, "command")
 	if command == "" {
 		return errors.New("the command must not be empty")
@@ -65,8 +67,10 @@ func (localExec) Run(ctx context.Context, config cty.Value, output func(string))
 		failed.Command = "suppressed by quiet=true"
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = text(config, "working_dir")
-	cmd.Env = environment(config.GetAttr("environment"))
+	if cmd.Dir = text(config, "working_dir"); !filepath.IsAbs(cmd.Dir) && at.Dir != "" {
+		cmd.Dir = filepath.Join(at.Dir, cmd.Dir)
+	}
+	cmd.Env = at.environment(config.GetAttr("environment"))
 	failed.Err = run(ctx, cmd, func(line string) {
 		output(line)
 		if failed.Output += line + "\n"; len(failed.Output) > maxOutput {
@@ -95,9 +99,12 @@ func (e *CommandError) Error() string {
 // Unwrap is what went wrong, without what the command says of itself.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// environment is this process's environment with the given additions.
-func environment(add cty.Value) []string {
-	env := os.Environ()
+// environment is that of the place with the given additions.
+func (at Place) environment(add cty.Value) []string {
+	env := slices.Clone(at.Environ)
+	if env == nil {
+		env = os.Environ()
+	}
 	if add.IsNull() {
 		return env
 	}

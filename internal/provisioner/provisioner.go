@@ -20,7 +20,13 @@ type Provisioner interface {
 	Schema() *schema.Block
 	// Run does the work. Config has the schema's implied type, is wholly
 	// known and has no marks; output gets each line that is printed.
-	Run(ctx context.Context, config cty.Value, output func(line string)) error
+	Run(ctx context.Context, at Place, config cty.Value, output func(line string)) error
+}
+
+// A Place is where commands are run. That of the process itself is the zero one.
+type Place struct {
+	Dir     string
+	Environ []string
 }
 
 var kinds = map[string]Provisioner{"local-exec": localExec{}, "file": file, "remote-exec": remoteExec}

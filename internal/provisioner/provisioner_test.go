@@ -36,7 +36,7 @@ func config(t *testing.T, set values) cty.Value {
 func run(t *testing.T, ctx context.Context, set values) ([]string, error) {
 	t.Helper()
 	var lines []string
-	err := provisioner.Find("local-exec").Run(ctx, config(t, set), func(line string) { lines = append(lines, line) })
+	err := provisioner.Find("local-exec").Run(ctx, provisioner.Place{}, config(t, set), func(line string) { lines = append(lines, line) })
 	return lines, err
 }
 
@@ -120,7 +120,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started := time.Now()
 	var lines []string
-	err := provisioner.Find("local-exec").Run(ctx, config(t, values{
+	err := provisioner.Find("local-exec").Run(ctx, provisioner.Place{}, config(t, values{
 		"command":     text(`trap 'echo cleaned > "$FILE"; exit 3' INT; echo ready; while :; do sleep 0.05; done`),
 		"environment": cty.MapVal(values{"FILE": text(file)}),
 	}), func(line string) {
@@ -164,7 +164,7 @@ func TestInterruptedGroup(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var lines []string
 			var interrupted time.Time
-			err := provisioner.Find("local-exec").Run(ctx, config(t, values{"command": text(c.command), "quiet": cty.True}), func(line string) {
+			err := provisioner.Find("local-exec").Run(ctx, provisioner.Place{}, config(t, values{"command": text(c.command), "quiet": cty.True}), func(line string) {
 				lines = append(lines, line)
 				if line == "ready" {
 					interrupted = time.Now()

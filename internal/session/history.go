@@ -117,11 +117,11 @@ func (s *Session) History() []Earlier {
 func (k Earlier) Read() (*state.Snapshot, diag.List) {
 	data, err := os.ReadFile(k.path)
 	if err != nil {
-		return nil, problem("Failed to read an earlier state", "%s: %s.", k.path, cause(err))
+		return nil, diag.OneError("Failed to read an earlier state", "%s: %s.", k.path, diag.Cause(err))
 	}
 	data, _, err = k.seals.Open(data)
 	if err != nil {
-		return nil, problem("Failed to read an earlier state", "%s: %s.", k.path, err)
+		return nil, diag.OneError("Failed to read an earlier state", "%s: %s.", k.path, err)
 	}
 	return statefile.Read(data, k.path)
 }

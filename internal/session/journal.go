@@ -67,14 +67,14 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, errJournalBusy):
 		return nil
 	case err != nil:
-		return problem("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, cause(err))
+		return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, diag.Cause(err))
 	}
 	rec, err := l.Fold(s.base, s.digest())
 	switch {
 	case err != nil:
-		return problem("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
+		return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
 	case rec.Foreign:
-		return problem("Journal of another state", "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)
+		return diag.OneError("Journal of another state", "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)
 	}
 	if l.Damaged > 0 && !s.Damaged {
 		return s.damaged(path, l, rec)
@@ -114,7 +114,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		return diags // the journal has nothing else
 	}
 	if err := s.Settle(s.doubts); err != nil {
-		diags.Errorf("Failed to end the journal", "The state is saved, but the journal %s can't be replaced: %s.", path, cause(err))
+		diags.Errorf("Failed to end the journal", "The state is saved, but the journal %s can't be replaced: %s.", path, diag.Cause(err))
 	}
 	return diags
 }
@@ -124,7 +124,7 @@ var errJournalBusy = errors.New("the journal is in use")
 // emptied refuses a state file without content: taking it for "no state" would
 // create everything a second time.
 func (s *Session) emptied() diag.List {
-	return problem("Empty state file", "The state is there but empty, as a crash or a full disk leaves it. It is not taken for \"no state\", because everything would be created a second time.%s", s.wayOut())
+	return diag.OneError("Empty state file", "The state is there but empty, as a crash or a full disk leaves it. It is not taken for \"no state\", because everything would be created a second time.%s", s.wayOut())
 }
 
 // torn adds to what is wrong with a state how to get it back.
@@ -196,7 +196,7 @@ func (s *Session) damaged(path string, l *journal.Log, rec journal.Recovery) dia
 		}
 	}
 	fmt.Fprintf(&b, "\n\nIf there is an intact copy of the file, put it in place. Otherwise look for objects that the state doesn't have, then take what can be read with:\n    %s recover -damaged", s.Program)
-	return problem("Damaged journal", "%s", b.String())
+	return diag.OneError("Damaged journal", "%s", b.String())
 }
 
 // interrupted tells what was recovered.
@@ -218,7 +218,7 @@ func interrupted(path string, l *journal.Log, rec journal.Recovery, settled []jo
 	if l.Damaged > 0 {
 		fmt.Fprintf(&b, "\n\n%d lines of the journal can't be read: something other than a crash has damaged it. Objects may exist that aren't in the state.", l.Damaged)
 	}
-	return warning("Recovered from an interrupted run", "%s", b.String())
+	return diag.OneWarning("Recovered from an interrupted run", "%s", b.String())
 }
 
 // inDoubt lists the objects that may exist.
@@ -236,7 +236,7 @@ func (s *Session) inDoubt() diag.List {
 	}
 	first := s.doubts[0].Object.Instance
 	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'\nIf none of them does, -forget-all does that for all.", s.Program, first, s.Program, first)
-	return warning("Objects in doubt", "%s", b.String())
+	return diag.OneWarning("Objects in doubt", "%s", b.String())
 }
 
 // again refuses a plan that was made before something came into doubt.
@@ -244,7 +244,7 @@ func (s *Session) again(p *plan.Plan) diag.List {
 	for _, o := range s.doubts {
 		for _, c := range p.Changes {
 			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
-				return problem("Object in doubt", "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s recover\", then make a new plan.", o.Object, s.Program)
+				return diag.OneError("Object in doubt", "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s recover\", then make a new plan.", o.Object, s.Program)
 			}
 		}
 	}

@@ -174,7 +174,7 @@ func TestMigrateUnfinished(t *testing.T) {
 		for _, written := range []bool{false, true} {
 			t.Chdir(t.TempDir())
 			o := Options{DataDir: "data", Program: "weir", Version: "1.12.0", Problem: func(l diag.List) { t.Error(l) }}
-			old, next := backend.Local(nil), localAt(t, "moved.tfstate")
+			old, next := backend.Opener{Dir: "."}.Local(nil), localAt(t, "moved.tfstate")
 			openIn := func(b *backend.Backend) *Session {
 				s, diags := Open(b, "default", o)
 				diags.Append(s.Read(t.Context()))

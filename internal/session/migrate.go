@@ -29,12 +29,12 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, o Options, curr
 		names, err = []string{storage.DefaultWorkspace}, nil
 	}
 	if err != nil {
-		return nil, problem(migrating, "The workspaces of the %q backend can't be listed: %s.", old.Kind, err)
+		return nil, diag.OneError(migrating, "The workspaces of the %q backend can't be listed: %s.", old.Kind, err)
 	}
 	_, err = next.Workspaces(ctx)
 	single := errors.Is(err, storage.ErrWorkspacesNotSupported)
 	if err != nil && !single {
-		return nil, problem(migrating, "The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
+		return nil, diag.OneError(migrating, "The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
 	}
 	if single && len(names) > 1 {
 		name, diags := current()
@@ -71,7 +71,7 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 		data, err = c.source.Read(ctx)
 	}
 	if err != nil {
-		return false, problem(migrating, "The state of workspace %q can't be read: %s.", c.from, err)
+		return false, diag.OneError(migrating, "The state of workspace %q can't be read: %s.", c.from, err)
 	}
 	unfinished := exists(c.session(o).journalPath())
 	if len(bytes.TrimSpace(data)) == 0 && !unfinished {
@@ -83,7 +83,7 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 		there, err = c.target.Read(ctx)
 	}
 	if err != nil {
-		return false, problem(migrating, "The state of workspace %q in the new backend can't be read: %s.", c.to, err)
+		return false, diag.OneError(migrating, "The state of workspace %q in the new backend can't be read: %s.", c.to, err)
 	}
 	c.Overwrites = len(bytes.TrimSpace(there)) > 0
 	return c.target.migrating || unfinished || !bytes.Equal(there, data), nil
@@ -91,6 +91,7 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 
 // session is the side that is copied from.
 func (c *Copy) session(o Options) *Session {
+	o = o.withDefaults()
 	o.Registry = ""
 	return &Session{Options: o, backend: c.old, workspace: c.from, store: c.source}
 }
@@ -118,10 +119,10 @@ func latest(ctx context.Context, from *Session) ([]byte, diag.List) {
 // Run copies the state, with both locks held.
 func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
 	if err := c.next.CreateWorkspace(ctx, c.to); err != nil && !errors.Is(err, storage.ErrWorkspacesNotSupported) && c.to != storage.DefaultWorkspace {
-		return problem(migrating, "The workspace %q can't be made: %s.", c.to, err)
+		return diag.OneError(migrating, "The workspace %q can't be made: %s.", c.to, err)
 	}
 	from := c.session(o)
-	to := &Session{Options: o, backend: c.next, workspace: c.to, store: c.target}
+	to := &Session{Options: o.withDefaults(), backend: c.next, workspace: c.to, store: c.target}
 	defer from.Unlock()
 	defer to.Unlock()
 	diags := from.Lock(ctx, "migration source state", l)

@@ -48,7 +48,7 @@ func (s *Session) Record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	}
 	r, err := s.record(ctx, p, interrupted)
 	if err != nil {
-		return nil, problem("Failed to write the journal", "Nothing was done, because the journal %s, which would remember it, can't be written: %s.", s.journalPath(), cause(err))
+		return nil, diag.OneError("Failed to write the journal", "Nothing was done, because the journal %s, which would remember it, can't be written: %s.", s.journalPath(), diag.Cause(err))
 	}
 	return r, nil
 }
@@ -61,7 +61,7 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	r := &Recorder{
 		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}), hurry: interrupted,
 		doubts: map[addr.Object]journal.Operation{}, intents: map[addr.Object]journal.Operation{},
-		pace: pace{rest: restFile, asked: s.Interval, began: time.Now()},
+		pace: pace{rest: restFile, asked: s.Interval, began: s.Now()},
 	}
 	if s.remote() {
 		r.pace.rest = restServer
@@ -181,7 +181,7 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 			r.mu.Unlock()
 			return
 		}
-		if !r.hurried && !r.pace.affordable(int64(len(r.s.saved)), r.w.Size(), time.Now()) {
+		if !r.hurried && !r.pace.affordable(int64(len(r.s.saved)), r.w.Size(), r.s.Now()) {
 			wait = time.Second
 			r.mu.Unlock()
 			continue
@@ -189,9 +189,9 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 		r.dirty, r.hurried = false, false
 		snapshot := r.state.Clone()
 		r.mu.Unlock()
-		began := time.Now()
+		began := r.s.Now()
 		_ = r.s.Save(r.ctx, snapshot)
-		took := time.Since(began)
+		took := r.s.Now().Sub(began)
 		r.mu.Lock()
 		wait = r.pace.saved(took, int64(len(r.s.saved)))
 		r.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *Session) Keep(ctx context.Context, r *Recorder, result *state.Snapshot)
 	}
 	s.base = s.stamped(result)
 	if err := r.finish(); err != nil {
-		diags.Append(warning("Failed to end the journal", "The state is saved, but the journal %s can't be ended: %s. The next run does that.", s.journalPath(), cause(err)))
+		diags.Append(diag.OneWarning("Failed to end the journal", "The state is saved, but the journal %s can't be ended: %s. The next run does that.", s.journalPath(), diag.Cause(err)))
 	}
 	return diags
 }

@@ -13,8 +13,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"os/user"
+	"io"
+	"path/filepath"
 	"time"
 
 	"weir.dev/weir/internal/addr"
@@ -32,11 +32,19 @@ import (
 type Options struct {
 	// Files are those that the command line names.
 	Files local.Override
+	// Dir is where a state is put that can't be saved where it belongs.
+	Dir string
 	// DataDir is where journals and earlier states are kept that can't be
 	// beside the state.
 	DataDir string
 	// Seals is how states, and what is kept beside them, are encrypted.
 	Seals encryption.State
+	// Now is the clock, and Random what makes identities unique; nil for those of
+	// the system.
+	Now    func() time.Time
+	Random io.Reader
+	// Who tells people who wait for a lock whose it is.
+	Who func() string
 	// Program is the name in messages that say what to run.
 	Program string
 	// Version is the version of the engine that states say they were written by.
@@ -83,8 +91,22 @@ type Session struct {
 	journal *journal.Writer
 }
 
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.Who == nil {
+		o.Who = func() string { return "unknown@unknown" }
+	}
+	return o
+}
+
 // Open finds the state of a workspace. It takes no lock and reads nothing.
 func Open(b *backend.Backend, workspace string, o Options) (*Session, diag.List) {
+	o = o.withDefaults()
 	f := o.Files
 	s := &Session{Options: o, backend: b, workspace: workspace, elsewhere: f.StateOut != "" && f.StateOut != f.State}
 	if o.Seals.Encrypts() {
@@ -92,7 +114,7 @@ func Open(b *backend.Backend, workspace string, o Options) (*Session, diag.List)
 	}
 	store, err := b.WithFiles(f).State(workspace)
 	if err != nil {
-		return nil, problem("Error loading the state", "%s.", err)
+		return nil, diag.OneError("Error loading the state", "%s.", err)
 	}
 	s.store = &sealed{Store: store, seals: o.Seals}
 	return s, nil
@@ -132,27 +154,28 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 		return nil
 	}
 	if err := s.reserve(); err != nil {
-		return problem("Error acquiring the state lock", "%s.", err)
+		return diag.OneError("Error acquiring the state lock", "%s.", err)
 	}
-	info := storage.NewLockInfo(operation, who(), s.Version)
+	info := storage.NewLockInfo(operation, s.Who(), s.Version)
+	info.ID, info.Created = newUUID(s.Random), s.Now().UTC()
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
 	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout, s.journalElsewhere)
 	slow.Stop()
 	if errors.As(err, new(*storage.RefusedError)) {
-		return problem("Error acquiring the state lock", "%s", err)
+		return diag.OneError("Error acquiring the state lock", "%s", err)
 	}
 	if err != nil {
-		return problem("Error acquiring the state lock", "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
+		return diag.OneError("Error acquiring the state lock", "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
 	}
 	s.lockID = id
 	if err := s.hold(id, operation); err != nil {
 		s.Unlock()
-		return problem("Error acquiring the state lock", "%s.", err)
+		return diag.OneError("Error acquiring the state lock", "%s.", err)
 	}
 	if left != nil {
-		return warning("Lock taken over", "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))
+		return diag.OneWarning("Lock taken over", "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))
 	}
 	return nil
 }
@@ -206,7 +229,7 @@ func (s *Session) Unlock() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.store.Unlock(ctx, id); err != nil {
-		s.Problem(problem("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
+		s.Problem(diag.OneError("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
 		return
 	}
 	s.letGo()
@@ -214,19 +237,6 @@ func (s *Session) Unlock() {
 
 // ForceUnlock removes the lock with that id, which another run left behind.
 func (s *Session) ForceUnlock(ctx context.Context, id string) error { return s.store.Unlock(ctx, id) }
-
-// who tells the people who wait for a lock whose it is.
-func who() string {
-	name := "unknown"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return name + "@" + host
-}
 
 // Read loads the state with what the journal of an earlier run knows. Warnings
 // are about such a run, never about the state.
@@ -239,7 +249,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		return s.emptied()
 	}
 	if err != nil {
-		return problem("Error loading the state", "%s.", err)
+		return diag.OneError("Error loading the state", "%s.", err)
 	}
 	s.saved = data
 	s.base, s.known, s.prior = nil, nil, nil
@@ -250,7 +260,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	s.base = snapshot
 	if store, ok := blank(s.store); ok && s.unwritten() {
 		if err := store.Blank(data); err != nil {
-			return problem("Error loading the state", "%s.", err)
+			return diag.OneError("Error loading the state", "%s.", err)
 		}
 	}
 	s.adopt(snapshot)
@@ -297,7 +307,7 @@ func (s *Session) stamped(next *state.Snapshot) *state.Snapshot {
 // newLineage is the lineage of a state that is new, always the same.
 func (s *Session) newLineage() string {
 	if s.lineage == "" {
-		s.lineage = newLineage()
+		s.lineage = newUUID(s.Random)
 	}
 	return s.lineage
 }
@@ -332,7 +342,7 @@ func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
 // rescue keeps a state that could not be saved where it belongs.
 func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 	const name = "errored.tfstate"
-	diags := problem("Failed to save state", "Error saving state: %s.", why)
+	diags := diag.OneError("Failed to save state", "Error saving state: %s.", why)
 	var b bytes.Buffer
 	if err := statefile.Write(&b, next); err != nil {
 		diags.Errorf("Failed to create local state file", "The state can't be written at all: %s.", err)
@@ -345,8 +355,8 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s.%s", name, err, s.inJournal())
 		return diags
 	}
-	if err := replaceFile(name, out); err != nil {
-		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, cause(err), out)
+	if err := replaceFile(filepath.Join(s.Dir, name), out); err != nil {
+		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, diag.Cause(err), out)
 		return diags
 	}
 	if errors.Is(why, storage.ErrChanged) {
@@ -370,32 +380,13 @@ func (s *Session) inJournal() string {
 	return fmt.Sprintf(" What was done is recorded in the journal %q, which the next run folds into the state.", path)
 }
 
-// newLineage makes a random UUID.
-func newLineage() string {
+// newUUID makes a random UUID.
+func newUUID(random io.Reader) string {
 	var b [16]byte
-	rand.Read(b[:]) // never fails
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		panic(err) // the system's never fails
+	}
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// problem is a list with one error that has no place.
-func problem(summary, format string, args ...any) diag.List {
-	var l diag.List
-	l.Errorf(summary, format, args...)
-	return l
-}
-
-// warning is a list with one warning that has no place.
-func warning(summary, format string, args ...any) diag.List {
-	return diag.List{{Severity: diag.Warning, Summary: summary, Detail: fmt.Sprintf(format, args...)}}
-}
-
-// cause is an error without the path that *os.PathError repeats.
-func cause(err error) string {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

@@ -49,6 +49,8 @@ const closeGrace = 2 * time.Second
 type Command struct {
 	// Path is the executable.
 	Path string
+	// Dir is where it is started; empty is where this process is.
+	Dir string
 	// Env is the whole environment of the process, less what the protocol of
 	// plugins adds; nil is the environment of this process.
 	Env []string

@@ -85,6 +85,7 @@ func (p *process) run(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Ru
 	p.sockets = sockets
 	p.cmd = &exec.Cmd{
 		Path: p.command.Path,
+		Dir:  p.command.Dir,
 		Args: []string{p.command.Path},
 		Env:  slices.Concat(p.env, p.logEnv(), spec.Env),
 	}

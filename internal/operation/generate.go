@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"weir.dev/weir/internal/engine"
 )
 
-// generateConfig writes configuration for imports that have none to the file
-// that -generate-config-out names, and loads it with the rest. The file is
-// kept also when planning fails: somebody has to correct it then.
-func (p *planning) generateConfig(ctx context.Context, e *env, w *workload, o engine.PlanOptions) (map[addr.Instance]string, diag.List) {
-	list, diags := engine.Generate(ctx, w.config, w.Snapshot(), o)
+// generate writes configuration for imports that have none to a new file, and
+// loads it with the rest. The file is kept also when planning fails: somebody
+// has to correct it then.
+func (w *Work) generate(ctx context.Context, path string, o engine.PlanOptions) (map[addr.Instance]string, diag.List) {
+	list, diags := engine.Generate(ctx, w.Config, w.Snapshot(), o)
 	if diags.HasErrors() || len(list) == 0 {
-		return nil, only(diags, diag.Error)
+		return nil, diags.Only(diag.Error)
 	}
 	texts := map[addr.Instance]string{}
 	// Tools know generated blocks by these comments.
@@ -32,20 +32,21 @@ func (p *planning) generateConfig(ctx context.Context, e *env, w *workload, o en
 		}
 		file = fmt.Appendf(file, "\n%s%s\n%s\n", by, from, g.Text)
 	}
-	if err := writeNew(p.generate, file); err != nil {
-		return nil, oneError("Failed to write generated configuration", "Writing %s: %s.", p.generate, cause(err))
+	if err := writeNew(w.dir.path(path), file); err != nil {
+		return nil, diag.OneError("Failed to write generated configuration", "Writing %s: %s.", path, diag.Cause(err))
 	}
-	extra := loading{vars: p.vars, parallelism: p.parallelism, sink: e.progress.Event, workspace: w.Workspace()}
-	if filepath.Dir(filepath.Clean(p.generate)) != "." || !isSource(p.generate) {
-		extra.extra = string(file)
+	l := w.opening.Loading
+	l.Record, l.workspace = false, w.Workspace()
+	if filepath.Dir(filepath.Clean(path)) != "." || !isSource(path) {
+		l.extra = string(file)
 	}
-	config, _, diags := e.load(ctx, extra)
+	config, diags := w.dir.Load(ctx, l)
 	if config == nil || diags.HasErrors() {
 		return nil, diags
 	}
-	diags = e.provideFor(config, w.Prior())
-	w.config = config
-	return texts, only(diags, diag.Error)
+	diags = w.dir.ProvideFor(config, w.Prior())
+	w.Config = config
+	return texts, diags.Only(diag.Error)
 }
 
 // isSource reports whether a file of that name is read with the module that it

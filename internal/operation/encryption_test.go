@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package operation
 
 import (
 	"os"
@@ -30,14 +30,11 @@ func TestEncryptionOnce(t *testing.T) {
 key_provider "external" "k" { command = ["/bin/sh", "-c", "echo asked >> asked; sleep 0.1; echo '{\"magic\":\"OpenTofu-External-Key-Provider\",\"version\":1}'; echo '{\"keys\":{\"encryption_key\":\"MDEyMzQ1Njc4OWFiY2RlZg==\"},\"meta\":{}}'"] }
 method "aes_gcm" "m" { keys = key_provider.external.k }
 state { method = method.aes_gcm.m }`
-	e, err := newEnv(Process{Args: []string{"weir"}, Environ: []string{encryptionVariable + "=" + text}, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getwd: os.Getwd})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := New(Options{Dir: ".", Environ: map[string]string{encryptionVariable: text}})
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
-			if found, diags := e.encryption(); diags.HasErrors() || !found.State().Encrypts() {
+			if found, diags := d.Encryption(); diags.HasErrors() || !found.State().Encrypts() {
 				t.Error(diags.Err())
 			}
 		})

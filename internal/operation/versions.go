@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"strings"
@@ -9,19 +9,19 @@ import (
 	"weir.dev/weir/internal/program"
 )
 
-// checkVersions holds the configuration to the version that is claimed.
+// CheckVersions holds the configuration to the version that is claimed.
 // Constraints for the other engine say nothing here: its version numbers mean
 // something else.
-func (e *env) checkVersions(tree *program.Tree) diag.List {
+func (d *Directory) CheckVersions(tree *program.Tree) diag.List {
 	var diags diag.List
-	claimed := version.Must(version.NewVersion(e.dialect.Version()))
+	claimed := version.Must(version.NewVersion(d.Dialect.Version()))
 	var walk func(t *program.Tree, where string)
 	walk = func(t *program.Tree, where string) {
 		if t == nil || t.Program == nil {
 			return
 		}
 		for _, c := range t.Program.RequiredVersions {
-			if c.Product != e.dialect.String() {
+			if c.Product != d.Dialect.String() {
 				continue
 			}
 			constraint, err := version.NewConstraint(c.Constraint)
@@ -30,7 +30,7 @@ func (e *env) checkVersions(tree *program.Tree) diag.List {
 				continue
 			}
 			if !constraint.Check(claimed) {
-				diags.ErrorAt(c.Range, "Unsupported "+e.dialect.Product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, e.dialect.Product())
+				diags.ErrorAt(c.Range, "Unsupported "+d.Dialect.Product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, d.Dialect.Product())
 			}
 		}
 		for _, child := range t.Calls() {

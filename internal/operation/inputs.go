@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"context"
@@ -16,32 +16,38 @@ import (
 	"weir.dev/weir/internal/program"
 )
 
-// inputs collects the values for variables of the root module: from the
+// A Var is a value for a variable of the root module, or a file with some.
+type Var struct {
+	File  bool
+	Value string // NAME=VALUE, or the name of the file
+}
+
+// Inputs collects the values for variables of the root module: from the
 // environment, from the files that are read by themselves, and from the
 // command line, the later ones over the earlier ones.
-func (e *env) inputs(flags varFlags) (map[string]engine.VariableInput, diag.List) {
+func (d *Directory) Inputs(vars []Var) (map[string]engine.VariableInput, diag.List) {
 	in := map[string]engine.VariableInput{}
 	var diags diag.List
-	for name, text := range e.vars {
+	for name, text := range d.Environ {
 		if variable, ok := strings.CutPrefix(name, "TF_VAR_"); ok {
 			in[variable] = engine.VariableInput{Text: text, From: "environment"}
 		}
 	}
-	automatic, err := automaticFiles(".")
+	automatic, err := d.automaticFiles(".")
 	if err != nil {
 		diags.Errorf("Failed to read directory", "Looking for files of variable values: %s.", err)
 	}
 	for _, name := range automatic {
-		e.inputsFrom(name, in, &diags)
+		d.inputsFrom(name, in, &diags)
 	}
-	for _, f := range flags {
-		if f.file {
-			e.inputsFrom(f.value, in, &diags)
+	for _, f := range vars {
+		if f.File {
+			d.inputsFrom(f.Value, in, &diags)
 			continue
 		}
-		name, text, ok := strings.Cut(f.value, "=")
+		name, text, ok := strings.Cut(f.Value, "=")
 		if !ok {
-			diags.Errorf("Invalid -var option", "The given -var option %q is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", f.value)
+			diags.Errorf("Invalid -var option", "The given -var option %q is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", f.Value)
 			continue
 		}
 		if strings.HasSuffix(name, " ") {
@@ -54,8 +60,8 @@ func (e *env) inputs(flags varFlags) (map[string]engine.VariableInput, diag.List
 }
 
 // automaticFiles are the files of values in a directory that needn't be named.
-func automaticFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+func (d *Directory) automaticFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(d.path(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -77,17 +83,17 @@ func automaticFiles(dir string) ([]string, error) {
 }
 
 // inputsFrom adds the values of a file.
-func (e *env) inputsFrom(name string, in map[string]engine.VariableInput, diags *diag.List) {
-	data, err := os.ReadFile(name)
+func (d *Directory) inputsFrom(name string, in map[string]engine.VariableInput, diags *diag.List) {
+	data, err := os.ReadFile(d.path(name))
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			diags.Errorf("Failed to read variables file", "Given variables file %s does not exist.", name)
 		} else {
-			diags.Errorf("Failed to read variables file", "Error while reading %s: %s.", name, cause(err))
+			diags.Errorf("Failed to read variables file", "Error while reading %s: %s.", name, diag.Cause(err))
 		}
 		return
 	}
-	e.sources[name] = data
+	d.addSource(name, data)
 	values, problems := module.ParseVariables(name, data)
 	diags.Append(problems)
 	for _, v := range values {
@@ -97,11 +103,8 @@ func (e *env) inputsFrom(name string, in map[string]engine.VariableInput, diags 
 
 // askForVariables asks for the variables that need a value and have none,
 // where somebody can be asked. Otherwise compiling reports them.
-func (e *env) askForVariables(ctx context.Context, in map[string]engine.VariableInput) diag.List {
-	if !e.input || e.json {
-		return nil
-	}
-	prog, diags := e.rootSettings()
+func (d *Directory) askForVariables(ctx context.Context, in map[string]engine.VariableInput, ask func(context.Context, *program.Variable) (string, error)) diag.List {
+	prog, diags := d.rootSettings()
 	if diags.HasErrors() {
 		return nil // loading reports them
 	}
@@ -111,12 +114,12 @@ func (e *env) askForVariables(ctx context.Context, in map[string]engine.Variable
 		if _, given := in[v.Name]; given || !v.Required() {
 			continue
 		}
-		text, err := e.ask(ctx, question{query: "var." + v.Name, description: v.Description, secret: v.Sensitive})
-		if errors.Is(err, errNoInput) {
+		text, err := ask(ctx, v)
+		if errors.Is(err, ErrNoAnswer) {
 			return nil
 		}
 		if err != nil {
-			return oneError("Failed to request interactive input", "weir attempted to request a value interactively for var.%s, but encountered an error: %s.", v.Name, err)
+			return diag.OneError("Failed to request interactive input", "weir attempted to request a value interactively for var.%s, but encountered an error: %s.", v.Name, err)
 		}
 		in[v.Name] = engine.VariableInput{Text: text, From: "input", Range: hcl.Range{Filename: fmt.Sprintf("<input for var.%s>", v.Name)}}
 	}

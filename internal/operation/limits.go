@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"time"
@@ -13,12 +13,12 @@ const (
 	interruptGrace = "WEIR_INTERRUPT_GRACE"
 )
 
-// limits are how long calls of providers may take: as such, and after an
+// callLimits are how long calls of providers may take: as such, and after an
 // interrupt.
-func (e *env) limits() (engine.ApplyOptions, diag.List) {
+func (d *Directory) callLimits() (engine.ApplyOptions, diag.List) {
 	var diags diag.List
 	read := func(name string, without time.Duration) time.Duration {
-		text := e.vars[name]
+		text := d.Environ[name]
 		if text == "" {
 			return without
 		}

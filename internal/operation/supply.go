@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"maps"
@@ -7,10 +7,12 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
+	"weir.dev/weir/internal/state"
 )
 
 // A supply is where the providers of a run come from: a catalog of all that
@@ -26,18 +28,17 @@ type supply struct {
 
 // supplied prepares a supply, and says how to complete it. The rest hashes
 // packages, and can be done beside other work; it prints nothing.
-func (e *env) supplied() (s *supply, complete func()) {
+func (d *Directory) supplied() (s *supply, complete func()) {
 	s = &supply{}
-	config, _, diags := e.settings()
-	sources, more := e.providerSources(config)
+	config, _, diags := d.UserSettings()
+	sources, more := d.ProviderSources(config)
 	diags.Append(more)
-	diags.Append(overrideWarning(sources))
-	s.diags, s.external = diags, sources.external
-	command := e.pluginCommand()
-	dir, noted := e.dir().Providers(), filepath.Join(e.dataDir(), "verified.json")
+	s.diags, s.external = diags, sources.External
+	command := d.pluginCommand()
+	dir, noted := d.Memory().Providers(), filepath.Join(d.DataDir(), "verified.json")
 	return s, func() {
 		var more diag.List
-		s.locks, more = lockfile.Read(lockfile.Name)
+		s.locks, more = lockfile.Read(d.path(lockfile.Name))
 		s.diags.Append(more)
 		if s.diags.HasErrors() {
 			return
@@ -50,7 +51,7 @@ func (e *env) supplied() (s *supply, complete func()) {
 		// Problems count when it is known what is needed.
 		s.installed, _ = install.Locate(dir, s.locks, all, s.external, s.verified)
 		s.catalog = plugin.NewCatalog(plugin.Sources{
-			Builtins:  map[addr.Provider]plugin.Builtin{builtin.Address: e.builtin},
+			Builtins:  map[addr.Provider]plugin.Builtin{builtin.Address: d.builtin},
 			Reattach:  sources.reattach,
 			Overrides: sources.overrides,
 			Installed: s.installed,
@@ -60,8 +61,8 @@ func (e *env) supplied() (s *supply, complete func()) {
 
 // warm starts the providers that are locked while the configuration is loaded,
 // since they are those that the configuration needed when it was initialized.
-func (e *env) warm(c *lateCatalog) {
-	s, complete := e.supplied()
+func (d *Directory) warm(c *lateCatalog) {
+	s, complete := d.supplied()
 	ready := make(chan struct{})
 	go func() {
 		defer close(ready)
@@ -75,41 +76,53 @@ func (e *env) warm(c *lateCatalog) {
 		<-ready
 		return s
 	}
-	e.onClose(func() {
+	d.onClose(func() {
 		if catalog := c.early().catalog; catalog != nil {
 			catalog.Close()
 		}
 	})
 }
 
+// ProvideFor fills the catalog that a configuration was loaded with.
+func (d *Directory) ProvideFor(config *engine.Config, s *state.Snapshot) diag.List {
+	return d.Provide(config, Requirements(config.Tree, s))
+}
+
+// Provide is ProvideFor with the requirements themselves.
+func (d *Directory) Provide(config *engine.Config, reqs install.Requirements) diag.List {
+	return d.provide(config.World.Catalog.(*lateCatalog), reqs)
+}
+
 // provide fills the catalog with the providers that are required, and ends
 // others that were started ahead. Without a lock file only built-in providers
 // can be used.
-func (e *env) provide(c *lateCatalog, reqs install.Requirements) diag.List {
+func (d *Directory) provide(c *lateCatalog, reqs install.Requirements) diag.List {
+	if d.Catalog != nil {
+		c.set(d.Catalog)
+		return nil
+	}
 	var s *supply
 	if c.early != nil {
 		s = c.early()
 	} else {
 		var complete func()
-		s, complete = e.supplied()
+		s, complete = d.supplied()
 		complete()
 		if s.catalog != nil {
-			e.onClose(func() { s.catalog.Close() })
+			d.onClose(func() { s.catalog.Close() })
 		}
 	}
 	diags := s.diags
 	if s.catalog == nil {
 		return diags
 	}
-	_, more := install.Locate(e.dir().Providers(), s.locks, reqs, s.external, s.verified)
+	_, more := install.Locate(d.Memory().Providers(), s.locks, reqs, s.external, s.verified)
 	s.verified.Save()
 	diags.Append(more)
 	s.catalog.Release(func(p addr.Provider) bool {
 		_, needed := reqs[p]
 		return needed
 	})
-	c.mu.Lock()
-	c.inner = s.catalog
-	c.mu.Unlock()
+	c.set(s.catalog)
 	return diags
 }

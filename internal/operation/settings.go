@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"github.com/hashicorp/hcl/v2"
@@ -17,15 +17,15 @@ import (
 
 // evaluateSettings decodes a body that may refer to variables and locals, and
 // to nothing that needs providers or a state.
-func (e *env) evaluateSettings(prog *program.Program, body hcl.Body, s *schema.Block, inputs map[string]engine.VariableInput) (cty.Value, diag.List) {
-	frame, diags := e.settingsFrame(prog, inputs)
+func (d *Directory) evaluateSettings(prog *program.Program, body hcl.Body, s *schema.Block, inputs map[string]engine.VariableInput) (cty.Value, diag.List) {
+	frame, diags := d.settingsFrame(prog, inputs)
 	var v cty.Value
 	promise.NewRuntime(1).Do(func(t *promise.Task) {
 		var problems hcl.Diagnostics
 		v, problems = s.Decode(body, frame.Context(t, nil, cty.NilVal))
 		diags.Append(eval.Diagnostics(problems))
 	})
-	diags.Append(only(frame.Diagnostics(), diag.Error))
+	diags.Append(frame.Diagnostics().Only(diag.Error))
 	v, _ = v.UnmarkDeep()
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
 		var refs []*program.Ref
@@ -41,8 +41,8 @@ func (e *env) evaluateSettings(prog *program.Program, body hcl.Body, s *schema.B
 }
 
 // settingsFrame evaluates what settings refer to.
-func (e *env) settingsFrame(prog *program.Program, inputs map[string]engine.VariableInput) (*eval.Frame, diag.List) {
-	workspace, diags := e.workspace()
+func (d *Directory) settingsFrame(prog *program.Program, inputs map[string]engine.VariableInput) (*eval.Frame, diag.List) {
+	workspace, diags := d.Workspace()
 	values, more := settingsValues(prog, inputs)
 	diags.Append(more)
 	ev := &eval.Evaluator{
@@ -51,7 +51,7 @@ func (e *env) settingsFrame(prog *program.Program, inputs map[string]engine.Vari
 			Workspace: workspace,
 			Applying:  cty.False,
 			RootDir:   ".",
-			WorkDir:   e.originalDir,
+			WorkDir:   d.OriginalDir,
 			Functions: function.Table(function.Env{Pure: true}),
 		},
 	}

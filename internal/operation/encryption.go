@@ -1,11 +1,10 @@
-package cli
+package operation
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/static"
@@ -40,53 +38,53 @@ type sealing struct {
 	diags diag.List
 }
 
-// encrypt makes the configured encryption that of the command.
-func (e *env) encrypt(prog *program.Program, inputs map[string]engine.VariableInput) diag.List {
-	all, diags := e.encryptionOf(prog, inputs)
+// Encrypt makes the configured encryption that of the command.
+func (d *Directory) Encrypt(prog *program.Program, inputs map[string]engine.VariableInput) diag.List {
+	all, diags := d.encryptionOf(prog, inputs)
 	for i := range diags {
 		diags[i].Private = diags[i].Severity == diag.Error
 	}
-	e.sealing.mu.Lock()
-	defer e.sealing.mu.Unlock()
-	e.sealing.known, e.sealing.all, e.sealing.diags = true, all, only(diags, diag.Error)
-	return e.aside(diags)
+	d.sealing.mu.Lock()
+	defer d.sealing.mu.Unlock()
+	d.sealing.known, d.sealing.all, d.sealing.diags = true, all, diags.Only(diag.Error)
+	return d.Aside(diags)
 }
 
-// encryption is that of the command, which is the configured one unless said
+// Encryption is that of the command, which is the configured one unless said
 // otherwise. Data sources ask for it at the same time.
-func (e *env) encryption() (*encryption.Encryption, diag.List) {
-	e.sealing.turn.Lock()
-	defer e.sealing.turn.Unlock()
-	e.sealing.mu.Lock()
-	known := e.sealing.known
-	e.sealing.mu.Unlock()
+func (d *Directory) Encryption() (*encryption.Encryption, diag.List) {
+	d.sealing.turn.Lock()
+	defer d.sealing.turn.Unlock()
+	d.sealing.mu.Lock()
+	known := d.sealing.known
+	d.sealing.mu.Unlock()
 	var diags diag.List
 	if !known {
-		inputs, more := e.inputs(e.settingsVars)
+		inputs, more := d.Inputs(d.SettingsVars)
 		diags.Append(more)
-		prog, more := e.rootSettings()
-		diags.Append(only(more, diag.Error))
+		prog, more := d.rootSettings()
+		diags.Append(more.Only(diag.Error))
 		if diags.HasErrors() {
 			return nil, diags
 		}
-		diags.Append(e.encrypt(prog, inputs))
+		diags.Append(d.Encrypt(prog, inputs))
 	}
-	e.sealing.mu.Lock()
-	defer e.sealing.mu.Unlock()
+	d.sealing.mu.Lock()
+	defer d.sealing.mu.Unlock()
 	if known {
-		diags.Append(e.sealing.diags)
+		diags.Append(d.sealing.diags)
 	}
-	return e.sealing.all, diags
+	return d.sealing.all, diags
 }
 
 // encryptionOf reads the configuration of encryption.
-func (e *env) encryptionOf(prog *program.Program, inputs map[string]engine.VariableInput) (*encryption.Encryption, diag.List) {
+func (d *Directory) encryptionOf(prog *program.Program, inputs map[string]engine.VariableInput) (*encryption.Encryption, diag.List) {
 	var config *encryption.Config
 	var diags diag.List
 	if b := prog.Encryption; b != nil {
 		config, diags = encryption.Decode(b.Body, b.Range)
 	}
-	if text := strings.TrimSpace(e.vars[encryptionVariable]); text != "" {
+	if text := strings.TrimSpace(d.Environ[encryptionVariable]); text != "" {
 		over, more := encryptionIn(prog, text)
 		diags.Append(more)
 		config = encryption.Merge(config, over)
@@ -94,7 +92,7 @@ func (e *env) encryptionOf(prog *program.Program, inputs map[string]engine.Varia
 	if config == nil || diags.HasErrors() {
 		return nil, diags
 	}
-	frame, more := e.settingsFrame(prog, inputs)
+	frame, more := d.settingsFrame(prog, inputs)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
@@ -138,7 +136,7 @@ func evaluateSecret(frame *eval.Frame, expr hcl.Expression, vars map[string]cty.
 		if diags.HasErrors() || v.IsWhollyKnown() {
 			return
 		}
-		if diags = only(frame.Diagnostics(), diag.Error); len(diags) == 0 {
+		if diags = frame.Diagnostics().Only(diag.Error); len(diags) == 0 {
 			diags.Add(static.Problem(static.Explain(t, frame, nil, nil, program.References(expr)), expr.Range(), "setting"))
 		}
 	})
@@ -170,8 +168,8 @@ func runForKeys(command []string, input []byte) ([]byte, error) {
 }
 
 // decryptRemote opens a state that the data source at an address has read.
-func (e *env) decryptRemote(at addr.Instance, stored []byte) ([]byte, error) {
-	all, diags := e.encryption()
+func (d *Directory) decryptRemote(at addr.Instance, stored []byte) ([]byte, error) {
+	all, diags := d.Encryption()
 	if err := diags.Err(); err != nil {
 		return nil, err
 	}
@@ -187,34 +185,13 @@ func (e *env) decryptRemote(at addr.Instance, stored []byte) ([]byte, error) {
 	return state, err
 }
 
-// readPlan reads a saved plan, which is told from other files that people try.
-func (e *env) readPlan(path string) (planfile.Content, diag.List) {
-	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
-	if isDir(path) {
-		return planfile.Content{}, oneError(summary, "It is a directory. Use -chdir to work in another directory.")
-	}
-	all, diags := e.encryption()
-	if diags.HasErrors() {
-		return planfile.Content{}, diags
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return planfile.Content{}, oneError(summary, "Error: %s.", cause(err))
-	}
-	if !planfile.Is(data) && encryption.Recognize(data) != encryption.SealedPlan {
-		return planfile.Content{}, oneError(summary, "The file isn't a saved plan. Save one with plan -out=PATH.")
-	}
-	content, more := planfile.Read(path, all.Plan().Open)
-	return content, append(diags, more...)
-}
-
-// openState decrypts a state in a file that the user names. One in clear is
+// OpenSealed decrypts a state in a file that the user names. One in clear is
 // taken as it is: whoever names it knows where it is from.
-func (e *env) openState(data []byte) ([]byte, diag.List) {
+func (d *Directory) OpenSealed(data []byte) ([]byte, diag.List) {
 	if encryption.Recognize(data) != encryption.SealedState {
 		return data, nil
 	}
-	all, diags := e.encryption()
+	all, diags := d.Encryption()
 	if diags.HasErrors() {
 		return nil, diags
 	}

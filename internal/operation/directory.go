@@ -1,0 +1,180 @@
+// Package operation is what one command does on one state: find the inputs, the
+// backend, the encryption and the providers of a directory, load it, lock and
+// read its state, plan, apply what was approved, and keep what came of it.
+//
+// It owns the order of these steps, whoever asks for them. It refuses flags,
+// terminals and words about what was done, and takes from its caller what a
+// process has only once: directories, environment, clock, randomness, answers
+// of people. So any number of operations can be under way in one process.
+package operation
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/workdir"
+)
+
+// Options are what the operations in a directory take from outside.
+type Options struct {
+	// Dir has the root module: "." for where the process is, or an absolute path.
+	// Names of files, in what is given here and in diagnostics, start from there.
+	Dir string
+	// OriginalDir is what path.cwd says.
+	OriginalDir string
+	Environ     map[string]string
+	Home        string // where the environment doesn't say
+	Dialect     dialect.Dialect
+	Program     string // the name in messages that say what to run
+	Now         func() time.Time
+	Random      io.Reader // of what has to be unique; not of keys
+	// Who tells people who wait for a lock whose it is.
+	Who func() string
+	// SettingsVars are values of variables for operations that need them for the
+	// settings of the backend and the encryption only.
+	SettingsVars []Var
+	// Catalog has the providers; nil stands for those that are installed.
+	Catalog provider.Catalog
+	// Backend has the states; nil stands for the one that is configured.
+	Backend *backend.Backend
+	Reports
+}
+
+// Reports are how operations tell while they are under way. A nil
+// function tells nobody.
+type Reports struct {
+	// Notice tells why it takes long.
+	Notice func(text string)
+	// Problem tells of what can't be returned any more.
+	Problem func(diag.List)
+	// Aside is given warnings about states and keys, which are no part of any
+	// result, and returns those that are to be told with it nevertheless.
+	Aside func(diag.List) diag.List
+	// Settings tells of warnings about the user's settings.
+	Settings func(diag.List)
+	// Log gets what providers log.
+	Log io.Writer
+}
+
+// ErrNoAnswer is the error of asking where there is nobody to answer.
+var ErrNoAnswer = errors.New("input is not available")
+
+// A Directory is a working directory with what was found out about it. Its
+// operations follow one another; With has others at the same time.
+type Directory struct {
+	Options
+	sealing          *sealing
+	sources          *sources
+	warnedOfSettings bool
+	closers          []func()
+}
+
+// New is the directory that the options name. Nothing is read yet.
+func New(o Options) *Directory {
+	if o.Notice == nil {
+		o.Notice = func(string) {}
+	}
+	if o.Problem == nil {
+		o.Problem = func(diag.List) {}
+	}
+	if o.Aside == nil {
+		o.Aside = func(l diag.List) diag.List { return l }
+	}
+	if o.Settings == nil {
+		o.Settings = func(diag.List) {}
+	}
+	return &Directory{Options: o, sealing: &sealing{}, sources: &sources{files: map[string][]byte{}}}
+}
+
+// With is the same directory for operations that tell elsewhere. What it
+// opens it closes itself.
+func (d *Directory) With(r Reports) *Directory {
+	o := d.Options
+	o.Reports = r
+	next := New(o)
+	next.sealing, next.warnedOfSettings = d.sealing, d.warnedOfSettings
+	next.AddSources(d.Sources())
+	return next
+}
+
+// Close ends the providers and releases the locks that are left.
+func (d *Directory) Close() {
+	for _, f := range slices.Backward(d.closers) {
+		f()
+	}
+	d.closers = nil
+}
+
+// onClose adds something to do when the operations have ended, on every path.
+func (d *Directory) onClose(f func()) { d.closers = append(d.closers, f) }
+
+// sources are files that diagnostics may be about, by name.
+type sources struct {
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+// Sources are the files that diagnostics may be about, by name.
+func (d *Directory) Sources() map[string][]byte {
+	d.sources.mu.Lock()
+	defer d.sources.mu.Unlock()
+	return maps.Clone(d.sources.files)
+}
+
+// AddSources adds files that diagnostics may be about.
+func (d *Directory) AddSources(files map[string][]byte) {
+	d.sources.mu.Lock()
+	defer d.sources.mu.Unlock()
+	maps.Copy(d.sources.files, files)
+}
+
+func (d *Directory) addSource(name string, data []byte) {
+	d.AddSources(map[string][]byte{name: data})
+}
+
+// path is where a file is that is named as seen from the directory.
+func (d *Directory) path(name string) string {
+	if d.Dir == "." || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(d.Dir, name)
+}
+
+// Memory is what the directory remembers between operations.
+func (d *Directory) Memory() workdir.Dir { return workdir.Open(d.Dir, d.Environ["TF_DATA_DIR"]) }
+
+// DataDir is where init puts things.
+func (d *Directory) DataDir() string { return filepath.Clean(d.Memory().Data()) }
+
+// dataName is the data directory as seen from the directory.
+func (d *Directory) dataName() string {
+	return filepath.Clean(workdir.Open(".", d.Environ["TF_DATA_DIR"]).Data())
+}
+
+// environ is the environment as processes get it.
+func (d *Directory) environ() []string {
+	all := make([]string, 0, len(d.Environ))
+	for _, name := range slices.Sorted(maps.Keys(d.Environ)) {
+		all = append(all, name+"="+d.Environ[name])
+	}
+	return all
+}
+
+// processDir is where processes are started; empty is where this one is.
+func (d *Directory) processDir() string {
+	if d.Dir == "." {
+		return ""
+	}
+	return d.Dir
+}
+
+func (d *Directory) getenv(name string) string { return d.Environ[name] }

@@ -1,0 +1,124 @@
+package operation
+
+import (
+	"context"
+	"slices"
+
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/module/fetch"
+)
+
+// A moduleInstaller installs modules and tells of each that wasn't there.
+type moduleInstaller struct {
+	*module.Installer
+	dir     *Directory
+	tell    func(line string)
+	current string // key of the module that is being installed
+	seen    map[string]bool
+}
+
+// moduleInstaller is one that tells lines of what it does.
+func (d *Directory) moduleInstaller(upgrade bool, tell func(line string)) (*moduleInstaller, diag.List) {
+	manifest, err := module.ReadManifest(d.Files(), d.dataName())
+	if err != nil {
+		manifest = module.Manifest{} // all modules are found again
+	}
+	m := &moduleInstaller{
+		Installer: &module.Installer{Files: d.Files(), DataDir: d.DataDir(), Manifest: manifest, Upgrade: upgrade, Dialect: d.Dialect},
+		dir:       d, tell: tell, seen: map[string]bool{},
+	}
+	var diags diag.List
+	m.Fetcher, diags = d.Fetcher(m.begin)
+	return m, diags
+}
+
+// resolve installs the module behind a call.
+func (m *moduleInstaller) resolve(ctx context.Context, r module.Request) (string, diag.List) {
+	before, known := m.Manifest[r.Key]
+	m.current = r.Key
+	dir, diags := m.Installer.Install(ctx, r)
+	if m.seen[r.Key] || diags.HasErrors() {
+		return dir, diags
+	}
+	m.seen[r.Key] = true
+	if !known || m.Upgrade || before != m.Manifest[r.Key] {
+		m.tell("- " + r.Key + " in " + dir)
+	}
+	return dir, diags
+}
+
+// begin tells of a package that is about to be fetched.
+func (m *moduleInstaller) begin(pkg, version string) {
+	if version != "" {
+		pkg += " " + version
+	}
+	m.tell("Downloading " + pkg + " for " + m.current + "...")
+}
+
+// note writes down the modules that are used.
+func (m *moduleInstaller) note(used module.Manifest) diag.List {
+	if err := used.Write(m.dir.DataDir()); err != nil {
+		return diag.OneError("Failed to note installed modules", "%s.", err)
+	}
+	return nil
+}
+
+// LoadModules loads the configuration and its tests as far as their declarations
+// go; with get it installs modules on the way and notes them.
+func (d *Directory) LoadModules(ctx context.Context, inputs map[string]engine.VariableInput, tests string, get, upgrade bool, tell func(line string)) (*Tested, diag.List) {
+	world, diags := d.World(Loading{})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files()}
+	var installer *moduleInstaller
+	if get {
+		if installer, diags = d.moduleInstaller(upgrade, tell); diags.HasErrors() {
+			return nil, diags
+		}
+		options.Resolve = installer.resolve
+	}
+	all, diags := d.loadTested(ctx, options, tests)
+	diags = Declared(diags)
+	if all.config == nil {
+		return nil, diags
+	}
+	diags.Append(d.CheckVersions(all.config.Tree))
+	if installer != nil && len(installer.seen) > 0 {
+		kept := module.Manifest{"": {Dir: "."}}
+		if diags.HasErrors() {
+			kept = installer.Manifest // which of them are used isn't known
+		}
+		for _, key := range all.keys {
+			kept[key] = installer.Manifest[key]
+		}
+		diags.Append(installer.note(kept))
+	}
+	return all, diags
+}
+
+// Declared leaves out what is wrong with uses of declarations: whatever it is, all
+// that is declared can be installed.
+func Declared(diags diag.List) diag.List {
+	return slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Use })
+}
+
+// Fetcher brings modules from elsewhere.
+func (d *Directory) Fetcher(begin func(pkg, version string)) (module.Fetcher, diag.List) {
+	config, environment, diags := d.UserSettings()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return fetch.New(fetch.Options{
+		Tokens:   cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
+		Services: config.Hosts,
+		Retries:  config.Registry.Retries,
+		Timeout:  config.Registry.Timeout,
+		Version:  d.Dialect.Version(),
+		Environ:  environment.All,
+		Begin:    begin,
+	}), nil
+}

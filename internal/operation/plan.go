@@ -1,0 +1,87 @@
+package operation
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/why"
+)
+
+// Planning says what a plan is for.
+type Planning struct {
+	Mode          plan.Mode
+	SkipRefresh   bool
+	Targets       []addr.Target
+	Excludes      []addr.Target
+	Replace       []addr.Instance
+	AllowDeferral bool
+	// Generate names a new file for the configuration of imports that have none.
+	Generate string
+}
+
+// Check looks for what keeps from planning, before anything is opened.
+func (d *Directory) Check(p Planning, operation string) diag.List {
+	var diags diag.List
+	if p.Generate != "" {
+		if _, err := os.Stat(d.path(p.Generate)); err == nil {
+			diags.Errorf("Target generated file already exists", "weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
+		}
+	}
+	if p.Mode == plan.Normal {
+		diags.Append(d.needConfiguration(operation))
+	}
+	return diags
+}
+
+// needConfiguration refuses a directory without configuration: as one that asks
+// for nothing it would have everything destroyed.
+func (d *Directory) needConfiguration(operation string) diag.List {
+	names, err := d.Files().List(".")
+	if err != nil || !module.IsEmpty(names, d.Dialect) {
+		return nil // who reads the files reports the error
+	}
+	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
+	return diag.OneError("No configuration files", "%s requires configuration to be present. %s without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, use the destroy command, or plan with -destroy.", strings.ToUpper(operation[:1])+operation[1:], doing)
+}
+
+// Plan makes a plan. It is nil if that wasn't possible at all, and may be there
+// beside errors.
+func (w *Work) Plan(ctx context.Context, p Planning) (*plan.Plan, diag.List) {
+	o := w.options(p)
+	var generated diag.List
+	if p.Generate != "" && p.Mode == plan.Normal {
+		if o.Generated, generated = w.generate(ctx, p.Generate, o); generated.HasErrors() {
+			return nil, generated
+		}
+	}
+	made, diags := w.subject.plan(ctx, w, o)
+	diags.Append(generated)
+	return made, diags
+}
+
+// Explain makes a plan and tells why it deals as it does with the objects that
+// the target names.
+func (w *Work) Explain(ctx context.Context, p Planning, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
+	return engine.Explain(ctx, w.Config, w.Snapshot(), w.options(p), target)
+}
+
+func (w *Work) options(p Planning) engine.PlanOptions {
+	return engine.PlanOptions{
+		Mode:          p.Mode,
+		SkipRefresh:   p.SkipRefresh,
+		Targets:       p.Targets,
+		Excludes:      p.Excludes,
+		Replace:       p.Replace,
+		AllowDeferral: p.AllowDeferral,
+		InDoubt:       w.Doubted(),
+		// The two engines differ in what a removed block means by default.
+		RemovedDestroys: w.dir.Dialect == dialect.Terraform,
+	}
+}

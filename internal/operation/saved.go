@@ -1,0 +1,279 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/encryption"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/files"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planfile"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/session"
+)
+
+// Save writes a plan to a file, with all that apply will need, and whoever shows
+// it. Engine is the version that it is noted to be of.
+func (w *Work) Save(ctx context.Context, path, engine string, made *plan.Plan) error {
+	w.completeSchemas(ctx, made)
+	c := planfile.Content{
+		Engine: engine,
+		Plan:   made,
+		Files:  w.Config.Sources,
+		Tree:   w.Config.Tree,
+
+		WorkDir: w.Config.World.OriginalDir,
+	}
+	if read, ok := w.Config.World.Files.(*files.Recorder); ok {
+		c.Read = read.Record()
+	}
+	record, err := w.Backend().Record()
+	if err != nil {
+		return err
+	}
+	c.Backend = planfile.Backend{Type: w.Backend().Kind, Config: record, Workspace: w.Workspace()}
+	if base := w.Base(); base != nil {
+		c.Backend.Lineage, c.Backend.Serial = base.Lineage, base.Serial
+	}
+	d := w.dir
+	if c.Lock, err = optionalFile(d.path(lockfile.Name)); err != nil {
+		return err
+	}
+	if c.Modules, err = optionalFile(d.path(module.ManifestPath(d.dataName()))); err != nil {
+		return err
+	}
+	all, diags := d.Encryption()
+	if err := diags.Err(); err != nil {
+		return err
+	}
+	return planfile.Write(d.path(path), c, all.Plan().Seal)
+}
+
+// completeSchemas adds the schemas of providers that planning had no use for,
+// although the configuration or the state names them: those of blocks without
+// instances, or that -target or an error has left out. What can't be had is
+// shown without.
+func (w *Work) completeSchemas(ctx context.Context, p *plan.Plan) {
+	add := func(a addr.Provider) {
+		if p.Schemas[a] != nil {
+			return
+		}
+		if s, diags := w.Config.World.Catalog.Schemas(ctx, a); !diags.HasErrors() {
+			p.Schemas[a] = s
+		}
+	}
+	if p.Schemas == nil {
+		p.Schemas = map[addr.Provider]*provider.Schemas{}
+	}
+	var walk func(t *program.Tree)
+	walk = func(t *program.Tree) {
+		for _, r := range t.Program.Resources {
+			add(r.Provider.Provider)
+		}
+		for _, b := range t.Program.Providers {
+			add(b.Provider)
+		}
+		for _, child := range t.Calls() {
+			walk(child)
+		}
+	}
+	walk(w.Config.Tree)
+	for _, a := range p.Refreshed.Providers() {
+		add(a)
+	}
+}
+
+// optionalFile reads a file that needn't exist.
+func optionalFile(name string) ([]byte, error) {
+	data, err := os.ReadFile(name)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// ReadPlan reads a saved plan, which is told from other files that people try.
+func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
+	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
+	if info, err := os.Stat(d.path(path)); err == nil && info.IsDir() {
+		return planfile.Content{}, diag.OneError(summary, "It is a directory. Use -chdir to work in another directory.")
+	}
+	all, diags := d.Encryption()
+	if diags.HasErrors() {
+		return planfile.Content{}, diags
+	}
+	data, err := os.ReadFile(d.path(path))
+	if err != nil {
+		return planfile.Content{}, diag.OneError(summary, "Error: %s.", diag.Cause(err))
+	}
+	if !planfile.Is(data) && encryption.Recognize(data) != encryption.SealedPlan {
+		return planfile.Content{}, diag.OneError(summary, "The file isn't a saved plan. Save one with plan -out=PATH.")
+	}
+	content, more := planfile.Read(d.path(path), all.Plan().Open)
+	return content, append(diags, more...)
+}
+
+// LoadSaved loads the configuration that is in a plan file, with the plan's
+// values of variables. It may be there beside errors.
+func (d *Directory) LoadSaved(ctx context.Context, c planfile.Content) (*engine.Config, diag.List) {
+	inputs := map[string]engine.VariableInput{}
+	for name, v := range c.Plan.Variables {
+		if v.Given && !v.Ephemeral {
+			inputs[name] = engine.VariableInput{Value: v.Value, From: "plan"}
+		}
+	}
+	return d.loadSaved(ctx, c, inputs, Loading{})
+}
+
+func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs map[string]engine.VariableInput, l Loading) (*engine.Config, diag.List) {
+	l.workspace = c.Backend.Workspace
+	world, diags := d.World(l)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	world.OriginalDir, world.Files = c.WorkDir, files.NewRecorder(d.disk(), c.Read)
+	sources := module.Memory{}
+	for name, data := range c.Files {
+		sources[name] = data
+	}
+	if len(c.Modules) > 0 {
+		sources[module.ManifestPath(d.dataName())] = c.Modules
+	}
+	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources})
+	diags.Append(more)
+	if config != nil {
+		d.AddSources(config.Sources)
+	}
+	return config, diags
+}
+
+// Saved is the configuration in a saved plan with the state that it was made
+// for, which must not have changed since.
+func (d *Directory) Saved(c planfile.Content) Subject {
+	return Subject{
+		load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
+			if c.Plan.Errored {
+				return nil, diag.OneError("Cannot apply incomplete plan", "Planning failed with an error when this plan was made, so it can't be applied. Remove the cause and make the plan again.")
+			}
+			inputs, diags := d.savedInputs(c.Plan, l.Vars)
+			if diags.HasErrors() {
+				return nil, diags
+			}
+			diags.Append(d.sameLocks(c.Lock))
+			if diags.HasErrors() {
+				return nil, diags
+			}
+			l.warm = true
+			config, more := d.loadSaved(ctx, c, inputs, l)
+			if more.HasErrors() {
+				return nil, more
+			}
+			return config, more
+		},
+		backend: func(config *engine.Config) (*backend.Backend, diag.List) {
+			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() {
+				return nil, diags
+			}
+			return d.recordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
+		},
+		workspace: func() (string, diag.List) { return c.Backend.Workspace, nil },
+		check: func(s *session.Session) diag.List {
+			if !stale(c.Backend, s) {
+				return nil
+			}
+			return diag.OneError("Saved plan is stale", "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")
+		},
+		plan: func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List) { return c.Plan, nil },
+	}
+}
+
+// stale reports whether the state isn't the one that the plan was made for.
+func stale(made planfile.Backend, s *session.Session) bool {
+	base := s.Base()
+	if base == nil {
+		return made.Lineage != "" || made.Serial != 0
+	}
+	return base.Lineage != made.Lineage || base.Serial != made.Serial
+}
+
+// savedInputs are the values that the plan was made with, and the ephemeral
+// ones, which have to be given again.
+func (d *Directory) savedInputs(p *plan.Plan, vars []Var) (map[string]engine.VariableInput, diag.List) {
+	given, diags := d.Inputs(vars)
+	explicit := map[string]bool{}
+	for _, v := range vars {
+		if name, _, ok := strings.Cut(v.Value, "="); ok && !v.File {
+			explicit[name] = true
+		}
+	}
+	inputs := map[string]engine.VariableInput{}
+	for name, v := range p.Variables {
+		in, ok := given[name]
+		switch {
+		case v.Ephemeral && ok:
+			inputs[name] = in
+		case v.Ephemeral && v.Given:
+			diags.Errorf("No value for required variable", "The variable %q is ephemeral, so its value isn't in the plan file. It has to be given again, for example with -var.", name)
+		case v.Ephemeral:
+		default:
+			if explicit[name] && !sameInput(in, v.Value) {
+				diags.Errorf("Mismatch between input and plan variable value", "The value of variable %q differs from the one that the saved plan was made with. Make a new plan with the new value.", name)
+			}
+			if v.Given {
+				inputs[name] = engine.VariableInput{Value: v.Value, From: "plan"}
+			}
+		}
+	}
+	for name := range explicit {
+		if p.Variables[name] == nil {
+			diags.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the saved plan has no such variable.", name)
+		}
+	}
+	return inputs, diags
+}
+
+// sameInput reports whether a given value is the one that was planned with.
+func sameInput(in engine.VariableInput, planned cty.Value) bool {
+	given := in.Value
+	if given == cty.NilVal {
+		given = cty.StringVal(in.Text)
+		if !planned.Type().IsPrimitiveType() {
+			parsed, diags := module.ParseValue("", in.Text)
+			if diags.HasErrors() {
+				return false
+			}
+			given = parsed
+		}
+	}
+	converted, err := convert.Convert(given, planned.Type())
+	return err == nil && converted.RawEquals(planned)
+}
+
+// sameLocks reports whether the dependency locks are those of the plan.
+func (d *Directory) sameLocks(planned []byte) diag.List {
+	then, diags := lockfile.Parse(planned, lockfile.Name)
+	now, more := lockfile.Read(d.path(lockfile.Name))
+	diags.Append(more)
+	if diags.HasErrors() || then.Equal(now) {
+		return diags
+	}
+	for _, lock := range then.All() {
+		current, ok := now.Get(lock.Provider)
+		if !ok || current.Version.String() != lock.Version.String() {
+			diags.Errorf("Inconsistent dependency lock file", "The plan was made with provider %s %s, and the dependency lock file doesn't select that any more. A saved plan can be applied only with the providers it was made with. Make a new plan.", lock.Provider, lock.Version)
+		}
+	}
+	return diags
+}

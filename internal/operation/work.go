@@ -1,0 +1,207 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/files"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provisioner"
+	"weir.dev/weir/internal/session"
+)
+
+// Loading says how a configuration is loaded.
+type Loading struct {
+	Vars        []Var
+	Parallelism int
+	Sink        event.Sink
+	// Ask asks for values of variables that need one; nil has nobody to ask. It
+	// fails with ErrNoAnswer if nobody answers.
+	Ask func(context.Context, *program.Variable) (string, error)
+	// Record keeps what expressions learn of files, for a saved plan.
+	Record bool
+
+	workspace string // empty for the selected one
+	extra     string // configuration beside that of the files
+	warm      bool   // providers will be needed: start them meanwhile
+}
+
+// Opening says how the configuration and the state of an operation are opened.
+type Opening struct {
+	Loading
+	State StateOptions
+	// Operation is the name that others see in the lock; without one the state
+	// isn't locked.
+	Operation string
+}
+
+// A Subject is a configuration with a state, before they are opened: those of a
+// directory, of a saved plan, or of a deployment.
+type Subject struct {
+	load      func(context.Context, Loading) (*engine.Config, diag.List)
+	backend   func(*engine.Config) (*backend.Backend, diag.List)
+	workspace func() (string, diag.List)
+	// check looks at the state that was read; nil for nothing to check.
+	check func(*session.Session) diag.List
+	// plan makes the plan.
+	plan func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List)
+}
+
+// Configuration is that of the directory with the state of its workspace.
+func (d *Directory) Configuration() Subject {
+	return Subject{
+		load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
+			l.warm = true
+			return d.Load(ctx, l)
+		},
+		backend: func(c *engine.Config) (*backend.Backend, diag.List) {
+			return d.InitializedBackend(c.Tree.Program, c.Inputs)
+		},
+		workspace: d.Workspace,
+		plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
+			return engine.Plan(ctx, w.Config, w.Snapshot(), o)
+		},
+	}
+}
+
+// A Work is a configuration with the state that it is about, which was read and
+// perhaps locked, and with the providers that both need.
+type Work struct {
+	Config *engine.Config
+	*session.Session
+	dir     *Directory
+	subject Subject
+	opening Opening
+}
+
+// Open loads a configuration, opens, locks and reads its state, and finds its
+// providers. Without a result there is an error; beside one there are warnings.
+// Whoever calls it sees to Unlock.
+func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
+	config, diags := s.load(ctx, o.Loading)
+	if config == nil || config.Tree == nil || config.Tree.Program == nil {
+		return nil, diags
+	}
+	// A backend that isn't the configured one explains most other problems.
+	b, more := s.backend(config)
+	if more.HasErrors() {
+		return nil, more
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	diags.Append(more)
+	name, more := s.workspace()
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	state, more := d.StateIn(ctx, b, name, o.State, o.Operation)
+	diags.Append(more)
+	if state == nil {
+		return nil, diags
+	}
+	if s.check != nil {
+		diags.Append(s.check(state))
+	}
+	if !diags.HasErrors() {
+		diags.Append(d.ProvideFor(config, state.Prior()))
+	}
+	if diags.HasErrors() {
+		state.Unlock()
+		return nil, diags
+	}
+	return &Work{Config: config, Session: state, dir: d, subject: s, opening: o}, diags
+}
+
+// Load loads the configuration of the directory. It may be there beside errors.
+func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.List) {
+	inputs, diags := d.Inputs(l.Vars)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if l.Ask != nil {
+		if more := d.askForVariables(ctx, inputs, l.Ask); more.HasErrors() {
+			diags.Append(more)
+			return nil, diags
+		}
+	}
+	world, more := d.World(l)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files()}
+	if l.extra != "" {
+		options.Files = filesWith{Files: options.Files, name: "command-line.weir.tf", data: []byte(l.extra)}
+	}
+	config, more := engine.Load(ctx, options)
+	diags.Append(more)
+	if config != nil {
+		d.AddSources(config.Sources)
+		if versions := d.CheckVersions(config.Tree); versions.HasErrors() {
+			return nil, versions // it explains the rest
+		} else {
+			diags.Append(versions)
+		}
+	}
+	return config, diags
+}
+
+// Files are the directory's, by names as seen from it.
+func (d *Directory) Files() module.Files { return module.Disk{Root: d.Dir} }
+
+func (d *Directory) disk() files.Disk {
+	return files.Disk{Root: d.Dir, HomeDir: cmp.Or(d.Environ["HOME"], d.Home)}
+}
+
+// World is what a run takes from outside.
+func (d *Directory) World(l Loading) (engine.World, diag.List) {
+	workspace := l.workspace
+	var diags diag.List
+	if workspace == "" {
+		workspace, diags = d.Workspace()
+	}
+	if l.Parallelism < 0 {
+		diags.Errorf("Invalid parallelism value", "The -parallelism option can't be negative, and it is %d.", l.Parallelism)
+	}
+	depth := 0
+	if text := d.Environ["TF_TEMPLATE_RECURSION_DEPTH"]; text != "" {
+		var err error
+		if depth, err = strconv.Atoi(text); err != nil || depth <= 0 {
+			diags.Errorf("Invalid TF_TEMPLATE_RECURSION_DEPTH", "How deep templates may render templates has to be a positive whole number, and it is %q.", text)
+		}
+	}
+	catalog := &lateCatalog{}
+	if l.warm && !diags.HasErrors() && d.Catalog == nil {
+		d.warm(catalog)
+	}
+	var source files.Source
+	if l.Record {
+		source = files.NewRecorder(d.disk(), files.Record{})
+	}
+	return engine.World{
+		Dialect:     d.Dialect,
+		Files:       source,
+		Disk:        d.disk(),
+		Commands:    provisioner.Place{Dir: d.processDir(), Environ: d.environ()},
+		Catalog:     catalog,
+		WorkDir:     ".",
+		OriginalDir: d.OriginalDir,
+		DataDir:     d.dataName(),
+		Workspace:   workspace,
+		Now:         d.Now,
+		Random:      d.Random,
+		Parallelism: l.Parallelism,
+		Sink:        l.Sink,
+
+		TemplateDepth: depth,
+	}, diags
+}
