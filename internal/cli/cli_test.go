@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/dialect"
 )
 
@@ -95,17 +94,6 @@ func TestTable(t *testing.T) {
 		}
 		if group, _, ok := strings.Cut(c.name, " "); ok && !seen[group] {
 			t.Errorf("%s stands before its group", c.name)
-		}
-	}
-}
-
-func TestRebase(t *testing.T) {
-	for _, c := range []struct{ m, from, to, want string }{
-		{"module.a", "module.a", "module.b", "module.b"},
-		{"module.a.module.c[0]", "module.a", `module.b["x"]`, `module.b["x"].module.c[0]`},
-	} {
-		if got := rebase(addr.Module(c.m), addr.Module(c.from), addr.Module(c.to)); string(got) != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
 }

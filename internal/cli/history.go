@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"weir.dev/weir/internal/edit"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/statefile"
 )
 
 func setupStateHistory(e *env, fs *flag.FlagSet) runner {
@@ -75,18 +75,8 @@ func setupStateUndo(e *env, fs *flag.FlagSet) runner {
 		if earlier.Lineage != s.Base().Lineage {
 			return e.fail("Earlier state of another lineage", "The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, s.Base().Lineage)
 		}
-		for _, address := range s.Base().Addresses() {
-			if earlier.Objects[address] == nil {
-				e.say("  - %s\n", address)
-			}
-		}
-		for _, address := range earlier.Addresses() {
-			switch now := s.Base().Objects[address]; {
-			case now == nil:
-				e.say("  + %s\n", address)
-			case !statefile.SameObject(now, earlier.Objects[address]):
-				e.say("  ~ %s\n", address)
-			}
+		for _, d := range edit.Differences(s.Base(), earlier) {
+			e.say("  %c %s\n", d.Sign, d.Object)
 		}
 		if !*approve {
 			answer, err := e.ask(ctx, question{

@@ -3,16 +3,15 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/edit"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
@@ -116,23 +115,17 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 		if s.Prior() == nil {
 			return e.noState()
 		}
-		targets, diags := targetsOf(args)
+		targets, diags := edit.Targets(args)
 		if diags.HasErrors() {
 			return e.diags(diags)
 		}
 		for _, t := range targets {
-			if !anyAt(s.Prior(), t) {
+			if !edit.Has(s.Prior(), t) {
 				diags.Errorf("Unknown "+t.Kind(), "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program)
 			}
 		}
 		var list strings.Builder
-		for _, at := range s.Prior().Addresses() {
-			if at.Deposed != "" || !anyMatches(targets, at.Instance) {
-				continue
-			}
-			if *id != "" && attributeText(s.Prior().Objects[at], "id") != *id {
-				continue
-			}
+		for _, at := range edit.Select(s.Prior(), targets, *id) {
 			list.WriteString(at.String())
 			list.WriteByte('\n')
 		}
@@ -141,43 +134,13 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 	}
 }
 
-// anyAt reports whether the state has anything that the target names.
-func anyAt(s *state.Snapshot, t addr.Target) bool {
-	for at := range s.Objects {
-		if t.Matches(at.Instance) {
-			return true
-		}
-	}
-	return false
-}
-
-func targetsOf(args []string) ([]addr.Target, diag.List) {
-	var targets []addr.Target
-	var diags diag.List
-	for _, arg := range args {
-		t, err := addr.ParseTarget(arg)
-		if err != nil {
-			diags.Errorf("Error parsing instance address: "+arg, "%s. To view the available instances, use \"state list\".", err)
-			continue
-		}
-		targets = append(targets, t)
-	}
-	return targets, diags
-}
-
-// anyMatches reports whether a target selects the instance; without targets
-// everything is selected.
-func anyMatches(targets []addr.Target, i addr.Instance) bool {
-	return len(targets) == 0 || slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Matches(i) })
-}
-
 func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 	var f stateFlags
 	f.register(fs)
 	remoteVersion(fs)
 	dry := fs.Bool("dry-run", false, "Only say what would be removed.")
 	return func(ctx context.Context, args []string) int {
-		targets, diags := targetsOf(args)
+		targets, diags := edit.Targets(args)
 		if diags.HasErrors() {
 			return e.diags(diags)
 		}
@@ -188,24 +151,12 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 		if s.Prior() == nil {
 			return e.noState()
 		}
-		next := s.Prior().Clone()
-		removed := map[addr.Instance]bool{}
-		for _, t := range targets {
-			found := false
-			for _, at := range s.Prior().Addresses() {
-				if !t.Matches(at.Instance) {
-					continue
-				}
-				found = true
-				delete(next.Objects, at)
-				if !removed[at.Instance] {
-					removed[at.Instance] = true
-					e.say("%s %s\n", verb(*dry, "Would remove", "Removed"), at.Instance)
-				}
-			}
-			if !found {
-				return e.fail("Invalid target address", "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t)
-			}
+		next, removed, diags := edit.Remove(s.Prior(), targets)
+		for _, i := range removed {
+			e.say("%s %s\n", verb(*dry, "Would remove", "Removed"), i)
+		}
+		if e.diags(diags) != 0 {
+			return 1
 		}
 		if *dry {
 			return 0
@@ -292,21 +243,11 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		if s == nil {
 			return 1
 		}
-		if s.Base() != nil && !*force {
-			switch {
-			case pushed.Lineage != s.Base().Lineage && s.Base().Lineage != "":
-				return e.fail("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q. Use -force to do it nevertheless: the present state is lost then.", pushed.Lineage, s.Base().Lineage)
-			case pushed.Serial < s.Base().Serial:
-				return e.fail("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Use -force to do it nevertheless: the newer state is lost then.", pushed.Serial, s.Base().Serial)
-			case pushed.Serial == s.Base().Serial && !statefile.Equal(pushed, s.Base()):
-				return e.fail("Failed to write state", "cannot overwrite existing state with serial %d with a different state that has the same serial. Use -force to do it nevertheless.", pushed.Serial)
-			}
+		next, diags := edit.Push(s.Base(), pushed, *force)
+		if e.diags(diags) != 0 {
+			return 1
 		}
-		next := *pushed
-		if *force && s.Base() != nil && pushed.Lineage == s.Base().Lineage && !statefile.Equal(pushed, s.Base()) {
-			next.Serial = max(pushed.Serial, s.Base().Serial+1)
-		}
-		if err := s.Put(ctx, &next); err != nil {
+		if err := s.Put(ctx, next); err != nil {
 			return e.fail("Failed to write state", "%s.", err)
 		}
 		return 0
@@ -344,26 +285,14 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 			return e.noState()
 		}
 		// The state as it is stored: the names in it are what this is about.
-		next := s.Base().Clone()
-		var changed []string
-		for _, at := range s.Base().Addresses() {
-			o := *s.Base().Objects[at]
-			if o.Provider.Provider != from {
-				continue
-			}
-			o.Provider.Provider = to
-			next.Objects[at] = &o
-			if text := at.Resource.String(); len(changed) == 0 || changed[len(changed)-1] != text {
-				changed = append(changed, text)
-			}
-		}
+		next, changed := edit.ReplaceProvider(s.Base(), from, to)
 		if len(changed) == 0 {
 			e.say("No matching resources found.\n")
 			return 0
 		}
 		e.say("weir will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", from, to, len(changed))
-		for _, text := range changed {
-			e.say("  %s\n", text)
+		for _, resource := range changed {
+			e.say("  %s\n", resource)
 		}
 		if !*approve {
 			answer, err := e.ask(ctx, question{query: "\nDo you want to make these changes?\nOnly 'yes' will be accepted to continue."})
@@ -381,17 +310,4 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 		e.say("\nSuccessfully replaced provider for %d resources.\n", len(changed))
 		return 0
 	}
-}
-
-// attributeText is an attribute of a stored object if it is a string.
-func attributeText(o *state.Object, name string) string {
-	if o.Flat != nil {
-		return o.Flat[name]
-	}
-	var attributes map[string]any
-	if json.Unmarshal(o.JSON, &attributes) != nil {
-		return ""
-	}
-	text, _ := attributes[name].(string)
-	return text
 }

@@ -3,11 +3,10 @@ package cli
 import (
 	"context"
 	"flag"
-	"fmt"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/edit"
 )
 
 var taintCommand = &command{
@@ -40,30 +39,15 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		if s == nil {
 			return 1
 		}
-		absent := func(why string) int {
-			if *missing {
-				return e.diags(diag.OneWarning("No such resource instance", "Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
-			}
-			return e.fail("No such resource instance", "%s", why)
+		next, absent, diags := edit.Mark(s.Prior(), i, taint)
+		switch {
+		case absent != "" && *missing:
+			return e.diags(diag.OneWarning("No such resource instance", "Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
+		case absent != "":
+			return e.fail("No such resource instance", "%s", absent)
+		case diags.HasErrors():
+			return e.diags(diags)
 		}
-		if s.Prior() == nil {
-			return absent(fmt.Sprintf("The state currently contains no resource instances whatsoever, so %s cannot be changed. Perhaps nothing was applied yet, or the state is in another workspace.", i))
-		}
-		current := addr.Object{Instance: i}
-		o := s.Prior().Objects[current]
-		if o == nil {
-			if hasDeposed(s.Prior(), i) {
-				return absent(fmt.Sprintf("Resource instance %s is currently part-way through a create_before_destroy replacement action: it has no current object. Run apply to complete it.", i))
-			}
-			return absent(fmt.Sprintf("Resource instance %s was not found in the state.", i))
-		}
-		if o.Tainted == taint && !taint {
-			return e.fail("Resource instance is not tainted", "Resource instance %s is not currently tainted, and so it cannot be untainted.", i)
-		}
-		changed := *o
-		changed.Tainted = taint
-		next := s.Prior().Clone()
-		next.Objects[current] = &changed
 		if code := e.commit(ctx, s, next); code != 0 {
 			return code
 		}
@@ -74,13 +58,4 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		}
 		return 0
 	}
-}
-
-func hasDeposed(s *state.Snapshot, i addr.Instance) bool {
-	for at := range s.Objects {
-		if at.Instance == i && at.Deposed != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -84,6 +84,7 @@ var table = []row{
 	{"planfile", "words files program provider state execgraph plan statefile", "planner apply view cli"},
 	{"encryption", "diag syntax", "program eval provider state plan statefile planfile storage"},
 	{"failpoint", "", ""},
+	{"edit", "words state statefile", "program eval planner apply storage cli"},
 	{"journal", "words failpoint state statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
 	{"storage/arguments", "words storage", "state plan planner apply view cli"},
