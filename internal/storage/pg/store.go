@@ -132,11 +132,11 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 	}
 	key, err := s.acquire(ctx, conn)
 	if err != nil {
-		conn.Close(ctx)
+		release(ctx, conn)
 		return "", err
 	}
 	if info.Path, err = lockPath(ctx, conn, key); err != nil {
-		conn.Close(ctx)
+		release(ctx, conn)
 		return "", err
 	}
 	s.b.optional(ctx, conn, "INSERT INTO "+s.b.holders()+" (name, info) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET info = excluded.info", s.name, string(info.JSON()))
@@ -210,8 +210,15 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	}
 	s.held = nil
 	s.b.optional(ctx, h.conn, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
-	// The lock ends with the session, even where the server doesn't answer.
-	return h.conn.Close(ctx)
+	return release(ctx, h.conn)
+}
+
+// release lets go of all locks of a session and ends it. The end alone would be
+// enough, and is where the server doesn't answer, but it comes some time after
+// the connection is closed, and the next run would find the lock.
+func release(ctx context.Context, conn *pgx.Conn) error {
+	_, _ = conn.Exec(ctx, "SELECT pg_advisory_unlock_all()")
+	return conn.Close(ctx)
 }
 
 // force removes what a run left behind. Its lock ended with its session; where
