@@ -93,3 +93,7 @@ type Store interface {
 	// behind it releases that one. A *LockError tells of another id.
 	Unlock(ctx context.Context, id string) error
 }
+
+// NoState is what the place of a workspace has before a state was written.
+// Other engines read it as a state without anything in it.
+const NoState = `{"version":4,"terraform_version":"1.12.6","serial":0,"lineage":"","outputs":{},"resources":[],"check_results":null}`

@@ -178,22 +178,22 @@ func compareSteps(a, b cty.PathStep) int {
 	case bIsAttr:
 		return 1
 	}
-	ai, aok := a.(cty.IndexStep)
-	bi, bok := b.(cty.IndexStep)
+	aIndex, aok := a.(cty.IndexStep)
+	bIndex, bok := b.(cty.IndexStep)
 	if !aok || !bok {
 		return 0
 	}
-	ak, bk := keyRank(ai.Key), keyRank(bi.Key)
+	ak, bk := keyRank(aIndex.Key), keyRank(bIndex.Key)
 	if ak != bk {
 		return ak - bk
 	}
 	switch ak {
 	case 0:
-		return ai.Key.AsBigFloat().Cmp(bi.Key.AsBigFloat())
+		return aIndex.Key.AsBigFloat().Cmp(bIndex.Key.AsBigFloat())
 	case 1:
-		return strings.Compare(ai.Key.AsString(), bi.Key.AsString())
+		return strings.Compare(aIndex.Key.AsString(), bIndex.Key.AsString())
 	}
-	return strings.Compare(ai.Key.GoString(), bi.Key.GoString())
+	return strings.Compare(aIndex.Key.GoString(), bIndex.Key.GoString())
 }
 
 func keyRank(key cty.Value) int {

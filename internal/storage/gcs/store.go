@@ -49,7 +49,7 @@ func (s *store) Read(ctx context.Context) ([]byte, error) {
 		return nil, storage.ErrEmptyState
 	}
 	s.seen = &seen{generation}
-	if string(content) == noState {
+	if string(content) == storage.NoState {
 		return nil, nil
 	}
 	return content, nil
@@ -76,7 +76,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 		switch {
 		case problem != nil && !missing(problem):
 			return errors.Join(err, problem)
-		case problem == nil && replaces == "0" && string(now) == noState && string(state) != noState:
+		case problem == nil && replaces == "0" && string(now) == storage.NoState && string(state) != storage.NoState:
 			// The workspace was made meanwhile, and has no state yet.
 			at, err = service.put(ctx, s.object(), state, at, s.b.sealing.kmsKey, s.b.sealing.headers())
 			if changed(err) {

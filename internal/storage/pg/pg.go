@@ -240,10 +240,6 @@ func (b *Backend) Workspaces(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// noState is what a row has before a state was written. Other engines read it
-// as a state without anything in it.
-const noState = `{"version":4,"terraform_version":"1.12.6","serial":0,"lineage":"","outputs":{},"resources":[],"check_results":null}`
-
 // CreateWorkspace makes the row of the workspace.
 func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 	switch name {
@@ -253,7 +249,7 @@ func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 		return errors.New("a workspace needs a name")
 	}
 	return b.do(ctx, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "INSERT INTO "+b.states()+" (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, noState)
+		_, err := conn.Exec(ctx, "INSERT INTO "+b.states()+" (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, storage.NoState)
 		return err
 	})
 }

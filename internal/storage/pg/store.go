@@ -67,7 +67,7 @@ func (s *store) Read(ctx context.Context) (content []byte, err error) {
 			row.there = false
 		case err != nil:
 			return err
-		case data == nil || *data == noState:
+		case data == nil || *data == storage.NoState:
 		case *data == "":
 			return storage.ErrEmptyState
 		default:
@@ -93,7 +93,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 			args = append(args, s.seen.version)
 		default: // a workspace that was made meanwhile has no state yet
 			query = insert + "DO UPDATE SET data = excluded.data WHERE " + s.b.states() + ".data = $3"
-			args = append(args, noState)
+			args = append(args, storage.NoState)
 		}
 		row := seen{there: true}
 		err := conn.QueryRow(ctx, query+" RETURNING xmin::text", args...).Scan(&row.version)

@@ -109,10 +109,6 @@ func (b *Backend) Workspaces(ctx context.Context) ([]string, error) {
 	return append([]string{storage.DefaultWorkspace}, names...), nil
 }
 
-// noState is what an object has before a state was written. Other engines read
-// it as a state without anything in it.
-const noState = `{"version":4,"terraform_version":"1.12.6","serial":0,"lineage":"","outputs":{},"resources":[],"check_results":null}`
-
 // CreateWorkspace makes the object of the workspace, unless it is there.
 func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 	switch name {
@@ -122,7 +118,7 @@ func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 		return errors.New("a workspace needs a name")
 	}
 	s := &store{b: b, path: b.path(name), seen: &seen{}}
-	err := s.Write(ctx, []byte(noState))
+	err := s.Write(ctx, []byte(storage.NoState))
 	if errors.Is(err, storage.ErrChanged) {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (s *store) Read(ctx context.Context) ([]byte, error) {
 			return nil, storage.ErrEmptyState
 		}
 		s.seen = &seen{tag: tag}
-		if string(content) == noState {
+		if string(content) == storage.NoState {
 			return nil, nil
 		}
 		return content, nil
@@ -142,7 +142,7 @@ func (s *store) refused(ctx context.Context, c *clients, state []byte, problem e
 	switch {
 	case err != nil:
 		return "", errors.Join(problem, err)
-	case s.seen.tag == "" && string(content) == noState && string(state) != noState:
+	case s.seen.tag == "" && string(content) == storage.NoState && string(state) != storage.NoState:
 		// The workspace was made meanwhile, and has no state yet.
 		header := s.header(state, s.b.stateTags)
 		header.Set("If-Match", now)
