@@ -51,6 +51,8 @@ type tester struct {
 	cloud       string
 	parallelism int
 	seed        uint64
+	cleanup     bool
+	forget      bool
 }
 
 func (t *tester) register(fs *flag.FlagSet) {
@@ -63,6 +65,8 @@ func (t *tester) register(fs *flag.FlagSet) {
 	fs.StringVar(&t.junit, "junit-xml", "", "Write the results to `FILE` as XML in the form of JUnit.")
 	fs.StringVar(&t.cloud, "cloud-run", "", "")
 	fs.Uint64Var(&t.seed, "seed", 0, "Have mocked providers make up other values: a `NUMBER`.")
+	fs.BoolVar(&t.cleanup, "cleanup", false, "Carry out no tests, but destroy what earlier ones have left whose process ended before it could do so.")
+	fs.BoolVar(&t.forget, "forget", false, "With -cleanup: objects of which it isn't known whether they were made don't exist.")
 	registerParallelism(fs, &t.parallelism)
 }
 
@@ -73,6 +77,9 @@ func (t *tester) run(ctx context.Context) int {
 	if t.cloud != "" {
 		return t.fail("Remote test execution isn't supported", "The -cloud-run option asks for a run by a service. Leave it out to carry out the tests here.")
 	}
+	if t.forget && !t.cleanup {
+		return t.fail("Incompatible options", "The -forget option says something about objects that -cleanup finds, and has no meaning without it.")
+	}
 	all, options, diags := t.directory.OpenTests(ctx, operation.Loading{Vars: t.vars, Parallelism: t.parallelism}, t.tests)
 	if diags.HasErrors() {
 		return t.diags(diags)
@@ -82,8 +89,49 @@ func (t *tester) run(ctx context.Context) int {
 	if t.diags(diags) != 0 {
 		return 1
 	}
+	if t.cleanup {
+		return t.cleanUp(ctx, testresult.New(chosen), options)
+	}
+	if n := t.directory.WaitingTests(); n > 0 {
+		t.diags(diag.OneWarning("Objects of earlier tests", "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program))
+	}
 	options.Seed, options.Keep = t.seed, t.verbose
 	return t.carry(ctx, testresult.New(chosen), options)
+}
+
+// cleanUp destroys what earlier tests have left.
+func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o suite.Options) int {
+	left, diags := t.directory.LeftByTests(ctx)
+	if len(t.filter) > 0 {
+		left = slices.DeleteFunc(left, func(l suite.Left) bool {
+			return !slices.ContainsFunc(all.Files, func(f *testresult.File) bool { return f.Name == l.File })
+		})
+	}
+	n := 0
+	for _, l := range left {
+		n += len(l.Snapshot.Objects)
+	}
+	var reports reports
+	if t.stream != nil {
+		reports = append(reports, testview.NewJSON(t.stream, o.Sources, t.dialect, t.verbose))
+	}
+	if !t.env.json {
+		reports = append(reports, t.human(o))
+	}
+	o.Report, o.Forget = reports, t.forget
+	diags.Append(suite.CleanUp(ctx, all, left, o))
+	t.diags(diags)
+	failed := diags.HasErrors() || all.Status != testresult.Pass
+	switch {
+	case failed:
+		t.tellOfState(fmt.Sprintf("Something is left. Once the cause is gone, this destroys it:\n  %s test -cleanup", t.program))
+		return 1
+	case len(left) == 0:
+		t.say("Earlier tests have left nothing.\n")
+	default:
+		t.say("Destroyed what earlier tests had left: %s in %s.\n", testview.Count(n, "object"), testview.Count(len(left), "state"))
+	}
+	return 0
 }
 
 // carry carries out the tests and shows what comes of them.
@@ -95,11 +143,7 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o suite.Optio
 		reports = append(reports, j)
 	}
 	if !t.env.json {
-		view := testview.Options{Options: t.viewing(), Dialect: t.dialect, Verbose: t.verbose, Diagnostics: func(l diag.List) {
-			t.directory.AddSources(o.Sources)
-			t.peopleDiags(l)
-		}}
-		reports = append(reports, testview.NewHuman(t.out, t.err, view))
+		reports = append(reports, t.human(o))
 	}
 	reports = append(reports, &keptStates{env: t.env})
 	stop, end := t.interrupts.begin()
@@ -120,6 +164,14 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o suite.Optio
 		return 1
 	}
 	return 0
+}
+
+// human tells people.
+func (t *tester) human(o suite.Options) *testview.Human {
+	return testview.NewHuman(t.out, t.err, testview.Options{Options: t.viewing(), Dialect: t.dialect, Verbose: t.verbose, Diagnostics: func(l diag.List) {
+		t.directory.AddSources(o.Sources)
+		t.peopleDiags(l)
+	}})
 }
 
 func (t *tester) writeJUnit(all *testresult.Suite, sources map[string][]byte, stop <-chan struct{}) int {
@@ -235,6 +287,10 @@ func (k *keptStates) Cleaned(f *testresult.File, r *testresult.Run, _ diag.List,
 		fmt.Fprintln(k.err, b.String())
 		return
 	}
+	if k.directory.WaitingTests() > 0 {
+		k.tellOfState(fmt.Sprintf("Once the cause is gone, this destroys what is left:\n  %s test -cleanup", k.program))
+		return
+	}
 	dir := ""
 	if r.Module != nil && module.IsLocal(r.Module.Source) {
 		if at, err := filepath.Abs(name); err == nil {
@@ -244,9 +300,9 @@ func (k *keptStates) Cleaned(f *testresult.File, r *testresult.Run, _ diag.List,
 	k.tellOfState(fmt.Sprintf("Once the cause is gone, this destroys what is left, with the values that the test gave to variables:\n  %s%s destroy -state=%s", k.program, dir, name))
 }
 
-func (k *keptStates) tellOfState(text string) {
-	k.streamLog(text)
-	if !k.json {
-		fmt.Fprintf(k.err, "\n%s\n", text)
+func (e *env) tellOfState(text string) {
+	e.streamLog(text)
+	if !e.json {
+		fmt.Fprintf(e.err, "\n%s\n", text)
 	}
 }

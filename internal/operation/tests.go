@@ -7,12 +7,17 @@ import (
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/leftover"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/local"
 	"weir.dev/weir/internal/suite"
 	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/testresult"
 )
 
 // OpenTests loads the configuration and the test files that are beside it or in
@@ -39,9 +44,47 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 		diags.Append(d.Provide(all.config, all.Requirements(nil)))
 	}
 	return all.files, suite.Options{
+		Shelf: testShelf{d.testStates()}, Program: d.Program,
 		World: world, Dir: ".", Files: d.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
 		Resolve: resolve, Sources: d.Sources(), Limits: limits,
 	}, diags
+}
+
+// testStates is where the states of tests with real objects are kept.
+func (d *Directory) testStates() leftover.Shelf {
+	return leftover.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Open: func(files local.Override) (*session.Session, diag.List) {
+		s, diags := d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, StateOptions{Files: files})
+		if s != nil {
+			d.onClose(s.Unlock)
+		}
+		return s, diags
+	}}
+}
+
+// WaitingTests counts the states of tests that are to be cleaned up, or that
+// tests under way have.
+func (d *Directory) WaitingTests() int { return d.testStates().Waiting() }
+
+// LeftByTests takes the states that tests have left whose process has ended.
+func (d *Directory) LeftByTests(ctx context.Context) ([]suite.Left, diag.List) {
+	var list []suite.Left
+	states, diags := d.testStates().Left(ctx)
+	for _, s := range states {
+		list = append(list, suite.Left{Label: s.Label, Snapshot: s.Objects(), Outputs: s.Outputs(), Kept: s})
+	}
+	return list, diags
+}
+
+// testShelf has new states kept for a suite.
+type testShelf struct{ leftover.Shelf }
+
+// Begin implements suite.Shelf.
+func (s testShelf) Begin(ctx context.Context, l testresult.Label) (suite.Kept, diag.List) {
+	k, diags := s.Shelf.Begin(ctx, l)
+	if k == nil {
+		return nil, diags
+	}
+	return k, diags
 }
 
 // testFiles reads the test files of the directory.

@@ -3,13 +3,13 @@ package suite
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"weir.dev/weir/internal/testresult"
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
@@ -31,6 +31,7 @@ type work struct {
 type entry struct {
 	snapshot *state.Snapshot
 	last     *testresult.Run // that changed it
+	kept     Kept            // nil unless it has, or had, real objects
 }
 
 // key tells which state a run works on.
@@ -178,10 +179,19 @@ func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *e
 	// Warnings of checks come again from the apply, unless it sets them right.
 	r.Diags.Append(slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Unmet != nil && d.Unmet.Kind == "check" }))
 	w.keep(r, p, nil)
-	after, diags := w.execute(ctx, config, p, w.Stop)
+	journal, diags := w.record(ctx, r, e, config, p, w.Stop)
+	if diags.HasErrors() {
+		r.Diags.Append(diags)
+		r.Worsen(testresult.Error)
+		return
+	}
+	after, diags := w.execute(ctx, config, p, journal, w.Stop)
 	if after != nil {
 		e.snapshot, e.last = after, r
 		w.ended(r, storedOutputs(config, after))
+	}
+	if e.kept != nil {
+		diags.Append(e.kept.Save(ctx, after, w.sofar()))
 	}
 	diags = expected.settle(diags)
 	r.Diags.Append(diags)
@@ -201,25 +211,23 @@ func (w *work) keep(r *testresult.Run, p *plan.Plan, after *state.Snapshot) {
 }
 
 // execute applies a plan.
-func (w *work) execute(ctx context.Context, config *engine.Config, p *plan.Plan, stop <-chan struct{}) (*state.Snapshot, diag.List) {
+func (w *work) execute(ctx context.Context, config *engine.Config, p *plan.Plan, journal apply.Journal, stop <-chan struct{}) (*state.Snapshot, diag.List) {
 	// The configuration has all values, marks included.
 	applied := *p
 	applied.Variables = nil
 	limits := w.Limits
-	limits.Stop = stop
+	limits.Stop, limits.Journal = stop, journal
 	return engine.Apply(ctx, config, &applied, limits)
 }
 
 // cleanUp destroys what the states have, the last first.
 func (w *work) cleanUp(ctx context.Context) {
-	entries := slices.Collect(maps.Values(w.states))
-	entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.last == nil || len(e.snapshot.Objects) == 0 })
-	slices.SortFunc(entries, func(a, b *entry) int { return cmp.Compare(b.last.Index, a.last.Index) })
-	for _, e := range entries {
+	for _, e := range w.inOrder() {
 		left, diags := w.destroy(ctx, e)
 		if !hasManaged(left) {
 			left = nil
 		}
+		diags.Append(w.settle(e, left))
 		if left != nil || diags.HasErrors() {
 			w.file.Status = testresult.Error
 		}
@@ -237,10 +245,18 @@ func (w *work) destroy(ctx context.Context, e *entry) (*state.Snapshot, diag.Lis
 	if diags.HasErrors() || p == nil {
 		return e.snapshot, diags
 	}
-	after, more := w.execute(ctx, config, p, nil)
+	journal, more := w.record(ctx, e.last, e, config, p, nil)
+	diags.Append(more)
+	if more.HasErrors() {
+		return e.snapshot, diags
+	}
+	after, more := w.execute(ctx, config, p, journal, nil)
 	diags.Append(more)
 	if after == nil {
 		after = e.snapshot
+	}
+	if e.kept != nil {
+		diags.Append(e.kept.Save(ctx, after, w.sofar()))
 	}
 	return after, diags
 }

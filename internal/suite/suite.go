@@ -37,6 +37,12 @@ type Options struct {
 	// Stop is closed when no further run is to be started. What is there is
 	// destroyed all the same.
 	Stop <-chan struct{}
+	// Shelf keeps states with real objects beyond the process; nil keeps none.
+	Shelf Shelf
+	// Forget: what is in doubt of states that are cleaned up doesn't exist.
+	Forget bool
+	// Program is the name in messages that say what to run.
+	Program string
 	// Limits are those of applies.
 	Limits engine.ApplyOptions
 	Report testresult.Report

@@ -66,6 +66,7 @@ type world struct {
 	catalog *counting
 	dialect dialect.Dialect
 	stop    chan struct{}
+	shelf   suite.Shelf
 }
 
 func newWorld(files module.Memory) *world {
@@ -90,7 +91,7 @@ func (w *world) run(t *testing.T) (*testresult.Suite, *told) {
 			Catalog: w.catalog, Dialect: w.dialect, WorkDir: ".", OriginalDir: "/", Workspace: "default",
 			Now: func() time.Time { return time.Unix(0, 0) },
 		},
-		Dir: ".", Files: w.files, Resolve: resolve, Sources: map[string][]byte{}, Report: report, Stop: w.stop,
+		Dir: ".", Files: w.files, Resolve: resolve, Sources: map[string][]byte{}, Report: report, Stop: w.stop, Shelf: w.shelf,
 	})
 	return all, report
 }
@@ -356,5 +357,35 @@ run "last" {
 	}
 	if all, report := w.run(t); all.Count(testresult.Pass) != 4 {
 		t.Errorf("%s:\n%s", all.Status, &report.text)
+	}
+}
+
+// begun counts the states that are to be kept.
+type begun struct{ n int }
+
+func (b *begun) Begin(context.Context, testresult.Label) (suite.Kept, diag.List) {
+	b.n++
+	return nil, diag.OneError("No place", "There is none.")
+}
+
+// Nothing is kept on disk of what is made up; what is real isn't made where it
+// can't be kept.
+func TestKeptStates(t *testing.T) {
+	for text, want := range map[string]string{
+		"mock_provider \"sim\" {}\nrun \"made\" {}":                        "made pass\n",
+		"override_resource {\n  target = sim_object.a\n}\nrun \"made\" {}": "made pass\n",
+		"run \"made\" { command = plan }":                                  "made pass\n",
+		"run \"made\" {}":                                                  "made error\n  error: No place; There is none.\n",
+	} {
+		w := newWorld(module.Memory{"main.tf": []byte("resource \"sim_object\" \"a\" { name = \"a\" }\n"), "a.tftest.hcl": []byte(text)})
+		shelf := &begun{}
+		w.shelf = shelf
+		_, report := w.run(t)
+		if got := report.text.String(); got != want {
+			t.Errorf("%s: got\n%s", text, got)
+		}
+		if failed := strings.Contains(want, "error"); failed != (shelf.n == 1) || w.fake.Count("Apply") > 0 {
+			t.Errorf("%s: %d states kept, %s", text, shelf.n, w.fake.Counts())
+		}
 	}
 }

@@ -91,6 +91,13 @@ func (s *Suite) Count(status Status) int {
 	return n
 }
 
+// A Label says whose a state is that was kept.
+type Label struct {
+	File string `json:"file"`
+	Key  string `json:"state"` // which of the file's states
+	Run  string `json:"run"`   // that changed it last
+}
+
 // A Report is told what happens, by one goroutine at a time.
 type Report interface {
 	FileStarts(f *File)

@@ -41,10 +41,11 @@ func (j *JSON) Abstract(s *testresult.Suite) {
 			files[f.Name] = nil
 		}
 	}
-	j.stream.Info(fmt.Sprintf("Found %s and %s", count(len(files), "file"), count(n, "run block")), "test_abstract", map[string]any{"test_abstract": files})
+	j.stream.Info(fmt.Sprintf("Found %s and %s", Count(len(files), "file"), Count(n, "run block")), "test_abstract", map[string]any{"test_abstract": files})
 }
 
-func count(n int, what string) string {
+// Count is a number of things in words.
+func Count(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}
