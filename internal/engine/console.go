@@ -108,7 +108,7 @@ func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.L
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.ErrorAt(i.Resource.TypeRange, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.", i.Resource.Provider.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type)
+		diags.Append(instance.Unsupported(i.Resource.TypeRange, i.Resource.Provider.Provider, i.Addr.Name, schemas))
 		return cty.DynamicVal, diags
 	}
 	stored := k.prior.Objects[addr.Object{Instance: i.Addr}]

@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,7 +39,9 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 		converted := diag.FromHCL(hcl.Diagnostics{d})
 		if d.Expression != nil && d.EvalContext != nil {
 			for i := range converted {
-				converted[i].Values = expressionValues(d.Expression, d.EvalContext)
+				if converted[i].Values == nil { // references tell the keys that there are
+					converted[i].Values = expressionValues(d.Expression, d.EvalContext)
+				}
 				converted[i].Compared = compared(d.Expression, d.EvalContext)
 			}
 		}
@@ -167,9 +170,19 @@ func describe(v cty.Value) string {
 		}
 		return "is " + addr.Quote(text)
 	case ty.IsCollectionType() || ty.IsTupleType():
+		if v.LengthInt() == 0 {
+			return "is empty " + ty.FriendlyName()
+		}
 		return fmt.Sprintf("is %s with %s", ty.FriendlyName(), plural(v.LengthInt(), "element"))
 	case ty.IsObjectType():
-		return fmt.Sprintf("is %s with %s", ty.FriendlyName(), plural(len(ty.AttributeTypes()), "attribute"))
+		switch names := slices.Collect(maps.Keys(ty.AttributeTypes())); len(names) {
+		case 0:
+			return "is object with no attributes"
+		case 1:
+			return "is object with 1 attribute " + addr.Quote(names[0])
+		default:
+			return fmt.Sprintf("is object with %d attributes", len(names))
+		}
 	}
 	return "is " + ty.FriendlyName()
 }

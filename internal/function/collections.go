@@ -406,7 +406,7 @@ func element(args []cty.Value) (cty.Value, error) {
 		length = list.LengthInt()
 	}
 	if length == 0 {
-		return cty.NilVal, function.NewArgErrorf(0, "cannot use element function with an empty list")
+		return cty.NilVal, errors.New("cannot use element function with an empty list")
 	}
 	i.Mod(i, big.NewInt(int64(length)))
 	return list.Index(cty.NumberIntVal(i.Int64())).WithMarks(marks), nil

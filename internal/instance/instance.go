@@ -5,6 +5,7 @@
 package instance
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -19,6 +20,7 @@ import (
 	"weir.dev/weir/internal/lifecycle"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/value"
@@ -230,27 +232,18 @@ func Subject(t *promise.Task, a addr.Instance, conn *connect.Conn, sch *schema.S
 	return s, diags
 }
 
-// UnsupportedSummary is the summary of the problem that a provider doesn't
-// have a type.
-func UnsupportedSummary(m addr.Mode) string {
-	switch m {
+// Unsupported is the problem that a provider doesn't have a type.
+func Unsupported(where hcl.Range, p addr.Provider, name addr.Name, have *provider.Schemas) diag.List {
+	var diags diag.List
+	summary, kind, all := "Invalid resource type", "resource", have.Resources
+	switch name.Mode {
 	case addr.Data:
-		return "Invalid data source"
+		summary, kind, all = "Invalid data source", "data source", have.DataSources
 	case addr.Ephemeral:
-		return "Invalid ephemeral resource"
+		summary, kind, all = "Invalid ephemeral resource", "ephemeral resource", have.Ephemerals
 	}
-	return "Invalid resource type"
-}
-
-// KindText is a mode in words.
-func KindText(m addr.Mode) string {
-	switch m {
-	case addr.Data:
-		return "data source"
-	case addr.Ephemeral:
-		return "ephemeral resource"
-	}
-	return "resource"
+	diags.ErrorAt(where, summary, "The provider %s does not support %s type %q.%s", p.ForDisplay(), kind, name.Type, eval.Suggestion(name.Type, slices.Collect(maps.Keys(all))))
+	return diags
 }
 
 // CheckPaths reports arguments of ignore_changes that name nothing, and warns of

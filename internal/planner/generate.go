@@ -102,7 +102,7 @@ func (r *run) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*
 	}
 	sch := conn.Schemas.Resource(a.Name.Mode, a.Name.Type)
 	if sch == nil {
-		diags.ErrorAt(block.Range, instance.UnsupportedSummary(a.Name.Mode), "The provider %s does not support resource type %q.", pi.Addr.Provider.ForDisplay(), a.Name.Type)
+		diags.Append(instance.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas))
 		return nil, diags
 	}
 	subject, more := instance.Subject(t, a, conn, sch, r.root)

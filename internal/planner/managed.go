@@ -105,7 +105,7 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 	}
 	sch := conn.Schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.ErrorAt(i.Resource.TypeRange, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.", pi.Addr.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type)
+		diags.Append(instance.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas))
 		return nil, diags
 	}
 	subject, more := instance.Subject(t, i.Addr, conn, sch, i.Frame)

@@ -195,7 +195,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.ErrorAt(i.Resource.TypeRange, instance.UnsupportedSummary(i.Addr.Name.Mode), "The provider %s does not support %s type %q.%s", use.Provider.ForDisplay(), instance.KindText(i.Addr.Name.Mode), i.Addr.Name.Type, eval.Suggestion(i.Addr.Name.Type, typeNames(schemas, i.Addr.Name.Mode)))
+		diags.Append(instance.Unsupported(i.Resource.TypeRange, use.Provider, i.Addr.Name, schemas))
 		return cty.DynamicVal, diags
 	}
 	// A module by itself is right with configurations that its callers pass.
@@ -242,19 +242,4 @@ func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List
 		diags.Append(more)
 	}
 	return append(diags, provisioners(t, i, self)...)
-}
-
-func typeNames(s *provider.Schemas, m addr.Mode) []string {
-	var names []string
-	all := s.Resources
-	switch m {
-	case addr.Data:
-		all = s.DataSources
-	case addr.Ephemeral:
-		all = s.Ephemerals
-	}
-	for name := range all {
-		names = append(names, name)
-	}
-	return names
 }

@@ -219,9 +219,25 @@ func values(b *strings.Builder, s *Snippet, pen style.Pen) {
 	b.WriteString("    " + pen.Paint("├────────────────", style.Gray) + "\n")
 	bar := "    " + pen.Paint("│", style.Gray) + " "
 	if s.FunctionCall != nil {
-		b.WriteString(bar + "while calling " + pen.Paint(clean.Line(s.FunctionCall.CalledAs), style.Bold) + "()\n")
+		b.WriteString(bar + "while calling " + pen.Paint(clean.Line(s.FunctionCall.CalledAs), style.Bold) + "(" + clean.Line(s.FunctionCall.parameters()) + ")\n")
 	}
 	for _, v := range s.Values {
 		b.WriteString(bar + pen.Paint(clean.Line(v.Traversal), style.Bold) + " " + clean.Text(v.Statement) + "\n")
 	}
+}
+
+// parameters are the names of what the function takes, nothing where that
+// isn't known.
+func (c *FunctionCall) parameters() string {
+	if c.Signature == nil {
+		return ""
+	}
+	var names []string
+	for _, p := range c.Signature.Params {
+		names = append(names, p.Name)
+	}
+	if p := c.Signature.Variadic; p != nil {
+		names = append(names, p.Name+"...")
+	}
+	return strings.Join(names, ", ")
 }
