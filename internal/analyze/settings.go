@@ -45,28 +45,35 @@ func (c *compiler) settings(b *module.Block) {
 	}
 }
 
+// requiredVersion keeps a constraint for whoever it is meant for, with what is
+// wrong with it: another product takes no notice.
 func (c *compiler) requiredVersion(attr *hcl.Attribute, product string) {
-	if text := c.constraint(attr.Expr); text != "" {
-		c.prog.RequiredVersions = append(c.prog.RequiredVersions, &program.VersionConstraint{Product: product, Constraint: text, Range: attr.Range})
-	}
+	text, problems := constraint(attr.Expr)
+	c.prog.RequiredVersions = append(c.prog.RequiredVersions, &program.VersionConstraint{Product: product, Constraint: text, Problems: problems, Range: attr.Range})
+}
+
+func (c *compiler) constraint(expr hcl.Expression) string {
+	text, diags := constraint(expr)
+	c.diags.Append(diags)
+	return text
 }
 
 // constraint reads a constant version constraint; it is empty after an error.
-func (c *compiler) constraint(expr hcl.Expression) string {
-	v, diags := expr.Value(nil)
-	c.hcl(diags)
+func constraint(expr hcl.Expression) (string, diag.List) {
+	v, hd := expr.Value(nil)
+	diags := diag.FromHCL(hd)
 	switch {
 	case diags.HasErrors():
 	case v.IsNull() || !v.IsKnown() || v.Type() != cty.String:
-		c.diags.ErrorAt(expr.Range(), "Invalid version constraint", "A version constraint is a string such as \">= 1.2.0, < 2.0.0\".")
+		diags.ErrorAt(expr.Range(), "Invalid version constraint", "A version constraint is a string such as \">= 1.2.0, < 2.0.0\".")
 	default:
 		if _, err := version.NewConstraint(v.AsString()); err != nil {
-			c.diags.ErrorAt(expr.Range(), "Invalid version constraint", "%q does not use correct version constraint syntax, as in \">= 1.2.0, < 2.0.0\".", v.AsString())
-			return ""
+			diags.ErrorAt(expr.Range(), "Invalid version constraint", "%q does not use correct version constraint syntax, as in \">= 1.2.0, < 2.0.0\".", v.AsString())
+			break
 		}
-		return v.AsString()
+		return v.AsString(), diags
 	}
-	return ""
+	return "", diags
 }
 
 var (

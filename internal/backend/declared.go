@@ -103,6 +103,7 @@ func (o Opener) Declared(d *Declared, prog *program.Program) (*Backend, *workdir
 		return nil, nil, diags
 	}
 	b, diags := o.Open(d.Kind, d.Config, prog)
+	locate(diags, d.block)
 	if b == nil || diags.HasErrors() {
 		return nil, nil, diags
 	}
@@ -157,8 +158,19 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 		return nil, o.initRequired(prog.Backend, "Backend configuration block has changed: %s", strings.Join(changed, ", "))
 	}
 	b, more := o.Open(r.Type, recorded, prog)
+	locate(more, prog.Backend)
 	diags.Append(more)
 	return b, diags
+}
+
+// locate gives what is said about an argument its place in the block.
+func locate(diags diag.List, block *program.Backend) {
+	for i := range diags {
+		if d := &diags[i]; len(d.Path) > 0 && d.Subject == nil {
+			where := schema.FindRange(block.Config.Body, d.Path)
+			d.Subject = &where
+		}
+	}
 }
 
 // differing lists the arguments that differ from what was recorded.

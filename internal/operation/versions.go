@@ -24,12 +24,9 @@ func (d *Directory) CheckVersions(tree *program.Tree) diag.List {
 			if c.Product != d.Dialect.String() {
 				continue
 			}
+			diags.Append(c.Problems)
 			constraint, err := version.NewConstraint(c.Constraint)
-			if err != nil {
-				diags.ErrorAt(c.Range, "Invalid version constraint", "%q is not a version constraint: %s.", c.Constraint, err)
-				continue
-			}
-			if !constraint.Check(claimed) {
+			if err == nil && !constraint.Check(claimed) {
 				diags.ErrorAt(c.Range, "Unsupported "+d.Dialect.Product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, d.Dialect.Product())
 			}
 		}

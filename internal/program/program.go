@@ -16,6 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 )
 
 // A Program is one module source. Every table is in source order (by file
@@ -429,10 +430,11 @@ type Backend struct {
 
 // A VersionConstraint limits the engine's version. Product is "terraform"
 // for required_version in a .tf file, "opentofu" for one in a .tofu file or
-// in a language block.
+// in a language block. Problems are what is wrong with it.
 type VersionConstraint struct {
 	Product    string
 	Constraint string
+	Problems   diag.List
 	Range      hcl.Range
 }
 

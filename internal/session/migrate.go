@@ -34,7 +34,7 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, o Options, curr
 	_, err = next.Workspaces(ctx)
 	single := errors.Is(err, storage.ErrWorkspacesNotSupported)
 	if err != nil && !single {
-		return nil, diag.OneError(migrating, "The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
+		return nil, diag.OneError("Failed to get existing workspaces", "The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
 	}
 	if single && len(names) > 1 {
 		name, diags := current()
