@@ -46,8 +46,9 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	r.gatherChecks(diags.HasErrors())
 	p.Checks = r.checks.Results()
-	if !diags.HasErrors() {
-		b := newBuilder(r, objects)
+	if b := newBuilder(r, objects); diags.HasErrors() {
+		b.outline()
+	} else {
 		diags.Append(b.build(p))
 	}
 	p.Refreshed = r.refreshedState(objects, p)

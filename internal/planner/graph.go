@@ -101,6 +101,32 @@ func (b *builder) build(p *plan.Plan) diag.List {
 		diags.Errorf("Cycle", "Cycle: %s.", strings.Join(append(names, names[0]), " -> "))
 		return diags
 	}
+	b.decided(result)
+	diags.Append(b.warnInUse(result))
+	var more diag.List
+	p.Graph, more = b.steps(result)
+	diags.Append(more)
+	if p.Graph != nil {
+		if err := p.Graph.Verify(); err != nil {
+			panic("planner: " + err.Error())
+		}
+	}
+	return diags
+}
+
+// outline decides which replacements create first as far as that is known in a
+// plan with errors, which has no graph.
+func (b *builder) outline() {
+	b.addObjects()
+	b.addConfigEdges()
+	b.addStateEdges()
+	if result := order.Decide(b.vertices); result.Cycle == nil {
+		b.decided(result)
+	}
+}
+
+// decided puts in the changes what the order is.
+func (b *builder) decided(result order.Result) {
 	for i, o := range b.objects {
 		c := o.change
 		if c == nil || o.instance == nil {
@@ -112,16 +138,6 @@ func (b *builder) build(p *plan.Plan) diag.List {
 			c.Action, c.DeposedKey = plan.CreateThenDelete, b.r.NewKey()
 		}
 	}
-	diags.Append(b.warnInUse(result))
-	var more diag.List
-	p.Graph, more = b.steps(result)
-	diags.Append(more)
-	if p.Graph != nil {
-		if err := p.Graph.Verify(); err != nil {
-			panic("planner: " + err.Error())
-		}
-	}
-	return diags
 }
 
 func (b *builder) name(v int) string {
