@@ -3,23 +3,13 @@ package cli
 import (
 	"context"
 	"flag"
-	"os"
+	"fmt"
 	"strings"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/testfile"
 	"weir.dev/weir/internal/view/style"
 )
 
@@ -44,9 +34,6 @@ type initializing struct {
 	reconfigure, migrateState, forceCopy bool
 	backendConfig, pluginDirs            texts
 	lockMode, fromModule                 string
-
-	prog   *program.Program
-	inputs map[string]engine.VariableInput
 }
 
 func (i *initializing) register(fs *flag.FlagSet) {
@@ -94,19 +81,28 @@ func (i *initializing) run(ctx context.Context) int {
 		}
 	}
 
-	names, err := module.Disk{}.List(".")
-	if err != nil {
-		return i.fail("Failed to read directory", "%s.", err)
-	}
-	if module.IsEmpty(names, i.dialect) && len(testfile.Find(module.Disk{}, ".", i.tests, i.dialect)) == 0 {
+	nothing, diags := i.directory.HasNothing(i.tests)
+	switch {
+	case i.diags(diags) != 0:
+		return 1
+	case nothing:
 		i.tell("output_init_empty_message", "weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
 		return 0
 	}
-	if code := i.prepare(ctx); code != 0 {
-		return code
+	if i.diags(i.directory.Initialize(ctx, i.options(), i)) != 0 {
+		return 1
 	}
 	i.success()
 	return 0
+}
+
+// options are what the flags say.
+func (i *initializing) options() operation.Initialization {
+	return operation.Initialization{
+		Vars: i.vars, State: i.state.options(), Tests: i.tests,
+		Backend: i.backend, BackendConfig: i.backendConfig, Reconfigure: i.reconfigure, Migrate: i.migrateState,
+		Modules: i.get, Upgrade: i.upgrade, PluginDirs: i.pluginDirs, ReadOnlyLocks: i.lockMode == "readonly",
+	}
 }
 
 // tell says something about the progress, to people or in the stream. Programs
@@ -145,114 +141,76 @@ func (i *initializing) heading(code, text string) {
 	i.say("\n%s\n", i.pen().Paint(text, style.Bold))
 }
 
-// prepare does the three parts of init.
-func (i *initializing) prepare(ctx context.Context) int {
-	var diags diag.List
-	if i.inputs, diags = i.directory.Inputs(i.vars); diags.HasErrors() {
-		return i.diags(diags)
-	}
-	prog, more := i.directory.Root()
-	if versions := i.directory.CheckVersions(&program.Tree{Program: prog}); versions.HasErrors() {
-		return i.diags(versions)
-	}
-	diags.Append(operation.Declared(more).Only(diag.Error))
-	if diags.HasErrors() {
-		return i.diags(diags)
-	}
-	i.prog = prog
-	var current *backend.Backend
-	if i.backend {
+// Begins implements operation.Initializer.
+func (i *initializing) Begins(p operation.Part) {
+	switch {
+	case p == operation.BackendPart:
 		i.heading("initializing_backend_message", "Initializing the backend...")
-		current, more = i.initBackend(ctx)
-		diags.Append(more)
-	} else {
-		current, _ = i.directory.InitializedBackend(prog, i.inputs)
+	case p == operation.ProvidersPart:
+		i.heading("initializing_provider_plugin_message", "Initializing provider plugins...")
+	case i.upgrade:
+		i.heading("upgrading_modules_message", "Upgrading modules...")
+	default:
+		i.heading("initializing_modules_message", "Initializing modules...")
 	}
-	if diags.HasErrors() {
-		return i.diags(diags)
-	}
-	all, more := i.initModules(ctx)
-	diags.Append(more)
-	if diags.HasErrors() {
-		return i.diags(diags)
-	}
-	if current != nil {
-		diags.Append(i.selectWorkspace(ctx, current))
-	}
-	diags.Append(i.initProviders(ctx, all.Requirements, current))
-	return i.diags(diags)
 }
 
-// initModules loads the whole configuration and installs what it calls.
-func (i *initializing) initModules(ctx context.Context) (*operation.Tested, diag.List) {
-	if len(i.prog.Calls) > 0 && i.get {
-		if i.upgrade {
-			i.heading("upgrading_modules_message", "Upgrading modules...")
-		} else {
-			i.heading("initializing_modules_message", "Initializing modules...")
-		}
-	}
-	return i.directory.LoadModules(ctx, i.inputs, i.tests, i.get, i.upgrade, func(line string) { i.tell("", "%s\n", line) })
+// BackendSet implements operation.Initializer.
+func (i *initializing) BackendSet(kind string) {
+	i.tell("backend_configured_success", "\nSuccessfully configured the backend %q! weir will automatically\nuse this backend unless the backend configuration changes.\n", kind)
 }
 
-// initProviders installs what the configuration and the state need.
-func (i *initializing) initProviders(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *backend.Backend) diag.List {
-	reqs := needed(nil)
-	if b != nil {
-		if s, _ := i.directory.SelectedState(ctx, b, operation.StateOptions{}, ""); s != nil && s.Prior() != nil {
-			reqs = needed(s.Prior())
-		}
+// BackendUnset implements operation.Initializer.
+func (i *initializing) BackendUnset(kind string) {
+	i.tell("backend_configured_unset", "\nSuccessfully unset the backend %q. weir will now operate locally.\n", kind)
+}
+
+// Copy implements operation.Initializer.
+func (i *initializing) Copy(ctx context.Context, c operation.Copies) (bool, error) {
+	q := question{
+		query:       "Do you want to copy existing state to the new backend?",
+		description: fmt.Sprintf("There is state in the %q backend, and none of it in the newly configured %q backend. Do you want to copy it there? Enter \"yes\" to copy and \"no\" to start with an empty state.", c.From, c.To),
 	}
-	config, environment, diags := i.directory.UserSettings()
-	sources, more := i.directory.ProviderSources(config)
-	diags.Append(more)
-	locks, more := lockfile.Read(lockfile.Name)
-	diags.Append(more)
-	if diags.HasErrors() {
-		return diags
+	if c.Overwrites {
+		q.description = fmt.Sprintf("Both the %q backend and the newly configured %q backend have state. Do you want to overwrite the state in the new backend? Enter \"yes\" to copy and \"no\" to use what is there.", c.From, c.To)
 	}
-	i.heading("initializing_provider_plugin_message", "Initializing provider plugins...")
-	before := locks.Clone()
-	locks.Adopt(i.dialect.Registry())
-	next, more := install.Install(ctx, install.Options{
-		Dir:          i.directory.Memory().Providers(),
-		Locks:        locks,
-		Requirements: reqs,
-		Registry:     i.dialect.Registry(),
-		Config:       config,
-		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(i.originalDir)),
-		PluginDirs:   i.pluginDirs,
-		Implied:      environment.PluginDirs("."),
-		Upgrade:      i.upgrade,
-		Builtin:      map[addr.Provider]bool{builtin.Address: true},
-		External:     sources.External,
-		Events:       i.event,
+	if c.States > 1 {
+		q.query = fmt.Sprintf("Do you want to migrate all workspaces to %q?", c.To)
+	}
+	if i.forceCopy {
+		return true, nil
+	}
+	answer, err := i.ask(ctx, q)
+	return answer == "yes", err
+}
+
+// Choose implements operation.Initializer.
+func (i *initializing) Choose(ctx context.Context, current string, names []string) (string, error) {
+	return i.ask(ctx, question{
+		query:       fmt.Sprintf("The currently selected workspace (%s) does not exist.", current),
+		description: "Enter the name of one of these workspaces to select it:\n" + strings.Join(names, "\n"),
 	})
-	diags.Append(more)
-	if diags.HasErrors() {
-		return diags
-	}
-	if i.lockMode == "readonly" {
-		diags.Append(install.ReadOnly(before, next))
-		return diags
-	}
-	if before.Equal(next) {
-		return diags
-	}
-	if err := next.Write(lockfile.Name, i.dialect.Command()); err != nil {
-		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
-		return diags
-	}
-	if before.Empty() {
-		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s init\" in the future.\n", lockfile.Name, i.program)
-	} else {
-		i.tell("dependencies_lock_changes_info", "\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)
-	}
-	return diags
 }
 
-// event tells of one step of the installation of providers.
-func (i *initializing) event(ev install.Event) {
+// Chosen implements operation.Initializer.
+func (i *initializing) Chosen(workspace string) {
+	i.tell("", "The selected workspace doesn't exist here; now using workspace %q.\n", workspace)
+}
+
+// Module implements operation.Initializer.
+func (i *initializing) Module(line string) { i.tell("", "%s\n", line) }
+
+// Locked implements operation.Initializer.
+func (i *initializing) Locked(first bool) {
+	if first {
+		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s init\" in the future.\n", lockfile.Name, i.program)
+		return
+	}
+	i.tell("dependencies_lock_changes_info", "\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)
+}
+
+// Provider implements operation.Initializer.
+func (i *initializing) Provider(ev install.Event) {
 	name := i.dialect.Registry().Display(ev.Provider)
 	switch ev.Kind {
 	case install.BuiltinAvailable:
@@ -297,5 +255,3 @@ func (i *initializing) success() {
 	}
 	i.tell("output_init_success_cli_message", "\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.program)
 }
-
-var _ = os.Args

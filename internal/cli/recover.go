@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"flag"
-	"slices"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/journal"
 )
 
 var recoverCommand = &command{
@@ -45,34 +43,20 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 		}
 		e.progress = nil
 	}
-	s := e.inState(ctx, r.state, "recover")
-	if s == nil {
-		return 1
-	}
-	defer s.Unlock()
-	left := s.Doubts()
+	var forget []addr.Instance
 	for _, text := range r.forget {
 		i, err := addr.ParseInstance(text)
 		if err != nil {
 			return e.fail("Invalid address", "%s.", err)
 		}
-		before := len(left)
-		left = slices.DeleteFunc(left, func(o journal.Operation) bool { return o.Object.Instance == i })
-		if len(left) == before {
-			return e.fail("Nothing in doubt", "%s isn't in doubt. Run \"%s recover\" to see what is.", i, e.program)
-		}
-		e.say("%s doesn't exist; it may be created again.\n", i)
+		forget = append(forget, i)
 	}
-	if r.all {
-		for _, o := range left {
-			e.say("%s doesn't exist; it may be created again.\n", o.Object.Instance)
-		}
-		left = nil
+	forgotten, left, diags := e.directory.Settle(ctx, r.state.options(), forget, r.all)
+	if e.diags(diags) != 0 {
+		return 1
 	}
-	if len(r.forget) > 0 || r.all {
-		if err := s.Settle(left); err != nil {
-			return e.fail("Failed to write the journal", "%s.", err)
-		}
+	for _, o := range forgotten {
+		e.say("%s doesn't exist; it may be created again.\n", o.Object.Instance)
 	}
 	if len(left) == 0 {
 		e.say("Nothing is in doubt.\n")

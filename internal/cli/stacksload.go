@@ -10,7 +10,6 @@ import (
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
@@ -28,14 +27,8 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 	if all.HasErrors() {
 		return s.env.diags(all)
 	}
-	i := &initializing{env: s.env, upgrade: upgrade}
-	i.heading("initializing_modules_message", "Initializing modules...")
-	trees, more := s.directory.LoadStackModules(ctx, list, upgrade, func(line string) { i.tell("", "%s\n", line) })
-	all.Append(more)
-	if all.HasErrors() {
-		return s.env.diags(all)
-	}
-	all.Append(i.initProviders(ctx, func(s *state.Snapshot) install.Requirements { return operation.Requirements(trees, s) }, nil))
+	i := &initializing{env: s.env}
+	all.Append(s.directory.InitializeStack(ctx, list, upgrade, i))
 	if s.env.diags(all) != 0 {
 		return 1
 	}

@@ -69,6 +69,8 @@ type Diagnostic struct {
 	Use bool
 	// Deprecation is set for warnings of uses of what is deprecated.
 	Deprecation *Deprecation
+	// Err is the error behind it, for programs; nil for most.
+	Err error
 	// Unmet is the object whose condition doesn't hold, nil for other problems.
 	Unmet *Checkable
 }

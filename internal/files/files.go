@@ -40,6 +40,8 @@ type Disk struct {
 	// Root is where relative paths start; empty is the working directory of the
 	// process.
 	Root string
+	// FS has the files that relative paths lead to in place of Root, unless nil.
+	FS fs.FS
 	// HomeDir is the user's; empty asks the environment of the process.
 	HomeDir string
 }
@@ -51,9 +53,26 @@ func (d Disk) path(name string) string {
 	return filepath.Join(d.Root, name)
 }
 
+// within reports whether a path leads into FS.
+func (d Disk) within(path string) bool { return d.FS != nil && !filepath.IsAbs(path) }
+
+func (d Disk) open(path string) (fs.File, error) {
+	if d.within(path) {
+		return d.FS.Open(filepath.ToSlash(filepath.Clean(path)))
+	}
+	return open(d.path(path))
+}
+
+func (d Disk) stat(path string) (fs.FileInfo, error) {
+	if d.within(path) {
+		return fs.Stat(d.FS, filepath.ToSlash(filepath.Clean(path)))
+	}
+	return os.Stat(d.path(path))
+}
+
 // Read implements Source.
 func (d Disk) Read(path string) ([]byte, error) {
-	f, err := open(d.path(path))
+	f, err := d.open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +119,7 @@ func nameless(path string) bool {
 
 // Sum implements Source.
 func (d Disk) Sum(path, _ string, sum func(io.Reader) (string, error)) (string, error) {
-	f, err := open(d.path(path))
+	f, err := d.open(path)
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +132,7 @@ func (d Disk) Sum(path, _ string, sum func(io.Reader) (string, error)) (string, 
 
 // Mode implements Source.
 func (d Disk) Mode(path string) (fs.FileMode, error) {
-	info, err := os.Stat(d.path(path))
+	info, err := d.stat(path)
 	if err != nil {
 		return 0, err
 	}
@@ -122,14 +141,21 @@ func (d Disk) Mode(path string) (fs.FileMode, error) {
 
 // Match implements Source.
 func (d Disk) Match(dir, pattern string) ([]string, error) {
-	dir = d.path(dir)
-	matches, err := glob(filepath.ToSlash(filepath.Join(dir, pattern)))
+	stat := os.Stat
+	look := glob
+	if d.within(dir) {
+		stat = d.stat
+		look = func(pattern string) ([]string, error) { return globIn(d.FS, pattern) }
+	} else {
+		dir = d.path(dir)
+	}
+	matches, err := look(filepath.ToSlash(filepath.Join(dir, pattern)))
 	if err != nil {
 		return nil, err
 	}
 	var found []string
 	for _, match := range matches {
-		info, err := os.Stat(match)
+		info, err := stat(match)
 		if err != nil {
 			return nil, err
 		}
@@ -151,13 +177,19 @@ func glob(pattern string) ([]string, error) {
 	if rest == "" || rest == "." || rest == ".." { // there is nothing to look through
 		return doublestar.FilepathGlob(pattern)
 	}
-	files := &counted{FS: os.DirFS(base)}
-	matches, err := doublestar.Glob(files, rest)
-	if files.read > maxEntries {
-		err = fmt.Errorf("there are more than %d files and directories to look at", maxEntries)
-	}
+	matches, err := globIn(os.DirFS(base), rest)
 	for i, match := range matches {
 		matches[i] = filepath.Join(base, match)
+	}
+	return matches, err
+}
+
+// globIn finds the files of a file system that match a pattern.
+func globIn(all fs.FS, pattern string) ([]string, error) {
+	files := &counted{FS: all}
+	matches, err := doublestar.Glob(files, pattern)
+	if files.read > maxEntries {
+		err = fmt.Errorf("there are more than %d files and directories to look at", maxEntries)
 	}
 	return matches, err
 }

@@ -29,7 +29,12 @@ type Disk struct {
 	// Root is where relative paths start; empty is the working directory of the
 	// process.
 	Root string
+	// FS has the files that relative paths lead to in place of Root, unless nil.
+	FS fs.FS
 }
+
+// within reports whether a path leads into FS.
+func (d Disk) within(path string) bool { return d.FS != nil && !filepath.IsAbs(path) }
 
 func (d Disk) path(name string) string {
 	if d.Root == "" || d.Root == "." || filepath.IsAbs(name) {
@@ -40,7 +45,13 @@ func (d Disk) path(name string) string {
 
 // List implements Files.
 func (d Disk) List(dir string) ([]string, error) {
-	entries, err := os.ReadDir(d.path(dir))
+	var entries []fs.DirEntry
+	var err error
+	if d.within(dir) {
+		entries, err = fs.ReadDir(d.FS, filepath.ToSlash(filepath.Clean(dir)))
+	} else {
+		entries, err = os.ReadDir(d.path(dir))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +65,12 @@ func (d Disk) List(dir string) ([]string, error) {
 }
 
 // ReadFile implements Files.
-func (d Disk) ReadFile(path string) ([]byte, error) { return os.ReadFile(d.path(path)) }
+func (d Disk) ReadFile(path string) ([]byte, error) {
+	if d.within(path) {
+		return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
+	}
+	return os.ReadFile(d.path(path))
+}
 
 // Memory has files by path, as a saved plan has them.
 type Memory map[string][]byte

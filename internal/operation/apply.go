@@ -46,8 +46,10 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	}
 	o.Stop = l.Stop
 	var recorder *session.Recorder
-	if recorder, diags = w.Record(saving, p, l.Stop); diags.HasErrors() {
-		return nil, append(found, diags...)
+	if !w.dir.Unjournaled {
+		if recorder, diags = w.Record(saving, p, l.Stop); diags.HasErrors() {
+			return nil, append(found, diags...)
+		}
 	}
 	if recorder != nil {
 		o.Journal = recorder
@@ -61,7 +63,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	out := &Outcome{State: result, Doubted: len(w.Doubted()) > 0}
 	switch {
 	case out.Doubted:
-		out.Left.Errorf("Objects are in doubt", "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s recover", w.dir.Program)
+		out.Left.Add(InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s recover", w.dir.Program))
 	// Terraform says so and succeeds.
 	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
 		out.Left.Errorf("Destroy was successful but left behind forgotten instances", "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure.")

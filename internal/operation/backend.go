@@ -2,7 +2,6 @@ package operation
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -70,7 +69,7 @@ func (d *Directory) BackendArguments(flags []string) (map[string]cty.Value, diag
 			clear(values) // forget what was given before
 			continue
 		}
-		data, err := os.ReadFile(d.path(text))
+		data, err := d.readFile(text)
 		if err != nil {
 			diags.Errorf("Failed to read file", "The file %q of -backend-config could not be read: %s.", text, diag.Cause(err))
 			continue

@@ -11,16 +11,24 @@ package operation
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/workdir"
 )
 
@@ -42,8 +50,25 @@ type Options struct {
 	// SettingsVars are values of variables for operations that need them for the
 	// settings of the backend and the encryption only.
 	SettingsVars []Var
-	// Catalog has the providers; nil stands for those that are installed.
+	// Values are values of variables that count more than all others.
+	Values map[string]engine.VariableInput
+	// Workspace is the one to work in; empty stands for the selected one.
+	Workspace string
+	// FS has the files of the configuration in place of Dir, where everything is
+	// that is written.
+	FS fs.FS
+	// Unjournaled: an apply isn't recorded on disk while it runs. What it was about
+	// to create isn't known any more where the process ends meanwhile.
+	Unjournaled bool
+	// Catalog has the providers; nil stands for those that are installed, and for
+	// those that follow.
 	Catalog provider.Catalog
+	// Inside are providers within this process, Attached those that run already.
+	Inside   map[addr.Provider]plugin.Builtin
+	Attached map[addr.Provider]plugin.Reattach
+	// Installation says where providers are installed from; nil leaves that to the
+	// user's settings.
+	Installation *cliconfig.Installation
 	// Backend has the states; nil stands for the one that is configured.
 	Backend *backend.Backend
 	Reports
@@ -149,6 +174,30 @@ func (d *Directory) path(name string) string {
 	return filepath.Join(d.Dir, name)
 }
 
+// Files are the directory's, by names as seen from it.
+func (d *Directory) Files() module.Files { return module.Disk{Root: d.Dir, FS: d.FS} }
+
+// readFile reads a file that is named as seen from the directory.
+func (d *Directory) readFile(name string) ([]byte, error) { return d.Files().ReadFile(name) }
+
+// optionalFile reads a file that needn't exist.
+func (d *Directory) optionalFile(name string) ([]byte, error) {
+	data, err := d.readFile(name)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// locks are what the dependency lock file has.
+func (d *Directory) locks() (*lockfile.Locks, diag.List) {
+	data, err := d.optionalFile(lockfile.Name)
+	if err != nil {
+		return &lockfile.Locks{}, diag.OneError("Failed to read dependency lock file", "%s.", err)
+	}
+	return lockfile.Parse(data, d.path(lockfile.Name))
+}
+
 // Memory is what the directory remembers between operations.
 func (d *Directory) Memory() workdir.Dir { return workdir.Open(d.Dir, d.Environ["TF_DATA_DIR"]) }
 
@@ -157,6 +206,9 @@ func (d *Directory) DataDir() string { return filepath.Clean(d.Memory().Data()) 
 
 // dataName is the data directory as seen from the directory.
 func (d *Directory) dataName() string {
+	if d.FS != nil {
+		return d.DataDir()
+	}
 	return filepath.Clean(workdir.Open(".", d.Environ["TF_DATA_DIR"]).Data())
 }
 

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,20 +57,19 @@ func (d *Directory) Inputs(vars []Var) (map[string]engine.VariableInput, diag.Li
 		}
 		in[name] = engine.VariableInput{Text: text, From: "argument"}
 	}
+	maps.Copy(in, d.Values)
 	return in, diags
 }
 
 // automaticFiles are the files of values in a directory that needn't be named.
 func (d *Directory) automaticFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(d.path(dir))
+	names, err := d.Files().List(dir)
 	if err != nil {
 		return nil, err
 	}
 	var first, rest []string
-	for _, entry := range entries {
-		name := entry.Name()
+	for _, name := range names {
 		switch {
-		case entry.IsDir():
 		case name == "terraform.tfvars", name == "terraform.tfvars.json":
 			first = append(first, name)
 		case strings.HasPrefix(name, "."), strings.HasSuffix(name, "~"):
@@ -84,9 +84,9 @@ func (d *Directory) automaticFiles(dir string) ([]string, error) {
 
 // inputsFrom adds the values of a file.
 func (d *Directory) inputsFrom(name string, in map[string]engine.VariableInput, diags *diag.List) {
-	data, err := os.ReadFile(d.path(name))
+	data, err := d.readFile(name)
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
 			diags.Errorf("Failed to read variables file", "Given variables file %s does not exist.", name)
 		} else {
 			diags.Errorf("Failed to read variables file", "Error while reading %s: %s.", name, diag.Cause(err))

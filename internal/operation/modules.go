@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
@@ -56,6 +57,29 @@ func (m *moduleInstaller) begin(pkg, version string) {
 		pkg += " " + version
 	}
 	m.tell("Downloading " + pkg + " for " + m.current + "...")
+}
+
+// localModules finds local modules where they are, and others among those that are
+// installed, where files aren't those of a directory in which init was run. It is nil
+// for directories.
+func (d *Directory) localModules(files module.Files) func(context.Context, module.Request) (string, diag.List) {
+	if d.FS == nil {
+		return nil
+	}
+	manifest, err := module.ReadManifest(files, d.dataName())
+	if err != nil {
+		manifest = module.Manifest{} // what isn't local isn't installed
+	}
+	local := &module.Installer{Files: files, DataDir: d.dataName(), Manifest: module.Manifest{}, Dialect: d.Dialect}
+	var mu sync.Mutex
+	return func(ctx context.Context, r module.Request) (string, diag.List) {
+		mu.Lock()
+		defer mu.Unlock()
+		if module.IsLocal(r.Source) {
+			return local.Install(ctx, r)
+		}
+		return manifest.Find(r.Key, r.Source, r.Constraint, d.Dialect.Registry(), r.Range)
+	}
 }
 
 // note writes down the modules that are used.

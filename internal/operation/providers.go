@@ -28,6 +28,9 @@ import (
 func (d *Directory) UserSettings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
 	environment := cliconfig.Environment{Getenv: d.getenv, Home: cmp.Or(d.Environ["HOME"], d.Home), Dialect: d.Dialect, All: d.environ()}
 	config, diags := cliconfig.Load(environment)
+	if d.Installation != nil {
+		config.Installation = d.Installation
+	}
 	if warnings := diags.Only(diag.Warning); len(warnings) > 0 && !d.warnedOfSettings {
 		d.warnedOfSettings = true
 		d.Settings(warnings)
@@ -56,7 +59,15 @@ func (d *Directory) ProviderSources(config *cliconfig.Config) (Sources, diag.Lis
 		s.overrides, more = install.Overrides(config.Installation.Overrides)
 		diags.Append(more)
 	}
+	if len(d.Attached) > 0 {
+		all := maps.Clone(d.Attached)
+		maps.Copy(all, s.reattach)
+		s.reattach = all
+	}
 	s.External = map[addr.Provider]bool{}
+	for p := range d.Inside {
+		s.External[p] = true
+	}
 	for p := range s.reattach {
 		s.External[p] = true
 	}
@@ -152,6 +163,13 @@ func (c *lateCatalog) Start(ctx context.Context, p addr.Provider) (provider.Prov
 		return nil, diags
 	}
 	return inner.Start(ctx, p)
+}
+
+// inside are the providers that run within this process.
+func (d *Directory) inside() map[addr.Provider]plugin.Builtin {
+	all := map[addr.Provider]plugin.Builtin{builtin.Address: d.builtin}
+	maps.Copy(all, d.Inside)
+	return all
 }
 
 func (d *Directory) builtin() (provider.Provider, *provider.Schemas) {

@@ -27,7 +27,29 @@ import (
 // Save writes a plan to a file, with all that apply will need, and whoever shows
 // it. Engine is the version that it is noted to be of.
 func (w *Work) Save(ctx context.Context, path, engine string, made *plan.Plan) error {
+	c, err := w.Kept(ctx, engine, made)
+	if err != nil {
+		return err
+	}
+	return w.dir.WritePlan(path, c)
+}
+
+// WritePlan writes a plan to a file.
+func (d *Directory) WritePlan(path string, c planfile.Content) error {
+	all, diags := d.Encryption()
+	if err := diags.Err(); err != nil {
+		return err
+	}
+	return planfile.Write(d.path(path), c, all.Plan().Seal)
+}
+
+// Kept is a plan with all that applying it later needs.
+func (w *Work) Kept(ctx context.Context, engine string, made *plan.Plan) (planfile.Content, error) {
 	w.completeSchemas(ctx, made)
+	return w.content(engine, made)
+}
+
+func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error) {
 	c := planfile.Content{
 		Engine: engine,
 		Plan:   made,
@@ -41,24 +63,18 @@ func (w *Work) Save(ctx context.Context, path, engine string, made *plan.Plan) e
 	}
 	record, err := w.Backend().Record()
 	if err != nil {
-		return err
+		return c, err
 	}
 	c.Backend = planfile.Backend{Type: w.Backend().Kind, Config: record, Workspace: w.Workspace()}
 	if base := w.Base(); base != nil {
 		c.Backend.Lineage, c.Backend.Serial = base.Lineage, base.Serial
 	}
 	d := w.dir
-	if c.Lock, err = optionalFile(d.path(lockfile.Name)); err != nil {
-		return err
+	if c.Lock, err = d.optionalFile(lockfile.Name); err != nil {
+		return c, err
 	}
-	if c.Modules, err = optionalFile(d.path(module.ManifestPath(d.dataName()))); err != nil {
-		return err
-	}
-	all, diags := d.Encryption()
-	if err := diags.Err(); err != nil {
-		return err
-	}
-	return planfile.Write(d.path(path), c, all.Plan().Seal)
+	c.Modules, err = d.optionalFile(module.ManifestPath(d.dataName()))
+	return c, err
 }
 
 // completeSchemas adds the schemas of providers that planning had no use for,
@@ -93,15 +109,6 @@ func (w *Work) completeSchemas(ctx context.Context, p *plan.Plan) {
 	for _, a := range p.Refreshed.Providers() {
 		add(a)
 	}
-}
-
-// optionalFile reads a file that needn't exist.
-func optionalFile(name string) ([]byte, error) {
-	data, err := os.ReadFile(name)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	return data, err
 }
 
 // ReadPlan reads a saved plan, which is told from other files that people try.
@@ -151,7 +158,7 @@ func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs ma
 	if len(c.Modules) > 0 {
 		sources[module.ManifestPath(d.dataName())] = c.Modules
 	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources})
+	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources, Resolve: d.localModules(sources)})
 	diags.Append(more)
 	if config != nil {
 		d.AddSources(config.Sources)
@@ -193,7 +200,7 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			if !stale(c.Backend, s) {
 				return nil
 			}
-			return diag.OneError("Saved plan is stale", "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")
+			return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")}
 		},
 		plan: func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List) { return c.Plan, nil },
 	}
@@ -264,7 +271,7 @@ func sameInput(in engine.VariableInput, planned cty.Value) bool {
 // sameLocks reports whether the dependency locks are those of the plan.
 func (d *Directory) sameLocks(planned []byte) diag.List {
 	then, diags := lockfile.Parse(planned, lockfile.Name)
-	now, more := lockfile.Read(d.path(lockfile.Name))
+	now, more := d.locks()
 	diags.Append(more)
 	if diags.HasErrors() || then.Equal(now) {
 		return diags

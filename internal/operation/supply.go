@@ -8,7 +8,6 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
@@ -38,7 +37,7 @@ func (d *Directory) supplied() (s *supply, complete func()) {
 	dir, noted := d.Memory().Providers(), filepath.Join(d.DataDir(), "verified.json")
 	return s, func() {
 		var more diag.List
-		s.locks, more = lockfile.Read(d.path(lockfile.Name))
+		s.locks, more = d.locks()
 		s.diags.Append(more)
 		if s.diags.HasErrors() {
 			return
@@ -51,7 +50,7 @@ func (d *Directory) supplied() (s *supply, complete func()) {
 		// Problems count when it is known what is needed.
 		s.installed, _ = install.Locate(dir, s.locks, all, s.external, s.verified)
 		s.catalog = plugin.NewCatalog(plugin.Sources{
-			Builtins:  map[addr.Provider]plugin.Builtin{builtin.Address: d.builtin},
+			Builtins:  d.inside(),
 			Reattach:  sources.reattach,
 			Overrides: sources.overrides,
 			Installed: s.installed,

@@ -10,7 +10,6 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/files"
-	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provisioner"
@@ -138,7 +137,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files()}
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files())}
 	if l.extra != "" {
 		options.Files = filesWith{Files: options.Files, name: "command-line.weir.tf", data: []byte(l.extra)}
 	}
@@ -155,11 +154,8 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	return config, diags
 }
 
-// Files are the directory's, by names as seen from it.
-func (d *Directory) Files() module.Files { return module.Disk{Root: d.Dir} }
-
 func (d *Directory) disk() files.Disk {
-	return files.Disk{Root: d.Dir, HomeDir: cmp.Or(d.Environ["HOME"], d.Home)}
+	return files.Disk{Root: d.Dir, FS: d.FS, HomeDir: cmp.Or(d.Environ["HOME"], d.Home)}
 }
 
 // World is what a run takes from outside.

@@ -4,6 +4,12 @@ import "weir.dev/weir/internal/diag"
 
 // Workspace is the name of the selected workspace.
 func (d *Directory) Workspace() (string, diag.List) {
+	if d.Options.Workspace != "" {
+		if !ValidWorkspace(d.Options.Workspace) {
+			return "", diag.OneError("Invalid workspace name", "The name %q is not allowed: %s", d.Options.Workspace, WorkspaceNames)
+		}
+		return d.Options.Workspace, nil
+	}
 	if name := d.Environ["TF_WORKSPACE"]; name != "" {
 		if !ValidWorkspace(name) {
 			return "", diag.OneError("Invalid workspace name", "The name %q in TF_WORKSPACE is not allowed: %s", name, WorkspaceNames)

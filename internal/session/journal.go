@@ -244,7 +244,7 @@ func (s *Session) again(p *plan.Plan) diag.List {
 	for _, o := range s.doubts {
 		for _, c := range p.Changes {
 			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
-				return diag.OneError("Object in doubt", "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s recover\", then make a new plan.", o.Object, s.Program)
+				return diag.List{ObjectInDoubt.New(diag.Error, "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s recover\", then make a new plan.", o.Object, s.Program)}
 			}
 		}
 	}

@@ -154,7 +154,7 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 		return nil
 	}
 	if err := s.reserve(); err != nil {
-		return diag.OneError("Error acquiring the state lock", "%s.", err)
+		return diag.List{Locked.New(diag.Error, "%s.", err)}
 	}
 	info := storage.NewLockInfo(operation, s.Who(), s.Version)
 	info.ID, info.Created = newUUID(s.Random), s.Now().UTC()
@@ -164,15 +164,17 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout, s.journalElsewhere)
 	slow.Stop()
 	if errors.As(err, new(*storage.RefusedError)) {
-		return diag.OneError("Error acquiring the state lock", "%s", err)
+		return diag.List{Locked.New(diag.Error, "%s", err)}
 	}
 	if err != nil {
-		return diag.OneError("Error acquiring the state lock", "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
+		d := Locked.New(diag.Error, "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
+		d.Err = err
+		return diag.List{d}
 	}
 	s.lockID = id
 	if err := s.hold(id, operation); err != nil {
 		s.Unlock()
-		return diag.OneError("Error acquiring the state lock", "%s.", err)
+		return diag.List{Locked.New(diag.Error, "%s.", err)}
 	}
 	if left != nil {
 		return diag.OneWarning("Lock taken over", "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))

@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"context"
@@ -14,24 +14,32 @@ import (
 	"weir.dev/weir/internal/workdir"
 )
 
-// initBackend makes the configured backend the current one, with the states of
-// the one before if that is wanted.
-func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.List) {
-	extra, diags := i.directory.BackendArguments(i.backendConfig)
+// Copies are states that could be copied to another backend.
+type Copies struct {
+	From, To string // kinds of backends
+	States   int
+	// Overwrites: there are others in their place.
+	Overwrites bool
+}
+
+// backend makes the configured backend the current one, with the states of the one
+// before if that is wanted.
+func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List) {
+	extra, diags := i.BackendArguments(i.BackendConfig)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	diags.Append(i.directory.Encrypt(i.prog, i.inputs))
-	if diags.HasErrors() {
-		return nil, diags
+	diags.Append(i.Encrypt(i.prog, i.inputs))
+	if diags.HasErrors() || i.Options.Backend != nil {
+		return i.Options.Backend, diags
 	}
-	want, more := backend.Declare(i.prog, i.directory.BackendSettings(i.prog, i.inputs), extra)
+	want, more := backend.Declare(i.prog, i.BackendSettings(i.prog, i.inputs), extra)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	have, err := i.directory.Memory().Backend()
-	if err != nil && !i.reconfigure {
+	have, err := i.Memory().Backend()
+	if err != nil && !i.Reconfigure {
 		return nil, diag.OneError("Failed to read the record of the backend", "%s. Use -reconfigure to write it anew.", err)
 	}
 	if want == nil && len(extra) > 0 {
@@ -42,21 +50,21 @@ func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if backend.SameRecord(record, have) && !i.reconfigure {
+	if backend.SameRecord(record, have) && !i.Reconfigure {
 		return next, diags
 	}
 	diags.Append(i.replaceBackend(ctx, have, want, next))
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if err := i.directory.Memory().SetBackend(record); err != nil {
+	if err := i.Memory().SetBackend(record); err != nil {
 		diags.Errorf("Failed to record the backend", "%s.", err)
 		return nil, diags
 	}
 	if want == nil {
-		i.tell("backend_configured_unset", "\nSuccessfully unset the backend %q. weir will now operate locally.\n", have.Type)
+		i.told.BackendUnset(have.Type)
 	} else {
-		i.tell("backend_configured_success", "\nSuccessfully configured the backend %q! weir will automatically\nuse this backend unless the backend configuration changes.\n", next.Kind)
+		i.told.BackendSet(next.Kind)
 	}
 	return next, diags
 }
@@ -65,24 +73,24 @@ func (i *initializing) initBackend(ctx context.Context) (*backend.Backend, diag.
 // nil for the default backend.
 func (i *initializing) nextBackend(want *backend.Declared, have *workdir.Backend, extra bool) (*backend.Backend, *workdir.Backend, diag.List) {
 	if want == nil {
-		return i.directory.Opener().Local(i.prog), nil, nil
+		return i.Opener().Local(i.prog), nil, nil
 	}
-	if !extra && !i.reconfigure {
+	if !extra && !i.Reconfigure {
 		want.Recall(have) // what -backend-config said the first time still holds
 	}
-	return i.directory.Opener().Declared(want, i.prog)
+	return i.Opener().Declared(want, i.prog)
 }
 
 // replaceBackend copies states to the new backend if that is wanted. It fails
 // where it isn't said whether that is wanted.
 func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend, want *backend.Declared, next *backend.Backend) diag.List {
-	if i.reconfigure {
+	if i.Reconfigure {
 		return nil
 	}
-	if have != nil && !i.migrateState {
+	if have != nil && !i.Migrate {
 		return backend.Changed(have, want)
 	}
-	old, diags := i.directory.Opener().Before(have)
+	old, diags := i.Opener().Before(have)
 	if old == nil || diags.HasErrors() {
 		return diags
 	}
@@ -94,45 +102,33 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 
 // migrate copies the states of one backend to another, after asking.
 func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) diag.List {
-	o, diags := i.directory.SessionOptions(next, i.state.options())
+	o, diags := i.SessionOptions(next, i.Initialization.State)
 	if diags.HasErrors() {
 		return diags
 	}
-	plan, more := session.PlanCopies(ctx, old, next, o, i.directory.Workspace)
+	plan, more := session.PlanCopies(ctx, old, next, o, i.Workspace)
 	diags.Append(more)
 	if diags.HasErrors() || len(plan) == 0 {
 		return diags
 	}
-	q := question{
-		query:       "Do you want to copy existing state to the new backend?",
-		description: fmt.Sprintf("There is state in the %q backend, and none of it in the newly configured %q backend. Do you want to copy it there? Enter \"yes\" to copy and \"no\" to start with an empty state.", old.Kind, next.Kind),
+	wanted, err := i.told.Copy(ctx, Copies{From: old.Kind, To: next.Kind, States: len(plan), Overwrites: slices.ContainsFunc(plan, func(c session.Copy) bool { return c.Overwrites })})
+	if err != nil {
+		diags.Errorf("Error asking for state migration action", "The answer can't be read: %s. Use -force-copy to copy without asking, or -reconfigure to copy nothing.", err)
+		return diags
 	}
-	if slices.ContainsFunc(plan, func(c session.Copy) bool { return c.Overwrites }) {
-		q.description = fmt.Sprintf("Both the %q backend and the newly configured %q backend have state. Do you want to overwrite the state in the new backend? Enter \"yes\" to copy and \"no\" to use what is there.", old.Kind, next.Kind)
-	}
-	if len(plan) > 1 {
-		q.query = fmt.Sprintf("Do you want to migrate all workspaces to %q?", next.Kind)
-	}
-	if !i.forceCopy {
-		answer, err := i.ask(ctx, q)
-		if err != nil {
-			diags.Errorf("Error asking for state migration action", "The answer can't be read: %s. Use -force-copy to copy without asking, or -reconfigure to copy nothing.", err)
-			return diags
-		}
-		if answer != "yes" {
-			return diags
-		}
+	if !wanted {
+		return diags
 	}
 	for _, c := range plan {
-		diags.Append(c.Run(ctx, i.state.options().Locking, o))
+		diags.Append(c.Run(ctx, i.Initialization.State.Locking, o))
 	}
 	return diags
 }
 
 // selectWorkspace makes sure that the selected workspace exists.
 func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) diag.List {
-	current, diags := i.directory.Workspace()
-	if diags.HasErrors() || current == storage.DefaultWorkspace || i.env.vars["TF_WORKSPACE"] != "" {
+	current, diags := i.Workspace()
+	if diags.HasErrors() || current == storage.DefaultWorkspace || i.getenv("TF_WORKSPACE") != "" || i.Options.Workspace != "" {
 		return diags
 	}
 	names, err := b.Workspaces(ctx)
@@ -147,18 +143,15 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) 
 	}
 	chosen := names[0]
 	if len(names) > 1 {
-		answer, err := i.ask(ctx, question{
-			query:       fmt.Sprintf("The currently selected workspace (%s) does not exist.", current),
-			description: "Enter the name of one of these workspaces to select it:\n" + strings.Join(names, "\n"),
-		})
+		answer, err := i.told.Choose(ctx, current, names)
 		if err != nil || !slices.Contains(names, answer) {
 			return diag.OneError(fmt.Sprintf("Currently selected workspace %q does not exist", current), "Select one of those that exist with TF_WORKSPACE or the workspace command: %s.", strings.Join(names, ", "))
 		}
 		chosen = answer
 	}
-	if err := i.directory.Memory().SetWorkspace(chosen); err != nil {
+	if err := i.Memory().SetWorkspace(chosen); err != nil {
 		return diag.OneError("Failed to select workspace", "%s.", err)
 	}
-	i.tell("", "The selected workspace doesn't exist here; now using workspace %q.\n", chosen)
+	i.told.Chosen(chosen)
 	return diags
 }

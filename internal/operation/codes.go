@@ -1,0 +1,9 @@
+package operation
+
+import "weir.dev/weir/internal/diag"
+
+// Codes of problems.
+var (
+	Stale   = diag.Code{Name: "stale-plan", Summary: "Saved plan is stale"}
+	InDoubt = diag.Code{Name: "objects-in-doubt", Summary: "Objects are in doubt"}
+)

@@ -1,0 +1,200 @@
+package operation
+
+import (
+	"context"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider/builtin"
+	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/stack/deploy"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/testfile"
+)
+
+// Initialization says what is to be made ready in a directory, and how.
+type Initialization struct {
+	Vars  []Var
+	State StateOptions
+	Tests string // the directory of tests; empty for none
+
+	// Backend: initialize the backend, or take the one that is. BackendConfig
+	// completes the block.
+	Backend       bool
+	BackendConfig []string
+	// Reconfigure takes the backend as it is configured, whatever was before;
+	// Migrate copies states to it.
+	Reconfigure, Migrate bool
+
+	Modules    bool // fetch modules that aren't there
+	Upgrade    bool
+	PluginDirs []string // mirrors that alone are asked for providers
+	// ReadOnlyLocks: the dependency lock file has to have everything.
+	ReadOnlyLocks bool
+}
+
+// A Part of an initialization.
+type Part uint8
+
+const (
+	BackendPart Part = iota + 1
+	ModulesPart
+	ProvidersPart
+)
+
+// An Initializer follows an initialization and answers its questions.
+type Initializer interface {
+	// Begins tells which part comes now.
+	Begins(Part)
+	// BackendSet tells of a backend that is new; Unset of one that isn't configured
+	// any more.
+	BackendSet(kind string)
+	BackendUnset(kind string)
+	// Copy asks whether states are to be copied to the next backend. It fails where
+	// that can't be known.
+	Copy(ctx context.Context, c Copies) (bool, error)
+	// Choose asks which workspace is to be selected, because the current one isn't
+	// there.
+	Choose(ctx context.Context, current string, names []string) (string, error)
+	// Chosen tells which one is.
+	Chosen(workspace string)
+	// Module tells what is done for modules, as a line.
+	Module(line string)
+	// Provider tells one step of installing providers.
+	Provider(install.Event)
+	// Locked tells that the dependency lock file was written, for the first time.
+	Locked(first bool)
+}
+
+// An initializing is an initialization under way.
+type initializing struct {
+	Initialization
+	*Directory
+	told   Initializer
+	prog   *program.Program
+	inputs map[string]engine.VariableInput
+}
+
+// HasNothing reports whether there is nothing to initialize: neither
+// configuration nor tests.
+func (d *Directory) HasNothing(tests string) (bool, diag.List) {
+	names, err := d.Files().List(".")
+	if err != nil {
+		return false, diag.OneError("Failed to read directory", "%s.", err)
+	}
+	return module.IsEmpty(names, d.Dialect) && len(testfile.Find(d.Files(), ".", tests, d.Dialect)) == 0, nil
+}
+
+// Initialize prepares the directory for everything else: its backend, its modules
+// and its providers.
+func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initializer) diag.List {
+	i := &initializing{Initialization: o, Directory: d, told: told}
+	var diags diag.List
+	if i.inputs, diags = d.Inputs(o.Vars); diags.HasErrors() {
+		return diags
+	}
+	prog, more := d.Root()
+	if versions := d.CheckVersions(&program.Tree{Program: prog}); versions.HasErrors() {
+		return versions
+	}
+	diags.Append(Declared(more).Only(diag.Error))
+	if diags.HasErrors() {
+		return diags
+	}
+	i.prog = prog
+	var current *backend.Backend
+	if o.Backend {
+		told.Begins(BackendPart)
+		current, more = i.backend(ctx)
+		diags.Append(more)
+	} else {
+		current, _ = d.InitializedBackend(prog, i.inputs)
+	}
+	if diags.HasErrors() {
+		return diags
+	}
+	if len(prog.Calls) > 0 && o.Modules {
+		told.Begins(ModulesPart)
+	}
+	all, more := d.LoadModules(ctx, i.inputs, o.Tests, o.Modules, o.Upgrade, told.Module)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return diags
+	}
+	if current != nil {
+		diags.Append(i.selectWorkspace(ctx, current))
+	}
+	diags.Append(i.providers(ctx, all.Requirements, current))
+	return diags
+}
+
+// providers installs what the configuration and the state need.
+func (i *initializing) providers(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *backend.Backend) diag.List {
+	reqs := needed(nil)
+	if b != nil {
+		if s, _ := i.SelectedState(ctx, b, StateOptions{}, ""); s != nil && s.Prior() != nil {
+			reqs = needed(s.Prior())
+		}
+	}
+	options, diags := i.Installing(reqs)
+	if diags.HasErrors() {
+		return diags
+	}
+	i.told.Begins(ProvidersPart)
+	before := options.Locks.Clone()
+	options.Locks.Adopt(i.Dialect.Registry())
+	options.PluginDirs, options.Upgrade, options.Events = i.PluginDirs, i.Upgrade, i.told.Provider
+	next, more := install.Install(ctx, options)
+	diags.Append(more)
+	switch {
+	case diags.HasErrors():
+		return diags
+	case i.ReadOnlyLocks:
+		return append(diags, install.ReadOnly(before, next)...)
+	case before.Equal(next):
+		return diags
+	}
+	if err := next.Write(i.path(lockfile.Name), i.Dialect.Command()); err != nil {
+		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
+		return diags
+	}
+	i.told.Locked(before.Empty())
+	return diags
+}
+
+// Installing is what the installation of providers begins with.
+func (d *Directory) Installing(reqs install.Requirements) (install.Options, diag.List) {
+	config, environment, diags := d.UserSettings()
+	sources, more := d.ProviderSources(config)
+	diags.Append(more)
+	locks, more := d.locks()
+	diags.Append(more)
+	return install.Options{
+		Dir:          d.Memory().Providers(),
+		Locks:        locks,
+		Requirements: reqs,
+		Registry:     d.Dialect.Registry(),
+		Config:       config,
+		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
+		Implied:      environment.PluginDirs(d.Dir),
+		Builtin:      map[addr.Provider]bool{builtin.Address: true},
+		External:     sources.External,
+	}, diags
+}
+
+// InitializeStack installs the modules and providers that deployments need.
+func (d *Directory) InitializeStack(ctx context.Context, list []*deploy.Deployment, upgrade bool, told Initializer) diag.List {
+	told.Begins(ModulesPart)
+	trees, diags := d.LoadStackModules(ctx, list, upgrade, told.Module)
+	if diags.HasErrors() {
+		return diags
+	}
+	i := &initializing{Initialization: Initialization{Upgrade: upgrade}, Directory: d, told: told}
+	return append(diags, i.providers(ctx, func(s *state.Snapshot) install.Requirements { return Requirements(trees, s) }, nil)...)
+}

@@ -1,0 +1,55 @@
+package operation
+
+import (
+	"context"
+	"slices"
+
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/journal"
+)
+
+// Settle says of objects in doubt that they don't exist: of those given, or of all.
+// It returns these, and what is still in doubt.
+func (d *Directory) Settle(ctx context.Context, o StateOptions, forget []addr.Instance, all bool) (forgotten, left []journal.Operation, diags diag.List) {
+	s, diags := d.State(ctx, o, "recover")
+	if s == nil {
+		return nil, nil, diags
+	}
+	defer s.Unlock()
+	left = s.Doubts()
+	for _, i := range forget {
+		n := slices.IndexFunc(left, func(o journal.Operation) bool { return o.Object.Instance == i })
+		if n < 0 {
+			diags.Errorf("Nothing in doubt", "%s isn't in doubt. Run \"%s recover\" to see what is.", i, d.Program)
+			return nil, nil, diags
+		}
+		forgotten = append(forgotten, left[n])
+		left = slices.Delete(left, n, n+1)
+	}
+	if all {
+		forgotten, left = append(forgotten, left...), nil
+	}
+	if len(forgotten) == 0 {
+		return nil, left, diags
+	}
+	if err := s.Settle(left); err != nil {
+		diags.Errorf("Failed to write the journal", "%s.", err)
+		return nil, nil, diags
+	}
+	return forgotten, left, diags
+}
+
+// Import brings one existing object into the state.
+func (d *Directory) Import(ctx context.Context, o Opening, target addr.Target, id string) diag.List {
+	i, diags := d.OpenImport(ctx, o, target, id)
+	if i == nil {
+		return diags
+	}
+	defer i.Unlock()
+	diags.Append(i.Prepare(ctx))
+	if !diags.HasErrors() {
+		diags.Append(i.Save(context.WithoutCancel(ctx)))
+	}
+	return diags
+}

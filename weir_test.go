@@ -1,0 +1,395 @@
+package weir_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"weir.dev/weir"
+	"weir.dev/weir/weirtest"
+)
+
+const requires = `
+terraform {
+  required_providers { sim = { source = "example/sim" } }
+}
+`
+
+const two = requires + `
+resource "sim_server" "a" { name = "a" }
+resource "sim_server" "b" { name = "b of ${sim_server.a.id}" }
+output "b" {
+  value     = sim_server.b.name
+  sensitive = true
+}
+`
+
+// A bench is a workspace without disk, with what is behind it.
+type bench struct {
+	*weir.Workspace
+	cloud *weirtest.Cloud
+	store *weirtest.Store
+}
+
+func newBench(t *testing.T, config string, change func(*weir.Options)) *bench {
+	t.Helper()
+	b := &bench{cloud: weirtest.NewCloud().Type("sim_server", "name string required", "zone string replace"), store: weirtest.NewStore()}
+	o := weir.Options{Store: b.store, Providers: []weir.ProviderSource{b.cloud.Source("example/sim")}}
+	if change != nil {
+		change(&o)
+	}
+	var err error
+	if b.Workspace, err = weir.OpenFS(fstest.MapFS{"main.tf": {Data: []byte(config)}}, o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func (b *bench) apply(t *testing.T) *weir.Result {
+	t.Helper()
+	r, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// summaries are those of an error's diagnostics.
+func summaries(err error) (list []string) {
+	var e *weir.Error
+	if errors.As(err, &e) {
+		for _, d := range e.Diagnostics {
+			list = append(list, d.Summary)
+		}
+	}
+	return list
+}
+
+func TestLocked(t *testing.T) {
+	b := newBench(t, two, nil)
+	if err := b.store.Lock(t.Context(), "default", weir.LockInfo{ID: "7", Who: "ann", Operation: "apply"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Plan(t.Context(), weir.PlanOptions{})
+	var held *weir.LockedError
+	if !errors.Is(err, weir.ErrLocked) || !errors.As(err, &held) || held.Holder.Who != "ann" || held.Holder.ID != "7" {
+		t.Errorf("%v", err)
+	}
+	if err := b.store.Unlock(t.Context(), "default", "7"); err != nil {
+		t.Fatal(err)
+	}
+	b.apply(t)
+}
+
+func TestStale(t *testing.T) {
+	b := newBench(t, two, nil)
+	p, err := b.Plan(t.Context(), weir.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.apply(t)
+	if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); !errors.Is(err, weir.ErrStalePlan) || !slices.Equal(summaries(err), []string{"Saved plan is stale"}) {
+		t.Errorf("%v", err)
+	}
+	if n := len(b.cloud.Objects()); n != 2 {
+		t.Errorf("%d objects", n)
+	}
+}
+
+// TestDoubt: what may exist isn't made again, what depends on it waits, and settling
+// it either way goes on from there.
+func TestDoubt(t *testing.T) {
+	for _, exists := range []bool{true, false} {
+		b := newBench(t, two, func(o *weir.Options) { o.DataDir = t.TempDir() })
+		b.cloud.After(func(_ context.Context, c weirtest.Call) error {
+			if c.Method == "Create" && c.Object["id"] == "sim_server-1" {
+				return weir.ErrUnanswered
+			}
+			return nil
+		})
+		p, err := b.Plan(t.Context(), weir.PlanOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); !errors.Is(err, weir.ErrUnanswered) {
+			t.Fatalf("%v", err)
+		}
+		if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) || !slices.Contains(summaries(err), "Objects are in doubt") {
+			t.Errorf("%v", err)
+		}
+		if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) && !errors.Is(err, weir.ErrStalePlan) {
+			t.Errorf("%v", err)
+		}
+		doubts, err := b.Recover(t.Context(), weir.RecoverOptions{})
+		if err != nil || len(doubts) != 1 || doubts[0].Address != "sim_server.a" {
+			t.Fatalf("%+v, %v", doubts, err)
+		}
+		o, want := weir.RecoverOptions{Import: map[string]string{"sim_server.a": "sim_server-1"}}, 2
+		if !exists {
+			b.cloud.Remove("sim_server-1")
+			o = weir.RecoverOptions{ForgetAll: true}
+		}
+		if doubts, err = b.Recover(t.Context(), o); err != nil || len(doubts) != 0 {
+			t.Fatalf("%+v, %v", doubts, err)
+		}
+		b.apply(t)
+		if n := len(b.cloud.Objects()); n != want {
+			t.Errorf("exists %v: %d objects", exists, n)
+		}
+	}
+}
+
+// TestObjectInDoubt: a plan that was made before is refused.
+func TestObjectInDoubt(t *testing.T) {
+	b := newBench(t, requires+`resource "sim_server" "a" { name = "a" }`, func(o *weir.Options) { o.DataDir = t.TempDir() })
+	first, err := b.Plan(t.Context(), weir.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.cloud.After(func(context.Context, weirtest.Call) error { return weir.ErrUnanswered })
+	b.store.Before(func(call, _ string) error {
+		if call == "Write" {
+			return errors.New("the store is down")
+		}
+		return nil
+	})
+	if _, err := b.Apply(t.Context(), first, weir.ApplyOptions{}); err == nil {
+		t.Fatal("no answer, and nothing was saved")
+	}
+	b.store.Before(nil)
+	_, err = b.Apply(t.Context(), first, weir.ApplyOptions{})
+	if !errors.Is(err, weir.ErrInDoubt) || !slices.Contains(summaries(err), "Object in doubt") {
+		t.Errorf("%v", err)
+	}
+	if n := len(b.cloud.Objects()); n != 1 {
+		t.Errorf("%d objects", n)
+	}
+}
+
+// TestStop: what is under way ends, nothing is begun after it. TestCancel: calls are
+// cut short. Either way the state knows.
+func TestStop(t *testing.T) {
+	b := newBench(t, two, nil)
+	stop := make(chan struct{})
+	b.cloud.Before(func(_ context.Context, c weirtest.Call) error {
+		if c.Method == "Create" {
+			close(stop)
+		}
+		return nil
+	})
+	if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{Stop: stop}); err == nil {
+		t.Error("it claims that everything was done")
+	}
+	s, err := b.State(t.Context())
+	if err != nil || len(s.Resources) != 1 || s.Resources[0].Address != "sim_server.a" || len(b.cloud.Objects()) != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := b.store.Lock(t.Context(), "default", weir.LockInfo{}); err != nil {
+		t.Errorf("the lock is still held: %v", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	b := newBench(t, two, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b.cloud.Before(func(ctx context.Context, c weirtest.Call) error {
+		if c.Method != "Create" {
+			return nil
+		}
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if _, err := b.PlanAndApply(ctx, weir.PlanOptions{}, weir.ApplyOptions{}); err == nil {
+		t.Error("it claims that everything was done")
+	}
+	b.cloud.Before(nil)
+	b.apply(t)
+	if n := len(b.cloud.Objects()); n != 2 {
+		t.Errorf("%d objects", n)
+	}
+}
+
+func TestApproval(t *testing.T) {
+	b := newBench(t, two, nil)
+	var asked *weir.Plan
+	_, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{Approve: func(_ context.Context, p *weir.Plan) bool {
+		asked = p
+		return false
+	}})
+	if !errors.Is(err, weir.ErrNotApproved) || asked.Summary() != (weir.Summary{Add: 2}) || len(b.cloud.Objects()) != 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPlan looks at all that a plan tells, and takes it through a file.
+func TestPlan(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	b := newBench(t, two, func(o *weir.Options) { o.Now = func() time.Time { return now } })
+	path := filepath.Join(t.TempDir(), "p.plan")
+	made, err := b.Plan(t.Context(), weir.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.LoadPlan(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*weir.Plan{made, p} {
+		changes := p.Changes()
+		if len(changes) != 2 || changes[0].Address != "sim_server.a" || changes[0].Action != weir.Create || changes[0].Provider != "registry.opentofu.org/example/sim" || !strings.Contains(string(changes[0].After), `"name":"a"`) || !strings.Contains(string(changes[0].AfterUnknown), `"id":true`) {
+			t.Errorf("%+v", changes)
+		}
+		if out := p.Outputs(); len(out) != 1 || out[0] != (weir.OutputChange{Name: "b", Action: weir.Create, Sensitive: true}) {
+			t.Errorf("%+v", out)
+		}
+		last := map[string]int{}
+		for i, s := range p.Steps() {
+			last[s.Kind+" "+s.Address] = i
+		}
+		if i, ok := last["apply sim_server.b"]; !ok || last["apply sim_server.a"] >= i {
+			t.Errorf("%v", last)
+		}
+		var doc struct {
+			Timestamp time.Time
+			Changes   []json.RawMessage `json:"resource_changes"`
+		}
+		if text, err := p.JSON(); err != nil || json.Unmarshal(text, &doc) != nil || len(doc.Changes) != 2 || !doc.Timestamp.Equal(now) {
+			t.Errorf("%v %+v", err, doc)
+		}
+	}
+	if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.Outputs(t.Context())
+	var name string
+	if err != nil || out["b"].Decode(&name) != nil || name != "b of sim_server-1" || !out["b"].Sensitive {
+		t.Errorf("%+v %v", out, err)
+	}
+	b.cloud.Change("sim_server-1", weir.Object{"name": "other"})
+	list, err := b.Explain(t.Context(), weir.PlanOptions{}, "sim_server.a")
+	if err != nil || len(list) != 1 || list[0].Action != weir.Update || !strings.Contains(list[0].Causes[0][len(list[0].Causes[0])-1].Kind, "drift") {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// TestChanged: a state that somebody else wrote meanwhile isn't written over.
+func TestChanged(t *testing.T) {
+	b := newBench(t, two, nil)
+	b.cloud.Before(func(_ context.Context, c weirtest.Call) error {
+		if c.Method != "Create" || c.Object["name"] != "a" {
+			return nil
+		}
+		_, err := b.store.Write(t.Context(), "default", []byte("theirs"), "")
+		return err
+	})
+	if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); err == nil {
+		t.Error("it claims that the state was saved")
+	}
+	if text, _, err := b.store.Read(t.Context(), "default"); err != nil || string(text) != "theirs" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestProcesses applies in a directory that isn't the process's, with processes: a
+// provider from a mirror, and commands of provisioners.
+func TestProcesses(t *testing.T) {
+	mirror := os.Getenv("WEIR_MIRROR")
+	if mirror == "" {
+		t.Skip("WEIR_MIRROR names no directory with providers")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"sub/main.tf": `
+terraform {
+  required_providers { local = { source = "hashicorp/local" } }
+}
+variable "word" {}
+resource "local_file" "f" {
+  filename = "made/by-provider"
+  content  = var.word
+  provisioner "local-exec" { command = "echo $GREETING ${var.word} > made/by-command && pwd > where" }
+}
+`,
+		"sub/words.auto.tfvars": "word = \"hello\"\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sub := filepath.Join(dir, "sub")
+	ws, err := weir.Open(sub, weir.Options{
+		Environ:   []string{"PATH=" + os.Getenv("PATH"), "GREETING=good day"},
+		Providers: []weir.ProviderSource{weir.Mirror(mirror)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	if err := ws.Init(t.Context(), weir.InitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ws.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(sub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"made/by-provider": "hello", "made/by-command": "good day hello\n", "where": real + "\n"} {
+		if got, err := os.ReadFile(filepath.Join(sub, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"terraform.tfstate", ".terraform.lock.hcl"} {
+		if _, err := os.Stat(filepath.Join(sub, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("something is beside the directory: %v %v", names, err)
+	}
+}
+
+// TestMistakes in what a program gives.
+func TestMistakes(t *testing.T) {
+	if _, err := weir.Open(filepath.Join(t.TempDir(), "none"), weir.Options{}); err == nil {
+		t.Error("there is no such directory")
+	}
+	files := fstest.MapFS{}
+	for _, o := range []weir.Options{
+		{Variables: map[string]any{"f": func() {}}},
+		{Providers: []weir.ProviderSource{weir.InProcess("a/b/c/d", &weir.Provider{})}},
+		{Providers: []weir.ProviderSource{weir.InProcess("a/b", &weir.Provider{Resources: map[string]weir.ResourceType{"b_c": {Attributes: map[string]weir.Attribute{"x": {Type: "any"}}}}})}},
+		{Providers: []weir.ProviderSource{weir.InProcess("a/b", &weir.Provider{Resources: map[string]weir.ResourceType{"b_c": {}}})}},
+		{Providers: []weir.ProviderSource{weir.Attach("a/b", weir.Attachment{Network: "carrier pigeon", Protocol: 6})}},
+		{Providers: []weir.ProviderSource{{}}},
+	} {
+		if _, err := weir.OpenFS(files, o); err == nil {
+			t.Errorf("%+v", o)
+		}
+	}
+	b := newBench(t, two, nil)
+	if _, err := b.Plan(t.Context(), weir.PlanOptions{Destroy: true, RefreshOnly: true}); err == nil {
+		t.Error("both cannot be")
+	}
+	if _, err := b.Plan(t.Context(), weir.PlanOptions{Targets: []string{"no address!"}}); err == nil {
+		t.Error("that is no address")
+	}
+	if _, err := newBench(t, "", nil).PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); err != nil {
+		t.Error(err) // a file without blocks is a configuration
+	}
+}
