@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/coverage"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/snapshot"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/suite"
@@ -51,6 +53,8 @@ type tester struct {
 	cloud       string
 	parallelism int
 	seed        uint64
+	covering    covering
+	update      bool
 	cleanup     bool
 	forget      bool
 }
@@ -65,6 +69,8 @@ func (t *tester) register(fs *flag.FlagSet) {
 	fs.StringVar(&t.junit, "junit-xml", "", "Write the results to `FILE` as XML in the form of JUnit.")
 	fs.StringVar(&t.cloud, "cloud-run", "", "")
 	fs.Uint64Var(&t.seed, "seed", 0, "Have mocked providers make up other values: a `NUMBER`.")
+	t.covering.register(fs)
+	fs.BoolVar(&t.update, "update", false, "Record what runs with a snapshot directive plan, for later runs to be compared with.")
 	fs.BoolVar(&t.cleanup, "cleanup", false, "Carry out no tests, but destroy what earlier ones have left whose process ended before it could do so.")
 	fs.BoolVar(&t.forget, "forget", false, "With -cleanup: objects of which it isn't known whether they were made don't exist.")
 	registerParallelism(fs, &t.parallelism)
@@ -148,8 +154,20 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o suite.Optio
 	reports = append(reports, &keptStates{env: t.env})
 	stop, end := t.interrupts.begin()
 	o.Report, o.Stop = reports, stop
+	snapshots := &snapshot.Snapshots{Dir: o.Dir, Update: t.update, Program: t.program}
+	o.Judge = snapshots.Judge
+	var covered *coverage.Recorder
+	if t.covering.wanted() {
+		covered = t.covering.record(&o)
+	}
 	suite.Run(ctx, all, o)
 	end()
+	t.recorded(all, snapshots)
+	if covered != nil {
+		if code := t.coverage(covered, o); code != 0 {
+			return code
+		}
+	}
 	for _, r := range reports {
 		if r, ok := r.(interface{ Conclusion(*testresult.Suite) }); ok {
 			r.Conclusion(all)
@@ -164,6 +182,22 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o suite.Optio
 		return 1
 	}
 	return 0
+}
+
+// recorded tells which snapshots were written, and removes those of no run.
+func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
+	for _, f := range all.Files {
+		if err := s.Sweep(f.File); err != nil {
+			t.diags(diag.OneWarning("Failed to remove a snapshot", "%s.", diag.Cause(err)))
+		}
+	}
+	written, removed := s.Changed()
+	for _, name := range written {
+		t.say("Snapshot written: %s\n", name)
+	}
+	for _, name := range removed {
+		t.say("Snapshot removed: %s\n", name)
+	}
 }
 
 // human tells people.

@@ -83,6 +83,9 @@ func signature(name string, ctx *hcl.EvalContext) *function.Function {
 // compared evaluates the two sides of an expression that compares them. Nil
 // where it is another expression, or where a side is secret.
 func compared(e hcl.Expression, ctx *hcl.EvalContext) *diag.Comparison {
+	if probe, ok := e.(*program.ProbeExpr); ok {
+		e = probe.Expression
+	}
 	op, ok := e.(*hclsyntax.BinaryOpExpr)
 	if !ok || op.Op != hclsyntax.OpEqual {
 		return nil

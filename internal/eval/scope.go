@@ -50,6 +50,13 @@ func Complete(t *promise.Task, refs []*program.Ref, ctx *hcl.EvalContext) {
 	}
 }
 
+// Modular reports whether an evaluation looks at each module by itself, instances
+// or not.
+func Modular(ctx *hcl.EvalContext) bool {
+	s, ok := program.ScopeOf(ctx).(*scope)
+	return ok && s.frame.ev.Modular
+}
+
 // Resolve implements program.Scope.
 func (s *scope) Resolve(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	s.resolved = append(s.resolved, ref)

@@ -167,6 +167,13 @@ func (f *Frame) OutputValue(o *program.Output) (v cty.Value, node *promise.Node,
 	return orUnknown(r.Value), &c.Node, ok && !c.Failed()
 }
 
+// LocalValue returns the value of a local if it was computed and isn't failed.
+func (f *Frame) LocalValue(l *program.Local) (v cty.Value, ok bool) {
+	c := &f.locals[l.Index]
+	r, ok := c.Peek()
+	return orUnknown(r.Value), ok && !c.Failed()
+}
+
 // ChildFrame returns the instance of a call with that key. known is false
 // when the call's instances weren't computed or aren't known.
 func (f *Frame) ChildFrame(c *program.Call, k addr.Key) (child *Frame, known bool) {

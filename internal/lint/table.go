@@ -118,6 +118,9 @@ var table = []row{
 	{"mock", "words provider", "program eval state plan"},
 	{"testresult", "words program provider state plan testfile", "eval planner apply engine"},
 	{"suite", "words syntax analyze apply eval function module program provider mock state plan testfile testresult engine", "storage session view cli"},
+	{"coverage", "words syntax program eval", "state plan provider suite cli"},
+	{"view/coverview", "coverage view/style", "state plan provider suite"},
+	{"snapshot", "words plan testfile view view/diff", "planner apply engine suite cli"},
 	{"leftover", "words apply plan session state storage/local testresult", "suite view cli"},
 	{"view/testview", "words state testresult view view/style view/stream view/jsonplan view/jsonstate", "planner apply engine storage"},
 
@@ -171,7 +174,7 @@ var guards = []guard{
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal leftover session storage storage/gcs storage/local storage/s3 storage/servers stack/parts workdir format engine operation cli cmd/weir testkit txtar lint",
+	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts workdir format engine operation cli cmd/weir testkit txtar lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -123,8 +123,9 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 
 // A cache keeps compiled sources for all runs.
 type cache struct {
-	mu   sync.Mutex
-	list map[string]compiled
+	prepare func(*program.Program)
+	mu      sync.Mutex
+	list    map[string]compiled
 }
 
 type compiled struct {
@@ -133,7 +134,9 @@ type compiled struct {
 	diags   diag.List
 }
 
-func newCache() *cache { return &cache{list: map[string]compiled{}} }
+func newCache(prepare func(*program.Program)) *cache {
+	return &cache{prepare: prepare, list: map[string]compiled{}}
+}
 
 // A language is that of modules, compiled once.
 type language struct {
@@ -156,6 +159,9 @@ func (l *language) Compile(files module.Files, dir string, call *program.Call) (
 	if !ok {
 		// What only a root module may not have is no concern of tests.
 		c.source, c.program, c.diags = l.Language.Compile(files, dir, &program.Call{})
+		if c.program != nil && l.cache.prepare != nil {
+			l.cache.prepare(c.program)
+		}
 		l.cache.list[key] = c
 	}
 	l.cache.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
 )
@@ -153,7 +154,7 @@ func (w *work) ended(r *testresult.Run, outputs cty.Value) {
 
 func (w *work) planOnly(ctx context.Context, r *testresult.Run, e *entry, config *engine.Config, conditions conditions, expected *expected, o engine.PlanOptions) {
 	var judged judgement
-	o.Observe = conditions.observe(&judged)
+	o.Observe = w.observers(conditions.observe(&judged))
 	p, diags := engine.Plan(ctx, config, e.snapshot, o)
 	diags = expected.settle(diags)
 	r.Diags.Append(diags)
@@ -166,9 +167,11 @@ func (w *work) planOnly(ctx context.Context, r *testresult.Run, e *entry, config
 		w.ended(r, plannedOutputs(config, p))
 	}
 	judged.into(r)
+	w.compare(r, p)
 }
 
 func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *engine.Config, conditions conditions, expected *expected, o engine.PlanOptions) {
+	o.Observe = w.Observe
 	p, diags := engine.Plan(ctx, config, e.snapshot, o)
 	if diags.HasErrors() {
 		r.Diags.Append(diags)
@@ -179,6 +182,7 @@ func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *e
 	// Warnings of checks come again from the apply, unless it sets them right.
 	r.Diags.Append(slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Unmet != nil && d.Unmet.Kind == "check" }))
 	w.keep(r, p, nil)
+	w.compare(r, p)
 	journal, diags := w.record(ctx, r, e, config, p, w.Stop)
 	if diags.HasErrors() {
 		r.Diags.Append(diags)
@@ -207,6 +211,28 @@ func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *e
 func (w *work) keep(r *testresult.Run, p *plan.Plan, after *state.Snapshot) {
 	if w.Keep && p != nil {
 		r.Plan, r.State, r.Schemas = p, after, p.Schemas
+	}
+}
+
+// observers have both the judge of a run and who observes all runs look.
+func (w *work) observers(judge func(*eval.Frame)) func(*eval.Frame) {
+	return func(root *eval.Frame) {
+		judge(root)
+		if w.Observe != nil {
+			w.Observe(root)
+		}
+	}
+}
+
+// compare holds what was planned to the snapshot of the run.
+func (w *work) compare(r *testresult.Run, p *plan.Plan) {
+	if !r.Snapshot || w.Judge == nil || p == nil {
+		return
+	}
+	diags := w.Judge(w.file.File, r.Run, p)
+	r.Diags.Append(diags)
+	if diags.HasErrors() {
+		r.Worsen(testresult.Fail)
 	}
 }
 

@@ -106,7 +106,7 @@ type Left struct {
 // CleanUp destroys what earlier processes have left, each state as the run that
 // changed it last was configured. Without a trace of that run it only tells.
 func CleanUp(ctx context.Context, suite *testresult.Suite, left []Left, o Options) diag.List {
-	s := &session{Options: o, programs: newCache(), keeper: newKeeper(o.World.Catalog)}
+	s := &session{Options: o, programs: newCache(nil), keeper: newKeeper(o.World.Catalog)}
 	defer s.keeper.Close()
 	suite.Status = testresult.Pass
 	var diags diag.List

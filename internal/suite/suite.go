@@ -11,7 +11,11 @@ import (
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/testfile"
 	"weir.dev/weir/internal/testresult"
 )
 
@@ -34,6 +38,14 @@ type Options struct {
 	Sources map[string][]byte
 	// Keep notes plans and states of runs, for who shows them.
 	Keep bool
+	// Judge compares what a run has planned with what was recorded; it is asked
+	// about runs with a snapshot.
+	Judge func(*testfile.File, *testfile.Run, *plan.Plan) diag.List
+	// Compiled is given each program that was compiled, before anybody else has
+	// it, and Observe each configuration that was evaluated for a plan; nil for
+	// nobody.
+	Compiled func(*program.Program)
+	Observe  func(root *eval.Frame)
 	// Stop is closed when no further run is to be started. What is there is
 	// destroyed all the same.
 	Stop <-chan struct{}
@@ -50,7 +62,7 @@ type Options struct {
 
 // Run carries out the runs of a suite.
 func Run(ctx context.Context, suite *testresult.Suite, o Options) {
-	s := &session{Options: o, programs: newCache(), keeper: newKeeper(o.World.Catalog)}
+	s := &session{Options: o, programs: newCache(o.Compiled), keeper: newKeeper(o.World.Catalog)}
 	defer s.keeper.Close()
 	suite.Status = testresult.Pass
 	for _, f := range suite.Files {

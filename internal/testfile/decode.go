@@ -106,6 +106,7 @@ func decode(source *syntax.File, d dialect.Dialect) (*File, diag.List) {
 	for _, run := range f.Runs {
 		run.Parallel = run.Parallel || f.Parallel && !r.says(content.Blocks, run, "parallel")
 	}
+	r.directives(f)
 	slices.SortStableFunc(r.diags, func(a, b diag.Diagnostic) int {
 		return cmp.Or(syntax.CompareRanges(a.Subject, b.Subject), cmp.Compare(a.Severity, b.Severity))
 	})

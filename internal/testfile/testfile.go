@@ -129,6 +129,11 @@ type Run struct {
 	Expected  []*Expected
 	Overrides []*Override
 
+	// Snapshot: what is planned is compared with what was recorded.
+	Snapshot bool
+	// Generate says which variables get made-up values as well; nil without.
+	Generate *Generate
+
 	// Problems are found when the run's turn comes, or by who only checks files.
 	Problems diag.List
 
@@ -138,6 +143,13 @@ type Run struct {
 
 	Range     hcl.Range // the block's header
 	NameRange hcl.Range
+}
+
+// A Generate has a run carried out with made-up values of variables too.
+type Generate struct {
+	Variables []string
+	Samples   int // 0 where it isn't said
+	Range     hcl.Range
 }
 
 // An Address is the address of a module, resource or instance as written.

@@ -137,3 +137,34 @@ func TestProblems(t *testing.T) {
 		t.Errorf("%q, %v", got, f.Runs[0].Problems)
 	}
 }
+
+// TestDirectives: comments directly above a run ask for something, elsewhere they
+// are mistakes, and so is what isn't understood.
+func TestDirectives(t *testing.T) {
+	f, problems := load("# weir: snapshot\n// weir: generate a, b samples=7\nrun \"one\" {}\n\n# about weir: nothing\nrun \"two\" {}\n", dialect.OpenTofu)
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	one, two := f.Runs[0], f.Runs[1]
+	if g := one.Generate; !one.Snapshot || g == nil || !slices.Equal(g.Variables, []string{"a", "b"}) || g.Samples != 7 {
+		t.Errorf("%+v %+v", one, g)
+	}
+	if two.Snapshot || two.Generate != nil {
+		t.Errorf("%+v", two)
+	}
+	for text, want := range map[string]string{
+		"# weir: snapshot\n\nrun \"a\" {}":                               "Misplaced directive",
+		"run \"a\" {\n # weir: snapshot\n}":                              "Misplaced directive",
+		"# weir: snapshott\nrun \"a\" {}":                                "Did you mean \"snapshot\"?",
+		"# weir: snapshot now\nrun \"a\" {}":                             "nothing to say after",
+		"# weir: generate\nrun \"a\" {}":                                 "Say which variables",
+		"# weir: generate a samples=none\nrun \"a\" {}":                  "no meaning here",
+		"# weir: generate a-b, 7\nrun \"a\" {}":                          "no name of a variable",
+		"# weir: generate a\n# weir: generate b\nrun \"a\" {}":           "directive for this run already",
+		"# weir: snapshot\nrun \"a\" {}\n# weir: snapshot\nrun \"a\" {}": "Two snapshots of one name",
+	} {
+		if _, problems := load(text, dialect.OpenTofu); !strings.Contains(problems, want) {
+			t.Errorf("%s: %s", text, problems)
+		}
+	}
+}

@@ -48,6 +48,21 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	return p.flush(w)
 }
 
+// Changes writes the planned changes alone, without what is said around them.
+func Changes(w io.Writer, pl *plan.Plan, o Options) error {
+	p := &planPrinter{printer: printer{o: o}, plan: pl}
+	p.shown = p.changes()
+	for _, c := range p.shown {
+		p.WriteString(p.change(c) + "\n\n")
+	}
+	p.deferrals()
+	if outputs := outputChanges(pl.Outputs, o); outputs != "" {
+		p.WriteString("Changes to Outputs:\n" + outputs + "\n")
+	}
+	p.WriteString(Summary(pl.Counts(), o.Pen) + "\n")
+	return p.flush(w)
+}
+
 type planPrinter struct {
 	printer
 	plan    *plan.Plan

@@ -118,3 +118,20 @@ func align(before, after []string, pair func(i, j int) bool, visit func(i, j int
 		}
 	}
 }
+
+// Lines tells of the lines of two texts in order: those that only the first has
+// with a minus, those that only the second has with a plus, and those of both with
+// a space.
+func Lines(before, after string, visit func(sign byte, line string)) {
+	from, to := linesOf(before), linesOf(after)
+	align(from, to, func(int, int) bool { return false }, func(i, j int) {
+		switch {
+		case j < 0:
+			visit('-', from[i])
+		case i < 0:
+			visit('+', to[j])
+		default:
+			visit(' ', from[i])
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"weir.dev/weir/internal/coverage"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/suite"
+	"weir.dev/weir/internal/view/coverview"
+)
+
+// covering has the flags about coverage.
+type covering struct {
+	text       bool
+	json, html string
+}
+
+func (c *covering) register(fs *flag.FlagSet) {
+	fs.BoolVar(&c.text, "coverage", false, "Show which resources, outputs, branches and conditions of the configuration the tests have come to.")
+	fs.StringVar(&c.json, "coverage-json", "", "Write the coverage to `FILE` as JSON.")
+	fs.StringVar(&c.html, "coverage-html", "", "Write the coverage to `FILE` as a page with the sources marked.")
+}
+
+func (c *covering) wanted() bool { return c.text || c.json != "" || c.html != "" }
+
+// record has the tests tell what they come to.
+func (c *covering) record(o *suite.Options) *coverage.Recorder {
+	r := coverage.New()
+	o.Compiled, o.Observe = r.Prepare, r.Observe
+	return r
+}
+
+// coverage shows and writes what was covered: of the configuration, not of what
+// is installed for it or of what the tests bring along.
+func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
+	data := filepath.ToSlash(t.directory.DataDir())
+	report := r.Report(o.Sources, func(file string) bool {
+		file = filepath.ToSlash(file)
+		return !strings.HasPrefix(file, data+"/") && !strings.HasPrefix(file, o.TestDir+"/")
+	})
+	if t.covering.text {
+		if !t.env.json {
+			_, _ = io.WriteString(t.out, coverview.Text(report, t.pen()))
+		} else {
+			t.streamLog(coverview.Text(report, t.pen()))
+		}
+	}
+	text, err := coverview.JSON(report)
+	if err == nil && t.covering.json != "" {
+		err = os.WriteFile(t.covering.json, text, 0o666)
+	}
+	if err == nil && t.covering.html != "" {
+		err = os.WriteFile(t.covering.html, coverview.HTML(report), 0o666)
+	}
+	if err != nil {
+		return t.fail("Failed to write the coverage", "%s.", diag.Cause(err))
+	}
+	return 0
+}
