@@ -8,7 +8,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
+.PHONY: help build demo examples notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -22,6 +22,10 @@ build: ## bin/weir
 
 demo: build ## plan, apply and look at a small example with the built-in provider
 	examples/demo.sh bin/weir
+
+examples: build ## the examples as they are described, among them the tests of a module
+	examples/demo.sh bin/weir >/dev/null
+	examples/tested.sh bin/weir >/dev/null
 
 export WEIR_MIRROR
 test: ## unit tests of the engine, of the conformance kit and of the small AWS
@@ -137,6 +141,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) lint
 	scripts/step $(MAKE) providers
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
+	scripts/step $(MAKE) examples
 	scripts/step $(MAKE) conformance
 	scripts/step $(MAKE) backends
 	scripts/step $(MAKE) acceptance RUN='echoprovider time'

@@ -54,7 +54,9 @@ type tester struct {
 	parallelism int
 	seed        uint64
 	covering    covering
+	mutating    mutating
 	update      bool
+	watching    bool
 	cleanup     bool
 	forget      bool
 }
@@ -68,8 +70,10 @@ func (t *tester) register(fs *flag.FlagSet) {
 	fs.BoolVar(&t.verbose, "verbose", false, "Show the plan or state of each run.")
 	fs.StringVar(&t.junit, "junit-xml", "", "Write the results to `FILE` as XML in the form of JUnit.")
 	fs.StringVar(&t.cloud, "cloud-run", "", "")
-	fs.Uint64Var(&t.seed, "seed", 0, "Have mocked providers make up other values: a `NUMBER`.")
+	fs.Uint64Var(&t.seed, "seed", 0, "Make up other values, in mocked providers and for variables: a `NUMBER`.")
 	t.covering.register(fs)
+	t.mutating.register(fs)
+	fs.BoolVar(&t.watching, "watch", false, "Go on after the tests, and carry out again those that a change of files can affect.")
 	fs.BoolVar(&t.update, "update", false, "Record what runs with a snapshot directive plan, for later runs to be compared with.")
 	fs.BoolVar(&t.cleanup, "cleanup", false, "Carry out no tests, but destroy what earlier ones have left whose process ended before it could do so.")
 	fs.BoolVar(&t.forget, "forget", false, "With -cleanup: objects of which it isn't known whether they were made don't exist.")
@@ -85,6 +89,9 @@ func (t *tester) run(ctx context.Context) int {
 	}
 	if t.forget && !t.cleanup {
 		return t.fail("Incompatible options", "The -forget option says something about objects that -cleanup finds, and has no meaning without it.")
+	}
+	if t.watching {
+		return t.watch(ctx)
 	}
 	all, options, diags := t.directory.OpenTests(ctx, operation.Loading{Vars: t.vars, Parallelism: t.parallelism}, t.tests)
 	if diags.HasErrors() {
@@ -102,6 +109,9 @@ func (t *tester) run(ctx context.Context) int {
 		t.diags(diag.OneWarning("Objects of earlier tests", "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program))
 	}
 	options.Seed, options.Keep = t.seed, t.verbose
+	if t.mutating.on {
+		return t.mutate(ctx, chosen, options)
+	}
 	return t.carry(ctx, testresult.New(chosen), options)
 }
 

@@ -4,8 +4,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"weir.dev/weir/internal/coverage"
 	"weir.dev/weir/internal/diag"
@@ -37,11 +35,7 @@ func (c *covering) record(o *suite.Options) *coverage.Recorder {
 // coverage shows and writes what was covered: of the configuration, not of what
 // is installed for it or of what the tests bring along.
 func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
-	data := filepath.ToSlash(t.directory.DataDir())
-	report := r.Report(o.Sources, func(file string) bool {
-		file = filepath.ToSlash(file)
-		return !strings.HasPrefix(file, data+"/") && !strings.HasPrefix(file, o.TestDir+"/")
-	})
+	report := r.Report(o.Sources, t.directory.UnderTest(o.TestDir))
 	if t.covering.text {
 		if !t.env.json {
 			_, _ = io.WriteString(t.out, coverview.Text(report, t.pen()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
+	"strings"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
@@ -48,6 +49,16 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 		World: world, Dir: ".", Files: d.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
 		Resolve: resolve, Sources: d.Sources(), Limits: limits,
 	}, diags
+}
+
+// UnderTest tells the files of the configuration from what is installed for it
+// and from what its tests bring along.
+func (d *Directory) UnderTest(tests string) func(file string) bool {
+	data := filepath.ToSlash(d.DataDir()) + "/"
+	return func(file string) bool {
+		file = filepath.ToSlash(file)
+		return !strings.HasPrefix(file, data) && !strings.HasPrefix(file, tests+"/")
+	}
 }
 
 // testStates is where the states of tests with real objects are kept.

@@ -99,6 +99,9 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	}
 	world := w.World
 	world.Catalog = &catalog{keeper: w.keeper, overrides: &o, seed: w.Seed, strict: w.World.Dialect == dialect.OpenTofu}
+	if w.Reader != nil {
+		world.Files = w.Reader(w.file.File)
+	}
 	config, more := engine.Load(ctx, engine.LoadOptions{
 		World: world, Dir: root.Dir, Files: w.Files, Inputs: v.inputs, Language: language,
 		Resolve: Prefixed(root.Key, w.Resolve),
@@ -107,6 +110,9 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	if config != nil {
 		w.mu.Lock()
 		maps.Copy(w.Sources, config.Sources)
+		if w.Configured != nil && config.Tree != nil {
+			w.Configured(w.file.File, config)
+		}
 		w.mu.Unlock()
 	}
 	if config == nil || config.Tree == nil || more.HasErrors() {

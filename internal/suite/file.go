@@ -21,6 +21,8 @@ import (
 type work struct {
 	*session
 	file *testresult.File
+	// given are made-up values of variables, nil in an ordinary run.
+	given map[string]cty.Value
 
 	mu     sync.Mutex // of the rest, of the file and its runs, and of reports
 	states map[string]*entry
@@ -105,6 +107,14 @@ func (w *work) run(ctx context.Context, r *testresult.Run) {
 	r.Began = w.World.Now()
 	defer func() { r.Took = w.World.Now().Sub(r.Began) }()
 	e := w.entry(key(r))
+	before := *e
+	if w.carryOut(ctx, r, e); r.Generate != nil && r.Status == testresult.Pass {
+		w.sample(ctx, r, before)
+	}
+}
+
+// carryOut carries out one run with one set of values.
+func (w *work) carryOut(ctx context.Context, r *testresult.Run, e *entry) {
 	r.Diags.Append(r.Problems)
 	if r.Problems.HasErrors() {
 		r.Worsen(testresult.Error)

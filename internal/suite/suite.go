@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
@@ -46,6 +47,10 @@ type Options struct {
 	// nobody.
 	Compiled func(*program.Program)
 	Observe  func(root *eval.Frame)
+	// Reader answers what the runs of a test file learn of files; nil leaves it to
+	// the world. Configured is told what is loaded for a run; nil for nobody.
+	Reader     func(*testfile.File) files.Source
+	Configured func(*testfile.File, *engine.Config)
 	// Stop is closed when no further run is to be started. What is there is
 	// destroyed all the same.
 	Stop <-chan struct{}

@@ -137,6 +137,11 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 	}
 	diags.Append(v.assign(w.file.Variables, prog, false))
 	diags.Append(v.assign(r.Variables, prog, true))
+	for name, made := range w.given {
+		declared := prog.VariableByName[name]
+		v.inputs[name] = engine.VariableInput{Value: made, From: "test", Range: r.Generate.Range}
+		v.set(declared, made)
+	}
 	return v, diags
 }
 

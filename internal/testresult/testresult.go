@@ -54,6 +54,9 @@ type Run struct {
 	Began time.Time
 	Took  time.Duration
 
+	// Samples is how often it was carried out with made-up values.
+	Samples int
+
 	// Plan, State and what is needed to show them are there where they're asked
 	// for; State is nil unless the plan was applied.
 	Plan    *plan.Plan

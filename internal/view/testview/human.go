@@ -86,7 +86,11 @@ func (h *Human) CleanupStarts(f *testresult.File) {
 }
 
 func (h *Human) run(r *testresult.Run) {
-	fmt.Fprintf(h.out, "  run %q... %s\n", r.Name, h.painted(r.Status))
+	samples := ""
+	if r.Samples > 0 {
+		samples = h.o.Pen.Paint(", "+Count(r.Samples, "sample"), style.Gray)
+	}
+	fmt.Fprintf(h.out, "  run %q... %s%s\n", r.Name, h.painted(r.Status), samples)
 	if h.o.Verbose {
 		h.content(r)
 	}

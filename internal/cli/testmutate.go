@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/mutate"
+	"weir.dev/weir/internal/snapshot"
+	"weir.dev/weir/internal/suite"
+	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/view/testview"
+)
+
+// mutating has the flags about mutation.
+type mutating struct {
+	on   bool
+	most int
+}
+
+func (m *mutating) register(fs *flag.FlagSet) {
+	fs.BoolVar(&m.on, "mutate", false, "Make small changes to the configuration, one at a time, and show those that no test notices.")
+	fs.IntVar(&m.most, "mutations", 200, "With -mutate: make at most `NUMBER` changes, spread evenly over all that there are.")
+}
+
+// mutate carries out the tests with one change of the configuration at a time.
+func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Options) int {
+	if t.mutating.most < 1 {
+		return t.fail("Invalid number of changes", "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
+	}
+	stop, end := t.interrupts.begin()
+	defer end()
+	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.program}).Judge
+	o.Stop = stop
+	var reports reports
+	if t.stream != nil {
+		reports = append(reports, testview.NewJSON(t.stream, o.Sources, t.dialect, false))
+	}
+	if !t.env.json {
+		reports = append(reports, t.human(o))
+	}
+	o.Report = reports
+	all, first := suite.Mutants(ctx, files, o, t.directory.UnderTest(o.TestDir))
+	if first.Status != testresult.Pass {
+		return t.fail("Tests fail", "Whether tests notice changes can be told once they pass without any.")
+	}
+	chosen := mutate.Choose(all, t.mutating.most)
+	tally := testview.Mutation{Possible: len(all)}
+	for _, m := range chosen {
+		if stopped(ctx, stop) {
+			break
+		}
+		run, noticed := suite.Notice(ctx, files, o, m)
+		if stopped(ctx, stop) {
+			break // what it came to says nothing
+		}
+		tally.Add(m, run, noticed)
+	}
+	if t.stream != nil {
+		tally.JSON(t.stream)
+	}
+	if !t.env.json {
+		fmt.Fprint(t.out, tally.Text(o.Sources, t.pen()))
+	}
+	if stopped(ctx, stop) {
+		t.diags(diag.OneWarning("Interrupted", "%d changes weren't tried any more.", len(chosen)-tally.Tried))
+		return 1
+	}
+	return 0
+}
+
+func stopped(ctx context.Context, stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,131 @@
+package operation
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/files"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/suite"
+	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/watch"
+)
+
+// A TestWatch knows what each test file depends on: itself, its mocks, the
+// modules that its runs load, and the files that expressions in these read.
+type TestWatch struct {
+	dir     string
+	tests   string
+	watcher watch.Watcher
+	files   map[string]*testReads // by name, from when they were carried out last
+}
+
+type testReads struct {
+	mocks   map[string]bool // directories
+	modules map[string]bool // directories
+	reads   *watch.Reads
+}
+
+const watchInterval = 200 * time.Millisecond
+
+// WatchTests begins to look at the files of the directory and its tests.
+func (d *Directory) WatchTests(tests string) *TestWatch {
+	w := &TestWatch{dir: d.Dir, tests: tests, files: map[string]*testReads{}, watcher: watch.Watcher{Dir: d.Dir, Interval: watchInterval}}
+	w.watcher.Begin(w.watched())
+	return w
+}
+
+// Note has a suite tell what test files depend on that are about to be carried out.
+func (w *TestWatch) Note(list []*testfile.File, o *suite.Options) {
+	for _, f := range list {
+		r := &testReads{mocks: map[string]bool{}, modules: map[string]bool{}, reads: watch.NewReads(o.World.Disk)}
+		for _, p := range f.Providers {
+			if p.Mock != nil && p.Mock.Source != "" {
+				r.mocks[filepath.Clean(filepath.FromSlash(p.Mock.Source))] = true
+			}
+		}
+		w.files[f.Name] = r
+	}
+	o.Reader = func(f *testfile.File) files.Source { return w.files[f.Name].reads }
+	o.Configured = func(f *testfile.File, c *engine.Config) { w.files[f.Name].loaded(c.Tree) }
+}
+
+// loaded notes the modules of a configuration.
+func (r *testReads) loaded(tree *program.Tree) {
+	if tree.Program != nil {
+		r.modules[filepath.Clean(tree.Program.Dir)] = true
+	}
+	for _, child := range tree.Calls() {
+		r.loaded(child)
+	}
+}
+
+// watched are the files and directories to look at.
+func (w *TestWatch) watched() (names, dirs []string) {
+	all, in := map[string]bool{}, map[string]bool{".": true, filepath.Clean(w.tests): true}
+	for _, r := range w.files {
+		maps.Copy(in, r.mocks)
+		maps.Copy(in, r.modules)
+		for _, name := range r.reads.Files() {
+			all[name] = true
+		}
+		for _, dir := range r.reads.Dirs() {
+			in[dir] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(in))
+}
+
+// Wait waits until something changes, and returns what; nothing when the context
+// ends.
+func (w *TestWatch) Wait(ctx context.Context) []string {
+	names, dirs := w.watched()
+	w.watcher.Extend(names, dirs)
+	changed := w.watcher.Wait(ctx, names, dirs)
+	w.watcher.Begin(names, dirs)
+	return changed
+}
+
+// Modules is how many modules the tests load.
+func (w *TestWatch) Modules() int {
+	all := map[string]bool{}
+	for _, r := range w.files {
+		maps.Copy(all, r.modules)
+	}
+	return len(all)
+}
+
+// Affected are the test files that changes can make a difference to, and those
+// that weren't carried out yet.
+func (w *TestWatch) Affected(list []*testfile.File, changed []string) []*testfile.File {
+	var chosen []*testfile.File
+	for _, f := range list {
+		r := w.files[f.Name]
+		if r == nil || slices.ContainsFunc(changed, func(name string) bool { return r.affectedBy(f, name) }) {
+			chosen = append(chosen, f)
+		}
+	}
+	return chosen
+}
+
+func (r *testReads) affectedBy(f *testfile.File, name string) bool {
+	base, dir := filepath.Base(name), filepath.Dir(name)
+	switch {
+	case filepath.ToSlash(name) == f.Name, slices.Contains(r.reads.Files(), name), slices.Contains(r.reads.Dirs(), dir):
+		return true
+	case testfile.IsName(base):
+		return r.mocks[dir]
+	case hasSuffix(base, ".tfvars", ".tfvars.json"), base == ".terraform.lock.hcl":
+		return true
+	}
+	return r.modules[dir] && hasSuffix(base, ".tf", ".tofu", ".tf.json", ".tofu.json")
+}
+
+func hasSuffix(name string, suffixes ...string) bool {
+	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+}

@@ -1,0 +1,87 @@
+package suite
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/mutate"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/testresult"
+)
+
+// Mutants lists the changes that could be made to the programs that the tests
+// compile, in the files that include selects. The tests have to pass, and make
+// nothing real; what came of them is returned.
+func Mutants(ctx context.Context, files []*testfile.File, o Options, include func(file string) bool) ([]mutate.Mutant, *testresult.Suite) {
+	var mu sync.Mutex
+	var list []mutate.Mutant
+	seen := map[string]bool{}
+	o.Compiled = func(p *program.Program) {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[p.Dir] {
+			return
+		}
+		seen[p.Dir] = true
+		for _, m := range mutate.List(p) {
+			if include(m.Range.Filename) {
+				list = append(list, m)
+			}
+		}
+	}
+	o.Shelf = nothingReal{}
+	all := testresult.New(files)
+	Run(ctx, all, o)
+	slices.SortStableFunc(list, func(a, b mutate.Mutant) int {
+		switch {
+		case a.Dir < b.Dir:
+			return -1
+		case a.Dir > b.Dir:
+			return 1
+		}
+		return 0
+	})
+	return list, all
+}
+
+// Notice carries out the tests with one change and names the run that notices it.
+func Notice(ctx context.Context, files []*testfile.File, o Options, m mutate.Mutant) (run string, noticed bool) {
+	stop := make(chan struct{})
+	first := &firstFailure{stop: stop}
+	o.Compiled, o.Shelf, o.Report, o.Stop = m.Apply, nothingReal{}, first, stop
+	Run(ctx, testresult.New(files), o)
+	return first.run, first.run != ""
+}
+
+// nothingReal refuses to make real objects again and again.
+type nothingReal struct{}
+
+// Begin implements Shelf.
+func (nothingReal) Begin(context.Context, testresult.Label) (Kept, diag.List) {
+	return nil, diag.OneError("Real objects in repeated runs", "This would make real objects again for each of many runs. Mock the provider, or leave the test out with -filter.")
+}
+
+// firstFailure stops everything at the first run that doesn't pass.
+type firstFailure struct {
+	stop chan struct{}
+	run  string
+}
+
+// RunEnds implements testresult.Report.
+func (r *firstFailure) RunEnds(f *testresult.File, run *testresult.Run) {
+	if run.Status >= testresult.Fail && r.run == "" {
+		r.run = f.Name + "/" + run.Name
+		close(r.stop)
+	}
+}
+
+func (*firstFailure) FileStarts(*testresult.File)    {}
+func (*firstFailure) CleanupStarts(*testresult.File) {}
+func (*firstFailure) FileEnds(*testresult.File)      {}
+
+// Cleaned implements testresult.Report.
+func (*firstFailure) Cleaned(*testresult.File, *testresult.Run, diag.List, *state.Snapshot) {}
