@@ -159,8 +159,8 @@ func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Pl
 
 // Limits implements operation.Approver.
 func (a *approver) Limits() (operation.Limits, func()) {
-	stop, end := a.interrupts.begin()
-	return operation.Limits{Stop: stop, Saving: a.interrupts.saving, AllowForget: a.allowForget}, end
+	stop, end := a.interrupts.Begin()
+	return operation.Limits{Stop: stop, Saving: a.interrupts.Saving(), AllowForget: a.allowForget}, end
 }
 
 // Applied implements operation.Approver.

@@ -13,7 +13,7 @@ import (
 	"github.com/agext/levenshtein"
 
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/view/style"
+	"weir.dev/weir/internal/terminal"
 )
 
 // A command is one entry of the command line.
@@ -109,9 +109,9 @@ func (c *command) usage(e *env) string {
 	if c.args != "" {
 		b.WriteString(" " + c.args)
 	}
-	b.WriteString("\n\n" + indent(c.synopsis+".", 2, 78))
+	b.WriteString("\n\n" + terminal.Indent(c.synopsis+".", 2, 78))
 	if c.long != "" {
-		b.WriteString("\n" + indent(c.long, 2, 78))
+		b.WriteString("\n" + terminal.Indent(c.long, 2, 78))
 	}
 	if c.setup == nil {
 		b.WriteString("\nSubcommands:\n")
@@ -125,46 +125,10 @@ func (c *command) usage(e *env) string {
 	b.WriteString("\nOptions:\n")
 	fs.VisitAll(func(f *flag.Flag) {
 		if f.Usage != "" {
-			writeFlag(&b, f)
+			terminal.WriteFlag(&b, f)
 		}
 	})
 	b.WriteString("\n  -no-color, -compact-warnings, -consolidate-warnings=false,\n  -consolidate-errors and -concise are understood by every command.\n")
-	return b.String()
-}
-
-// writeFlag writes an option; in its usage `NAME` is the placeholder.
-func writeFlag(b *strings.Builder, f *flag.Flag) {
-	placeholder, usage := flag.UnquoteUsage(f)
-	head := "-" + f.Name
-	boolean, ok := f.Value.(interface{ IsBoolFlag() bool })
-	switch {
-	case ok && boolean.IsBoolFlag() && f.DefValue == "true":
-		head += "=false"
-	case ok && boolean.IsBoolFlag():
-	default:
-		head += "=" + placeholder
-	}
-	text := indent(usage, 26, 78)
-	if len(head) < 22 {
-		fmt.Fprintf(b, "  %-23s %s", head, strings.TrimLeft(text, " "))
-		return
-	}
-	fmt.Fprintf(b, "  %s\n%s", head, text)
-}
-
-// indent wraps text and sets it in by n spaces; lines that begin with a space
-// keep their breaks.
-func indent(text string, n, width int) string {
-	var b strings.Builder
-	for line := range strings.Lines(style.Wrap(text, width-n)) {
-		if strings.TrimSpace(line) != "" {
-			b.WriteString(strings.Repeat(" ", n))
-		}
-		b.WriteString(line)
-	}
-	if !strings.HasSuffix(b.String(), "\n") {
-		b.WriteByte('\n')
-	}
 	return b.String()
 }
 

@@ -80,7 +80,7 @@ func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
 func (e *env) expression(ctx context.Context) (string, error) {
 	text := ""
 	for {
-		line, err := e.lines.next(ctx)
+		line, err := e.lines.Next(ctx)
 		if err != nil {
 			if errors.Is(err, io.EOF) && text != "" {
 				return text, nil

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/edit"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/terminal"
 )
 
 func setupStateHistory(e *env, fs *flag.FlagSet) runner {
@@ -23,7 +24,7 @@ func setupStateHistory(e *env, fs *flag.FlagSet) runner {
 			e.say("serial %d: %s (now)\n", s.Base().Serial, objectCount(s.Base()))
 		}
 		if why := s.NoHistory(); why != "" {
-			e.say("\n%s", indent(why, 0, e.prose()))
+			e.say("\n%s", terminal.Indent(why, 0, e.prose()))
 		}
 		for _, k := range s.History() {
 			snapshot, diags := k.Read()

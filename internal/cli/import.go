@@ -57,7 +57,7 @@ func (i *importing) run(ctx context.Context, e *env, address, id string) int {
 		return 1
 	}
 	e.say("%s: Import prepared!\n  Prepared %s for import\n", w.Object, target.Name.Type)
-	if e.diags(w.Save(e.interrupts.saving)) != 0 {
+	if e.diags(w.Save(e.interrupts.Saving())) != 0 {
 		return 1
 	}
 	e.say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")

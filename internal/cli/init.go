@@ -76,7 +76,11 @@ func (i *initializing) run(ctx context.Context) int {
 	}
 	i.backend = i.backend && i.cloud
 	if i.fromModule != "" {
-		if diags := i.copyModule(ctx); i.diags(diags) != 0 {
+		if i.diags(i.directory.CheckEmpty()) != 0 {
+			return 1
+		}
+		i.tell("copying_configuration_message", "%s from %q...\n", i.pen().Paint("Copying configuration", style.Bold), i.fromModule)
+		if i.diags(i.directory.CopyModule(ctx, i.fromModule)) != 0 {
 			return 1
 		}
 	}

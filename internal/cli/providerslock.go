@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net/url"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/provider/install"
-	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/view/style"
 )
 
@@ -71,29 +69,9 @@ func (l *locking) tell(people, programs string) {
 	}
 }
 
-// prepare loads the configuration and what else both commands begin with.
-func (l *locking) prepare(ctx context.Context) (install.Options, diag.List) {
-	if len(l.platforms) == 0 {
-		l.platforms = texts{install.Platform}
-	}
-	diags := install.CheckPlatforms(l.platforms)
-	loaded, more := l.directory.Load(ctx, operation.Loading{Vars: l.vars})
-	diags.Append(more)
-	config, environment, more := l.directory.UserSettings()
-	diags.Append(more)
-	locks, more := lockfile.Read(lockfile.Name)
-	diags.Append(more)
-	if diags.HasErrors() {
-		return install.Options{}, diags
-	}
-	locks.Adopt(l.dialect.Registry())
-	return install.Options{
-		Locks:        locks,
-		Requirements: operation.Requirements(loaded.Tree, nil),
-		Registry:     l.dialect.Registry(),
-		Config:       config,
-		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(l.originalDir)),
-	}, diags
+// packages is what the flags say of both commands.
+func (l *locking) packages(only []string) operation.Packages {
+	return operation.Packages{Vars: l.vars, Platforms: l.platforms, Only: only}
 }
 
 func (l *locking) lock(ctx context.Context, args []string) int {
@@ -101,22 +79,10 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 		return code
 	}
 	from, diags := l.source()
-	options, more := l.prepare(ctx)
-	diags.Append(more)
 	if diags.HasErrors() {
 		return l.diags(diags)
 	}
-	diags.Append(restrict(options.Requirements, args, l.dialect.Registry()))
-	if diags.HasErrors() {
-		return l.diags(diags)
-	}
-	// The file as it is counts, not what is taken over from another registry.
-	before, _ := lockfile.Read(lockfile.Name)
-	locks, changes, more := l.lockAll(ctx, options, from)
-	diags.Append(more)
-	if diags.HasErrors() {
-		return l.diags(diags)
-	}
+	changes, same, diags := l.directory.LockProviders(ctx, l.packages(args), from, l.fetched)
 	for _, c := range changes {
 		name := l.dialect.Registry().Display(c.Provider)
 		what := "All checksums for this platform were already tracked in the lock file"
@@ -129,14 +95,11 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 		text := fmt.Sprintf("Obtained %s checksums for %s; %s", name, c.Platform, what)
 		l.tell("- "+text, text)
 	}
-	if err := locks.Write(lockfile.Name, l.dialect.Command()); err != nil {
-		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
-	}
 	if l.diags(diags) != 0 {
 		return 1
 	}
 	success := l.pen().Paint("Success!", style.Bold, style.Green) + " "
-	if before.Equal(locks) {
+	if same {
 		const text = "weir has validated the lock file and found no need for changes."
 		l.tell("\n"+success+l.pen().Paint(text, style.Bold)+"\n", "Success! "+text)
 		return 0
@@ -170,57 +133,27 @@ func (l *locking) source() (*cliconfig.Method, diag.List) {
 	return from, nil
 }
 
-// restrict leaves only the providers that arguments name, if there are any.
-func restrict(reqs install.Requirements, names []string, registry addr.Registry) diag.List {
-	var diags diag.List
-	chosen := map[addr.Provider]bool{}
-	for _, name := range names {
-		p, err := registry.ParseProvider(name)
-		if err != nil {
-			diags.Errorf("Invalid provider argument", "%q isn't the address of a provider: %s.", name, err)
-			continue
+// fetched tells of one step of fetching packages.
+func (l *locking) fetched(ev install.Event) {
+	name := l.dialect.Registry().Display(ev.Provider)
+	switch ev.Kind {
+	case install.Installing:
+		text := fmt.Sprintf("Fetching %s %s for %s...", name, ev.Version, ev.Platform)
+		l.tell("- "+text, text)
+	case install.Installed:
+		text := fmt.Sprintf("Retrieved %s %s for %s (%s", name, ev.Version, ev.Platform, ev.Authentication)
+		if ev.KeyID != "" {
+			text += ", key ID " + ev.KeyID
 		}
-		if _, ok := reqs[p]; !ok {
-			diags.Errorf("Invalid provider argument", "The provider %s is not required by the current configuration.", p)
-		}
-		chosen[p] = true
+		l.tell("- "+text+")", text+")")
 	}
-	for p := range reqs {
-		if len(names) > 0 && !chosen[p] {
-			delete(reqs, p)
-		}
-	}
-	return diags
-}
-
-func (l *locking) lockAll(ctx context.Context, o install.Options, from *cliconfig.Method) (*lockfile.Locks, []install.Change, diag.List) {
-	o.Events = func(ev install.Event) {
-		name := l.dialect.Registry().Display(ev.Provider)
-		switch ev.Kind {
-		case install.Installing:
-			text := fmt.Sprintf("Fetching %s %s for %s...", name, ev.Version, ev.Platform)
-			l.tell("- "+text, text)
-		case install.Installed:
-			text := fmt.Sprintf("Retrieved %s %s for %s (%s", name, ev.Version, ev.Platform, ev.Authentication)
-			if ev.KeyID != "" {
-				text += ", key ID " + ev.KeyID
-			}
-			l.tell("- "+text+")", text+")")
-		}
-	}
-	return install.Lock(ctx, o, from, l.platforms)
 }
 
 func (l *locking) mirror(ctx context.Context, args []string) int {
 	if code := l.startStream(); code != 0 {
 		return code
 	}
-	options, diags := l.prepare(ctx)
-	if diags.HasErrors() {
-		return l.diags(diags)
-	}
-	diags.Append(install.Copy(ctx, options, args[0], l.platforms, l.copied))
-	return l.diags(diags)
+	return l.diags(l.directory.MirrorProviders(ctx, l.packages(nil), args[0], l.copied))
 }
 
 // copied tells of one step of a copy.

@@ -23,6 +23,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/terminal"
 	"weir.dev/weir/internal/view/stream"
 )
 
@@ -66,7 +67,7 @@ func Run(p Process) (code int) {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
 	}
-	ctx, stop := e.interrupts.watch(context.Background(), e)
+	ctx, stop := e.interrupts.Watch(context.Background())
 	defer stop()
 	defer e.close()
 	return dispatch(ctx, e, args)
@@ -170,56 +171,13 @@ func (e *env) withEnvArgs(cmd *command, args []string) ([]string, error) {
 	specific := "TF_CLI_ARGS_" + strings.NewReplacer(" ", "_", "-", "_").Replace(cmd.name)
 	var all []string
 	for _, name := range []string{specific, "TF_CLI_ARGS"} {
-		words, err := splitWords(e.vars[name])
+		words, err := terminal.SplitWords(e.vars[name])
 		if err != nil {
 			return nil, fmt.Errorf("Error parsing extra CLI args from %s: %s", name, err)
 		}
 		all = append(all, words...)
 	}
 	return append(all, args...), nil
-}
-
-// splitWords splits text as a shell does, without expanding anything.
-func splitWords(text string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	inWord := false
-	var quote rune
-	escaped := false
-	for _, r := range text {
-		switch {
-		case escaped:
-			if quote == '"' && r != '"' && r != '\\' {
-				word.WriteRune('\\')
-			}
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, inWord = true, true
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
-			}
-		default:
-			word.WriteRune(r)
-			inWord = true
-		}
-	}
-	if quote != 0 || escaped {
-		return nil, errors.New("a quote or an escape isn't closed")
-	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	return words, nil
 }
 
 // viewFlags takes out the flags about presentation that may stand anywhere.
@@ -267,10 +225,10 @@ type env struct {
 	input       bool // prompts are allowed
 	json        bool // results are for programs
 
-	interrupts *interrupts
+	interrupts *terminal.Interrupts
 	closers    []func()
 	directory  *operation.Directory
-	lines      *lineReader
+	lines      *terminal.Lines
 	// stream is set where results are a stream of JSON objects.
 	stream   *stream.JSON
 	jsonInto string
@@ -296,22 +254,22 @@ func newEnv(p Process) (*env, error) {
 		return nil, errors.New("the arguments lack the program's name")
 	}
 	e := &env{
-		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
-		out:        p.Out,
-		err:        p.Err,
-		in:         p.In,
-		vars:       map[string]string{},
-		input:      true,
-		interrupts: newInterrupts(),
+		program: strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
+		out:     p.Out,
+		err:     p.Err,
+		in:      p.In,
+		vars:    map[string]string{},
+		input:   true,
 	}
+	e.interrupts = terminal.NewInterrupts(e.notice)
 	e.view.ConsolidateWarnings = true
 	for _, pair := range p.Environ {
 		if name, val, ok := strings.Cut(pair, "="); ok {
 			e.vars[name] = val
 		}
 	}
-	e.inTerminal, e.outTerminal = isTerminal(p.In), isTerminal(p.Out)
-	e.lines = newLineReader(p.In)
+	e.inTerminal, e.outTerminal = terminal.Is(p.In), terminal.Is(p.Out)
+	e.lines = terminal.NewLines(p.In)
 	var err error
 	if e.originalDir, err = p.Getwd(); err != nil {
 		return nil, fmt.Errorf("Error getting pwd: %s", err)

@@ -162,7 +162,7 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o suite.Optio
 		reports = append(reports, t.human(o))
 	}
 	reports = append(reports, &keptStates{env: t.env})
-	stop, end := t.interrupts.begin()
+	stop, end := t.interrupts.Begin()
 	o.Report, o.Stop = reports, stop
 	snapshots := &snapshot.Snapshots{Dir: o.Dir, Update: t.update, Program: t.program}
 	o.Judge = snapshots.Judge

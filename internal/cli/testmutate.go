@@ -30,7 +30,7 @@ func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Opt
 	if t.mutating.most < 1 {
 		return t.fail("Invalid number of changes", "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
 	}
-	stop, end := t.interrupts.begin()
+	stop, end := t.interrupts.Begin()
 	defer end()
 	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.program}).Judge
 	o.Stop = stop

@@ -25,7 +25,7 @@ func (t *tester) watch(ctx context.Context) int {
 		t.directory = whole.With(whole.Reports)
 		code = t.again(ctx, watched, changed, code)
 		t.directory.Close()
-		if stopped(ctx, t.interrupts.stop) {
+		if stopped(ctx, t.interrupts.Stop()) {
 			return code
 		}
 		if changed = watched.Wait(ctx); len(changed) == 0 {

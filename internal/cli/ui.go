@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,19 +11,16 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/term"
-
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/terminal"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/diags"
 	"weir.dev/weir/internal/view/stream"
 	"weir.dev/weir/internal/view/style"
 )
-
-func isTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
 // pen is how text is set: with colours on terminals, unless they are unwanted.
 func (e *env) pen() style.Pen {
@@ -45,12 +41,7 @@ func (e *env) width() int {
 	if !e.outTerminal {
 		return 0
 	}
-	if f, ok := e.out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
-	}
-	return style.DefaultWidth
+	return terminal.Width(e.out, style.DefaultWidth)
 }
 
 // diags prints diagnostics: errors on standard error, warnings beside the
@@ -106,49 +97,6 @@ func (e *env) fail(summary, format string, args ...any) int {
 // say prints for people.
 func (e *env) say(format string, args ...any) { fmt.Fprintf(e.out, format, args...) }
 
-// A lineReader reads lines so that waiting for one can be given up.
-type lineReader struct {
-	from  io.Reader
-	lines chan line
-}
-
-type line struct {
-	text string
-	err  error
-}
-
-func newLineReader(from io.Reader) *lineReader { return &lineReader{from: from} }
-
-// next waits for a line. The last one may lack its end.
-func (r *lineReader) next(ctx context.Context) (string, error) {
-	if r.lines == nil {
-		r.lines = make(chan line)
-		go func() {
-			in := bufio.NewReader(r.from)
-			for {
-				text, err := in.ReadString('\n')
-				if err != nil && text != "" {
-					err = nil
-				}
-				r.lines <- line{strings.TrimRight(text, "\r\n"), err}
-				if err != nil {
-					close(r.lines)
-					return
-				}
-			}
-		}()
-	}
-	select {
-	case l, ok := <-r.lines:
-		if !ok {
-			return "", io.EOF
-		}
-		return l.text, l.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
-
 // A question is put to whoever runs the command.
 type question struct {
 	query       string
@@ -166,15 +114,15 @@ func (e *env) ask(ctx context.Context, q question) (string, error) {
 	pen := e.pen()
 	fmt.Fprintf(e.out, "%s\n", pen.Paint(q.query, style.Bold))
 	if q.description != "" {
-		fmt.Fprint(e.out, indent(q.description, 2, 78))
+		fmt.Fprint(e.out, terminal.Indent(q.description, 2, 78))
 	}
 	fmt.Fprintf(e.out, "\n  %s ", pen.Paint("Enter a value:", style.Bold))
 	if q.secret && e.inTerminal {
-		text, err := term.ReadPassword(int(e.in.Fd()))
+		text, err := terminal.ReadSecret(e.in)
 		fmt.Fprintln(e.out)
-		return string(text), err
+		return text, err
 	}
-	text, err := e.lines.next(ctx)
+	text, err := e.lines.Next(ctx)
 	fmt.Fprintln(e.out)
 	if errors.Is(err, io.EOF) {
 		return "", operation.ErrNoAnswer
@@ -256,4 +204,13 @@ func (e *env) written(err error) int {
 // people.
 func trimmed(format string, args ...any) string {
 	return strings.TrimSpace(fmt.Sprintf(format, args...))
+}
+
+// notice tells people something beside the results.
+func (e *env) notice(text string) {
+	if e.json {
+		e.streamLog(text)
+		return
+	}
+	fmt.Fprint(e.out, text)
 }

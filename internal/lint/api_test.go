@@ -130,11 +130,20 @@ func documented(t *testing.T, fset *token.FileSet, d ast.Decl) {
 // receiver is the name of a method's type.
 func receiver(d *ast.FuncDecl) string {
 	e := d.Recv.List[0].Type
-	if star, ok := e.(*ast.StarExpr); ok {
-		e = star.X
+	for {
+		switch of := e.(type) {
+		case *ast.StarExpr:
+			e = of.X
+		case *ast.IndexExpr:
+			e = of.X
+		case *ast.IndexListExpr:
+			e = of.X
+		case *ast.Ident:
+			return of.Name
+		default:
+			return ""
+		}
 	}
-	name, _ := e.(*ast.Ident)
-	return name.Name
 }
 
 // bare is a declaration without comments and bodies.

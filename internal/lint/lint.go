@@ -22,6 +22,7 @@ import (
 )
 
 const (
+	public     = "weir" // the package in the root folder
 	modulePath = "weir.dev/weir/"
 	inside     = modulePath + "internal/"
 )
@@ -43,7 +44,7 @@ type file struct {
 // A position is FILE:LINE.
 type position string
 
-// A tree is the packages below cmd/ and internal/, and what was wrong with
+// A tree is the packages that are ruled, and what was wrong with
 // single files.
 type tree struct {
 	fset     *token.FileSet
@@ -55,11 +56,9 @@ type tree struct {
 // rules. It returns what is wrong, sorted, each line beginning with a place; an
 // error means that the tree could not be read.
 func Check(root fs.FS) (findings []string, err error) {
-	t := &tree{fset: token.NewFileSet(), packages: map[string]*pkg{}}
-	for _, dir := range []string{"cmd", "internal"} {
-		if err := t.read(root, dir); err != nil {
-			return nil, err
-		}
+	t, err := readTree(root)
+	if err != nil {
+		return nil, err
 	}
 	if len(t.packages) == 0 {
 		return nil, fmt.Errorf("there are no packages below cmd and internal")
@@ -78,6 +77,30 @@ func Check(root fs.FS) (findings []string, err error) {
 	t.checkAddresses()
 	slices.Sort(t.findings)
 	return slices.Compact(t.findings), nil
+}
+
+// readTree reads the packages of the module that the rules are about.
+func readTree(root fs.FS) (*tree, error) {
+	t := &tree{fset: token.NewFileSet(), packages: map[string]*pkg{}}
+	for _, dir := range []string{"cmd", "internal", "weirtest"} {
+		if err := t.read(root, dir); err != nil {
+			return nil, err
+		}
+	}
+	names, err := fs.Glob(root, "*.go")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(root, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.add(name, data); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 func (t *tree) report(at position, format string, args ...any) {
@@ -124,6 +147,9 @@ func (t *tree) add(name string, data []byte) error {
 		return nil
 	}
 	dir := strings.TrimPrefix(path.Dir(name), "internal/")
+	if dir == "." {
+		dir = public
+	}
 	p := t.packages[dir]
 	if p == nil {
 		p = &pkg{name: dir, clause: syntax.Name.Name, imports: map[string]position{}}
@@ -135,6 +161,9 @@ func (t *tree) add(name string, data []byte) error {
 	}
 	for _, spec := range syntax.Imports {
 		imported := importPath(spec)
+		if imported+"/" == modulePath {
+			imported = modulePath + public
+		}
 		if !strings.HasPrefix(imported, modulePath) {
 			continue
 		}
@@ -225,6 +254,16 @@ func (t *tree) chain(from, to string) []string {
 // checkChain keeps the longest chain of imports short. The compiler forbids
 // cycles; should there be one all the same, it is cut where it closes.
 func (t *tree) checkChain() {
+	for name, chain := range t.longestChains() {
+		if len(chain) > maxImportChain {
+			t.report(position(t.packages[name].files[0].path), "a chain of %d imports, more than %d: %s",
+				len(chain), maxImportChain, strings.Join(chain, " -> "))
+		}
+	}
+}
+
+// longestChains has for each package the longest chain of imports from it on.
+func (t *tree) longestChains() map[string][]string {
 	longest := map[string][]string{}
 	var walk func(name string) []string
 	walk = func(name string) []string {
@@ -244,11 +283,9 @@ func (t *tree) checkChain() {
 		return longest[name]
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.packages)) {
-		if chain := walk(name); len(chain) > maxImportChain {
-			t.report(position(t.packages[name].files[0].path), "a chain of %d imports, more than %d: %s",
-				len(chain), maxImportChain, strings.Join(chain, " -> "))
-		}
+		walk(name)
 	}
+	return longest
 }
 
 // checkGuards looks for guarded imports and names.

@@ -140,11 +140,14 @@ var table = []row{
 	{"view/jsonplan", "words program provider state plan view/jsonconfig view/jsonstate", "eval planner apply"},
 	{"view/jsonwhy", "words plan why", "planner apply"},
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
+	{"terminal", "view/style", ""},
 	{"cli", "*", ""}, // beside, it prints pages of docs
 	{"cliconfig", "diag addr dialect", ""},
 	{"login", "", ""},
 	{"release", "", ""},
 	{"cmd/weir", "cli work", ""},
+	{"weir", "*", "cli login view"}, // for other programs
+	{"weirtest", "weir", ""},
 
 	// for tests; nothing but tests imports these
 	{"testkit", "*", "cli"},
@@ -169,15 +172,15 @@ type guard struct {
 var guards = []guard{
 	{"net/http", "origin provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers operation cli", "let the caller hand over what the process would tell"},
-	{"os/signal", "cli cmd/weir", "take a context as an argument"},
-	{"flag", "cli cmd/weir", "take options as a struct"},
+	{"os/signal", "terminal cmd/weir", "take a context as an argument"},
+	{"flag", "cli terminal cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/aws/aws-sdk-go-v2", "storage/s3", "use the storage.Backend interface"},
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation cli cmd/weir testkit txtar lint",
+	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation terminal cli cmd/weir weir testkit txtar lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

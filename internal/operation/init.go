@@ -5,7 +5,6 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
@@ -142,7 +141,7 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 			reqs = needed(s.Prior())
 		}
 	}
-	options, diags := i.Installing(reqs)
+	options, diags := i.installing(reqs)
 	if diags.HasErrors() {
 		return diags
 	}
@@ -168,24 +167,14 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	return diags
 }
 
-// Installing is what the installation of providers begins with.
-func (d *Directory) Installing(reqs install.Requirements) (install.Options, diag.List) {
-	config, environment, diags := d.UserSettings()
-	sources, more := d.ProviderSources(config)
+// installing is what the installation of providers begins with.
+func (d *Directory) installing(reqs install.Requirements) (install.Options, diag.List) {
+	o, diags := d.fetching(reqs)
+	sources, more := d.ProviderSources(o.Config)
 	diags.Append(more)
-	locks, more := d.locks()
-	diags.Append(more)
-	return install.Options{
-		Dir:          d.Memory().Providers(),
-		Locks:        locks,
-		Requirements: reqs,
-		Registry:     d.Dialect.Registry(),
-		Config:       config,
-		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
-		Implied:      environment.PluginDirs(d.Dir),
-		Builtin:      map[addr.Provider]bool{builtin.Address: true},
-		External:     sources.External,
-	}, diags
+	o.Dir, o.External = d.Memory().Providers(), sources.External
+	o.Builtin = map[addr.Provider]bool{builtin.Address: true}
+	return o, diags
 }
 
 // InitializeStack installs the modules and providers that deployments need.

@@ -1,8 +1,7 @@
-package cli
+package terminal
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -10,28 +9,32 @@ import (
 	"time"
 )
 
-// interrupts turns signals into a polite and an impolite way to stop. While
-// something that must not be cut short is under way (graceful), the first
+// Interrupts turn signals into a polite and an impolite way to stop. While
+// something that must not be cut short is under way (Begin), the first
 // signal closes stop, and the second cancels the context, after a moment in
 // which calls that are about to end can do so; the third doesn't wait for that
 // either, nor for saving, which is never cut short before: the journal has
 // everything by then. Otherwise the first cancels.
-type interrupts struct {
+type Interrupts struct {
 	mu       sync.Mutex
 	graceful int // how many of these are under way
 	count    int
 	stop     chan struct{}
 	saving   context.Context // until the third one
+	notice   func(text string)
 }
 
 // lastMoment is how long calls of providers may still take after the second
 // interrupt.
 const lastMoment = time.Second
 
-func newInterrupts() *interrupts { return &interrupts{stop: make(chan struct{})} }
+// NewInterrupts tells people by notice what an interrupt does.
+func NewInterrupts(notice func(text string)) *Interrupts {
+	return &Interrupts{stop: make(chan struct{}), notice: notice}
+}
 
-// watch follows the signals until the returned function is called.
-func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()) {
+// Watch follows the signals until the returned function is called.
+func (i *Interrupts) Watch(ctx context.Context) (context.Context, func()) {
 	var unsaved func()
 	i.saving, unsaved = context.WithCancel(ctx)
 	ctx, cancel := context.WithCancel(ctx)
@@ -46,7 +49,7 @@ func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()
 		for {
 			select {
 			case <-signals:
-				i.interrupted(e, cancel, unsaved)
+				i.interrupted(cancel, unsaved)
 			case <-done:
 				return
 			}
@@ -61,7 +64,7 @@ func (i *interrupts) watch(ctx context.Context, e *env) (context.Context, func()
 	}
 }
 
-func (i *interrupts) interrupted(e *env, cancel, unsaved func()) {
+func (i *Interrupts) interrupted(cancel, unsaved func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.count++
@@ -70,11 +73,11 @@ func (i *interrupts) interrupted(e *env, cancel, unsaved func()) {
 		// The apply tells that it stops.
 		close(i.stop)
 	case i.count == 1:
-		e.notice("\nInterrupt received.\nGracefully shutting down...\n")
+		i.notice("\nInterrupt received.\nGracefully shutting down...\n")
 		close(i.stop)
 		cancel()
 	case i.count == 2 && i.graceful > 0:
-		e.notice("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
+		i.notice("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
 		time.AfterFunc(lastMoment, cancel)
 	case i.count == 2:
 		cancel()
@@ -84,8 +87,8 @@ func (i *interrupts) interrupted(e *env, cancel, unsaved func()) {
 	}
 }
 
-// begin starts work that must not be cut short; the returned function ends it.
-func (i *interrupts) begin() (stop <-chan struct{}, end func()) {
+// Begin starts work that must not be cut short; the returned function ends it.
+func (i *Interrupts) Begin() (stop <-chan struct{}, end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.graceful++
@@ -96,11 +99,8 @@ func (i *interrupts) begin() (stop <-chan struct{}, end func()) {
 	}
 }
 
-// notice tells people something beside the results.
-func (e *env) notice(text string) {
-	if e.json {
-		e.streamLog(text)
-		return
-	}
-	fmt.Fprint(e.out, text)
-}
+// Saving is for how long results are saved.
+func (i *Interrupts) Saving() context.Context { return i.saving }
+
+// Stop is closed by the first interrupt.
+func (i *Interrupts) Stop() <-chan struct{} { return i.stop }

@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"context"
@@ -10,49 +10,44 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/module/fetch"
-	"weir.dev/weir/internal/view/style"
 )
 
-// copyModule fills the working directory, which has to be empty, with a copy of
-// the module that -from-module names. Modules that it calls are installed
+// CopyModule fills the directory, which has to be empty, with a copy of
+// the module at a source address. Modules that it calls are installed
 // afterwards, as for every configuration.
-func (i *initializing) copyModule(ctx context.Context) diag.List {
-	if diags := i.checkEmpty(); diags.HasErrors() {
-		return diags
-	}
-	i.tell("copying_configuration_message", "%s from %q...\n", i.pen().Paint("Copying configuration", style.Bold), i.fromModule)
-	source := i.fromModule
+func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
+	source := from
 	if module.IsLocal(source) {
 		// A copy is wanted, and not a place in the same package.
-		absolute, err := filepath.Abs(source)
+		absolute, err := filepath.Abs(d.path(source))
 		if err != nil {
 			return diag.OneError("Invalid module source address", "%s.", err)
 		}
 		source = absolute
 	}
-	fetcher, diags := i.directory.Fetcher(nil)
+	fetcher, diags := d.Fetcher(nil)
 	if diags.HasErrors() {
 		return diags
 	}
-	staged := filepath.Join(i.directory.DataDir(), "init-from-module")
+	staged := filepath.Join(d.DataDir(), "init-from-module")
 	defer os.RemoveAll(staged)
-	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source, i.dialect.Registry()), "", filepath.Join(staged, "root"))
+	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source, d.Dialect.Registry()), "", filepath.Join(staged, "root"))
 	var problem *module.Problem
 	switch {
 	case errors.As(err, &problem):
 		return diag.OneError(problem.Summary, "%s", problem.Detail)
 	case err != nil:
-		return diag.OneError("Failed to download module", "Could not download module %q: %s.", i.fromModule, err)
+		return diag.OneError("Failed to download module", "Could not download module %q: %s.", from, err)
 	}
-	if err := fetch.Copy(dir, "."); err != nil {
-		return diag.OneError("Failed to copy root module", "Error copying root module %q: %s.", i.fromModule, err)
+	if err := fetch.Copy(dir, d.Dir); err != nil {
+		return diag.OneError("Failed to copy root module", "Error copying root module %q: %s.", from, err)
 	}
 	return nil
 }
 
-// checkEmpty refuses a directory with files that a copy could get mixed up with.
-func (i *initializing) checkEmpty() diag.List {
-	entries, err := os.ReadDir(".")
+// CheckEmpty refuses a directory with files that a copy could get mixed up with.
+func (d *Directory) CheckEmpty() diag.List {
+	entries, err := os.ReadDir(d.Dir)
 	if err != nil {
 		return diag.OneError("Failed to read target directory", "%s.", err)
 	}
@@ -60,9 +55,9 @@ func (i *initializing) checkEmpty() diag.List {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == i.directory.DataDir() })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == d.dataName() })
 	switch {
-	case !module.IsEmpty(names, i.dialect):
+	case !module.IsEmpty(names, d.Dialect):
 		return diag.OneError("The working directory already contains files", "The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")
 	case len(names) > 0:
 		return diag.OneError("Can't populate non-empty directory", "The working directory has files, such as %s, so it cannot be initialized with the -from-module option.", names[0])
