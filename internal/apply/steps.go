@@ -536,15 +536,19 @@ func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
 	return nil
 }
 
-// check evaluates a check block, or a variable with validations that nothing may
-// have asked for.
+// check evaluates a check block, or an output or variable with conditions that
+// nothing may have asked for.
 func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
 	f := r.frame(t, s.Module)
 	if f == nil {
 		return nil
 	}
 	kind, name, _ := strings.Cut(s.Name, ".")
-	if kind == "var" {
+	switch kind {
+	case "output":
+		f.Output(t, f.Program.OutputByName[name], nil)
+		return nil
+	case "var":
 		v := f.Program.VariableByName[name]
 		f.Variable(t, v, &v.Range)
 		return nil

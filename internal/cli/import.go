@@ -21,7 +21,7 @@ var importCommand = &command{
 		registerParallelism(fs, &i.parallelism)
 		fs.String("config", "", "")
 		fs.Bool("allow-missing-config", false, "")
-		return func(ctx context.Context, args []string) int { return i.run(ctx, e, args[0], args[1]) }
+		return func(ctx context.Context, args []string) int { return i.run(ctx, e, [2]string{args[0], args[1]}) }
 	},
 }
 
@@ -31,32 +31,41 @@ type importing struct {
 	parallelism int
 }
 
-func (i *importing) run(ctx context.Context, e *env, address, id string) int {
+// run imports objects, each an address and what the provider knows it by.
+func (i *importing) run(ctx context.Context, e *env, objects ...[2]string) int {
 	if code := e.startStream(); code != 0 {
 		return code
 	}
-	target, err := addr.ParseTarget(address)
-	switch {
-	case err != nil:
-		return e.fail("Invalid address", "%s.", err)
-	case target.IsModule() || target.Name.Mode != addr.Managed:
-		return e.fail("A managed resource address is required", "The import command needs the address of an instance of a managed resource, such as aws_instance.example or module.a.aws_instance.example[0].")
+	wanted := make([]operation.Wanted, len(objects))
+	for n, o := range objects {
+		target, err := addr.ParseTarget(o[0])
+		switch {
+		case err != nil:
+			return e.fail("Invalid address", "%s.", err)
+		case target.IsModule() || target.Name.Mode != addr.Managed:
+			return e.fail("A managed resource address is required", "The import command needs the address of an instance of a managed resource, such as aws_instance.example or module.a.aws_instance.example[0].")
+		}
+		wanted[n] = operation.Wanted{Target: target, ID: o[1]}
 	}
 	o := operation.Opening{
 		Loading:   operation.Loading{Vars: i.vars, Parallelism: i.parallelism, Sink: e.sink(), Ask: e.asker()},
 		State:     i.state.options(),
 		Operation: "import",
 	}
-	w, diags := e.directory.OpenImport(ctx, o, target, id)
+	w, diags := e.directory.OpenImport(ctx, o, wanted)
 	if e.diags(diags) != 0 {
 		return 1
 	}
 	defer w.Unlock()
-	e.say("%s: Importing from ID %q...\n", w.Object, id)
+	for _, o := range wanted {
+		e.say("%s: Importing from ID %q...\n", o.Target, o.ID)
+	}
 	if e.diags(w.Prepare(ctx)) != 0 {
 		return 1
 	}
-	e.say("%s: Import prepared!\n  Prepared %s for import\n", w.Object, target.Name.Type)
+	for _, o := range wanted {
+		e.say("%s: Import prepared!\n  Prepared %s for import\n", o.Target, o.Target.Name.Type)
+	}
 	if e.diags(w.Save(e.interrupts.Saving())) != 0 {
 		return 1
 	}

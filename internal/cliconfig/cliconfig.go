@@ -60,6 +60,8 @@ type Registry struct {
 	DownloadRetries int
 	// RequireSignatures holds OpenTofu's registry to signed packages too.
 	RequireSignatures bool
+	// RequireUnexpired refuses signatures by keys that have expired since.
+	RequireUnexpired bool
 }
 
 // Installation says where providers come from.
@@ -287,6 +289,7 @@ func (c *Config) environment(env Environment) {
 		c.CacheMayBreakLocks = true
 	}
 	c.Registry.RequireSignatures = env.Getenv("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true"
+	c.Registry.RequireUnexpired = env.Getenv("OPENTOFU_ENFORCE_GPG_EXPIRATION") == "true"
 	positive := func(name string, set func(n int)) {
 		if n, err := strconv.Atoi(env.Getenv(name)); err == nil && n > 0 {
 			set(n)

@@ -234,9 +234,9 @@ func TestPluginDirs(t *testing.T) {
 
 func TestRequireSignatures(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "false": false, "": false} {
-		c, diags := Load(env(t, map[string]string{"OPENTOFU_ENFORCE_GPG_VALIDATION": value}, nil))
-		if diags.HasErrors() || c.Registry.RequireSignatures != want {
-			t.Errorf("%q: required %v, problems %v", value, c.Registry.RequireSignatures, diags)
+		c, diags := Load(env(t, map[string]string{"OPENTOFU_ENFORCE_GPG_VALIDATION": value, "OPENTOFU_ENFORCE_GPG_EXPIRATION": value}, nil))
+		if diags.HasErrors() || c.Registry.RequireSignatures != want || c.Registry.RequireUnexpired != want {
+			t.Errorf("%q: required %+v, problems %v", value, c.Registry, diags)
 		}
 	}
 }

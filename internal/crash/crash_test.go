@@ -249,8 +249,29 @@ func (r *run) settle(w *world) {
 		for i := range objects {
 			idOf(r.t, w.live(), fmt.Sprintf("n%d", i))
 		}
-		r.must(args...)
+		r.must(r.listed(args)...)
 	}
+}
+
+// listed moves what is to be imported to a file, where it is several objects.
+func (r *run) listed(args []string) []string {
+	r.t.Helper()
+	list := "# found in the cloud\n\n"
+	rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		one, ok := strings.CutPrefix(arg, "-import=")
+		if ok {
+			list += one + "\n"
+		}
+		return ok
+	})
+	if len(args)-len(rest) < 2 {
+		return args
+	}
+	file := filepath.Join(r.t.TempDir(), "found")
+	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return append(rest, "-import-from="+file)
 }
 
 // whole checks that there is each object once, and the state has them all.

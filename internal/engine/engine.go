@@ -94,6 +94,9 @@ type PlanOptions struct {
 	AllowDeferral bool
 	// RemovedDestroys: removed blocks that don't say otherwise destroy.
 	RemovedDestroys bool
+	// UnreadOutputs: outputs of called modules are held to their conditions also
+	// where nothing reads them.
+	UnreadOutputs bool
 	// InDoubt are instances that may exist although the state doesn't have
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance

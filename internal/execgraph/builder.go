@@ -138,8 +138,8 @@ func (b *Builder) Output(name string, after []Ref) Ref {
 	return b.add(Step{Kind: Output, Name: name}, after)
 }
 
-// Check evaluates a check block, or the validations of a variable that nothing
-// else may ask for. The name says which, as in check.NAME.
+// Check evaluates a check block, or the conditions of an output or a variable
+// that nothing else may ask for. The name says which, as in check.NAME.
 func (b *Builder) Check(m addr.Module, name string, after []Ref) Ref {
 	return b.add(Step{Kind: Condition, Name: name, Module: m}, after)
 }

@@ -33,7 +33,7 @@ const (
 	Forget                           // drop an object from the state
 	Provision                        // run creation-time provisioners
 	ProvisionDestroy                 // run destruction-time provisioners
-	Condition                        // evaluate a check block, or the conditions of a variable or an unchanged object
+	Condition                        // evaluate a check block, or the conditions of an output, a variable or an unchanged object
 	Output                           // evaluate a root output
 )
 
@@ -85,8 +85,8 @@ type Step struct {
 	Object addr.Object
 	// Provider is the provider instance that is opened, closed or called.
 	Provider addr.ProviderConfig
-	// Name is that of a root output, or of what has conditions: check.NAME or
-	// var.NAME.
+	// Name is that of a root output, or of what has conditions: check.NAME,
+	// output.NAME or var.NAME.
 	Name string
 	// Module is where that is.
 	Module addr.Module
@@ -112,7 +112,8 @@ func (s *Step) Label() string {
 	return s.Kind.String() + " " + s.Object.String()
 }
 
-// Check is the address of the check block or variable that a Condition evaluates; empty for the conditions of an object.
+// Check is the address of the check block, output or variable that a Condition
+// evaluates; empty for the conditions of an object.
 func (s *Step) Check() string {
 	switch {
 	case s.Kind != Condition || s.Name == "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -14,70 +15,102 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// An Import brings one existing object into the state.
+// A Wanted names an existing object and where it belongs.
+type Wanted struct {
+	Target addr.Target
+	ID     string // what its provider knows it by
+}
+
+func (w Wanted) object() addr.Object { return addr.Object{Instance: w.Target.Instance()} }
+
+// An Import brings existing objects into the state, all or none.
 type Import struct {
 	*Work
-	Object addr.Object
-	target addr.Target
+	wanted []Wanted
 	next   *state.Snapshot
 }
 
-// OpenImport opens the configuration with an import block for an address and
+// extraFile is the name of what the command line adds to the configuration.
+const extraFile = "command-line.weir.tf"
+
+// OpenImport opens the configuration with an import block for each object and
 // nothing else in view.
-func (d *Directory) OpenImport(ctx context.Context, o Opening, target addr.Target, id string) (*Import, diag.List) {
-	o.extra = fmt.Sprintf("import {\n  to = %s\n  id = %s\n}\n", target, addr.Quote(id))
+func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []Wanted) (*Import, diag.List) {
+	var blocks strings.Builder
+	for _, one := range wanted {
+		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", one.Target, addr.Quote(one.ID))
+	}
+	o.extra = blocks.String()
 	w, diags := d.Open(ctx, d.Configuration(), o)
 	if w == nil {
-		return nil, diags
+		return nil, withoutExtra(diags)
 	}
-	i := &Import{Work: w, Object: addr.Object{Instance: target.Instance()}, target: target}
-	diags.Append(i.possible())
+	i := &Import{Work: w, wanted: wanted}
+	for _, one := range wanted {
+		diags.Append(i.possible(one))
+	}
 	if diags.HasErrors() {
 		w.Unlock()
-		return nil, diags
+		return nil, withoutExtra(diags)
 	}
 	return i, diags
 }
 
 // possible looks whether there is a place for the object.
-func (i *Import) possible() diag.List {
-	if _, ok := i.Snapshot().Objects[i.Object]; ok {
-		return diag.OneError("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", i.Object)
+func (i *Import) possible(w Wanted) diag.List {
+	if _, ok := i.Snapshot().Objects[w.object()]; ok {
+		return diag.OneError("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", w.object())
 	}
-	tree := i.Config.Tree.At(i.target.Module)
+	tree := i.Config.Tree.At(w.Target.Module)
 	switch {
 	case tree == nil:
-		return diag.OneError("Import to non-existent module", "%s is not defined in the configuration. Please add configuration for this module before importing into it.", i.target.Module)
-	case tree.Program.ResourceByName[i.target.Name] == nil:
+		return diag.OneError("Import to non-existent module", "%s is not defined in the configuration. Please add configuration for this module before importing into it.", w.Target.Module)
+	case tree.Program.ResourceByName[w.Target.Name] == nil:
 		where := "the root module"
-		if !i.target.Module.IsRoot() {
-			where = "the module " + i.target.Module.String()
+		if !w.Target.Module.IsRoot() {
+			where = "the module " + w.Target.Module.String()
 		}
-		return diag.OneError(fmt.Sprintf("Resource address %q does not exist in the configuration", i.target),
-			"Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, i.target.Name.Type, i.target.Name.Name)
+		return diag.OneError(fmt.Sprintf("Resource address %q does not exist in the configuration", w.Target),
+			"Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, w.Target.Name.Type, w.Target.Name.Name)
 	}
 	return nil
 }
 
-// Prepare plans, and keeps of the plan the imported object as it is now. What the
-// configuration says of it doesn't matter yet: people write that with the object
-// before them. What it needs is taken as it was last seen.
+// Prepare plans, and keeps of the plan the imported objects as they are now. What the
+// configuration says of them doesn't matter yet: people write that with the object
+// before them. What they need is taken as it was last seen.
 func (i *Import) Prepare(ctx context.Context) diag.List {
-	p, diags := engine.Plan(ctx, i.Config, i.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Targets: []addr.Target{i.target}})
-	diags = diags.Without(planner.Targeting)
-	if p == nil || p.Refreshed == nil || p.Refreshed.Objects[i.Object] == nil {
-		if !diags.HasErrors() {
-			diags.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported.", i.Object)
-		}
-		return diags
+	targets := make([]addr.Target, len(i.wanted))
+	for n, w := range i.wanted {
+		targets[n] = w.Target
 	}
+	p, diags := engine.Plan(ctx, i.Config, i.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Targets: targets})
+	diags = withoutExtra(diags.Without(planner.Targeting))
 	i.next = i.Snapshot().Clone()
-	i.next.Objects[i.Object] = p.Refreshed.Objects[i.Object]
+	failed := diags.HasErrors()
+	for _, w := range i.wanted {
+		switch o := w.object(); {
+		case p != nil && p.Refreshed != nil && p.Refreshed.Objects[o] != nil:
+			i.next.Objects[o] = p.Refreshed.Objects[o]
+		case !failed:
+			diags.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported.", o)
+		}
+	}
 	return diags
 }
 
-// Save saves the state with the object.
+// Save saves the state with the objects.
 func (i *Import) Save(ctx context.Context) diag.List { return i.dir.Commit(ctx, i.Session, i.next) }
+
+// withoutExtra takes away the places that nobody has written.
+func withoutExtra(diags diag.List) diag.List {
+	for n := range diags {
+		if at := diags[n].Subject; at != nil && at.Filename == extraFile {
+			diags[n].Subject, diags[n].Context = nil, nil
+		}
+	}
+	return diags
+}
 
 // filesWith are files with one more configuration file in the root module.
 type filesWith struct {

@@ -261,7 +261,7 @@ func TestImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, diags := b.OpenImport(t.Context(), b.opening("import"), target, "id-7")
+		i, diags := b.OpenImport(t.Context(), b.opening("import"), []Wanted{{target, "id-7"}})
 		if i != nil {
 			diags.Append(i.Prepare(t.Context()))
 			if !diags.HasErrors() {

@@ -81,7 +81,8 @@ func (w *Work) options(p Planning) engine.PlanOptions {
 		Replace:       p.Replace,
 		AllowDeferral: p.AllowDeferral,
 		InDoubt:       w.Doubted(),
-		// The two engines differ in what a removed block means by default.
-		RemovedDestroys: w.dir.Dialect == dialect.Terraform,
+		// The two engines differ in what a removed block means by default, and in
+		// whether an output that nothing reads is held to its conditions.
+		RemovedDestroys: w.dir.Dialect == dialect.Terraform, UnreadOutputs: w.dir.Dialect == dialect.Terraform,
 	}
 }

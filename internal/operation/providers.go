@@ -197,6 +197,7 @@ func (d *Directory) pluginLog() (io.Writer, string) {
 	case "", "OFF":
 		return nil, ""
 	default:
+		d.Problem(diag.OneWarning("Invalid log level", "%q is none of the levels that TF_LOG and TF_LOG_PROVIDER take: TRACE, DEBUG, INFO, WARN, ERROR, JSON and OFF. Everything is logged.", level))
 		level = "TRACE"
 	}
 	path := d.Environ["TF_LOG_PATH"]

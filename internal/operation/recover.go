@@ -42,7 +42,7 @@ func (d *Directory) Settle(ctx context.Context, o StateOptions, forget []addr.In
 
 // Import brings one existing object into the state.
 func (d *Directory) Import(ctx context.Context, o Opening, target addr.Target, id string) diag.List {
-	i, diags := d.OpenImport(ctx, o, target, id)
+	i, diags := d.OpenImport(ctx, o, []Wanted{{target, id}})
 	if i == nil {
 		return diags
 	}

@@ -139,7 +139,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	}
 	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files())}
 	if l.extra != "" {
-		options.Files = filesWith{Files: options.Files, name: "command-line.weir.tf", data: []byte(l.extra)}
+		options.Files = filesWith{Files: options.Files, name: extraFile, data: []byte(l.extra)}
 	}
 	config, more := engine.Load(ctx, options)
 	diags.Append(more)

@@ -65,8 +65,8 @@ type vertex struct {
 	object   *object                // a resource instance object
 	provider *eval.ProviderInstance // a provider instance
 	output   *program.Output        // a root output
-	// condition is what has conditions in the frame: check.NAME or var.NAME. It
-	// reads where it has a data source of its own.
+	// condition is what has conditions in the frame: check.NAME, output.NAME or
+	// var.NAME. It reads where it has a data source of its own.
 	condition string
 	reads     bool
 	frame     *eval.Frame
@@ -277,8 +277,8 @@ func (b *builder) addOutputs() {
 	}
 }
 
-// addChecks makes a vertex for each check block, and for variables whose
-// validations planning couldn't decide.
+// addChecks makes a vertex for each check block, and for variables and, if asked
+// for, outputs of called modules whose conditions planning couldn't decide.
 func (b *builder) addChecks() {
 	if b.r.Mode == plan.Destroy {
 		return
@@ -298,6 +298,12 @@ func (b *builder) addChecks() {
 		for _, v := range f.Program.Variables {
 			if undecided(f.VariableOutcomes(v)) {
 				add("var."+v.Name, false, f.VariableNode(v))
+			}
+		}
+		for _, o := range f.Program.Outputs {
+			// Those of the root have vertices of their own.
+			if _, node, ok := f.OutputValue(o); ok && b.r.UnreadOutputs && f.Parent != nil && undecided(f.OutputOutcomes(o)) {
+				add("output."+o.Name, false, node)
 			}
 		}
 	}

@@ -50,6 +50,9 @@ type Input struct {
 	AllowDeferral bool
 	// RemovedDestroys: removed blocks that don't say otherwise destroy.
 	RemovedDestroys bool
+	// UnreadOutputs: outputs of called modules are held to their conditions also
+	// where nothing reads them.
+	UnreadOutputs bool
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
 	// InDoubt are instances that may exist although the state doesn't have

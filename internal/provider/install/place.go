@@ -66,7 +66,7 @@ func (in *installer) findPlaces() ([]place, error) {
 	}
 	plain := &web{client: in.HTTP, tokens: in.Tokens, limits: in.Config.Registry}
 	direct := func(w *web) source {
-		return &registry{web: w, platform: in.Platform, services: in.Config.Hosts, sign: in.Config.Registry.RequireSignatures, bases: make(map[string]*discovery)}
+		return &registry{web: w, platform: in.Platform, services: in.Config.Hosts, sign: in.Config.Registry.RequireSignatures, unexpired: in.Config.Registry.RequireUnexpired, bases: make(map[string]*discovery)}
 	}
 	if in.Config.Installation == nil {
 		local := make([]source, 0, len(in.Implied))

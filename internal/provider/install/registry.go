@@ -21,6 +21,8 @@ type registry struct {
 	services map[string]map[string]any // what users wrote in place of discovery
 	sign     bool                      // OpenTofu's registry must sign too
 
+	unexpired bool // with keys that are still good
+
 	mu    sync.Mutex
 	bases map[string]*discovery
 }
@@ -209,7 +211,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, at *url.UR
 		if err != nil {
 			return fmt.Errorf("the signature can't be fetched: %w", err)
 		}
-		if f.keyID, err = verifySignature(keys, list, signature); err != nil {
+		if f.keyID, err = verifySignature(keys, list, signature, r.unexpired); err != nil {
 			return fmt.Errorf("the provider is not signed with a valid signing key; please contact the provider author (%w)", err)
 		}
 		f.authentication = Signed

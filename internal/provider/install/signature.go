@@ -11,8 +11,8 @@ import (
 )
 
 // verifySignature returns the id of the key that signed the document. A key
-// that has expired since still proves who made the document.
-func verifySignature(keys []string, document, signature []byte) (string, error) {
+// that has expired since still proves who made the document, unless it mustn't.
+func verifySignature(keys []string, document, signature []byte, unexpired bool) (string, error) {
 	expired := ""
 	for _, key := range keys {
 		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(key))
@@ -33,6 +33,9 @@ func verifySignature(keys []string, document, signature []byte) (string, error) 
 		default:
 			return "", fmt.Errorf("error checking signature: %w", err)
 		}
+	}
+	if expired != "" && unexpired {
+		return "", fmt.Errorf("the key %s, or the signature, has expired", expired)
 	}
 	if expired != "" {
 		return expired, nil

@@ -138,7 +138,11 @@ func TestNetworkMirror(t *testing.T) {
 
 // signingKey makes a key and signs a document with it.
 func signingKey(t *testing.T, document []byte) (public string, signature []byte, id string) {
-	entity, err := openpgp.NewEntity("weir", "", "weir@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})
+	return signedWith(t, document, &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})
+}
+
+func signedWith(t *testing.T, document []byte, config *packet.Config) (public string, signature []byte, id string) {
+	entity, err := openpgp.NewEntity("weir", "", "weir@example.com", config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +156,31 @@ func signingKey(t *testing.T, document []byte) (public string, signature []byte,
 	}
 	w.Close()
 	var sig bytes.Buffer
-	if err := openpgp.DetachSign(&sig, entity, bytes.NewReader(document), nil); err != nil {
+	if err := openpgp.DetachSign(&sig, entity, bytes.NewReader(document), config); err != nil {
 		t.Fatal(err)
 	}
 	return key.String(), sig.Bytes(), entity.PrimaryKey.KeyIdString()
+}
+
+// TestExpired: a key that has expired since proves who signed, unless good keys
+// are asked for; one that hasn't does in any case.
+func TestExpired(t *testing.T) {
+	list := []byte("sums")
+	past := &packet.Config{
+		Algorithm: packet.PubKeyAlgoEdDSA, KeyLifetimeSecs: 3600,
+		Time: func() time.Time { return time.Now().Add(-48 * time.Hour) },
+	}
+	expired, signature, id := signedWith(t, list, past)
+	if got, err := verifySignature([]string{expired}, list, signature, false); err != nil || got != id {
+		t.Errorf("%q %v", got, err)
+	}
+	if got, err := verifySignature([]string{expired}, list, signature, true); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("%q %v", got, err)
+	}
+	good, signature, id := signingKey(t, list)
+	if got, err := verifySignature([]string{expired, good}, list, signature, true); err != nil || got != id {
+		t.Errorf("%q %v", got, err)
+	}
 }
 
 // publish makes the site a registry with weir/a 1.1.0 at its host.
