@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,7 +42,10 @@ var removed = map[string]string{
 }
 
 // missing are types that incumbents have and this engine doesn't.
-var missing = []string{"azurerm", "consul", "cos", "gcs", "kubernetes", "oss", "remote", "s3"}
+var missing = []string{"azurerm", "consul", "cos", "kubernetes", "oci", "oss", "remote"}
+
+// cloud is said of cloud blocks, which stand where a backend may.
+const cloud = "States and runs of HCP Terraform, and of what has its interface, aren't supported yet. There is nothing wrong with the configuration; to work on it from here, use a backend, which may stand in an override file."
 
 // A MissingError says that the incumbents have a type of backend.
 type MissingError struct{ Name string }
@@ -57,6 +61,9 @@ func (r Registry) Find(name string) (Type, error) {
 	}
 	if message, ok := removed[name]; ok {
 		return Type{}, fmt.Errorf("%s", message)
+	}
+	if name == "cloud" {
+		return Type{}, errors.New(cloud)
 	}
 	if slices.Contains(missing, name) {
 		return Type{}, &MissingError{name}
