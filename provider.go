@@ -13,7 +13,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/plugin"
@@ -98,7 +97,7 @@ func (p *Provider) start() (plugin.Builtin, error) {
 			return nil, fmt.Errorf("%s: Read is missing", name)
 		}
 	}
-	return func() (provider.Provider, *provider.Schemas) { return &running{p, s}, s }, nil
+	return func() (provider.Provider, *provider.Schemas) { return &running{Provider: p, schemas: s}, s }, nil
 }
 
 // shape is attributes as a schema.
@@ -123,6 +122,7 @@ func shape(attributes map[string]Attribute) (*schema.Schema, error) {
 
 // running is a started provider.
 type running struct {
+	provider.Partial
 	*Provider
 	schemas *provider.Schemas
 }
@@ -181,8 +181,6 @@ func problem(err error) diag.List {
 	return diag.List{{Severity: diag.Error, Summary: "Provider error", Detail: err.Error() + ".", Err: err}}
 }
 
-func (r *running) ValidateConfig(context.Context, cty.Value) diag.List { return nil }
-
 func (r *running) Configure(ctx context.Context, config cty.Value) diag.List {
 	if r.Provider.Configure == nil {
 		return nil
@@ -192,10 +190,6 @@ func (r *running) Configure(ctx context.Context, config cty.Value) diag.List {
 		err = r.Provider.Configure(ctx, o)
 	}
 	return problem(err)
-}
-
-func (r *running) ValidateResource(context.Context, addr.Mode, string, cty.Value) diag.List {
-	return nil
 }
 
 // UpgradeState takes what the type still has of a stored object.
@@ -219,10 +213,6 @@ func (r *running) UpgradeState(_ context.Context, q provider.UpgradeRequest) (ct
 	}
 	v, err := ctyjson.Unmarshal(text, s.Block.ImpliedType())
 	return v, problem(err)
-}
-
-func (r *running) UpgradeIdentity(context.Context, string, int64, []byte) (cty.Value, diag.List) {
-	return cty.NilVal, problem(errors.New("there are no identities"))
 }
 
 func (r *running) Read(ctx context.Context, q provider.ReadRequest) provider.ReadResponse {
@@ -338,10 +328,6 @@ func (r *running) Import(ctx context.Context, q provider.ImportRequest) provider
 	return provider.ImportResponse{Objects: []provider.ImportedObject{{Type: q.Type, State: v}}}
 }
 
-func (r *running) Move(_ context.Context, q provider.MoveRequest) provider.MoveResponse {
-	return provider.MoveResponse{Diags: problem(fmt.Errorf("a %s can't become a %s", q.SourceType, q.TargetType))}
-}
-
 func (r *running) ReadData(ctx context.Context, q provider.ReadDataRequest) provider.ReadDataResponse {
 	config, err := object(q.Config)
 	if err == nil {
@@ -353,25 +339,3 @@ func (r *running) ReadData(ctx context.Context, q provider.ReadDataRequest) prov
 	v, err := value(config, q.Config, r.schemas.DataSources[q.Type])
 	return provider.ReadDataResponse{New: v, Diags: problem(err)}
 }
-
-var errNoEphemerals = errors.New("there are no ephemeral resources")
-
-func (r *running) OpenEphemeral(context.Context, string, cty.Value) provider.OpenResponse {
-	return provider.OpenResponse{Diags: problem(errNoEphemerals)}
-}
-
-func (r *running) RenewEphemeral(context.Context, string, []byte) provider.OpenResponse {
-	return provider.OpenResponse{Diags: problem(errNoEphemerals)}
-}
-
-func (r *running) CloseEphemeral(context.Context, string, []byte) diag.List {
-	return problem(errNoEphemerals)
-}
-
-func (r *running) CallFunction(context.Context, string, []cty.Value) (cty.Value, int, error) {
-	return cty.DynamicVal, -1, errors.New("there are no functions")
-}
-
-func (r *running) Stop(context.Context) error { return nil }
-
-func (r *running) Close() error { return nil }

@@ -7,7 +7,7 @@ var commands []*command
 func init() {
 	commands = []*command{
 		initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-		consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand, loginCommand, logoutCommand,
+		analyzeCommand, consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand, loginCommand, logoutCommand,
 		modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
 		taintCommand, testCommand, untaintCommand, versionCommand, whyCommand,
 	}

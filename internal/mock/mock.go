@@ -40,25 +40,23 @@ type Options struct {
 }
 
 // New makes a provider that answers everything itself.
-func New(o Options) provider.Provider { return &mock{o} }
+func New(o Options) provider.Provider { return &mock{Options: o} }
 
 // Override makes a provider that answers for those objects that there are given
 // values for, and asks the real one about the others.
 func Override(real provider.Provider, o Options) provider.Provider {
-	return &overriding{Provider: real, mock: mock{o}}
+	return &overriding{Provider: real, mock: mock{Options: o}}
 }
 
-type mock struct{ Options }
+type mock struct {
+	provider.Partial
+	Options
+}
 
 func (m *mock) given(i addr.Instance) Given {
 	g, _ := m.Given(i)
 	return g
 }
-
-func (*mock) ValidateConfig(context.Context, cty.Value) diag.List { return nil }
-func (*mock) Configure(context.Context, cty.Value) diag.List      { return nil }
-
-func (*mock) ValidateResource(context.Context, addr.Mode, string, cty.Value) diag.List { return nil }
 
 // UpgradeState decodes what a stand-in has made.
 func (m *mock) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.Value, diag.List) {
@@ -150,9 +148,6 @@ func (m *mock) CallFunction(ctx context.Context, name string, args []cty.Value) 
 	result, argument, err := p.CallFunction(ctx, name, args)
 	return result, argument, errors.Join(err, p.Close())
 }
-
-func (*mock) Stop(context.Context) error { return nil }
-func (*mock) Close() error               { return nil }
 
 // overriding is a real provider with some made-up objects.
 type overriding struct {

@@ -41,7 +41,7 @@ func New(o Options) provider.Provider {
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
 	}
-	return &builtin{o}
+	return &builtin{options: o}
 }
 
 // Schemas is what the provider declares.
@@ -57,6 +57,7 @@ func Schemas() *provider.Schemas {
 }
 
 type builtin struct {
+	provider.Partial
 	options Options
 }
 
@@ -66,9 +67,6 @@ func unsupported(what, name string) diag.List {
 	diags.Errorf("Unsupported "+what, "The built-in provider has no %s %q.", what, name)
 	return diags
 }
-
-func (*builtin) ValidateConfig(context.Context, cty.Value) diag.List { return nil }
-func (*builtin) Configure(context.Context, cty.Value) diag.List      { return nil }
 
 func (b *builtin) ValidateResource(_ context.Context, mode addr.Mode, typ string, config cty.Value) diag.List {
 	switch {
@@ -85,10 +83,6 @@ func (*builtin) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.
 		return cty.NilVal, unsupported("resource type", r.Type)
 	}
 	return upgradeData(r)
-}
-
-func (*builtin) UpgradeIdentity(_ context.Context, typ string, _ int64, _ []byte) (cty.Value, diag.List) {
-	return cty.NilVal, unsupported("identity of resource type", typ)
 }
 
 func (*builtin) Read(_ context.Context, r provider.ReadRequest) provider.ReadResponse {
@@ -128,18 +122,6 @@ func (b *builtin) ReadData(ctx context.Context, r provider.ReadDataRequest) prov
 	return provider.ReadDataResponse{New: v, Diags: diags}
 }
 
-func (*builtin) OpenEphemeral(_ context.Context, typ string, _ cty.Value) provider.OpenResponse {
-	return provider.OpenResponse{Diags: unsupported("ephemeral resource type", typ)}
-}
-
-func (*builtin) RenewEphemeral(_ context.Context, typ string, _ []byte) provider.OpenResponse {
-	return provider.OpenResponse{Diags: unsupported("ephemeral resource type", typ)}
-}
-
-func (*builtin) CloseEphemeral(_ context.Context, typ string, _ []byte) diag.List {
-	return unsupported("ephemeral resource type", typ)
-}
-
 func (*builtin) CallFunction(_ context.Context, name string, args []cty.Value) (cty.Value, int, error) {
 	f, ok := implementations[name]
 	if !ok {
@@ -148,6 +130,3 @@ func (*builtin) CallFunction(_ context.Context, name string, args []cty.Value) (
 	v, err := f(args[0])
 	return v, -1, err
 }
-
-func (*builtin) Stop(context.Context) error { return nil }
-func (*builtin) Close() error               { return nil }

@@ -13,6 +13,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/outline"
 	"weir.dev/weir/internal/program"
 )
 
@@ -95,211 +96,47 @@ func shapeOf(k execgraph.Kind) string {
 
 // Configuration writes what the declarations of a module tree refer to.
 func Configuration(w io.Writer, tree *program.Tree) error {
+	return configuration(outline.Of(tree)).write(w)
+}
+
+func configuration(all []*outline.Declaration) *graph {
 	g := newGraph()
-	(&walker{graph: g}).module(&place{tree: tree, path: addr.Root})
-	return g.write(w)
-}
-
-// A place is a module in the tree.
-type place struct {
-	tree   *program.Tree
-	path   addr.Module // without keys
-	call   *program.Call
-	parent *place
-}
-
-func (at *place) name(what string) string {
-	if at.path.IsRoot() {
-		return what
-	}
-	return at.path.String() + "." + what
-}
-
-// expand marks a name that stands for all instances.
-func (at *place) expand(what string) string { return at.name(what) + " (expand)" }
-
-type walker struct{ *graph }
-
-func (w *walker) module(at *place) {
-	p := at.tree.Program
-	for _, v := range p.Variables {
-		name := at.variable(v.Name)
-		w.node(name, at.name("var."+v.Name), "note")
-		for _, c := range v.Validations {
-			w.condition(at, name, c)
+	g.resources = map[string]resource{}
+	for _, d := range all {
+		name := nodeOf(d)
+		g.node(name, d.Address(), shapes[d.Kind])
+		for _, r := range d.Refers {
+			g.edge(name, nodeOf(r.To))
 		}
-		if at.call != nil {
-			if in := at.call.Input(v.Name); in != nil {
-				w.expr(at.parent, name, in.Expr)
+		isResource := d.ResourceName() != addr.Name{}
+		if isResource {
+			g.resources[name] = resource{d.Module, d.ResourceName()}
+			provider := d.Provider.String()
+			if g.nodes[provider] == "" {
+				g.node(provider, provider, shapes[outline.Provider])
 			}
+			g.edge(name, provider)
+		}
+		// What is called waits for the call.
+		if parent, step, ok := d.Module.Parent(); ok && (isResource || d.Kind == outline.Call) {
+			g.edge(name, parent.Child(step.Call, addr.NoKey).String()+" (expand)")
 		}
 	}
-	for _, l := range p.Locals {
-		name := at.expand("local." + l.Name)
-		w.node(name, at.name("local."+l.Name), "note")
-		w.expr(at, name, l.Expr)
-	}
-	for _, o := range p.Outputs {
-		name := at.output(o.Name)
-		w.node(name, at.name("output."+o.Name), "note")
-		w.expr(at, name, o.Expr)
-		w.refs(at, name, o.DependsOn)
-		for _, c := range o.Preconditions {
-			w.condition(at, name, c)
-		}
-	}
-	for _, r := range p.Resources {
-		w.resource(at, r)
-	}
-	for _, c := range p.Providers {
-		name := at.provider(c.Provider, c.Alias)
-		w.node(name, name, "diamond")
-		w.expr(at, name, c.ForEach)
-		w.body(at, name, c.Config)
-	}
-	for _, c := range p.Checks {
-		name := at.expand("check." + c.Name)
-		w.node(name, at.name("check."+c.Name), "note")
-		if c.Data != nil {
-			w.edge(name, at.expand(c.Data.Name.String()))
-		}
-		for _, a := range c.Asserts {
-			w.condition(at, name, a)
-		}
-	}
-	for _, c := range p.Calls {
-		w.call(at, c)
-	}
+	return g
 }
 
-func (w *walker) call(at *place, c *program.Call) {
-	name := at.expand(c.String())
-	w.node(name, at.name(c.String()), "")
-	w.expr(at, name, c.Repeat.Expr())
-	w.refs(at, name, c.DependsOn)
-	if at.call != nil {
-		w.edge(name, at.parent.expand(at.call.String()))
-	}
-	child := at.tree.Children[c.Call]
-	if child == nil || child.Program == nil {
-		return
-	}
-	inner := &place{child, at.path.Child(c.Call, addr.NoKey), c, at}
-	w.module(inner)
-	for _, r := range child.Program.Resources {
-		w.edge(inner.expand(r.Name.String()), name)
-	}
+var shapes = map[outline.Kind]string{
+	outline.Variable: "note", outline.Local: "note", outline.Output: "note", outline.Check: "note",
+	outline.Resource: "box", outline.Data: "box", outline.Temporal: "box",
+	outline.Provider: "diamond",
 }
 
-func (w *walker) resource(at *place, r *program.Resource) {
-	name := at.expand(r.Name.String())
-	w.node(name, at.name(r.Name.String()), "box")
-	if w.resources != nil {
-		w.resources[name] = resource{at.path, r.Name}
+// nodeOf marks what stands for all instances. Providers' configurations don't, nor do
+// variables and outputs of the root module.
+func nodeOf(d *outline.Declaration) string {
+	single := d.Module.IsRoot() && (d.Kind == outline.Variable || d.Kind == outline.Output)
+	if single || d.Kind == outline.Provider {
+		return d.Address()
 	}
-	w.expr(at, name, r.Repeat.Expr())
-	w.body(at, name, r.Config)
-	w.refs(at, name, r.DependsOn)
-	w.refs(at, name, r.ReplaceTriggeredBy)
-	for _, c := range slices.Concat(r.Preconditions, r.Postconditions) {
-		w.condition(at, name, c)
-	}
-	w.body(at, name, r.Connection)
-	for _, p := range r.Provisioners {
-		w.body(at, name, p.Config)
-		w.body(at, name, p.Connection)
-	}
-	provider := at.providerOf(r.Provider)
-	if w.nodes[provider] == "" {
-		w.node(provider, provider, "diamond")
-	}
-	w.edge(name, provider)
-}
-
-func (w *walker) expr(at *place, from string, e *program.Expr) {
-	if e != nil {
-		w.refs(at, from, e.Refs)
-	}
-}
-
-func (w *walker) body(at *place, from string, b *program.Body) {
-	if b != nil {
-		w.refs(at, from, b.Refs)
-	}
-}
-
-func (w *walker) condition(at *place, from string, c *program.Condition) {
-	w.expr(at, from, c.Condition)
-	w.expr(at, from, c.ErrorMessage)
-}
-
-func (w *walker) refs(at *place, from string, refs []*program.Ref) {
-	for _, r := range refs {
-		switch r.Kind {
-		case program.RefVariable:
-			w.edge(from, at.variable(r.Variable.Name))
-		case program.RefLocal:
-			w.edge(from, at.expand("local."+r.Local.Name))
-		case program.RefResource:
-			w.edge(from, at.expand(r.Resource.Name.String()))
-		case program.RefCall:
-			w.callRef(at, from, r)
-		}
-	}
-}
-
-// callRef leads to one output of a call, or to all when the whole call is
-// meant.
-func (w *walker) callRef(at *place, from string, r *program.Ref) {
-	child := at.tree.Children[r.Call.Call]
-	if child == nil || child.Program == nil {
-		w.edge(from, at.expand(r.Call.String()))
-		return
-	}
-	inner := &place{child, at.path.Child(r.Call.Call, addr.NoKey), r.Call, at}
-	for _, o := range child.Program.Outputs {
-		if r.Attr == "" || r.Attr == o.Name {
-			w.edge(from, inner.output(o.Name))
-		}
-	}
-}
-
-// variable and output are single values in the root module.
-func (at *place) variable(name string) string {
-	if at.path.IsRoot() {
-		return "var." + name
-	}
-	return at.expand("var." + name)
-}
-
-func (at *place) output(name string) string {
-	if at.path.IsRoot() {
-		return "output." + name
-	}
-	return at.expand("output." + name)
-}
-
-func (at *place) provider(p addr.Provider, alias string) string {
-	return addr.ProviderConfig{Module: at.path, Provider: p, Alias: alias}.String()
-}
-
-// providerOf follows a provider configuration to the module it comes from.
-func (at *place) providerOf(use program.ProviderUse) string {
-	name, alias := use.LocalName, use.Alias
-	for at.parent != nil && !at.declares(use.Provider, alias) {
-		passed := slices.IndexFunc(at.call.Providers, func(p *program.PassedProvider) bool { return p.LocalName == name && p.Alias == alias })
-		if passed < 0 && alias != "" {
-			break
-		}
-		if passed >= 0 {
-			outer := at.call.Providers[passed].Outer
-			name, alias = outer.LocalName, outer.Alias
-		}
-		at = at.parent
-	}
-	return at.provider(use.Provider, alias)
-}
-
-func (at *place) declares(p addr.Provider, alias string) bool {
-	return slices.ContainsFunc(at.tree.Program.Providers, func(c *program.Provider) bool { return c.Provider == p && c.Alias == alias })
+	return d.Address() + " (expand)"
 }

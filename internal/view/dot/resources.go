@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/outline"
 	"weir.dev/weir/internal/program"
 )
 
@@ -22,9 +23,7 @@ type resource struct {
 // module, with an edge to each one that is needed directly or through anything
 // that isn't shown, unless another edge implies it.
 func Resources(w io.Writer, tree *program.Tree) error {
-	g := newGraph()
-	g.resources = map[string]resource{}
-	(&walker{graph: g}).module(&place{tree: tree, path: addr.Root})
+	g := configuration(outline.Of(tree))
 	s := newSummary(g)
 
 	var b strings.Builder
