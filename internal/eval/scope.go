@@ -76,7 +76,7 @@ func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 	f, t := s.frame, s.task
 	switch ref.Kind {
 	case program.RefVariable:
-		if ref.Variable == s.raw {
+		if s.raw != nil && ref.Variable.Index == s.raw.Index {
 			return f.rawVariable(t, ref.Variable, &ref.Range), nil
 		}
 		if f.ev.Modular {

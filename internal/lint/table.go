@@ -77,6 +77,7 @@ var table = []row{
 	{"provider/install", "words origin provider provider/lockfile provider/version cliconfig", "program eval plan planner apply state"},
 	{"provider/lockfile", "words provider/version", "provider program eval state"},
 	{"provider/version", "", ""},
+	{"provider/schemacache", "", ""},
 	{"provider/fake", "words provider", "program eval plan planner apply"},
 	{"provisioner", "words child", "program eval plan planner apply state"},
 
@@ -182,7 +183,7 @@ var guards = []guard{
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation terminal cli cmd/weir weir testkit txtar lint",
+	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation terminal cli cmd/weir weir testkit txtar lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
+	"weir.dev/weir/internal/provider/schemacache"
 	"weir.dev/weir/internal/state"
 )
 
@@ -122,6 +124,55 @@ func (d *Directory) provide(c *lateCatalog, reqs install.Requirements) diag.List
 		_, needed := reqs[p]
 		return needed
 	})
+	if c.remembers {
+		s.catalog.Remember(d.schemaMemory(s))
+	}
 	c.set(s.catalog)
 	return diags
+}
+
+// A schemaMemory has the schemas of installed packages by their hash.
+type schemaMemory struct {
+	cache  schemacache.Cache
+	supply *supply
+}
+
+// schemaMemory is where schemas are kept: in the user's directory of caches, for
+// all configurations, or where there is none with the data of this one.
+func (d *Directory) schemaMemory(s *supply) schemaMemory {
+	dir := d.Environ["XDG_CACHE_HOME"]
+	if home := cmp.Or(d.Environ["HOME"], d.Home); !filepath.IsAbs(dir) && home != "" {
+		dir = filepath.Join(home, ".cache")
+	}
+	if dir = filepath.Join(dir, "weir"); !filepath.IsAbs(dir) {
+		dir = d.DataDir()
+	}
+	return schemaMemory{schemacache.Cache{Dir: filepath.Join(dir, "schemas")}, s}
+}
+
+// key is the hash of the package that a provider is run from; programs that may
+// change from one moment to the next have none.
+func (m schemaMemory) key(p addr.Provider) (string, bool) {
+	path, ok := m.supply.installed[p]
+	if !ok || m.supply.external[p] {
+		return "", false
+	}
+	hash, err := m.supply.verified.Hash(filepath.Dir(path))
+	return hash, err == nil
+}
+
+// Load implements plugin.Memory.
+func (m schemaMemory) Load(p addr.Provider) ([]byte, bool) {
+	key, ok := m.key(p)
+	if !ok {
+		return nil, false
+	}
+	return m.cache.Load(key)
+}
+
+// Store implements plugin.Memory.
+func (m schemaMemory) Store(p addr.Provider, data []byte) {
+	if key, ok := m.key(p); ok {
+		m.cache.Store(key, data)
+	}
 }

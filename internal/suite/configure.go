@@ -118,6 +118,7 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	if config == nil || config.Tree == nil || more.HasErrors() {
 		return nil, nil, diags
 	}
+	diags.Append(w.targets(r, config.Tree, o.modules))
 	if len(o.modules) > 0 {
 		config.Override = o.module
 	}
@@ -174,8 +175,9 @@ func (l *language) Compile(files module.Files, dir string, call *program.Call) (
 	return c.source, c.program, slices.Clone(c.diags)
 }
 
-// withOutputs is a module without content whose outputs are given.
-func withOutputs(p *program.Program, values cty.Value) *program.Program {
+// withOutputs is a module without content whose outputs are given. What is asked of
+// its variables still holds, and in OpenTofu what outputs ask of these.
+func withOutputs(p *program.Program, values cty.Value, d dialect.Dialect) *program.Program {
 	stub := &program.Program{
 		Dir: p.Dir, Registry: p.Registry, Requirements: p.Requirements,
 		ProviderMeta: map[string]*program.Body{}, VariableByName: map[string]*program.Variable{},
@@ -183,8 +185,13 @@ func withOutputs(p *program.Program, values cty.Value) *program.Program {
 		ResourceByName: map[addr.Name]*program.Resource{}, CallByName: map[addr.Call]*program.Call{},
 	}
 	for _, v := range p.Variables {
+		if !slices.ContainsFunc(v.Validations, needsContent) {
+			stub.Variables = append(stub.Variables, v)
+			stub.VariableByName[v.Name] = v
+			continue
+		}
 		v := *v
-		v.Validations = nil
+		v.Validations = withoutContent(v.Validations)
 		stub.Variables = append(stub.Variables, &v)
 		stub.VariableByName[v.Name] = &v
 	}
@@ -194,12 +201,32 @@ func withOutputs(p *program.Program, values cty.Value) *program.Program {
 		if values != cty.NilVal && values.Type().IsObjectType() && values.Type().HasAttribute(o.Name) {
 			v = values.GetAttr(o.Name)
 		}
-		o.Preconditions, o.DependsOn = nil, nil
+		if o.DependsOn = nil; d == dialect.Terraform {
+			o.Preconditions = nil
+		} else {
+			o.Preconditions = withoutContent(o.Preconditions)
+		}
 		o.Expr = &program.Expr{Expression: &hclsyntax.LiteralValueExpr{Val: v, SrcRange: o.Range}}
 		stub.Outputs = append(stub.Outputs, &o)
 		stub.OutputByName[o.Name] = &o
 	}
 	return stub
+}
+
+// withoutContent are the conditions that need nothing of the module but its
+// variables.
+func withoutContent(list []*program.Condition) []*program.Condition {
+	return slices.DeleteFunc(slices.Clone(list), needsContent)
+}
+
+func needsContent(c *program.Condition) bool {
+	refs := slices.Clone(c.Condition.Refs)
+	if c.ErrorMessage != nil {
+		refs = append(refs, c.ErrorMessage.Refs...)
+	}
+	return slices.ContainsFunc(refs, func(ref *program.Ref) bool {
+		return ref.Kind != program.RefVariable && ref.Kind != program.RefPath && ref.Kind != program.RefTerraform
+	})
 }
 
 // withProviders is a module with other provider configurations.
@@ -224,7 +251,7 @@ func withProviders(p *program.Program, providers []*program.Provider) *program.P
 // own: that of the test rather than of the module.
 type boundBody struct {
 	hcl.Body
-	ctx *hcl.EvalContext
+	values *values
 }
 
 func (b boundBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
@@ -234,7 +261,7 @@ func (b boundBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagno
 
 func (b boundBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content, rest, diags := b.Body.PartialContent(schema)
-	return b.bind(content), boundBody{rest, b.ctx}, diags
+	return b.bind(content), boundBody{rest, b.values}, diags
 }
 
 func (b boundBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
@@ -251,7 +278,7 @@ func (b boundBody) bind(content *hcl.BodyContent) *hcl.BodyContent {
 	bound.Blocks = make(hcl.Blocks, len(content.Blocks))
 	for i, block := range content.Blocks {
 		inner := *block
-		inner.Body = boundBody{block.Body, b.ctx}
+		inner.Body = boundBody{block.Body, b.values}
 		bound.Blocks[i] = &inner
 	}
 	return &bound
@@ -261,7 +288,7 @@ func (b boundBody) attributes(attrs hcl.Attributes) hcl.Attributes {
 	bound := make(hcl.Attributes, len(attrs))
 	for name, attr := range attrs {
 		own := *attr
-		own.Expr = boundExpr{attr.Expr, b.ctx}
+		own.Expr = boundExpr{attr.Expr, b.values}
 		bound[name] = &own
 	}
 	return bound
@@ -269,11 +296,15 @@ func (b boundBody) attributes(attrs hcl.Attributes) hcl.Attributes {
 
 type boundExpr struct {
 	hcl.Expression
-	ctx *hcl.EvalContext
+	values *values
 }
 
+// Value checks the references to runs as everywhere in a test file.
 func (e boundExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	return e.Expression.Value(e.ctx)
+	if diags := e.values.check(e.Expression); diags.HasErrors() {
+		return cty.DynamicVal, diags.ToHCL()
+	}
+	return e.Expression.Value(e.values.context())
 }
 
 // Variables are none, as far as the module is concerned.

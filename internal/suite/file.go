@@ -26,6 +26,7 @@ type work struct {
 
 	mu     sync.Mutex // of the rest, of the file and its runs, and of reports
 	states map[string]*entry
+	told   bool // what the file overrides was looked up
 	// outputs are those of the runs so far, by name.
 	outputs map[string]cty.Value
 }

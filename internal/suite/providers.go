@@ -30,7 +30,8 @@ type overrides struct {
 	mocks   map[addr.ProviderConfig]*mocked
 	mocked  map[addr.Provider]bool
 	mu      *sync.Mutex // of the stubs of modules
-	planned bool        // what isn't said otherwise is known from the plan on
+	dialect dialect.Dialect
+	planned bool // what isn't said otherwise is known from the plan on
 }
 
 // An overriddenModule has given outputs and no content.
@@ -61,7 +62,7 @@ type typeName struct {
 func (w *work) overrides(r *testresult.Run, v *values) (overrides, diag.List) {
 	o := overrides{
 		mocks: map[addr.ProviderConfig]*mocked{}, mocked: map[addr.Provider]bool{},
-		planned: w.World.Dialect == dialect.OpenTofu, mu: new(sync.Mutex),
+		planned: w.World.Dialect == dialect.OpenTofu, mu: new(sync.Mutex), dialect: w.World.Dialect,
 	}
 	var diags diag.List
 	for _, list := range [][]*testfile.Override{r.Overrides, w.file.Overrides} {
@@ -101,7 +102,7 @@ func (o *overrides) module(at addr.Module, loaded *program.Program) *program.Pro
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if m.stubs[loaded] == nil {
-			m.stubs[loaded] = withOutputs(loaded, m.outputs)
+			m.stubs[loaded] = withOutputs(loaded, m.outputs, o.dialect)
 		}
 		return m.stubs[loaded]
 	}
@@ -206,11 +207,12 @@ func (w *work) providers(r *testresult.Run, v *values, tree *program.Tree, o *ov
 func (v *values) provider(name testfile.ProviderName, p *testfile.Provider, prog *program.Program, o *overrides) (*program.Provider, diag.List) {
 	source := Provider(prog, name.Local)
 	decl := &program.Provider{LocalName: name.Local, Alias: name.Alias, Provider: source, Range: p.Range}
+	own := *v // as it is now: conditions are checked otherwise
 	if p.ForEach != nil {
-		decl.ForEach = &program.Expr{Expression: boundExpr{p.ForEach, v.context()}}
+		decl.ForEach = &program.Expr{Expression: boundExpr{p.ForEach, &own}}
 	}
 	if p.Mock == nil {
-		decl.Config = &program.Body{Body: boundBody{p.Config, v.context()}, Range: p.Range}
+		decl.Config = &program.Body{Body: boundBody{p.Config, &own}, Range: p.Range}
 		return decl, nil
 	}
 	decl.Mocked = true

@@ -389,3 +389,60 @@ func TestKeptStates(t *testing.T) {
 		}
 	}
 }
+
+// What isn't there to be overridden is told once by a file, and by a run if it is
+// the run's; runs of other modules aren't held to what the file overrides.
+func TestOverrideTargets(t *testing.T) {
+	w := newWorld(module.Memory{
+		"main.tf":     []byte(instances),
+		"net/main.tf": []byte(`output "id" { value = "real" }`),
+		"a.tftest.hcl": []byte(`
+mock_provider "sim" {}
+override_module { target = module.none }
+override_resource { target = sim_object.a[1] }
+override_module { target = module.net["x"] }
+run "other" {
+  module { source = "./net" }
+}
+run "first" {}
+run "second" {
+  override_data { target = module.net.data.sim_object.none }
+}
+`),
+	})
+	w.dialect = dialect.Terraform
+	w.catalog.Catalog[addr.Terraform.Provider("sim")] = w.fake
+	_, report := w.run(t)
+	const missing = "  a.tftest.hcl:%s: warning: Invalid override target; The override target %s does not exist within the configuration under test. This could indicate a typo in the target address or an unnecessary override.\n"
+	want := "other pass\nfirst pass\n" + fmt.Sprintf(missing, "3,28-39", "module.none") + "second pass\n" + fmt.Sprintf(missing, "11,28-59", "module.net.data.sim_object.none")
+	if got := report.text.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// References to runs in provider blocks are checked like all others.
+func TestRunsInProviders(t *testing.T) {
+	w := newWorld(module.Memory{
+		"main.tf": []byte("resource \"sim_object\" \"a\" { name = \"a\" }\noutput \"name\" { value = \"n\" }\n"),
+		"a.tftest.hcl": []byte(`
+provider "sim" { region = run.later.name }
+run "first" {}
+run "later" {}
+`),
+		"b.tftest.hcl": []byte(`
+provider "sim" {
+  alias  = "x"
+  region = run.first.name
+}
+run "first" {}
+run "later" {
+  providers = { sim = sim.x }
+}
+`),
+	})
+	_, report := w.run(t)
+	got := report.text.String()
+	if !strings.HasPrefix(got, "first error\n  a.tftest.hcl:2,27-41: error: Reference to unavailable run block; The run block \"later\" has no results here") || !strings.HasSuffix(got, "later skip\nfirst pass\nlater pass\n") {
+		t.Errorf("got\n%s", got)
+	}
+}

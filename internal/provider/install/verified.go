@@ -70,6 +70,9 @@ func (v *Verified) Save() {
 	}
 }
 
+// Hash is the hash of the package in a directory.
+func (v *Verified) Hash(dir string) (string, error) { return v.hash(dir) }
+
 func (v *Verified) hash(dir string) (string, error) {
 	if v == nil {
 		return HashDir(dir)

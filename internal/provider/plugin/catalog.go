@@ -31,6 +31,9 @@ type Catalog struct {
 	sources  Sources
 	template Command
 
+	// memory has what providers declared; nil remembers nothing.
+	memory Memory
+
 	ctx    context.Context // of processes that no caller waits for yet
 	cancel context.CancelFunc
 
@@ -64,6 +67,39 @@ func NewCatalog(sources Sources, template Command) *Catalog {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
+}
+
+// A Memory keeps what providers declare, as bytes, for those that it knows to be
+// the same programs as then.
+type Memory interface {
+	Load(addr.Provider) ([]byte, bool)
+	Store(addr.Provider, []byte)
+}
+
+// Remember has schemas taken from a memory where it has them, so that a process is
+// started only when a provider has something to do. It is called before anything
+// is asked for.
+func (c *Catalog) Remember(m Memory) { c.memory = m }
+
+// remembered fills an entry from memory.
+func (c *Catalog) remembered(p addr.Provider, e *entry) bool {
+	if c.memory == nil {
+		return false
+	}
+	data, ok := c.memory.Load(p)
+	if !ok {
+		return false
+	}
+	d, err := unmarshal(data)
+	if err != nil {
+		return false
+	}
+	schemas, askFirst, diags := d.translate(p.Type)
+	if len(diags) > 0 {
+		return false
+	}
+	e.schemas, e.askFirst = schemas, askFirst
+	return true
 }
 
 // Warm starts providers that will be needed, in the background. Problems are
@@ -207,7 +243,15 @@ func (c *Catalog) entry(p addr.Provider) *entry {
 	}
 	go func() {
 		defer close(e.done)
-		cl, diags := c.run(c.ctx, command, (*client).loadSchemas)
+		if c.remembered(p, e) {
+			return
+		}
+		cl, diags := c.run(c.ctx, command, func(cl *client, ctx context.Context) diag.List {
+			if c.memory != nil {
+				cl.store = func(data []byte) { c.memory.Store(p, data) }
+			}
+			return cl.loadSchemas(ctx)
+		})
 		e.diags = about(p, diags)
 		if cl != nil {
 			e.schemas, e.askFirst, e.spare = cl.schemas, cl.askFirst, cl

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -174,5 +175,50 @@ func TestRealProviders(t *testing.T) {
 	applied := p.Apply(t.Context(), provider.ApplyRequest{Type: "null_resource", Prior: cty.NullVal(typ), Planned: plan.Planned, Config: config, PlannedPrivate: plan.Private})
 	if applied.Diags != nil || applied.New.GetAttr("id").AsString() == "" {
 		t.Errorf("%v %#v", applied.Diags, applied.New)
+	}
+}
+
+// memory keeps what catalogs store.
+type memory map[addr.Provider][]byte
+
+func (m memory) Load(p addr.Provider) ([]byte, bool)   { data, ok := m[p]; return data, ok }
+func (m memory) Store(p addr.Provider, data []byte)    { m[p] = data }
+func (m memory) with(p addr.Provider, d []byte) memory { return memory{p: d} }
+
+// TestCatalogRemembers: with what a plugin declared before, no process is started
+// until it has something to do; what can't be read is asked for again.
+func TestCatalogRemembers(t *testing.T) {
+	for _, protocol := range []string{"5", "6"} {
+		a := testProvider("a")
+		command := self(t, protocol)
+		open := func(m memory) *Catalog {
+			c := NewCatalog(Sources{Installed: map[addr.Provider]string{a: command.Path}}, command)
+			t.Cleanup(func() { c.Close() })
+			c.Remember(m)
+			return c
+		}
+		m := memory{}
+		asked, diags := open(m).Schemas(t.Context(), a)
+		if diags != nil || len(m[a]) == 0 {
+			t.Fatal(diags, len(m[a]))
+		}
+		c := open(m)
+		known, diags := c.Schemas(t.Context(), a)
+		if diags != nil || !reflect.DeepEqual(asked, known) {
+			t.Errorf("protocol %s: %v; what was kept isn't what was declared", protocol, diags)
+		}
+		if len(c.running) > 0 {
+			t.Errorf("protocol %s: %d processes for the schemas", protocol, len(c.running))
+		}
+		p, diags := c.Start(t.Context(), a)
+		if diags != nil || read(t, p, "pid") == "" || len(c.running) != 1 {
+			t.Errorf("protocol %s: %v, %d processes", protocol, diags, len(c.running))
+		}
+		for _, data := range [][]byte{nil, {200}, m[a][:len(m[a])/2], []byte("something else")} {
+			c := open(m.with(a, data))
+			if again, diags := c.Schemas(t.Context(), a); diags != nil || !reflect.DeepEqual(asked, again) || len(c.running) != 1 {
+				t.Errorf("protocol %s: with %d bytes: %v", protocol, len(data), diags)
+			}
+		}
 	}
 }

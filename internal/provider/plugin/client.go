@@ -19,6 +19,8 @@ import (
 // A client is one running plugin. It speaks protocol 6; speak translates for
 // plugins of protocol 5.
 type client struct {
+	store func([]byte) // keeps what the plugin declares; nil for nobody
+
 	name         string
 	version      string
 	capabilities *tfplugin6.ClientCapabilities

@@ -2,6 +2,8 @@ package plugin
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"weir.dev/weir/internal/diag"
@@ -17,15 +20,58 @@ import (
 	"weir.dev/weir/internal/schema"
 )
 
+// declared is what a plugin says of itself. As bytes it is the two answers, each
+// after its length.
+type declared struct {
+	schemas    *tfplugin6.GetProviderSchema_Response
+	identities *tfplugin6.GetResourceIdentitySchemas_Response // nil without
+}
+
+func (d declared) marshal() ([]byte, error) {
+	schemas, err := proto.Marshal(d.schemas)
+	if err != nil {
+		return nil, err
+	}
+	out := append(binary.AppendUvarint(nil, uint64(len(schemas))), schemas...)
+	if d.identities == nil {
+		return out, nil
+	}
+	return proto.MarshalOptions{}.MarshalAppend(out, d.identities)
+}
+
+func unmarshal(data []byte) (d declared, err error) {
+	size, n := binary.Uvarint(data)
+	if n <= 0 || size > uint64(len(data)-n) {
+		return d, errors.New("cut off")
+	}
+	d.schemas, d.identities = &tfplugin6.GetProviderSchema_Response{}, &tfplugin6.GetResourceIdentitySchemas_Response{}
+	data = data[n:]
+	return d, errors.Join(proto.Unmarshal(data[:size], d.schemas), proto.Unmarshal(data[size:], d.identities))
+}
+
 // loadSchemas asks the plugin what it declares.
 func (c *client) loadSchemas(ctx context.Context) diag.List {
-	r, err := c.rpc.GetProviderSchema(ctx, &tfplugin6.GetProviderSchema_Request{})
-	if err != nil {
-		return c.callFailed("GetProviderSchema", err)
-	}
-	diags := diagnostics(r.Diagnostics)
+	d, diags := c.ask(ctx)
 	if diags.HasErrors() {
 		return diags
+	}
+	var more diag.List
+	if c.schemas, c.askFirst, more = d.translate(c.name); c.store != nil && len(diags)+len(more) == 0 {
+		if data, err := d.marshal(); err == nil {
+			c.store(data)
+		}
+	}
+	return append(diags, more...)
+}
+
+func (c *client) ask(ctx context.Context) (d declared, diags diag.List) {
+	r, err := c.rpc.GetProviderSchema(ctx, &tfplugin6.GetProviderSchema_Request{})
+	if err != nil {
+		return d, c.callFailed("GetProviderSchema", err)
+	}
+	diags = diagnostics(r.Diagnostics)
+	if diags.HasErrors() {
+		return d, diags
 	}
 	identities, err := c.rpc.GetResourceIdentitySchemas(ctx, &tfplugin6.GetResourceIdentitySchemas_Request{})
 	switch {
@@ -33,22 +79,25 @@ func (c *client) loadSchemas(ctx context.Context) diag.List {
 		identities = nil
 	case err != nil:
 		diags.Append(c.callFailed("GetResourceIdentitySchemas", err))
-		return diags
+		return d, diags
 	}
 	diags.Append(diagnostics(identities.GetDiagnostics()))
+	return declared{r, identities}, diags
+}
 
+// translate makes schemas of the answers. askFirst: new processes expect to be
+// asked again.
+func (d declared) translate(name string) (schemas *provider.Schemas, askFirst bool, diags diag.List) {
 	t := &translation{types: make(map[string]cty.Type)}
-	schemas := t.schemas(r)
-	t.identities(schemas, identities.GetIdentitySchemas())
+	schemas = t.schemas(d.schemas)
+	t.identities(schemas, d.identities.GetIdentitySchemas())
 	slices.Sort(t.errors)
 	// A provider may be wrong in a thousand places in the same way.
 	for _, text := range t.errors[:min(len(t.errors), 10)] {
 		diags.Errorf("Invalid provider schema", "Provider %s declares %s. "+
-			"This is a bug in the provider, which should be reported in the provider's own issue tracker.", c.name, text)
+			"This is a bug in the provider, which should be reported in the provider's own issue tracker.", name, text)
 	}
-	c.schemas = schemas
-	c.askFirst = !r.GetServerCapabilities().GetGetProviderSchemaOptional()
-	return diags
+	return schemas, !d.schemas.GetServerCapabilities().GetGetProviderSchemaOptional(), diags
 }
 
 // useSchemas makes a new process of a known plugin ready. Plugins that don't
