@@ -362,7 +362,8 @@ func (r *rewriter) finish() {
 }
 
 // checkOwn refuses what an instance can't wait for: itself, or all instances
-// of its block.
+// of its block. Where self is the object, in provisioners, its address is the
+// same; all instances would be each other's.
 func (r *rewriter) checkOwn(ref *program.Ref) {
 	own := r.in.own
 	if own == nil || ref.Kind != program.RefResource || ref.Resource != own {
@@ -370,6 +371,9 @@ func (r *rewriter) checkOwn(ref *program.Ref) {
 	}
 	if r.in.condition != "" {
 		r.c.diags.ErrorAt(ref.Range, "Invalid reference in "+r.in.condition, "Configuration for %s may not refer to itself. In a postcondition, self is the object.", own.Name)
+		return
+	}
+	if r.in.self && (ref.Key != nil || own.Repeat.IsSingle()) {
 		return
 	}
 	if key, ok := ref.Key.(*program.RefExpr); ref.Key == nil || ok && len(key.Ref.Rest) == 0 &&

@@ -62,10 +62,11 @@ type Instance struct {
 
 func (i *Instance) String() string { return i.Addr.String() }
 
-// Context is the context of the instance's own expressions.
+// Context is the context of the instance's own expressions. Where self is given
+// it is the value of the instance, by whatever name.
 func (i *Instance) Context(t *promise.Task, self cty.Value) *hcl.EvalContext {
 	live := i.Addr.Name.Mode == addr.Ephemeral
-	return i.Frame.newContext(&scope{frame: i.Frame, task: t, each: i.Each, self: self, live: live})
+	return i.Frame.newContext(&scope{frame: i.Frame, task: t, own: i, each: i.Each, self: self, live: live})
 }
 
 // Node is the instance's place among the cells; its dependencies are what

@@ -22,6 +22,7 @@ type scope struct {
 	frame *Frame
 	task  *promise.Task
 	each  *Each
+	own   *Instance // whose expressions these are; nil for the frame's own
 	self  cty.Value
 	live  bool // see Facts.Live
 	// raw is the variable whose validation is evaluated: it is read as it is.
@@ -44,7 +45,8 @@ func Complete(t *promise.Task, refs []*program.Ref, ctx *hcl.EvalContext) {
 		resolved[ref] = true
 	}
 	for _, ref := range refs {
-		if !resolved[ref] {
+		own := s.own != nil && ref.Resource == s.own.Resource && ref.Kind == program.RefResource
+		if !resolved[ref] && !own {
 			s.frame.touch(t, ref)
 		}
 	}
@@ -157,7 +159,7 @@ func (s *scope) resource(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl
 		in := f.instances(t, ref.Resource, &ref.Range)
 		v := cty.NullVal(cty.DynamicPseudoType)
 		if instance := in.find(addr.NoKey); instance != nil {
-			v = instance.Value(t, &ref.Range)
+			v = s.instance(instance, ref)
 		}
 		if in.Unknown { // perhaps there is none
 			return cty.DynamicVal, nil
@@ -172,8 +174,15 @@ func (s *scope) resource(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl
 			if instance == nil {
 				return cty.NilVal, false
 			}
-			return instance.Value(t, &ref.Range), true
+			return s.instance(instance, ref), true
 		})
+}
+
+func (s *scope) instance(i *Instance, ref *program.Ref) cty.Value {
+	if i == s.own && s.self != cty.NilVal {
+		return s.self
+	}
+	return i.Value(s.task, &ref.Range)
 }
 
 func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
