@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"net/http"
 	"os/exec"
 	"runtime"
 	"strings"
 
+	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
@@ -82,7 +82,7 @@ func (e *env) login(ctx context.Context, args []string) int {
 	if diags.HasErrors() {
 		return e.diags(diags)
 	}
-	client, err := login.Discover(ctx, http.DefaultClient, a.host, a.config.Hosts[a.host])
+	client, err := login.Discover(ctx, agent.Default(func(name string) string { return e.directory.Environ[name] }), a.host, a.config.Hosts[a.host])
 	var none login.NotOffered
 	switch {
 	case errors.As(err, &none):
@@ -99,7 +99,7 @@ func (e *env) login(ctx context.Context, args []string) int {
 	if err != nil || strings.ToLower(answer) != "yes" {
 		return e.fail("Login cancelled", "The login was not confirmed.")
 	}
-	token, err := client.Obtain(ctx, http.DefaultClient, func(address string) { e.showPage(ctx, a.host, address) })
+	token, err := client.Obtain(ctx, agent.Default(func(name string) string { return e.directory.Environ[name] }), func(address string) { e.showPage(ctx, a.host, address) })
 	if ctx.Err() != nil {
 		return e.fail("Login cancelled", "The login was interrupted before the host gave a token.")
 	}

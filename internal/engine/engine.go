@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planner"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provisioner"
@@ -80,6 +81,12 @@ type Config struct {
 	modules *modules
 }
 
+// MeaningIn is what configurations mean in a dialect.
+func MeaningIn(d dialect.Dialect) planner.Meaning {
+	terraform := d == dialect.Terraform
+	return planner.Meaning{RemovedDestroys: terraform, UnreadOutputs: terraform, CreationsDontTrigger: terraform}
+}
+
 // PlanOptions choose what a plan is for.
 type PlanOptions struct {
 	Mode        plan.Mode
@@ -92,11 +99,7 @@ type PlanOptions struct {
 	Generated map[addr.Instance]string
 	// AllowDeferral: plan what can be planned beside unknown repetitions.
 	AllowDeferral bool
-	// RemovedDestroys: removed blocks that don't say otherwise destroy.
-	RemovedDestroys bool
-	// UnreadOutputs: outputs of called modules are held to their conditions also
-	// where nothing reads them.
-	UnreadOutputs bool
+	planner.Meaning
 	// InDoubt are instances that may exist although the state doesn't have
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance

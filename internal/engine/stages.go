@@ -105,7 +105,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
 		}),
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
-		Generated: o.Generated, AllowDeferral: o.AllowDeferral, RemovedDestroys: o.RemovedDestroys, UnreadOutputs: o.UnreadOutputs, InDoubt: o.InDoubt,
+		Generated: o.Generated, AllowDeferral: o.AllowDeferral, Meaning: o.Meaning, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
 		Unprotected: o.Unprotected, Observe: o.Observe,
 	}, diags

@@ -42,6 +42,7 @@ var table = []row{
 	{"conform", "words provider", "program eval state plan"},
 	{"moves", "words program", "eval planner state"},
 	{"origin", "", ""},
+	{"agent", "release", ""},
 	{"order", "", ""}, // integers only
 	{"generate", "words", "program provider state"},
 
@@ -91,13 +92,13 @@ var table = []row{
 	{"storage", "words", "state plan planner apply view cli"},
 	{"storage/arguments", "words storage", "state plan planner apply view cli"},
 	{"storage/backends", "words storage storage/gcs storage/http storage/inmem storage/local storage/pg storage/s3", "state plan planner apply view cli"},
-	{"storage/gcs", "words storage storage/arguments", "state plan planner apply view cli"},
-	{"storage/http", "words origin storage", "state plan planner apply view cli"},
+	{"storage/gcs", "words agent storage storage/arguments", "state plan planner apply view cli"},
+	{"storage/http", "words agent origin storage", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
 	{"storage/local", "words failpoint storage", "state plan planner apply view cli"},
 	{"storage/servers", "storage", ""}, // for tests
 	{"storage/pg", "words storage", "state plan planner apply view cli"},
-	{"storage/s3", "words storage storage/arguments", "state plan planner apply view cli"},
+	{"storage/s3", "words agent storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/storagetest", "words storage", "state plan planner apply view cli"},
 	{"workdir", "words", "state plan planner apply view cli"},
 
@@ -173,7 +174,7 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "origin provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "origin agent provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers operation cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cli terminal cmd/weir", "take options as a struct"},

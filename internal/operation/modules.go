@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
@@ -144,5 +145,6 @@ func (d *Directory) Fetcher(begin func(pkg, version string)) (module.Fetcher, di
 		Version:  d.Dialect.Version(),
 		Environ:  environment.All,
 		Begin:    begin,
+		HTTP:     agent.Default(d.getenv),
 	}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider/install"
@@ -50,6 +51,7 @@ func (d *Directory) fetching(reqs install.Requirements) (install.Options, diag.L
 		Config:       config,
 		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
 		Implied:      environment.PluginDirs(d.Dir),
+		HTTP:         agent.Default(d.getenv),
 	}, diags
 }
 

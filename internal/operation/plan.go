@@ -7,7 +7,6 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
@@ -81,8 +80,6 @@ func (w *Work) options(p Planning) engine.PlanOptions {
 		Replace:       p.Replace,
 		AllowDeferral: p.AllowDeferral,
 		InDoubt:       w.Doubted(),
-		// The two engines differ in what a removed block means by default, and in
-		// whether an output that nothing reads is held to its conditions.
-		RemovedDestroys: w.dir.Dialect == dialect.Terraform, UnreadOutputs: w.dir.Dialect == dialect.Terraform,
+		Meaning:       engine.MeaningIn(w.dir.Dialect),
 	}
 }

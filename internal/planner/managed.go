@@ -343,7 +343,7 @@ func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
 		diags.Append(more)
 		for _, referent := range referents {
-			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && triggers(other.change, ref) {
+			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && r.triggers(other.change, ref) {
 				reason = plan.ReplaceTriggered
 			}
 		}
@@ -356,12 +356,16 @@ func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 
 // triggers reports whether a change to what the reference names replaces
 // whoever refers to it in replace_triggered_by.
-func triggers(c *plan.Change, ref *program.Ref) bool {
+func (r *run) triggers(c *plan.Change, ref *program.Ref) bool {
 	if c == nil {
 		return false
 	}
 	switch c.Action {
-	case plan.Create, plan.Update, plan.DeleteThenCreate, plan.CreateThenDelete, plan.ForgetThenCreate:
+	case plan.Create:
+		if r.CreationsDontTrigger {
+			return false
+		}
+	case plan.Update, plan.DeleteThenCreate, plan.CreateThenDelete, plan.ForgetThenCreate:
 	default:
 		return false
 	}

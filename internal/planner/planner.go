@@ -29,6 +29,19 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
+// Meaning is what configurations mean where one dialect isn't like the other. The
+// zero value is OpenTofu's.
+type Meaning struct {
+	// RemovedDestroys: removed blocks that don't say otherwise destroy.
+	RemovedDestroys bool
+	// UnreadOutputs: outputs of called modules are held to their conditions also
+	// where nothing reads them.
+	UnreadOutputs bool
+	// CreationsDontTrigger: what is created doesn't replace what names it in
+	// replace_triggered_by.
+	CreationsDontTrigger bool
+}
+
 // Input is everything that a plan is a function of.
 type Input struct {
 	// Tree is the root program with those of its calls.
@@ -48,11 +61,7 @@ type Input struct {
 	// Generated is the text of configuration that was made for imports.
 	Generated     map[addr.Instance]string
 	AllowDeferral bool
-	// RemovedDestroys: removed blocks that don't say otherwise destroy.
-	RemovedDestroys bool
-	// UnreadOutputs: outputs of called modules are held to their conditions also
-	// where nothing reads them.
-	UnreadOutputs bool
+	Meaning
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
 	// InDoubt are instances that may exist although the state doesn't have

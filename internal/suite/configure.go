@@ -58,7 +58,7 @@ func Prefixed(key string, resolve func(context.Context, module.Request) (string,
 
 // planOptions are those that a run asks for.
 func planOptions(d dialect.Dialect, r *testresult.Run) engine.PlanOptions {
-	o := engine.PlanOptions{SkipRefresh: r.SkipRefresh, RemovedDestroys: d == dialect.Terraform, UnreadOutputs: d == dialect.Terraform}
+	o := engine.PlanOptions{SkipRefresh: r.SkipRefresh, Meaning: engine.MeaningIn(d)}
 	if r.RefreshOnly {
 		o.Mode = plan.RefreshOnly
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
@@ -59,6 +60,7 @@ type Backend struct {
 	bucket, prefix string
 	sealing        sealing
 	access         access
+	agent          string
 
 	mu     sync.Mutex
 	opened *service
@@ -68,7 +70,7 @@ type Backend struct {
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	r := &arguments.Reader{Config: config, Env: env}
-	b := &Backend{bucket: r.Text("bucket"), prefix: strings.TrimLeft(r.Text("prefix"), "/")}
+	b := &Backend{bucket: r.Text("bucket"), prefix: strings.TrimLeft(r.Text("prefix"), "/"), agent: agent.Name(r.Getenv)}
 	if b.prefix != "" && !strings.HasSuffix(b.prefix, "/") {
 		b.prefix += "/"
 	}
@@ -92,7 +94,7 @@ func (b *Backend) open(ctx context.Context) (*service, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.opened = &service{http: client, base: b.access.base, bucket: b.bucket}
+		b.opened = &service{http: agent.Client(client, b.agent), base: b.access.base, bucket: b.bucket}
 	}
 	return b.opened, nil
 }

@@ -87,7 +87,6 @@ func (s *service) once(ctx context.Context, method string, to *url.URL, header h
 		return nil, nil, err
 	}
 	maps.Copy(request.Header, header)
-	request.Header.Set("User-Agent", "weir")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/origin"
 	"weir.dev/weir/internal/schema"
@@ -211,7 +212,7 @@ func (c *configuration) httpClient() *http.Client {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport.TLSClientConfig = config
-	return origin.Stay(&http.Client{Transport: transport})
+	return agent.Client(origin.Stay(&http.Client{Transport: transport}), agent.Name(c.env.Getenv))
 }
 
 // Workspaces fails: there are none.

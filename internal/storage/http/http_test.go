@@ -424,3 +424,20 @@ func TestBadConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestAgent: requests say who asks, and what the environment adds.
+func TestAgent(t *testing.T) {
+	var agent string
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agent = r.UserAgent()
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(web.Close)
+	one := open(t, backend(t, texts("address", web.URL), map[string]string{"TF_APPEND_USER_AGENT": "Build/7"}))
+	if _, err := one.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(agent, "weir/") || !strings.HasSuffix(agent, " Build/7") {
+		t.Errorf("%q", agent)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/storage"
 	"weir.dev/weir/internal/storage/arguments"
@@ -29,6 +30,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 		lockTags:   r.Map("lock_tags"),
 		noChecksum: r.Bool("skip_s3_checksum"),
 		pathStyle:  r.Bool("use_path_style") || r.Bool("force_path_style"),
+		agent:      agent.Name(r.Getenv),
 		Patience:   10 * time.Second,
 		Pause:      2 * time.Second,
 	}

@@ -50,6 +50,7 @@ type Backend struct {
 	noChecksum          bool
 	pathStyle           bool
 	access              access
+	agent               string
 
 	mu     sync.Mutex
 	opened *clients
@@ -80,6 +81,10 @@ func (b *Backend) open(ctx context.Context) (*clients, error) {
 		if c.table, err = openTable(ctx, config, b.table, b.access.endpoints.dynamodb); err != nil {
 			return nil, err
 		}
+	}
+	c.bucket.agent = b.agent
+	if c.table != nil {
+		c.table.agent = b.agent
 	}
 	b.opened = c
 	return c, nil

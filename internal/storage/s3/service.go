@@ -24,6 +24,7 @@ import (
 // as large again and slow to start.
 type service struct {
 	config  aws.Config
+	agent   string // who asks
 	name    string // that requests are signed for
 	address *url.URL
 	decode  func(response *http.Response, content []byte) *failure
@@ -114,7 +115,7 @@ func (s *service) once(ctx context.Context, method string, to *url.URL, header h
 		return answer{}, err
 	}
 	maps.Copy(request.Header, header)
-	request.Header.Set("User-Agent", "weir")
+	request.Header.Set("User-Agent", s.agent)
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
 	request.Header.Set("X-Amz-Content-Sha256", hash)
