@@ -135,7 +135,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 // embedded in the program or made by a test. Without [Options.DataDir] nothing is
 // written to the disk: local modules need no Init, states are best kept in a
 // [Store], and an apply isn't journalled, so that what it was about to create is
-// forgotten when the process ends in the middle of it.
+// forgotten when the process ends in the middle of it. A state that the store refuses
+// is then in the diagnostics alone, secrets and all.
 func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 	dir := o.DataDir
 	if dir == "" {

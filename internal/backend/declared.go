@@ -208,7 +208,7 @@ func (o Opener) initRequired(at *program.Backend, format string, args ...any) di
 // backend before; want is nil where none is declared any more.
 func Changed(have *workdir.Backend, want *Declared) diag.List {
 	d := diag.Diagnostic{
-		Summary: "Backend configuration changed",
+		Code: ConfigurationChanged.Name, Summary: ConfigurationChanged.Summary,
 		Detail: "A change in the backend configuration has been detected, which may require migrating existing state.\n\n" +
 			"If you wish to attempt automatic migration of the state, use \"init -migrate-state\".\n" +
 			"If you wish to store the current configuration with no changes to the state, use \"init -reconfigure\".",

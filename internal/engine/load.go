@@ -120,7 +120,7 @@ func (c *Config) program(f *eval.Frame, call *program.Call, k addr.Key) (*progra
 		return nil, nil
 	}
 	var diags diag.List
-	diags.ErrorAt(call.Range, "Module not installed", "The module of this call isn't loaded. Run \"weir init\" to install all modules required by this configuration.")
+	diags.Add(module.NotInstalled.Error(call.Range, "The module of this call isn't loaded. Run \"weir init\" to install all modules required by this configuration."))
 	return nil, diags
 }
 
@@ -201,9 +201,9 @@ func undeclared(name string, in VariableInput) diag.List {
 	var diags diag.List
 	switch in.From {
 	case "argument":
-		diags.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.", name)
+		diags.Add(Undeclared.New(diag.Error, "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.", name))
 	case "file":
-		diags.WarnAt(in.Range, "Value for undeclared variable", "The root module does not declare a variable named %q but a value was found in file %q. If you meant to use this value, add a \"variable\" block to the configuration.", name, in.Range.Filename)
+		diags.Add(Undeclared.Warning(in.Range, "The root module does not declare a variable named %q but a value was found in file %q. If you meant to use this value, add a \"variable\" block to the configuration.", name, in.Range.Filename))
 	}
 	return diags
 }

@@ -126,7 +126,8 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 			diags.Append(outcome.Diags)
 			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
-				problem := outcome.Problem("Invalid value for variable", c)
+				problem := outcome.Problem(InvalidVariable.Summary, c)
+				problem.Code = InvalidVariable.Name
 				problem.Subject, problem.Context = f.valueRange(v).Ptr(), nil
 				problem.Unmet = f.Checkable("input_variable", "var."+v.Name)
 				problem.Detail += "\n\nThis was checked by the validation rule at " + rangeText(c.Condition.Range()) + "."
@@ -215,7 +216,7 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 		given = v.Default
 	}
 	if given == cty.NilVal {
-		diags.ErrorAt(where, "No value for required variable", "The root module input variable %q is not set, and has no default value. Use a -var or -var-file command line argument to provide a value for this variable.", v.Name)
+		diags.Add(MissingVariable.Error(where, "The root module input variable %q is not set, and has no default value. Use a -var or -var-file command line argument to provide a value for this variable.", v.Name))
 		return cty.DynamicVal, diags
 	}
 	if v.Defaults != nil && !given.IsNull() {
@@ -224,11 +225,11 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 	result, err := value.Convert(given, v.Type)
 	if err != nil {
 		detail := "The given value is not suitable for " + v.Name + ": " + value.ErrorString("", err) + "."
-		diags.ErrorAt(where, "Invalid value for input variable", "%s", detail)
+		diags.Add(WrongType.Error(where, "%s", detail))
 		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	if result.IsNull() && !v.Nullable {
-		diags.ErrorAt(where, "Invalid value for input variable", "The given value is not suitable for var.%s declared at %s: required variable may not be set to null.", v.Name, rangeText(v.Range))
+		diags.Add(WrongType.Error(where, "The given value is not suitable for var.%s declared at %s: required variable may not be set to null.", v.Name, rangeText(v.Range)))
 		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	if !v.Ephemeral && value.IsEphemeral(result) {
@@ -303,7 +304,7 @@ func (f *Frame) checkOutput(t *promise.Task, o *program.Output, v cty.Value) (ct
 		v = converted
 	}
 	if f.Parent == nil && !o.Sensitive && value.IsSensitive(v) {
-		diags.ErrorAt(o.Range, "Output refers to sensitive values", "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that hold sensitive data have to say so. If you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true")
+		diags.Add(SensitiveOutput.Error(o.Range, "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that hold sensitive data have to say so. If you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true"))
 		t.Fail()
 		return cty.DynamicVal, diags
 	}

@@ -57,7 +57,7 @@ func (s Subject) None() Object {
 func (o Object) Exists() bool { return o.Value != cty.NilVal && !o.Value.IsNull() }
 
 // bug reports an answer that breaks the contract.
-func (s Subject) bug(summary, what string, errs ...error) diag.List {
+func (s Subject) bug(kind diag.Code, what string, errs ...error) diag.List {
 	var lines []string
 	for _, err := range errs {
 		lines = append(lines, value.ErrorString("", err))
@@ -71,7 +71,7 @@ func (s Subject) bug(summary, what string, errs ...error) diag.List {
 		detail += "."
 	}
 	var diags diag.List
-	diags.Errorf(summary, "%s\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", detail)
+	diags.Add(kind.New(diag.Error, "%s\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", detail))
 	return diags
 }
 
@@ -97,13 +97,13 @@ func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, dia
 		return s.None(), diags
 	}
 	if errs := conform.Conforms(v, ty); len(errs) > 0 {
-		return s.None(), append(diags, s.bug("Invalid resource state upgrade", "returned an object of another type when upgrading the state", errs...)...)
+		return s.None(), append(diags, s.bug(InvalidUpgrade, "returned an object of another type when upgrading the state", errs...)...)
 	}
 	if v.IsNull() {
-		return s.None(), append(diags, s.bug("Invalid resource state upgrade", "returned nothing when upgrading the state")...)
+		return s.None(), append(diags, s.bug(InvalidUpgrade, "returned nothing when upgrading the state")...)
 	}
 	if errs := conform.WriteOnlyNull(s.Schema.Block, v); len(errs) > 0 {
-		return s.None(), append(diags, s.bug("Invalid resource state upgrade", "returned a value for a write-only attribute when upgrading the state", errs...)...)
+		return s.None(), append(diags, s.bug(InvalidUpgrade, "returned a value for a write-only attribute when upgrading the state", errs...)...)
 	}
 	o := Object{Value: v, Private: stored.Private, Tainted: stored.Tainted}
 	if s.Schema.Identity != nil && len(stored.IdentityJSON) > 0 {
@@ -132,7 +132,7 @@ func (s Subject) identity(ctx context.Context, stored *state.Object) (cty.Value,
 		return cty.NilVal, diags
 	}
 	if errs := conform.Identity(s.Schema.Identity, v, false); len(errs) > 0 {
-		return cty.NilVal, append(diags, s.bug("Provider produced invalid identity", "returned an invalid identity when upgrading it", errs...)...)
+		return cty.NilVal, append(diags, s.bug(InvalidIdentity, "returned an invalid identity when upgrading it", errs...)...)
 	}
 	return v, diags
 }
@@ -148,21 +148,21 @@ func (s Subject) Refresh(ctx context.Context, o Object) (Object, provider.Deferr
 		return o, resp.Deferred, diags
 	}
 	if resp.New == cty.NilVal {
-		return o, "", append(diags, s.bug("Provider produced invalid object", "returned nothing when refreshing")...)
+		return o, "", append(diags, s.bug(InvalidObject, "returned nothing when refreshing")...)
 	}
 	if errs := conform.Conforms(resp.New, s.Schema.Block.ImpliedType()); len(errs) > 0 {
-		return o, "", append(diags, s.bug("Provider produced invalid object", "planned an invalid value during refresh", errs...)...)
+		return o, "", append(diags, s.bug(InvalidObject, "planned an invalid value during refresh", errs...)...)
 	}
 	if !value.WhollyKnown(resp.New) {
-		return o, "", append(diags, s.bug("Provider produced invalid object", "returned a value with unknown parts during refresh")...)
+		return o, "", append(diags, s.bug(InvalidObject, "returned a value with unknown parts during refresh")...)
 	}
 	if errs := conform.WriteOnlyNull(s.Schema.Block, resp.New); len(errs) > 0 {
-		return o, "", append(diags, s.bug("Provider produced invalid object", "returned a value for a write-only attribute during refresh", errs...)...)
+		return o, "", append(diags, s.bug(InvalidObject, "returned a value for a write-only attribute during refresh", errs...)...)
 	}
 	refreshed := Object{Value: conform.NormalizeLegacy(s.Schema.Block, resp.New), Private: resp.Private, Identity: resp.Identity, Tainted: o.Tainted}
 	if s.Schema.Identity != nil && resp.Identity != cty.NilVal && !resp.Identity.IsNull() {
 		if errs := conform.Identity(s.Schema.Identity, resp.Identity, false); len(errs) > 0 {
-			diags.Append(s.bug("Provider produced invalid identity", "returned an invalid identity during refresh", errs...))
+			diags.Append(s.bug(InvalidIdentity, "returned an invalid identity during refresh", errs...))
 		}
 	}
 	return refreshed, "", diags
@@ -221,7 +221,7 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 	}
 	paths, errs := conform.RequiresReplace(s.Schema.Block, prior.Value, p.Value, p.ReplacePaths)
 	if len(errs) > 0 {
-		return p, append(diags, s.bug("Provider produced invalid plan", "has indicated an attribute that doesn't exist as requiring replacement", errs...)...)
+		return p, append(diags, s.bug(InvalidPlan, "has indicated an attribute that doesn't exist as requiring replacement", errs...)...)
 	}
 	p.ReplacePaths = paths
 	p.Change = conform.Action(prior.Value, p.Value, paths, in.Force && prior.Exists())
@@ -263,13 +263,13 @@ func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (
 		return p, resp.Legacy, diags
 	}
 	if p.Value == cty.NilVal {
-		return p, resp.Legacy, append(diags, s.bug("Provider produced invalid plan", "planned nothing")...)
+		return p, resp.Legacy, append(diags, s.bug(InvalidPlan, "planned nothing")...)
 	}
 	if errs := conform.Conforms(p.Value, block.ImpliedType()); len(errs) > 0 {
-		return p, resp.Legacy, append(diags, s.bug("Provider produced invalid plan", "planned an invalid value", errs...)...)
+		return p, resp.Legacy, append(diags, s.bug(InvalidPlan, "planned an invalid value", errs...)...)
 	}
 	if errs := conform.WriteOnlyNull(block, p.Value); len(errs) > 0 {
-		return p, resp.Legacy, append(diags, s.bug("Provider produced invalid plan", "planned a value for a write-only attribute", errs...)...)
+		return p, resp.Legacy, append(diags, s.bug(InvalidPlan, "planned a value for a write-only attribute", errs...)...)
 	}
 	if p.Deferred != "" {
 		return p, resp.Legacy, diags
@@ -278,7 +278,7 @@ func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (
 		return p, true, diags
 	}
 	if errs := conform.PlanValid(block, prior.Value, config, p.Value); len(errs) > 0 {
-		return p, false, append(diags, s.bug("Provider produced invalid plan", "planned an invalid value", errs...)...)
+		return p, false, append(diags, s.bug(InvalidPlan, "planned an invalid value", errs...)...)
 	}
 	return p, false, diags
 }
@@ -292,7 +292,7 @@ func (s Subject) PlanDestroy(ctx context.Context, prior Object) (private []byte,
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
 	})
 	if !resp.Diags.HasErrors() && resp.Planned != cty.NilVal && !resp.Planned.IsNull() {
-		return nil, cty.NilVal, append(resp.Diags, s.bug("Provider produced invalid plan", "planned a non-null destroy value")...)
+		return nil, cty.NilVal, append(resp.Diags, s.bug(InvalidPlan, "planned a non-null destroy value")...)
 	}
 	return resp.Private, resp.Identity, resp.Diags
 }
@@ -304,7 +304,7 @@ func (s Subject) Same(earlier cty.Value, now Planned) diag.List {
 	if len(errs) == 0 {
 		return nil
 	}
-	return s.bug("Provider produced inconsistent final plan", "changed its plan when expanding it during apply to include new values learned so far", errs...)
+	return s.bug(InconsistentFinalPlan, "changed its plan when expanding it during apply to include new values learned so far", errs...)
 }
 
 // An ApplyInput is a planned change of one object. Planned is null for a
@@ -330,7 +330,7 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 	destroying := in.Planned.IsNull()
 	if resp.New == cty.NilVal {
 		if !diags.HasErrors() {
-			diags.Append(s.bug("Provider produced invalid object", "returned nothing after apply"))
+			diags.Append(s.bug(InvalidObject, "returned nothing after apply"))
 		}
 		before := s.None()
 		if destroying || in.Prior.Exists() {
@@ -340,19 +340,19 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 		return before, diags
 	}
 	if errs := conform.Conforms(resp.New, block.ImpliedType()); len(errs) > 0 {
-		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value after apply", errs...))
+		diags.Append(s.bug(InvalidObject, "produced an invalid value after apply", errs...))
 		before := in.Prior
 		before.Unanswered = true
 		return before, diags
 	}
 	if !value.WhollyKnown(resp.New) {
 		if !diags.HasErrors() {
-			diags.Append(s.bug("Provider returned invalid result object after apply", "returned unknown values after apply; they were stored as null, so the object may need repair"))
+			diags.Append(s.bug(InvalidResult, "returned unknown values after apply; they were stored as null, so the object may need repair"))
 		}
 		after.Value = conform.UnknownAsNull(resp.New)
 	}
 	if errs := conform.WriteOnlyNull(block, after.Value); len(errs) > 0 {
-		diags.Append(s.bug("Provider produced invalid object", "returned a value for a write-only attribute after apply", errs...))
+		diags.Append(s.bug(InvalidObject, "returned a value for a write-only attribute after apply", errs...))
 		after.Value = conform.StripWriteOnly(block, after.Value)
 	}
 	switch {
@@ -361,16 +361,16 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 			return in.Prior, diags
 		}
 	case destroying && !after.Value.IsNull():
-		diags.Append(s.bug("Provider returned invalid result object after apply", "indicated a value other than null after deletion"))
+		diags.Append(s.bug(InvalidResult, "indicated a value other than null after deletion"))
 	case !destroying && after.Value.IsNull():
-		diags.Append(s.bug("Provider produced inconsistent result after apply", "returned no object after the change"))
+		diags.Append(s.bug(InconsistentResult, "returned no object after the change"))
 		if in.Prior.Exists() {
 			return in.Prior, diags
 		}
 		after.Unanswered = true // something was made, or the answer would be an error
 	case !destroying && !resp.Legacy:
 		if errs := conform.Compatible(block, in.Planned, after.Value); len(errs) > 0 {
-			diags.Append(s.bug("Provider produced inconsistent result after apply", "produced an unexpected new value after apply", errs...))
+			diags.Append(s.bug(InconsistentResult, "produced an unexpected new value after apply", errs...))
 		}
 	}
 	return after, diags
@@ -386,11 +386,11 @@ func (s Subject) ReadData(ctx context.Context, config cty.Value) (cty.Value, pro
 	ty := s.Schema.Block.ImpliedType()
 	switch {
 	case resp.New == cty.NilVal || resp.New.IsNull():
-		diags.Append(s.bug("Provider produced null object", "produced a null object"))
+		diags.Append(s.bug(NullObject, "produced a null object"))
 	case len(conform.Conforms(resp.New, ty)) > 0:
-		diags.Append(s.bug("Provider produced invalid object", "produced an invalid value", conform.Conforms(resp.New, ty)...))
+		diags.Append(s.bug(InvalidObject, "produced an invalid value", conform.Conforms(resp.New, ty)...))
 	case !value.WhollyKnown(resp.New):
-		diags.Append(s.bug("Provider produced invalid object", "produced a value with unknown parts"))
+		diags.Append(s.bug(InvalidObject, "produced a value with unknown parts"))
 	}
 	return resp.New, "", diags
 }
@@ -429,15 +429,15 @@ func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Obj
 		return s.None(), "", diags
 	}
 	if errs := conform.Conforms(o.State, s.Schema.Block.ImpliedType()); len(errs) > 0 {
-		return s.None(), "", append(diags, s.bug("Provider produced invalid object", "returned an invalid object for an import", errs...)...)
+		return s.None(), "", append(diags, s.bug(InvalidObject, "returned an invalid object for an import", errs...)...)
 	}
 	if errs := conform.WriteOnlyNull(s.Schema.Block, o.State); len(errs) > 0 {
-		return s.None(), "", append(diags, s.bug("Import returned a non-null value for a write-only attribute", "returned a value for a write-only attribute for an import", errs...)...)
+		return s.None(), "", append(diags, s.bug(WriteOnlyReturned, "returned a value for a write-only attribute for an import", errs...)...)
 	}
 	refreshed, deferred, more := s.Refresh(ctx, Object{Value: o.State, Private: o.Private, Identity: o.Identity})
 	diags.Append(more)
 	if !more.HasErrors() && deferred == "" && !refreshed.Exists() {
-		diags.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id (%s). Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint.", s.Addr, name)
+		diags.Add(NothingToImport.New(diag.Error, "While attempting to import an existing object to %q, the provider detected that no object exists with the given id (%s). Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint.", s.Addr, name))
 	}
 	return refreshed, deferred, diags
 }
@@ -505,13 +505,13 @@ func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Obj
 		return s.None(), diags
 	}
 	if resp.Target == cty.NilVal || resp.Target.IsNull() {
-		return s.None(), append(diags, s.bug("Provider produced invalid object", "returned nothing when moving an object")...)
+		return s.None(), append(diags, s.bug(InvalidObject, "returned nothing when moving an object")...)
 	}
 	if errs := conform.Conforms(resp.Target, s.Schema.Block.ImpliedType()); len(errs) > 0 {
-		return s.None(), append(diags, s.bug("Provider produced invalid object", "returned an invalid object for a move", errs...)...)
+		return s.None(), append(diags, s.bug(InvalidObject, "returned an invalid object for a move", errs...)...)
 	}
 	if errs := conform.WriteOnlyNull(s.Schema.Block, resp.Target); len(errs) > 0 {
-		return s.None(), append(diags, s.bug("Provider produced invalid object", "returned a value for a write-only attribute for a move", errs...)...)
+		return s.None(), append(diags, s.bug(InvalidObject, "returned a value for a write-only attribute for a move", errs...)...)
 	}
 	return Object{Value: resp.Target, Private: resp.Private, Identity: resp.Identity, Tainted: stored.Tainted}, diags
 }

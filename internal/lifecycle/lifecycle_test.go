@@ -563,6 +563,12 @@ func TestStored(t *testing.T) {
 	if _, diags = s.Upgrade(t.Context(), stored); !diags.HasErrors() {
 		t.Error("an identity of another type was read")
 	}
+	s.typ.UpgradeIdentity = func(int64, []byte) (cty.Value, diag.List) {
+		return cty.ObjectVal(values{"key": cty.UnknownVal(cty.String)}), nil
+	}
+	if _, diags = s.Upgrade(t.Context(), stored); !diags.HasErrors() || diags[0].Summary != "Provider produced invalid identity" {
+		t.Errorf("an identity that isn't known: %v", diags)
+	}
 }
 
 // TestKeep: what says the same stays the very object that it was, however it

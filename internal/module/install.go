@@ -97,11 +97,11 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		diags.ErrorAt(r.Range, problem.Summary, "%s", problem.Detail)
 		return "", diags
 	case err != nil:
-		diags.ErrorAt(r.Range, "Failed to download module", "Could not download module %q: %s.", r.Source, err)
+		diags.Add(NotFetched.Error(r.Range, "Could not download module %q: %s.", r.Source, err))
 		return "", diags
 	}
 	if names, err := in.Files.List(dir); err != nil || nothing(names, in.Dialect) {
-		diags.ErrorAt(r.Range, "Unreadable module directory", "The package of %q has no configuration files in %s.", r.Source, dir)
+		diags.Add(Unreadable.Error(r.Range, "The package of %q has no configuration files in %s.", r.Source, dir))
 		return "", diags
 	}
 	in.Manifest[r.Key] = Record{Key: r.Key, Source: in.canonical(r.Source), Version: version, Dir: dir}
@@ -149,11 +149,11 @@ func (in *Installer) local(r Request) (string, diag.List) {
 	}
 	names, err := in.Files.List(dir)
 	if err != nil {
-		diags.ErrorAt(r.Range, "Unreadable module directory", "Unable to read the module directory %s: it does not exist or cannot be opened.", dir)
+		diags.Add(Unreadable.Error(r.Range, "Unable to read the module directory %s: it does not exist or cannot be opened.", dir))
 		return "", diags
 	}
 	if nothing(names, in.Dialect) {
-		diags.ErrorAt(r.Range, "Unreadable module directory", "The directory %s of this module has no configuration files.", dir)
+		diags.Add(Unreadable.Error(r.Range, "The directory %s of this module has no configuration files.", dir))
 		return "", diags
 	}
 	in.Manifest[r.Key] = Record{Key: r.Key, Source: in.canonical(r.Source), Dir: dir}

@@ -118,7 +118,7 @@ func (m Manifest) Find(key, source, constraint string, registry addr.Registry, a
 	}
 	switch {
 	case !ok:
-		diags.ErrorAt(at, "Module not installed", "This module is not yet installed. Run \"weir init\" to install all modules required by this configuration.")
+		diags.Add(NotInstalled.Error(at, "This module is not yet installed. Run \"weir init\" to install all modules required by this configuration."))
 	case r.Source != source:
 		diags.ErrorAt(at, "Module source has changed", "The source address was changed since this module was installed. Run \"weir init\" to install all modules required by this configuration.")
 	case !fits(r.Version, constraint):

@@ -58,9 +58,8 @@ func (t *Table) Validate(instances func(addr.Module) []addr.Module, declared fun
 				if r.Filename != "" {
 					where = " at " + start(r)
 				}
-				diags.ErrorAt(s.Range, "Moved object still exists",
-					"By this statement %s has moved, but the %s is still declared%s.\n\nChange the configuration so that the %s is declared as %s instead, or remove the statement.",
-					from, long, where, short, to)
+				diags.Add(StillThere.Error(s.Range, "By this statement %s has moved, but the %s is still declared%s.\n\nChange the configuration so that the %s is declared as %s instead, or remove the statement.",
+					from, long, where, short, to))
 			}
 			check.add(&diags, s, from, to)
 		}
@@ -127,17 +126,16 @@ func newContradictions() *contradictions {
 
 func (c *contradictions) add(diags *diag.List, s *statement, from, to Object) {
 	long, short := from.noun()
-	const summary = "Ambiguous move statements"
 	if first, ok := c.from[from]; !ok {
 		c.from[from] = claim{to, s.Range}
 	} else if first.other != to {
-		diags.ErrorAt(s.Range, summary, "By the statement at %s %s moved to %s, by this one it moved to %s.\n\nA %s can move to one %s only.",
-			start(first.at), from, first.other, to, long, short)
+		diags.Add(Ambiguous.Error(s.Range, "By the statement at %s %s moved to %s, by this one it moved to %s.\n\nA %s can move to one %s only.",
+			start(first.at), from, first.other, to, long, short))
 	}
 	if first, ok := c.to[to]; !ok {
 		c.to[to] = claim{from, s.Range}
 	} else if first.other != from {
-		diags.ErrorAt(s.Range, summary, "By the statement at %s %s moved to %s, by this one %s moved there.\n\nA %s can come from one %s only.",
-			start(first.at), first.other, to, from, long, short)
+		diags.Add(Ambiguous.Error(s.Range, "By the statement at %s %s moved to %s, by this one %s moved there.\n\nA %s can come from one %s only.",
+			start(first.at), first.other, to, from, long, short))
 	}
 }

@@ -37,7 +37,7 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 	case errors.As(err, &problem):
 		return diag.OneError(problem.Summary, "%s", problem.Detail)
 	case err != nil:
-		return diag.OneError("Failed to download module", "Could not download module %q: %s.", from, err)
+		return diag.List{module.NotFetched.New(diag.Error, "Could not download module %q: %s.", from, err)}
 	}
 	if err := fetch.Copy(dir, d.Dir); err != nil {
 		return diag.OneError("Failed to copy root module", "Error copying root module %q: %s.", from, err)

@@ -14,12 +14,14 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/session"
 )
@@ -232,7 +234,7 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []Var) (map[string]engine.Var
 		case v.Ephemeral && ok:
 			inputs[name] = in
 		case v.Ephemeral && v.Given:
-			diags.Errorf("No value for required variable", "The variable %q is ephemeral, so its value isn't in the plan file. It has to be given again, for example with -var.", name)
+			diags.Add(eval.MissingVariable.New(diag.Error, "The variable %q is ephemeral, so its value isn't in the plan file. It has to be given again, for example with -var.", name))
 		case v.Ephemeral:
 		default:
 			if explicit[name] && !sameInput(in, v.Value) {
@@ -245,7 +247,7 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []Var) (map[string]engine.Var
 	}
 	for name := range explicit {
 		if p.Variables[name] == nil {
-			diags.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the saved plan has no such variable.", name)
+			diags.Add(engine.Undeclared.New(diag.Error, "A variable named %q was assigned on the command line, but the saved plan has no such variable.", name))
 		}
 	}
 	return inputs, diags
@@ -279,7 +281,7 @@ func (d *Directory) sameLocks(planned []byte) diag.List {
 	for _, lock := range then.All() {
 		current, ok := now.Get(lock.Provider)
 		if !ok || current.Version.String() != lock.Version.String() {
-			diags.Errorf("Inconsistent dependency lock file", "The plan was made with provider %s %s, and the dependency lock file doesn't select that any more. A saved plan can be applied only with the providers it was made with. Make a new plan.", lock.Provider, lock.Version)
+			diags.Add(install.InconsistentLocks.New(diag.Error, "The plan was made with provider %s %s, and the dependency lock file doesn't select that any more. A saved plan can be applied only with the providers it was made with. Make a new plan.", lock.Provider, lock.Version))
 		}
 	}
 	return diags

@@ -5,5 +5,8 @@ import "weir.dev/weir/internal/diag"
 // Codes of problems.
 var (
 	Locked        = diag.Code{Name: "state-locked", Summary: "Error acquiring the state lock"}
+	InDoubt       = diag.Code{Name: "in-doubt", Summary: "Objects in doubt"}
+	NotSaved      = diag.Code{Name: "state-not-saved", Summary: "Failed to persist state to backend"}
+	TakenOver     = diag.Code{Name: "lock-taken-over", Summary: "Lock taken over"}
 	ObjectInDoubt = diag.Code{Name: "object-in-doubt", Summary: "Object in doubt"}
 )

@@ -236,7 +236,7 @@ func (s *Session) inDoubt() diag.List {
 	}
 	first := s.doubts[0].Object.Instance
 	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'\nIf none of them does, -forget-all does that for all.", s.Program, first, s.Program, first)
-	return diag.OneWarning("Objects in doubt", "%s", b.String())
+	return diag.List{InDoubt.New(diag.Warning, "%s", b.String())}
 }
 
 // again refuses a plan that was made before something came into doubt.

@@ -177,7 +177,7 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 		return diag.List{Locked.New(diag.Error, "%s.", err)}
 	}
 	if left != nil {
-		return diag.OneWarning("Lock taken over", "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))
+		return diag.List{TakenOver.New(diag.Warning, "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))}
 	}
 	return nil
 }
@@ -366,10 +366,10 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 		if path := s.journalPath(); exists(path) {
 			text += fmt.Sprintf(" It is also in the journal %q, which the next run on this machine folds into the present state: run \"%s plan\" and see what it reports.", path, s.Program)
 		}
-		diags.Errorf("Failed to persist state to backend", "%s Pushing the file would take -force, and what others wrote would be lost.", text)
+		diags.Add(NotSaved.New(diag.Error, "%s Pushing the file would take -force, and what others wrote would be lost.", text))
 		return diags
 	}
-	diags.Errorf("Failed to persist state to backend", "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name)
+	diags.Add(NotSaved.New(diag.Error, "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name))
 	return diags
 }
 

@@ -32,7 +32,7 @@ func (h Host) Variable(v *program.Variable) (cty.Value, diag.List) {
 	}
 	if v.Required() {
 		var diags diag.List
-		diags.ErrorAt(v.Range, "No value for required variable", "The root module input variable %q is not set, and has no default value. It is needed before a plan is made, so it has to be given with -var, in a file of values or in the environment.", v.Name)
+		diags.Add(eval.MissingVariable.Error(v.Range, "The root module input variable %q is not set, and has no default value. It is needed before a plan is made, so it has to be given with -var, in a file of values or in the environment.", v.Name))
 		return cty.NilVal, diags
 	}
 	return cty.NilVal, nil

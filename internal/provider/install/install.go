@@ -302,11 +302,11 @@ func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
 		} else {
 			detail += "\n\nCheck the source in required_providers. To see which modules need the provider, run:\n    weir providers"
 		}
-		diags.Add(diag.Diagnostic{Summary: "Failed to query available provider packages", Detail: detail})
+		diags.Add(diag.Diagnostic{Code: NotFound.Name, Summary: NotFound.Summary, Detail: detail})
 	case errors.As(err, &host):
 		diags.Errorf("Invalid provider registry host", "The host %q given in provider source address %q does not offer a provider registry.", host.host, p)
 	default:
-		diags.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s", in.Registry.Display(p), err)
+		diags.Add(NotFound.New(diag.Error, "Could not retrieve the list of available versions for provider %s: %s", in.Registry.Display(p), err))
 	}
 	return diags
 }

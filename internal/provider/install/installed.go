@@ -51,9 +51,8 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 		if locks.Empty() {
 			advice = "To make the initial dependency selections that will initialize the dependency lock file, run:\n  weir init"
 		}
-		diags.Errorf("Inconsistent dependency lock file",
-			"The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s",
-			strings.Join(inconsistent, "\n  - "), advice)
+		diags.Add(InconsistentLocks.New(diag.Error, "The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s",
+			strings.Join(inconsistent, "\n  - "), advice))
 	}
 	if len(missing) > 0 {
 		diags.Errorf("Required plugins are not installed",

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
 )
@@ -67,12 +68,11 @@ func hasExecutable(dir string, p addr.Provider) bool {
 }
 
 func (in *installer) installFailed(p addr.Provider, v version.Version, r *result, err error) {
-	summary := "Failed to install provider"
-	var incompatible unsuitable
-	if errors.As(err, &incompatible) {
-		summary = "Incompatible provider version"
+	d := NotInstalled.New(diag.Error, "Error while installing %s v%s: %s", in.Registry.Display(p), v, err)
+	if errors.As(err, new(unsuitable)) {
+		d.Code, d.Summary = "", "Incompatible provider version"
 	}
-	r.diags.Errorf(summary, "Error while installing %s v%s: %s", in.Registry.Display(p), v, err)
+	r.diags.Add(d)
 	r.lock = lockfile.Lock{}
 }
 

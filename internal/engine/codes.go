@@ -1,0 +1,8 @@
+package engine
+
+import "weir.dev/weir/internal/diag"
+
+// Codes of problems.
+var (
+	Undeclared = diag.Code{Name: "undeclared-value", Summary: "Value for undeclared variable"}
+)

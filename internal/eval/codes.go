@@ -1,0 +1,11 @@
+package eval
+
+import "weir.dev/weir/internal/diag"
+
+// Codes of problems.
+var (
+	MissingVariable = diag.Code{Name: "missing-variable", Summary: "No value for required variable"}
+	InvalidVariable = diag.Code{Name: "variable-validation", Summary: "Invalid value for variable"}
+	WrongType       = diag.Code{Name: "variable-type", Summary: "Invalid value for input variable"}
+	SensitiveOutput = diag.Code{Name: "sensitive-output", Summary: "Output refers to sensitive values"}
+)
