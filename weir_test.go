@@ -364,6 +364,46 @@ resource "local_file" "f" {
 	}
 }
 
+// TestInstalled installs a provider for a configuration that isn't on the disk.
+func TestInstalled(t *testing.T) {
+	mirror := os.Getenv("WEIR_MIRROR")
+	if mirror == "" {
+		t.Skip("WEIR_MIRROR names no directory with providers")
+	}
+	files := fstest.MapFS{"main.tf": {Data: []byte(`
+terraform {
+  required_providers { random = { source = "hashicorp/random" } }
+}
+resource "random_pet" "p" { length = 3 }
+output "name" { value = random_pet.p.id }
+`)}}
+	ws, err := weir.OpenFS(files, weir.Options{
+		DataDir: t.TempDir(), Store: weirtest.NewStore(), Providers: []weir.ProviderSource{weir.Mirror(mirror)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	if _, err := ws.Plan(t.Context(), weir.PlanOptions{}); !slices.Contains(summaries(err), "Inconsistent dependency lock file") {
+		t.Errorf("nothing is installed, but %v", err)
+	}
+	if err := ws.Init(t.Context(), weir.InitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := ws.Plan(t.Context(), weir.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ws.Apply(t.Context(), p, weir.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var name string
+	if err := r.State.Outputs["name"].Decode(&name); err != nil || strings.Count(name, "-") != 2 {
+		t.Errorf("%q, %v", name, err)
+	}
+}
+
 // TestMistakes in what a program gives.
 func TestMistakes(t *testing.T) {
 	if _, err := weir.Open(filepath.Join(t.TempDir(), "none"), weir.Options{}); err == nil {

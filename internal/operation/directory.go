@@ -191,11 +191,22 @@ func (d *Directory) optionalFile(name string) ([]byte, error) {
 
 // locks are what the dependency lock file has.
 func (d *Directory) locks() (*lockfile.Locks, diag.List) {
-	data, err := d.optionalFile(lockfile.Name)
+	data, err := d.lockFile()
 	if err != nil {
 		return &lockfile.Locks{}, diag.OneError("Failed to read dependency lock file", "%s.", err)
 	}
 	return lockfile.Parse(data, d.path(lockfile.Name))
+}
+
+// lockFile is the dependency lock file: where init has written it, or else beside the
+// configuration.
+func (d *Directory) lockFile() ([]byte, error) {
+	if d.FS != nil {
+		if data, err := os.ReadFile(d.path(lockfile.Name)); !errors.Is(err, fs.ErrNotExist) {
+			return data, err
+		}
+	}
+	return d.optionalFile(lockfile.Name)
 }
 
 // Memory is what the directory remembers between operations.

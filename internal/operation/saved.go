@@ -72,7 +72,7 @@ func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error)
 		c.Backend.Lineage, c.Backend.Serial = base.Lineage, base.Serial
 	}
 	d := w.dir
-	if c.Lock, err = d.optionalFile(lockfile.Name); err != nil {
+	if c.Lock, err = d.lockFile(); err != nil {
 		return c, err
 	}
 	c.Modules, err = d.optionalFile(module.ManifestPath(d.dataName()))
