@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -9,8 +10,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/suite"
+	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/testresult"
 	"weir.dev/weir/internal/work"
 )
 
@@ -82,6 +94,57 @@ func measure(t *testing.T, w scaled, n int) map[string]map[string]int64 {
 	}
 	return all
 }
+
+// TestRunsAreLinear: what tests cost grows with the number of runs, whatever these
+// are about, and no process of a mocked provider is there to do it.
+func TestRunsAreLinear(t *testing.T) {
+	few, many := testCost(t, 20), testCost(t, 80)
+	for name, a := range few {
+		if ratio := float64(many[name]) / float64(a); ratio > growth {
+			t.Errorf("%s grew %.2f times, from %d to %d, with 4 times as many runs", name, ratio, a, many[name])
+		}
+	}
+}
+
+// testCost carries out a test of n runs.
+func testCost(t *testing.T, n int) map[string]int64 {
+	e := newEstate(t, scaled{name: "tests"}, n)
+	files, diags := testfile.Load(module.Disk{}, e.dir, "tests", dialect.OpenTofu)
+	e.check(diags)
+	all := testresult.New(files)
+	report := &starts{}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	suite.Run(t.Context(), all, suite.Options{
+		World: engine.World{Catalog: report, WorkDir: e.dir, OriginalDir: "/", Workspace: "default", Now: func() time.Time { return now }, Parallelism: 1},
+		Dir:   e.dir, Files: module.Disk{}, Sources: map[string][]byte{}, Report: report,
+	})
+	runtime.ReadMemStats(&after)
+	if all.Status != testresult.Pass || all.Count(testresult.Pass) != n {
+		t.Fatalf("%d of %d runs pass: %v", all.Count(testresult.Pass), n, all.Files[0].Runs[0].Diags)
+	}
+	if report.n > 0 {
+		t.Errorf("%d providers were started", report.n)
+	}
+	return map[string]int64{"bytes allocated": int64(after.TotalAlloc - before.TotalAlloc), "objects allocated": int64(after.Mallocs - before.Mallocs)}
+}
+
+// starts counts the providers that a suite starts, and isn't told anything.
+type starts struct {
+	catalog
+	n int
+}
+
+func (s *starts) Start(ctx context.Context, p addr.Provider) (provider.Provider, diag.List) {
+	s.n++
+	return s.catalog.Start(ctx, p)
+}
+
+func (*starts) FileStarts(*testresult.File)                                           {}
+func (*starts) RunEnds(*testresult.File, *testresult.Run)                             {}
+func (*starts) CleanupStarts(*testresult.File)                                        {}
+func (*starts) Cleaned(*testresult.File, *testresult.Run, diag.List, *state.Snapshot) {}
+func (*starts) FileEnds(*testresult.File)                                             {}
 
 // TestCounters pins the exact work of small workloads. More of it needs a
 // reason; run the test with -update then.

@@ -86,6 +86,8 @@ class Suite:
             self.fmt()
         if self.a.mirror and self.wanted("null"):
             self.null()
+        if self.a.mirror and self.wanted("tests"):
+            self.tests()
         shutil.rmtree(self.base)
 
     def workload(self, name, sizes, flags, goals):
@@ -122,11 +124,25 @@ class Suite:
                 list.append(self.time(["fmt", "-recursive"], d))
         self.add("fmt", 2000, "–", best(runs[2000]), (500, best(runs[500])), ((0.9, None), (0.5, None)))
 
-    def null(self):
+    def use_mirror(self):
         rc = os.path.join(self.base, "rc")
         with open(rc, "w") as f:
             f.write('provider_installation {\n  filesystem_mirror {\n    path = "%s"\n  }\n}\n' % os.path.abspath(self.a.mirror))
         self.env["TF_CLI_CONFIG_FILE"] = rc
+
+    def tests(self):
+        """Runs over 50 mocked resources. The limit is a twentieth of what the better peer took."""
+        self.use_mirror()
+        runs = {50: [], 200: []}
+        for _ in range(3):
+            for n, list in runs.items():
+                d = self.gen("-w", "tests", "-kind", "null", "-n", n)
+                self.time(["init", "-no-color"], d)
+                list.append(self.time(["test", "-no-color"], d))
+        self.add("tests", 200, "test", best(runs[200]), (50, best(runs[50])), ((24.6 / 20, None), (0.7, None)))
+
+    def null(self):
+        self.use_mirror()
         found = subprocess.run(["find", os.path.join(os.path.abspath(self.a.mirror), "registry.opentofu.org"), "-name", "terraform-provider-null_*"], capture_output=True, text=True).stdout.split()
         if not found:
             return print("no null provider in the mirror", file=sys.stderr)

@@ -35,6 +35,9 @@ var testCommand = &command{
 	},
 }
 
+// leftByTests is what was made and not destroyed.
+var leftByTests = diag.Code{Name: "left-by-tests", Summary: "Objects of earlier tests"}
+
 // defaultTests is the directory of tests unless -test-directory names another.
 const defaultTests = "tests"
 
@@ -106,7 +109,7 @@ func (t *tester) run(ctx context.Context) int {
 		return t.cleanUp(ctx, testresult.New(chosen), options)
 	}
 	if n := t.directory.WaitingTests(); n > 0 {
-		t.diags(diag.OneWarning("Objects of earlier tests", "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program))
+		t.diags(diag.List{leftByTests.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program)})
 	}
 	options.Seed, options.Keep = t.seed, t.verbose
 	if t.mutating.on {

@@ -44,14 +44,19 @@ func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
 		}
 	}
 	text, err := coverview.JSON(report)
-	if err == nil && t.covering.json != "" {
-		err = os.WriteFile(t.covering.json, text, 0o666)
-	}
-	if err == nil && t.covering.html != "" {
-		err = os.WriteFile(t.covering.html, coverview.HTML(report), 0o666)
-	}
 	if err != nil {
-		return t.fail("Failed to write the coverage", "%s.", diag.Cause(err))
+		return t.fail("Failed to write the coverage", "%s.", err)
+	}
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{{t.covering.json, text}, {t.covering.html, coverview.HTML(report)}} {
+		if file.name == "" {
+			continue
+		}
+		if err := os.WriteFile(file.name, file.text, 0o666); err != nil {
+			return t.fail("Failed to write the coverage", "Writing %s: %s.", file.name, diag.Cause(err))
+		}
 	}
 	return 0
 }

@@ -28,6 +28,12 @@ const Folder = "__snapshots__"
 
 const extension = ".txt"
 
+// Codes of problems.
+var (
+	Missing = diag.Code{Name: "snapshot-missing", Summary: "No snapshot"}
+	Differs = diag.Code{Name: "snapshot-differs", Summary: "Snapshot differs"}
+)
+
 // Snapshots are those of a module.
 type Snapshots struct {
 	Dir string // of the module
@@ -81,9 +87,9 @@ func (s *Snapshots) Judge(f *testfile.File, r *testfile.Run, p *plan.Plan) diag.
 			diags.ErrorAt(r.NameRange, "Failed to write a snapshot", "%s: %s.", name, diag.Cause(err))
 		}
 	case missing:
-		diags.ErrorAt(r.NameRange, "No snapshot", "There is nothing yet that the planned changes could be compared with. This records them in %s:\n    %s test -update", name, s.Program)
+		diags.Add(Missing.Error(r.NameRange, "There is nothing yet that the planned changes could be compared with. This records them in %s:\n    %s test -update", name, s.Program))
 	default:
-		diags.ErrorAt(r.NameRange, "Snapshot differs", "The planned changes aren't those in %s:\n\n%s\nIf they are right, this records them:\n    %s test -update", name, difference(want, got), s.Program)
+		diags.Add(Differs.Error(r.NameRange, "The planned changes aren't those in %s:\n\n%s\nIf they are right, this records them:\n    %s test -update", name, difference(want, got), s.Program))
 	}
 	return diags
 }

@@ -156,7 +156,7 @@ func (w *work) settle(e *entry, left *state.Snapshot) diag.List {
 		}
 	} else if len(doubts) > 0 {
 		e.kept.Release()
-		return diag.OneError("Objects in doubt", "The run was ended while a provider was creating these objects, and it isn't known whether they exist:\n\n  - %s\n\nLook for them, and destroy them where they do. Then let go of them with:\n    %s test -cleanup -forget", strings.Join(doubts, "\n  - "), w.Program)
+		return diag.List{InDoubt.New(diag.Error, "The run was ended while a provider was creating these objects, and it isn't known whether they exist:\n\n  - %s\n\nLook for them, and destroy them where they do. Then let go of them with:\n    %s test -cleanup -forget", strings.Join(doubts, "\n  - "), w.Program)}
 	}
 	if err := e.kept.Drop(); err != nil {
 		return diag.OneWarning("Failed to remove the state of a test", "Nothing is left of what the test made, but its state %s can't be removed: %s.", e.kept.Place(), diag.Cause(err))

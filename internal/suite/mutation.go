@@ -62,7 +62,7 @@ type nothingReal struct{}
 
 // Begin implements Shelf.
 func (nothingReal) Begin(context.Context, testresult.Label) (Kept, diag.List) {
-	return nil, diag.OneError("Real objects in repeated runs", "This would make real objects again for each of many runs. Mock the provider, or leave the test out with -filter.")
+	return nil, diag.List{Again.New(diag.Error, "This would make real objects again for each of many runs. Mock the provider, or leave the test out with -filter.")}
 }
 
 // firstFailure stops everything at the first run that doesn't pass.

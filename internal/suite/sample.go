@@ -148,7 +148,7 @@ func (s *sampling) failed(ctx context.Context, values map[string]cty.Value, a at
 	for _, v := range s.variables {
 		fmt.Fprintf(&b, "    %s = %s\n", v.Name, shown(v, values[v.Name]))
 	}
-	s.run.Diags.ErrorAt(s.run.Generate.Range, "Run fails with made-up values", "With these values, the simplest that were found, the run doesn't pass:\n\n%s\nThe first was sample %d of -seed=%d. The problems are told beside this.", b.String(), s.run.Samples, s.w.Seed)
+	s.run.Diags.Add(MadeUp.Error(s.run.Generate.Range, "With these values, the simplest that were found, the run doesn't pass:\n\n%s\nThe first was sample %d of -seed=%d. The problems are told beside this.", b.String(), s.run.Samples, s.w.Seed))
 	s.run.Diags.Append(a.run.Diags)
 	s.run.Worsen(a.run.Status)
 }

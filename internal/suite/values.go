@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
@@ -32,7 +33,8 @@ type values struct {
 	vars    map[string]cty.Value
 	// inputs are those of the variables that the module declares.
 	inputs map[string]engine.VariableInput
-	env    function.Env
+	// functions are made for a run once.
+	functions map[string]ctyfunction.Function
 	// judging: what conditions refer to is checked with the module.
 	judging bool
 }
@@ -43,7 +45,7 @@ func (v *values) runs() cty.Value { return cty.ObjectVal(v.outputs) }
 func (v *values) context() *hcl.EvalContext {
 	return &hcl.EvalContext{
 		Variables: map[string]cty.Value{"var": cty.ObjectVal(v.vars), "run": v.runs()},
-		Functions: function.Table(v.env),
+		Functions: v.functions,
 	}
 }
 
@@ -107,7 +109,7 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 	w.mu.Unlock()
 	v := &values{w: w, outputs: outputs, vars: map[string]cty.Value{}, inputs: map[string]engine.VariableInput{}}
 	now := w.World.Now()
-	v.env = function.Env{Now: w.World.Now, PlanTimestamp: func() (time.Time, bool) { return now, true }, Files: w.World.Files}
+	v.functions = function.Table(function.Env{Now: w.World.Now, PlanTimestamp: func() (time.Time, bool) { return now, true }, Files: w.World.Files})
 	var diags diag.List
 	outside := w.outside()
 	for _, name := range slices.Sorted(maps.Keys(outside)) {

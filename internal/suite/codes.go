@@ -1,0 +1,10 @@
+package suite
+
+import "weir.dev/weir/internal/diag"
+
+// Codes of problems.
+var (
+	MadeUp  = diag.Code{Name: "made-up-values", Summary: "Run fails with made-up values"}
+	Again   = diag.Code{Name: "real-objects-again", Summary: "Real objects in repeated runs"}
+	InDoubt = diag.Code{Name: "test-in-doubt", Summary: "Objects of a test in doubt"}
+)
