@@ -98,8 +98,12 @@ var knowns = []*known{
 		Where: "plan|state", Path: `(\.prior_state.*)?\.resources.*\.identity(_schema_version)?`, Weir: none, When: destroysSome,
 	},
 	{
-		Entry: keptOrder, Reason: "the peer drops the flag where the user doesn't change",
-		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: ofUpdate,
+		Entry: keptOrder, Reason: "the peer has no flag where the user doesn't change",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: ofChange,
+	},
+	{
+		Entry: keptOrder, Reason: "the peer drops the flag where the user isn't a target",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: destroysSome,
 	},
 	{
 		Entry: destroysByState, Reason: "the peer reads data",
@@ -243,7 +247,7 @@ const (
 	keptAfterDeletion  = "Objects whose deletion failed stay as they were"
 	failedOutputs      = "Outputs of what could not be made"
 	storedDependencies = "Stored dependencies are those on objects"
-	keptOrder          = "Updates keep the order that an object has from its users"
+	keptOrder          = "The order that an object has from its users is always stored"
 	endedOutputs       = "A targeted destruction ends the outputs of what it destroys"
 )
 
@@ -491,12 +495,13 @@ func (c change) inState() string {
 	return "[\"" + strings.TrimPrefix(text, " ") + "\"]"
 }
 
-// ofUpdate reports whether a difference in a state is about a resource that both
-// engines update.
-func ofUpdate(f finding) bool {
+// ofChange reports whether a difference in a state is about a resource that both
+// engines create or update.
+func ofChange(f finding) bool {
+	makes := func(c change) bool { return slices.Contains(c.Change.Actions, "create") || c.is("update") }
 	ours := f.weir.changes()
 	for address, c := range f.peer.changes() {
-		if c.is("update") && ours[address].is("update") && strings.Contains(f.Path, c.inState()) {
+		if makes(c) && makes(ours[address]) && strings.Contains(f.Path, c.inState()) {
 			return true
 		}
 	}

@@ -281,9 +281,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 		stored.CreateBeforeDestroy, stored.SkipDestroy = op.change.CreateBeforeDestroy, op.change.SkipDestroy
 		stored.Dependencies = r.Plan.DependenciesOf(op.change)
 		if old := r.object(op.change.Addr); failed && old != nil {
-			stored.Dependencies = append(stored.Dependencies, old.Dependencies...)
-			slices.SortFunc(stored.Dependencies, func(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) })
-			stored.Dependencies = slices.Compact(stored.Dependencies)
+			stored.Dependencies = state.JoinDependencies(stored.Dependencies, old.Dependencies)
 		}
 	}
 	return append(diags, r.result(op.change.Addr, stored)...)

@@ -169,8 +169,8 @@ func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
 			continue
 		}
 		stored := o.stored
-		if c := o.change; c != nil && c.Action == plan.NoOp && o.instance != nil && r.Mode == plan.Normal && p.Graph != nil {
-			stored = settled(stored, c, p)
+		if o.change != nil && o.instance != nil && p.Graph != nil {
+			stored = r.settled(o, p)
 		}
 		s.Objects[o.addr] = stored
 	}
@@ -233,15 +233,25 @@ func (r *run) dropsData(a addr.Object) bool {
 	return !desired && !unsure && len(r.Targets) == 0
 }
 
-// settled is a stored object with what the configuration says about it now,
-// where nothing else changes.
-func settled(stored *state.Object, c *plan.Change, p *plan.Plan) *state.Object {
-	same := slices.EqualFunc(c.Dependencies, stored.Dependencies, func(n int32, r addr.Resource) bool { return p.Resources[n] == r })
-	if same && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == c.Provider {
+// settled is a stored object with what the configuration says about it now. Until
+// it is changed it may still need what it needed before.
+func (r *run) settled(o *object, p *plan.Plan) *state.Object {
+	stored, c := o.stored, o.change
+	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
+		return stored
+	}
+	deps, at := p.DependenciesOf(c), c.Provider
+	if r.Mode != plan.Normal || c.Action != plan.NoOp {
+		at = stored.Provider
+		if deps = stored.Dependencies; !r.SkipRefresh {
+			deps = state.JoinDependencies(deps, p.DependenciesOf(c))
+		}
+	}
+	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == at {
 		return stored
 	}
 	fresh := *stored
-	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = p.DependenciesOf(c), c.CreateBeforeDestroy, c.SkipDestroy, c.Provider
+	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, at
 	return &fresh
 }
 

@@ -163,6 +163,7 @@ func (b *builder) add(o order.Object, v vertex) int {
 
 // addObjects makes a vertex for each recorded object, in their order.
 func (b *builder) addObjects() {
+	first := b.r.createsFirst()
 	for _, o := range b.objects {
 		v := order.Object{Configured: o.instance != nil, Stored: o.stored != nil, Deposed: o.addr.Deposed != ""}
 		if o.change != nil {
@@ -180,7 +181,7 @@ func (b *builder) addObjects() {
 		}
 		v.Opens = o.addr.Name.Mode == addr.Ephemeral
 		if o.instance != nil {
-			v.WantsCBD = o.instance.Resource.CreateBeforeDestroy
+			v.WantsCBD = first.of(o.instance)
 		} else if o.stored != nil {
 			v.WantsCBD = o.stored.CreateBeforeDestroy
 		}

@@ -46,7 +46,7 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) bool {
 // circular reports whether a resource that a block of the same module names
 // leads back to that block, by whatever instances.
 func (r *run) circular(i *eval.Instance, res *program.Resource) bool {
-	r.circleOnce.Do(func() { r.circles = newReferences(r.Tree).circles() })
+	r.circleOnce.Do(func() { r.circles = r.references().circles() })
 	if len(r.circles) == 0 {
 		return false
 	}

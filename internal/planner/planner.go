@@ -110,6 +110,7 @@ type run struct {
 	removedOnce sync.Once
 	removed     *program.Removals
 
+	references func() *references
 	circleOnce sync.Once
 	circles    map[site]int
 	storedOnce sync.Once
@@ -187,6 +188,7 @@ func newRun(ctx context.Context, in Input) *run {
 	}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
+	r.references = sync.OnceValue(func() *references { return newReferences(in.Tree) })
 	r.waiting = newSearch(r.isDeferred)
 	if in.Mode != plan.Destroy {
 		r.scope = r.newScope()

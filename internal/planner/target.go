@@ -42,7 +42,7 @@ func (r *run) newScope() *scope {
 	if r.whole() {
 		return nil
 	}
-	s := &scope{references: newReferences(r.Tree)}
+	s := &scope{references: r.references()}
 	all := s.references.resources()
 	named, missing := map[site]bool{}, map[site]bool{}
 	for _, at := range all {

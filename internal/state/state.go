@@ -7,6 +7,7 @@ package state
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -111,4 +112,11 @@ func (s *Snapshot) Providers() []addr.Provider {
 		set[o.Provider.Provider] = true
 	}
 	return slices.SortedFunc(maps.Keys(set), addr.Provider.Compare)
+}
+
+// JoinDependencies merges two lists of dependencies.
+func JoinDependencies(a, b []addr.Resource) []addr.Resource {
+	list := slices.Concat(a, b)
+	slices.SortFunc(list, func(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(list)
 }
