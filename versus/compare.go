@@ -407,6 +407,7 @@ func canon(name string, v any) any {
 			if members == nil {
 				key = " " + compact(e)
 			}
+			key += deposedID(e)
 			key = strings.TrimPrefix(key, " ")
 			for keyed[key] != nil {
 				key += "'"
@@ -415,12 +416,26 @@ func canon(name string, v any) any {
 		}
 		return keyed
 	case string:
-		if name == "deposed" {
+		if name == "deposed" || name == "deposed_key" {
 			return "<deposed>"
 		}
 		return mask(v)
 	}
 	return v
+}
+
+// deposedID tells deposed objects of one instance apart, whose keys are random.
+func deposedID(v any) string {
+	m, _ := v.(map[string]any)
+	if m["deposed"] == nil && m["deposed_key"] == nil {
+		return ""
+	}
+	for _, values := range []string{"attributes", "values"} {
+		if all, ok := m[values].(map[string]any); ok {
+			return " deposed " + compact(all["id"])
+		}
+	}
+	return ""
 }
 
 // emptied reports whether v is a resource of a state whose instances are gone.

@@ -49,6 +49,14 @@ var knowns = []*known{
 		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Weir: none,
 	},
 	{
+		Entry: "Deposed objects have the version of their schema", Reason: "the peer has none",
+		Where: "plan", Path: `\.prior_state.* deposed .*\.schema_version`, Peer: "0",
+	},
+	{
+		Entry: failedKeepsForget, Reason: "the peer forgets that it is never destroyed",
+		Where: "state", Path: `\.resources.*\.skip_destroy`, Peer: none, Weir: "true", When: failed,
+	},
+	{
 		Entry: "Plan JSON has `applyable` and `complete`", Reason: "Terraform has them",
 		Where: "plan", Path: `\.(applyable|complete)`, Peer: none,
 	},
@@ -61,9 +69,18 @@ var knowns = []*known{
 		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*\.sensitive_attributes\[.*'value':'secret'}]'?"]`, Peer: none,
 	},
 	{
-		Entry: "Outputs of what -target or -exclude leaves out", Reason: "what can't be computed stays",
+		Entry: outputsLeftOut, Reason: "what can't be computed stays",
 		Where: "state|plan", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)(\..*)?`,
 		When: func(f finding) bool { return partial(f) && !destroys(f) },
+	},
+	{
+		Entry: outputsLeftOut, Reason: "the peer computes them in apply",
+		Where: "exit apply", Path: "apply(; Output refers to sensitive values)+", Peer: "1", Weir: "0",
+		When: func(f finding) bool { return partial(f) && !destroys(f) },
+	},
+	{
+		Entry: "Outputs of objects that are gone stay with -refresh-only", Reason: "the peer stores null for what isn't known",
+		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
 	},
 	{
 		Entry: endedOutputs, Reason: "the peer keeps them",
@@ -79,11 +96,15 @@ var knowns = []*known{
 	},
 	{
 		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
-		Where: "plan", Path: `\.(output_changes|prior_state\.values\.outputs)\.[^.]*`, Weir: none, When: destroysAll,
+		Where: "plan", Path: `\.(output_changes|prior_state\.values\.outputs)\.[^.]*`, Weir: none, When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
+		Where: "plan", Path: `\.(output_changes\.[^.]*\.before|prior_state\.values\.outputs\..*)`, When: destroys,
 	},
 	{
 		Entry: destroysByState, Reason: "what outputs refer to counts with the peer, also if they were never stored",
-		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: destroysAll,
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.endsMoreOutputs() },
 	},
 	{
 		Entry: destroysByState, Reason: "the peer evaluates all",
@@ -125,6 +146,14 @@ var knowns = []*known{
 		Entry: destroysByState, Reason: "what a target needs is looked at through the state",
 		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)(\[.*)?`, Peer: none, Weir: `(?s).*"name":.*`,
 		When: func(f finding) bool { return destroys(f) && partial(f) && f.leavesMoreAlone() },
+	},
+	{
+		Entry: "Destruction reads no data", Reason: "the peer forgets data before all is destroyed",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, Peer: none, When: func(f finding) bool { return destroys(f) && failed(f) },
+	},
+	{
+		Entry: "Destruction reads no data", Reason: "the peer forgets what it would read",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: none, Weir: `.*"mode":"data".*`, When: destroysAll,
 	},
 	{
 		Entry: "Data of check blocks is read again only if something is done", Reason: "the peer lists the reads alone",
@@ -172,6 +201,11 @@ var knowns = []*known{
 		Where: "state", Path: `\.check_results.*ephemeral\.sim_token.*\.status`, Peer: `"unknown"`, When: leaseHasConditions,
 	},
 	{
+		Entry: "Conditions never stop -refresh-only", Reason: "the peer's fail for what is gone",
+		Where: "exit plan", Path: "plan(; Attempt to get attribute from null value)+", Peer: "1", Weir: "0",
+		When: func(f finding) bool { return f.step.RefreshOnly },
+	},
+	{
 		Entry: "Conditions never stop -refresh-only", Reason: "the peer's validation does",
 		Where: "exit plan", Path: "plan(; Module output value precondition failed)+", Peer: "1", Weir: "0",
 		When: func(f finding) bool { return f.step.RefreshOnly },
@@ -182,7 +216,11 @@ var knowns = []*known{
 	},
 	{
 		Entry: "Planning goes on beside a problem", Reason: "the peer stops at keys that aren't known",
-		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Module output value precondition failed) .*", Peer: "0", When: tellsMore,
+		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
+	},
+	{
+		Entry: "Planning goes on beside a problem", Reason: "the peer tells what becomes of other objects",
+		Where: "diags plan", Path: "warning Resource will be removed from the state .*", Weir: "0", When: tellsMore,
 	},
 	{
 		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
@@ -198,8 +236,12 @@ var knowns = []*known{
 		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
 	},
 	{
-		Entry: "A saved -target plan is applied whole", Reason: "the peer leaves out what only a provider needed",
+		Entry: appliedWhole, Reason: "the peer leaves out what only a provider needed, or what needs an exclusion",
 		Where: "events apply|state|cloud", When: leftUndone,
+	},
+	{
+		Entry: appliedWhole, Reason: "the peer doesn't look at conditions again",
+		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: partial,
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer drops them, or leaves the old name",
@@ -208,6 +250,14 @@ var knowns = []*known{
 	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "(diags|events) apply", Path: "error Cannot delete .*|delete .* failed", Peer: "1", Weir: "0", When: movesInState,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer leaves the old name where it leaves the object out",
+		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, Peer: none, When: namesMoved,
 	},
 	{
 		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
@@ -220,6 +270,42 @@ var knowns = []*known{
 	{
 		Entry: letsGoFirst, Reason: "there was nothing that the deleted object could use",
 		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: makesAnew,
+	},
+	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Where: "events apply", Path: "(create|update) .*", Peer: "0", Weir: "1", When: goesOn,
+	},
+	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Where: "state|cloud", When: goesOn,
+	},
+	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: failed,
+	},
+	{
+		Entry: "Deposed objects that are gone", Reason: "the peer plans to do nothing",
+		Where: "plan", Path: `\.resource_changes.*<deposed>.*`, Peer: `(?s).*"actions":\["no-op"\].*`, Weir: none,
+	},
+	{
+		Entry: "Deposed objects that are gone", Reason: "the peer panics",
+		Where: "exit apply", Peer: "11",
+	},
+	{
+		Entry: "Plans that the peers refuse with \"Cycle\"", Reason: "no instances go in a circle",
+		Where: "exit plan", Path: "plan; Cycle: .*", Peer: "1", Weir: "0",
+	},
+	{
+		Entry: "replace_triggered_by of a block without instances", Reason: "the peer fails",
+		Where: "exit plan", Path: "plan(; no change found for .*)+", Peer: "1", Weir: "0",
+	},
+	{
+		Entry: importsAlone, Reason: "the peer reads data",
+		Where: "events import", Path: "(data|open|close) .*", Weir: "0",
+	},
+	{
+		Entry: importsAlone, Reason: "the peer warns of what it evaluates",
+		Where: "diags import", Path: "warning .*", Weir: "0",
 	},
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
@@ -248,6 +334,11 @@ const (
 	failedOutputs      = "Outputs of what could not be made"
 	storedDependencies = "Stored dependencies are those on objects"
 	keptOrder          = "The order that an object has from its users is always stored"
+	outputsLeftOut     = "Outputs of what -target or -exclude leaves out"
+	appliedWhole       = "A saved -target plan is applied whole"
+	goesOnBeside       = "Work goes on beside a failure"
+	importsAlone       = "import looks at nothing else"
+	failedKeepsForget  = "What is never destroyed stays so where an operation fails"
 	endedOutputs       = "A targeted destruction ends the outputs of what it destroys"
 )
 
@@ -395,13 +486,15 @@ var deposedChange = regexp.MustCompile(`"deposed":"[0-9a-f]{8}"`)
 
 // A change is one in a plan.
 type change struct {
-	Address string
-	Reason  string `json:"action_reason"`
-	Module  string `json:"module_address"`
-	Mode    string
-	Type    string
-	Name    string
-	Change  struct {
+	Address  string
+	Previous string `json:"previous_address"`
+	Reason   string `json:"action_reason"`
+	Module   string `json:"module_address"`
+	Mode     string
+	Type     string
+	Name     string
+	Deposed  string
+	Change   struct {
 		Actions []string
 		Before  struct{ Name string }
 		After   struct{ Name string }
@@ -413,7 +506,7 @@ func (c change) is(action string) bool { return slices.Equal(c.Change.Actions, [
 // object is the name that the object has in the cloud.
 func (c change) object() string { return cmp.Or(c.Change.Before.Name, c.Change.After.Name) }
 
-// changes are those that an engine has planned, by address.
+// changes are those that an engine has planned for current objects, by address.
 func (o outcome) changes() map[string]change {
 	shown, _ := o.result("show")
 	var p struct {
@@ -424,7 +517,9 @@ func (o outcome) changes() map[string]change {
 	}
 	all := map[string]change{}
 	for _, c := range p.Changes {
-		all[c.Address] = c
+		if c.Deposed == "" {
+			all[c.Address] = c
+		}
 	}
 	return all
 }
@@ -467,21 +562,107 @@ func takesMore(f finding) bool {
 // planned and, without a problem, not made.
 func leftUndone(f finding) bool {
 	apply, ok := f.peer.result("apply")
-	if !ok || apply.Exit != 0 || len(f.step.Targets) == 0 {
+	if !ok || !partial(f) || apply.Exit != 0 && !onlyForgets(apply) {
 		return false
 	}
-	done := map[string]bool{}
-	for _, e := range apply.Events {
-		done[e.Name] = true
-	}
+	done := begun(apply)
 	for _, c := range f.peer.changes() {
-		if name := c.object(); name != "" && c.is("update") && !done[name] {
-			if strings.HasSuffix(f.Path, " "+name) || strings.HasPrefix(f.Path, "object-"+name+"-") || strings.Contains(f.Path, c.inState()) {
-				return true
-			}
+		undone := c.is("forget") && f.Weir == "" || (c.is("update") || c.is("delete")) && c.object() != "" && !done[c.object()]
+		if undone && c.isAbout(f) {
+			return true
 		}
 	}
 	return false
+}
+
+// onlyForgets reports whether an apply failed because it was to destroy and has
+// only forgotten.
+func onlyForgets(apply result) bool {
+	for _, d := range apply.Diags {
+		if d.Severity == "error" && d.Summary != "Destroy was successful but left behind forgotten instances" {
+			return false
+		}
+	}
+	return true
+}
+
+// goesOn reports whether a difference is about what both engines were to make or
+// change, and the peer hasn't begun with when its apply failed.
+func goesOn(f finding) bool {
+	apply, _ := f.peer.result("apply")
+	if !failed(f) {
+		return false
+	}
+	done, ours := begun(apply), f.weir.changes()
+	for address, c := range f.peer.changes() {
+		makes := c.is("create") || c.is("update")
+		if makes && ours[address].is(c.Change.Actions[0]) && (c.object() == "" || !done[c.object()]) && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// begun are the names of the objects that a command has begun to work on.
+func begun(r result) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range r.Events {
+		names[e.Name] = true
+	}
+	return names
+}
+
+// isAbout reports whether a difference of events, of the cloud or of a state is
+// about the object of a change.
+func (c change) isAbout(f finding) bool {
+	name := c.object()
+	if f.Where == "state" {
+		return strings.Contains(f.Path, c.inState())
+	}
+	return name != "" && (strings.HasSuffix(f.Path, " "+name) || strings.HasPrefix(f.Path, strings.TrimPrefix(c.Type, "sim_")+"-"+name+"-"))
+}
+
+// namesMoved reports whether a dependency is the new name of what has moved.
+func namesMoved(f finding) bool {
+	for _, c := range f.peer.changes() {
+		now, old := keys.ReplaceAllString(c.Address, ""), keys.ReplaceAllString(c.Previous, "")
+		if c.Previous != "" && now != old && strings.Contains(f.Weir, strconv.Quote(now)) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsMoreOutputs reports whether the peer ends outputs that weir doesn't know.
+func (f finding) endsMoreOutputs() bool {
+	all := f.peer.outputs()
+	for name := range f.weir.outputs() {
+		delete(all, name)
+	}
+	return len(all) > 0
+}
+
+// unknownOutput reports whether the path is that of an output which the peer's
+// plan doesn't wholly know.
+func (f finding) unknownOutput() bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
+	return strings.Contains(string(f.peer.outputs()[name].Unknown), "true")
+}
+
+type output struct {
+	Unknown json.RawMessage `json:"after_unknown"`
+}
+
+// outputs are the changes of outputs that an engine has planned.
+func (o outcome) outputs() map[string]output {
+	shown, _ := o.result("show")
+	var p struct {
+		Outputs map[string]output `json:"output_changes"`
+	}
+	if json.Unmarshal(shown.Plan, &p) != nil {
+		return nil
+	}
+	return p.Outputs
 }
 
 // inState is the step of a path that names the resource in a state.

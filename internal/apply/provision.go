@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -29,7 +30,7 @@ func (r *run) provision(t *promise.Task, s *execgraph.Step) diag.List {
 	r.provisioned(c, !diags.HasErrors())
 	if diags.HasErrors() {
 		r.setResult(i.Addr, result{cty.DynamicVal, true})
-		return diags
+		return append(diags, r.postconditions(t, i, c.value)...)
 	}
 	c.object.Tainted = false
 	diags.Append(r.save(c.op, c.object, c.value, false))

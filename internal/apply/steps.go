@@ -191,6 +191,9 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	}
 	diags.Append(r.save(op, after, marked, failed))
 	if failed {
+		if after.Exists() {
+			diags.Append(r.postconditions(t, op.instance, marked))
+		}
 		return diags
 	}
 	done = true
@@ -206,7 +209,13 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 // complete gives an instance its value and holds it to its postconditions.
 func (r *run) complete(t *promise.Task, op operation, v cty.Value) diag.List {
 	r.setResult(op.instance.Addr, result{v, false})
-	return r.conditions(t, op.instance, false, v).InAddress(op.instance.Addr.String())
+	return r.postconditions(t, op.instance, v)
+}
+
+// postconditions hold for whatever there is of an instance, also where making it
+// has failed.
+func (r *run) postconditions(t *promise.Task, i *eval.Instance, v cty.Value) diag.List {
+	return r.conditions(t, i, false, v).InAddress(i.Addr.String())
 }
 
 // priorOf is the object that an apply starts from: none where the old one is

@@ -66,7 +66,7 @@ func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.L
 		leaving[m.From] = true
 	}
 	for _, m := range moves {
-		if _, taken := to.Objects[m.To]; taken && (from != to || !leaving[m.To]) {
+		if _, taken := to.Objects[m.To]; taken && (from != to || !leaving[m.To] || m.To == m.From) {
 			return nil, diag.OneError(wrongTarget, "Cannot move to %s: there is already a resource instance at that address in the current state.", m.To.Instance)
 		}
 	}

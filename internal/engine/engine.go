@@ -104,6 +104,8 @@ type PlanOptions struct {
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance
 
+	// Unvalidated: what the plan doesn't need may be wrong.
+	Unvalidated bool
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
 	// Observe, unless nil, is given the evaluated configuration when planning is

@@ -30,12 +30,12 @@ import (
 func Validate(ctx context.Context, c *Config) diag.List {
 	pool := c.pool(ctx)
 	defer pool.Close()
-	return c.validate(ctx, pool, false)
+	return c.validate(ctx, pool, false, false)
 }
 
-func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned bool) diag.List {
+func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned, partial bool) diag.List {
 	return validate.Run(ctx, validate.Input{
-		Tree: c.Tree, Load: c.program, Instances: c.expansion, Pool: pool, Planned: planned,
+		Tree: c.Tree, Load: c.program, Instances: c.expansion, Pool: pool, Planned: planned, Partial: partial,
 		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Env{Pure: true, PlanTimestamp: c.noTimestamp}),
 	})
 }
@@ -59,8 +59,8 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 	}
 	in.Pool = c.pool(ctx)
 	defer in.Pool.Close()
-	if in.Mode != plan.Destroy {
-		diags.Append(c.validate(ctx, in.Pool, true))
+	if in.Mode != plan.Destroy && !o.Unvalidated {
+		diags.Append(c.validate(ctx, in.Pool, true, len(in.Targets)+len(in.Excludes) > 0))
 		if diags.HasErrors() {
 			return nil, diags
 		}

@@ -70,7 +70,7 @@ func (i *Import) possible(w Wanted) diag.List {
 		if !w.Target.Module.IsRoot() {
 			where = "the module " + w.Target.Module.String()
 		}
-		return diag.OneError(fmt.Sprintf("Resource address %q does not exist in the configuration", w.Target),
+		return diag.OneError(fmt.Sprintf("resource address %q does not exist in the configuration.", w.Target),
 			"Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, w.Target.Name.Type, w.Target.Name.Name)
 	}
 	return nil
@@ -84,7 +84,7 @@ func (i *Import) Prepare(ctx context.Context) diag.List {
 	for n, w := range i.wanted {
 		targets[n] = w.Target
 	}
-	p, diags := engine.Plan(ctx, i.Config, i.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Targets: targets})
+	p, diags := engine.Plan(ctx, i.Config, i.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Unvalidated: true, Targets: targets})
 	diags = withoutExtra(diags.Without(planner.Targeting))
 	i.next = i.Snapshot().Clone()
 	failed := diags.HasErrors()

@@ -252,7 +252,7 @@ func TestImport(t *testing.T) {
 	b := newBench(t, estate("x"))
 	b.provider.SetRemote("id-7", cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("seven"), "zone": cty.NullVal(cty.String), "id": cty.StringVal("id-7")}))
 	for _, c := range []struct{ address, want string }{
-		{"sim_object.none", "Resource address \"sim_object.none\" does not exist in the configuration"},
+		{"sim_object.none", "resource address \"sim_object.none\" does not exist in the configuration."},
 		{"module.none.sim_object.a", "Import to non-existent module"},
 		{"sim_object.a", ""},
 		{"sim_object.a", "Resource already managed by weir"},

@@ -230,7 +230,7 @@ func (r *run) dropsData(a addr.Object) bool {
 		return false // providers may be configured with it until the end
 	}
 	desired, _, unsure := r.standing(a.Instance)
-	return !desired && !unsure && len(r.Targets) == 0
+	return !desired && !unsure && (len(r.Targets) == 0 || r.targeted(a.Instance))
 }
 
 // settled is a stored object with what the configuration says about it now. Until
@@ -240,18 +240,19 @@ func (r *run) settled(o *object, p *plan.Plan) *state.Object {
 	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
 		return stored
 	}
-	deps, at := p.DependenciesOf(c), c.Provider
-	if r.Mode != plan.Normal || c.Action != plan.NoOp {
-		at = stored.Provider
-		if deps = stored.Dependencies; !r.SkipRefresh {
-			deps = state.JoinDependencies(deps, p.DependenciesOf(c))
-		}
+	deps := p.DependenciesOf(c)
+	switch {
+	case r.Mode == plan.Normal && c.Action == plan.NoOp:
+	case r.SkipRefresh || c.Importing != nil:
+		deps = stored.Dependencies
+	default:
+		deps = state.JoinDependencies(deps, stored.Dependencies)
 	}
-	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == at {
+	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == c.Provider {
 		return stored
 	}
 	fresh := *stored
-	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, at
+	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, c.Provider
 	return &fresh
 }
 

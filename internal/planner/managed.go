@@ -181,10 +181,11 @@ func (r *run) refresh(o *object) diag.List {
 		o.before = old
 		return r.locate(o, diags)
 	}
-	if o.before.Value.RawEquals(old.Value) || o.previous.Name.Type != o.addr.Name.Type {
+	same := o.before.Value.RawEquals(old.Value)
+	if same && o.previous == o.addr.Instance || o.previous.Name.Type != o.addr.Name.Type {
 		return diags
 	}
-	if r.Mode == plan.Destroy { // everything goes, however it looks by now
+	if r.Mode == plan.Destroy || o.addr.Deposed != "" { // it goes, however it looks by now
 		return diags
 	}
 	c := &plan.Change{
@@ -193,8 +194,11 @@ func (r *run) refresh(o *object) diag.List {
 		After:          instance.Marked(o.subject.Schema, o.before.Value, o.stored),
 		BeforeIdentity: old.Identity, AfterIdentity: o.before.Identity,
 	}
-	if !o.before.Exists() {
+	switch {
+	case !o.before.Exists():
 		c.Action, c.AfterIdentity = plan.Delete, cty.NilVal
+	case same:
+		c.Action = plan.NoOp // it has another address
 	}
 	r.mu.Lock()
 	r.drift = append(r.drift, c)
@@ -202,12 +206,18 @@ func (r *run) refresh(o *object) diag.List {
 	return diags
 }
 
-// locate puts a provider's problems where the configuration is.
+// locate puts a provider's problems where the configuration is: that of the
+// instance, or of the resource which has others.
 func (r *run) locate(o *object, diags diag.List) diag.List {
-	if o.instance == nil {
-		return diags.InAddress(o.addr.String())
+	if o.instance != nil {
+		return connect.Locate(diags, o.instance.Resource.Config, o.addr.Instance.String())
 	}
-	return connect.Locate(diags, o.instance.Resource.Config, o.addr.Instance.String())
+	if t := r.Tree.At(o.addr.Module); t != nil && len(diags) > 0 && o.addr.Deposed == "" {
+		if res := t.Program.ResourceByName[o.addr.Name]; res != nil {
+			return connect.Locate(diags, res.Config, o.addr.Instance.String())
+		}
+	}
+	return diags.InAddress(o.addr.String())
 }
 
 // config evaluates the configuration of an instance.

@@ -140,7 +140,6 @@ func (r *run) checkMoves() {
 		frames[m] = append(frames[m], f.Addr)
 	}
 	r.note(r.moves.table.Validate(func(m addr.Module) []addr.Module { return frames[m] }, r.declares))
-	r.checkCovered(r.moves.to)
 	var list strings.Builder
 	for _, b := range r.moves.blocked {
 		fmt.Fprintf(&list, "\n  - %s could not move to %s", b.From, b.To)
@@ -153,9 +152,9 @@ func (r *run) checkMoves() {
 
 // checkCovered reports moves of objects that -target or -exclude leaves out on
 // one side: the plan would then end or make what only has another address.
-func (r *run) checkCovered(moved map[addr.Instance]addr.Instance) {
+func (r *run) checkCovered(moved map[addr.Instance]addr.Instance) diag.List {
 	if r.whole() {
-		return
+		return nil
 	}
 	var left []addr.Instance
 	for from, to := range moved {
@@ -166,7 +165,7 @@ func (r *run) checkCovered(moved map[addr.Instance]addr.Instance) {
 		}
 	}
 	if len(left) == 0 {
-		return
+		return nil
 	}
 	slices.SortFunc(left, addr.Instance.Compare)
 	left = slices.Compact(left)
@@ -175,15 +174,12 @@ func (r *run) checkCovered(moved map[addr.Instance]addr.Instance) {
 		for _, i := range left {
 			fmt.Fprintf(&list, "\n  -target=%q", i)
 		}
-		r.note(diag.List{{Severity: diag.Error, Summary: "Moved resource instances excluded by targeting",
-			Detail: "Objects in the state have other addresses in the configuration now, and the -target options cover only one of the two addresses, or none. Do without -target, or add these options:" + list.String()}})
-		return
+		return diag.OneError("Moved resource instances excluded by targeting", "Objects in the state have other addresses in the configuration now, and the -target options cover only one of the two addresses, or none. Do without -target, or add these options:%s", list.String())
 	}
 	for _, i := range left {
 		fmt.Fprintf(&list, "\n  %s", i)
 	}
-	r.note(diag.List{{Severity: diag.Error, Summary: "Moved resource instances excluded by targeting",
-		Detail: "Objects in the state have other addresses in the configuration now, and the -exclude options leave these of the addresses out:" + list.String() + "\n\nDo without -exclude until the objects have moved."}})
+	return diag.OneError("Moved resource instances excluded by targeting", "Objects in the state have other addresses in the configuration now, and the -exclude options leave these of the addresses out:%s\n\nDo without -exclude until the objects have moved.", list.String())
 }
 
 // declares reports whether the configuration has what an end of a statement

@@ -141,7 +141,9 @@ type object struct {
 // marked as errored.
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
-	if diags := r.compileMoves(); diags.HasErrors() {
+	diags := r.compileMoves()
+	diags.Append(r.checkCovered(r.moves.to))
+	if diags.HasErrors() {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.snapshot, Refreshed: r.prior.snapshot, Errored: true}, diags
 	}
 	if r.Mode == plan.Destroy {
@@ -151,7 +153,6 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r.evaluate()
 	r.closeLeases()
 
-	var diags diag.List
 	diags.Append(r.evaluated())
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
@@ -221,9 +222,7 @@ func (r *run) evaluate() {
 	if len(r.imports.found) > 0 && r.scope == nil {
 		r.checkImports()
 	}
-	if r.Mode == plan.Destroy {
-		r.checkCovered(r.moves.to)
-	} else {
+	if r.Mode != plan.Destroy {
 		r.checkMoves()
 		r.checkRemoved()
 	}
@@ -334,7 +333,7 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 // Resource implements eval.Host.
 func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	switch {
-	case r.closed || r.leavesOut(i.Addr):
+	case r.closed || r.leavesOut(i.Addr) || r.passesOver(i.Addr):
 		return r.untouched(t, i)
 	case i.Addr.Name.Mode == addr.Data:
 		return r.data(t, i)

@@ -77,7 +77,9 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 	switch {
 	case rule != nil && r.forgets(rule):
 		c.Action = plan.Forget
-		if !rule.From.Keyed() && now.Deposed == "" {
+		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
+			c.Reason = reason
+		} else if !rule.From.Keyed() && now.Deposed == "" {
 			c.Reason = plan.DeleteNoResourceConfig
 		}
 		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})

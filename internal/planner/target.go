@@ -46,7 +46,7 @@ func (r *run) newScope() *scope {
 	all := s.references.resources()
 	named, missing := map[site]bool{}, map[site]bool{}
 	for _, at := range all {
-		if slices.ContainsFunc(slices.Concat(r.Targets, r.Excludes), func(t addr.Target) bool { return s.mayName(t, at) }) {
+		if slices.ContainsFunc(slices.Concat(r.Targets, r.Excludes), func(t addr.Target) bool { return names(t, s.resource(at)) }) {
 			named[at] = true
 		}
 	}
@@ -102,10 +102,10 @@ func (s *scope) resource(at site) addr.Resource {
 	return addr.Resource{Module: s.references.callers[at.tree].path, Name: at.declaration.(*program.Resource).Name}
 }
 
-// mayName reports whether the address names an instance of a resource.
-func (s *scope) mayName(t addr.Target, at site) bool {
+// names reports whether the address is one of the resource's, whatever its keys.
+func names(t addr.Target, res addr.Resource) bool {
 	t.Module, t.HasKey = t.Module.Erase(), false
-	return t.Matches(s.resource(at).Instance(addr.NoKey))
+	return t.Matches(res.Erase().Instance(addr.NoKey))
 }
 
 // excludesAll reports whether all instances of a resource are excluded.
@@ -137,6 +137,12 @@ func (r *run) chosen(i addr.Instance) bool {
 // leavesOut reports whether -exclude leaves an instance as it is.
 func (r *run) leavesOut(i addr.Instance) bool {
 	return len(r.Excludes) > 0 && !r.chosen(i)
+}
+
+// passesOver reports whether -target names other instances of the same block. Then
+// those are meant, also where something else needs more of them.
+func (r *run) passesOver(i addr.Instance) bool {
+	return len(r.Targets) > 0 && !r.targeted(i) && slices.ContainsFunc(r.Targets, func(t addr.Target) bool { return names(t, i.Resource) })
 }
 
 // dependsOnExcluded reports whether a resource refers to one that has excluded
@@ -215,8 +221,18 @@ func (r *run) mayTargetBelow(m addr.Module) bool {
 	return false
 }
 
-// coveredOutputs evaluates the root outputs that the plan covers.
+// coveredOutputs evaluates the root outputs that the plan covers, and the
+// validations that nothing has asked for.
 func (r *run) coveredOutputs() {
+	for _, f := range r.root.Frames() {
+		tree := r.Tree.At(f.Addr)
+		for _, v := range f.Program.Variables {
+			if len(v.Validations) > 0 && r.scope.covers(site{tree, v}) {
+				r.rt.Go(func(t *promise.Task) { f.Variable(t, v, &v.Range) })
+			}
+		}
+	}
+	r.rt.Wait()
 	r.told, r.closed = r.root.Diagnostics(), true
 	for _, o := range r.scope.outputs {
 		if o.Expr != nil {

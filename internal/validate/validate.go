@@ -36,6 +36,9 @@ type Input struct {
 	// Planned: a plan follows. It evaluates what has one instance for certain, and
 	// finds circles instance by instance, so only the rest is evaluated here.
 	Planned bool
+	// Partial: the plan leaves something out, which is held to be right here. What
+	// it doesn't leave out it warns of itself.
+	Partial bool
 }
 
 type host struct {
@@ -67,8 +70,11 @@ func Run(ctx context.Context, in Input) diag.List {
 		}
 	}
 	diags := root.Diagnostics()
-	diags.Append(eval.Bugs(rt))
 	diags.Append(extra)
+	if in.Partial {
+		diags = diags.Only(diag.Error)
+	}
+	diags.Append(eval.Bugs(rt))
 	diags = merged(diags, references)
 	diags.Append(ignored(in.Tree, map[*program.Program]bool{}))
 	diags.Append(deprecated.Uses(in.Tree, func(a addr.Provider) *provider.Schemas {
@@ -81,7 +87,7 @@ func Run(ctx context.Context, in Input) diag.List {
 // walk starts the evaluation, and returns how to list the frames that are
 // evaluated whole once it is over.
 func (h *host) walk(rt *promise.Runtime, root *eval.Frame) func() []*eval.Frame {
-	if !h.Planned {
+	if !h.Planned || h.Partial {
 		root.Walk(rt)
 		return root.Frames
 	}
