@@ -41,6 +41,10 @@ var knowns = []*known{
 		Where: "state", Path: `\.outputs\..*`, When: failed,
 	},
 	{
+		Entry: "Objects keep their provider until another one has dealt with them", Reason: "the peer goes by who has looked at it",
+		Where: "state", Path: `\.resources.*\.provider`, When: func(f finding) bool { return failed(f) || f.step.RefreshOnly },
+	},
+	{
 		Entry: storedDependencies, Reason: "the peer stores what is only named",
 		Where: "state", Path: `\.resources.*\.dependencies(\[.*)?`, Weir: none,
 	},
@@ -282,6 +286,10 @@ var knowns = []*known{
 	{
 		Entry: goesOnBeside, Reason: "the peer waits for blocks",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: failed,
+	},
+	{
+		Entry: "Objects are forgotten when nothing needs them", Reason: "the peer forgets at once",
+		Where: "state", Path: `\.resources.*`, Peer: none, When: forgets,
 	},
 	{
 		Entry: "Deposed objects that are gone", Reason: "the peer plans to do nothing",
@@ -597,6 +605,18 @@ func goesOn(f finding) bool {
 	for address, c := range f.peer.changes() {
 		makes := c.is("create") || c.is("update")
 		if makes && ours[address].is(c.Change.Actions[0]) && (c.object() == "" || !done[c.object()]) && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgets reports whether a difference is about what both engines were to forget
+// in an apply that failed.
+func forgets(f finding) bool {
+	ours := f.weir.changes()
+	for address, c := range f.peer.changes() {
+		if failed(f) && c.is("forget") && ours[address].is("forget") && c.isAbout(f) {
 			return true
 		}
 	}

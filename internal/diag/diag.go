@@ -149,6 +149,23 @@ func (l List) Only(s Severity) List {
 	return out
 }
 
+// Beside are the diagnostics that another list doesn't tell as well.
+func (l List) Beside(other List) List {
+	type key struct{ summary, detail, address, place string }
+	of := func(d Diagnostic) key {
+		k := key{summary: d.Summary, detail: d.Detail, address: d.Address}
+		if d.Subject != nil {
+			k.place = d.Subject.String()
+		}
+		return k
+	}
+	told := map[key]bool{}
+	for _, d := range other {
+		told[of(d)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(l), func(d Diagnostic) bool { return told[of(d)] })
+}
+
 // Cause is an error without the path that *fs.PathError repeats.
 func Cause(err error) string {
 	var path *fs.PathError

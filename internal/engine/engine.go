@@ -104,8 +104,9 @@ type PlanOptions struct {
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance
 
-	// Unvalidated: what the plan doesn't need may be wrong.
-	Unvalidated bool
+	// Import: the plan is for import blocks alone, which are followed in any mode.
+	// What these don't need may be wrong.
+	Import bool
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
 	// Observe, unless nil, is given the evaluated configuration when planning is

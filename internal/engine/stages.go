@@ -59,14 +59,16 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 	}
 	in.Pool = c.pool(ctx)
 	defer in.Pool.Close()
-	if in.Mode != plan.Destroy && !o.Unvalidated {
-		diags.Append(c.validate(ctx, in.Pool, true, len(in.Targets)+len(in.Excludes) > 0))
-		if diags.HasErrors() {
-			return nil, diags
+	var found diag.List
+	if in.Mode != plan.Destroy && !o.Import {
+		found = c.validate(ctx, in.Pool, true, len(in.Targets)+len(in.Excludes) > 0)
+		if found.HasErrors() {
+			return nil, append(diags, found...)
 		}
 		in.Pool.Reuse()
 	}
 	p, more := planner.Create(ctx, in)
+	diags.Append(found.Beside(more))
 	if p.Graph != nil {
 		work.Steps.Add(len(p.Graph.Steps))
 		work.Edges.Add(p.Graph.Edges())
@@ -107,7 +109,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
 		Generated: o.Generated, AllowDeferral: o.AllowDeferral, Meaning: o.Meaning, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
-		Unprotected: o.Unprotected, Observe: o.Observe,
+		Unprotected: o.Unprotected, Observe: o.Observe, Import: o.Import,
 	}, diags
 }
 

@@ -159,9 +159,6 @@ func (s Subject) Refresh(ctx context.Context, o Object) (Object, provider.Deferr
 	if errs := conform.WriteOnlyNull(s.Schema.Block, resp.New); len(errs) > 0 {
 		return o, "", append(diags, s.bug(InvalidObject, "returned a value for a write-only attribute during refresh", errs...)...)
 	}
-	if resp.New.IsNull() {
-		return s.None(), "", diags
-	}
 	refreshed := Object{Value: conform.NormalizeLegacy(s.Schema.Block, resp.New), Private: resp.Private, Identity: resp.Identity, Tainted: o.Tainted}
 	if s.Schema.Identity != nil && resp.Identity != cty.NilVal && !resp.Identity.IsNull() {
 		if errs := conform.Identity(s.Schema.Identity, resp.Identity, false); len(errs) > 0 {

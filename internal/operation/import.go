@@ -84,7 +84,7 @@ func (i *Import) Prepare(ctx context.Context) diag.List {
 	for n, w := range i.wanted {
 		targets[n] = w.Target
 	}
-	p, diags := engine.Plan(ctx, i.Config, i.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Unvalidated: true, Targets: targets})
+	p, diags := engine.Plan(ctx, i.Config, i.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Import: true, Targets: targets})
 	diags = withoutExtra(diags.Without(planner.Targeting))
 	i.next = i.Snapshot().Clone()
 	failed := diags.HasErrors()

@@ -240,19 +240,18 @@ func (r *run) settled(o *object, p *plan.Plan) *state.Object {
 	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
 		return stored
 	}
-	deps := p.DependenciesOf(c)
-	switch {
-	case r.Mode == plan.Normal && c.Action == plan.NoOp:
-	case r.SkipRefresh || c.Importing != nil:
-		deps = stored.Dependencies
-	default:
-		deps = state.JoinDependencies(deps, stored.Dependencies)
+	deps, at := p.DependenciesOf(c), c.Provider
+	if r.Mode != plan.Normal || c.Action != plan.NoOp {
+		at = stored.Provider // until it has dealt with the object, which it may not be able to
+		if deps = stored.Dependencies; !r.SkipRefresh && c.Importing == nil {
+			deps = state.JoinDependencies(deps, p.DependenciesOf(c))
+		}
 	}
-	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == c.Provider {
+	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == at {
 		return stored
 	}
 	fresh := *stored
-	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, c.Provider
+	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, at
 	return &fresh
 }
 

@@ -170,10 +170,8 @@ func (b *builder) addObjects() {
 			switch o.change.Action {
 			case plan.Create, plan.Update, plan.Read, plan.ForgetThenCreate:
 				v.Create = true
-			case plan.Delete:
+			case plan.Delete, plan.Forget:
 				v.Delete = true
-			case plan.Forget:
-				v.Delete, v.Stored = true, false
 			case plan.DeleteThenCreate:
 				v.Create, v.Delete = true, true
 			}
@@ -210,15 +208,9 @@ func (b *builder) addConfigEdges() {
 		if o.instance != nil && o.instance.Resource.Check == nil {
 			b.vertices[i].Config = b.edges(o.instance.Node())
 		}
-		if !o.forgotten() {
-			b.need(i, o)
-		}
+		b.need(i, o)
 	}
 }
-
-// forgotten reports whether an object only leaves the state. Nothing is done to
-// it, so that it needs no provider and nobody has to wait.
-func (o *object) forgotten() bool { return o.change != nil && o.change.Action == plan.Forget }
 
 // need makes the object depend on the provider that serves it, where reading
 // its cell hasn't.
@@ -381,7 +373,7 @@ func (b *builder) addStateEdges() {
 		}
 	}
 	for i, o := range b.objects {
-		if o.stored == nil || o.forgotten() {
+		if o.stored == nil {
 			continue
 		}
 		for _, dep := range o.stored.Dependencies {

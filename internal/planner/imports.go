@@ -49,6 +49,9 @@ func (b *importBlock) String() string {
 
 // importBlocks are those of a module instance by what they may name.
 func (r *run) importBlocks(f *eval.Frame) map[addr.Resource][]*importBlock {
+	if r.Mode == plan.RefreshOnly && !r.Import {
+		return nil
+	}
 	if len(f.Program.Imports) == 0 {
 		return nil
 	}

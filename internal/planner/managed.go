@@ -308,6 +308,9 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 	if c.Importing != nil {
 		c.GeneratedConfig = r.Generated[o.addr.Instance]
 	}
+	if o.before.Tainted && !o.before.Exists() {
+		c.BeforeIdentity = cty.NilVal // of what is gone it is kept only if it was sound
+	}
 	switch p.Change {
 	case conform.Create:
 		c.Action = plan.Create

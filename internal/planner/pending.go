@@ -33,13 +33,14 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) bool {
 		}
 	}
 	deps := t.Current().Deps()
-	if len(i.Resource.Preconditions)+len(i.Resource.Postconditions) == 0 {
+	conditions := len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
+	if !conditions {
 		deps = deps[:explicit]
 	}
 	return slices.ContainsFunc(deps, func(n *promise.Node) bool {
 		b, ok := n.Subject.(eval.Block)
 		direct := ok && b.Resource != nil && b.Frame == i.Frame && slices.ContainsFunc(i.Resource.DependsOn, func(ref *program.Ref) bool { return ref.Resource == b.Resource })
-		return !direct && r.pending(n)
+		return (conditions || !direct) && r.pending(n)
 	})
 }
 
