@@ -59,6 +59,7 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 	}
 	in.Pool = c.pool(ctx)
 	defer in.Pool.Close()
+	in.Import = o.Import
 	var found diag.List
 	if in.Mode != plan.Destroy && !o.Import {
 		found = c.validate(ctx, in.Pool, true, len(in.Targets)+len(in.Excludes) > 0)
@@ -109,7 +110,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
 		Generated: o.Generated, AllowDeferral: o.AllowDeferral, Meaning: o.Meaning, InDoubt: o.InDoubt,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
-		Unprotected: o.Unprotected, Observe: o.Observe, Import: o.Import,
+		Unprotected: o.Unprotected, Observe: o.Observe,
 	}, diags
 }
 

@@ -52,6 +52,8 @@ type Input struct {
 	Variables map[string]cty.Value // given values of root variables
 	Prior     *state.Snapshot
 	Pool      *connect.Pool
+	// Import: import blocks count in a plan that only refreshes too.
+	Import bool
 
 	Mode        plan.Mode
 	SkipRefresh bool
@@ -144,7 +146,9 @@ type object struct {
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
 	diags := r.compileMoves()
-	diags.Append(r.checkCovered(r.moves.to))
+	if !r.Import {
+		diags.Append(r.checkCovered(r.moves.to))
+	}
 	if diags.HasErrors() {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.snapshot, Refreshed: r.prior.snapshot, Errored: true}, diags
 	}
