@@ -64,8 +64,6 @@ type Input struct {
 	Generated     map[addr.Instance]string
 	AllowDeferral bool
 	Meaning
-	// Import: import blocks count in a plan that only refreshes too.
-	Import bool
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
 	// InDoubt are instances that may exist although the state doesn't have
