@@ -28,6 +28,20 @@ type Type struct {
 	New func(config cty.Value, env Env) (Backend, diag.List)
 }
 
+// TypeOf is the type of the backends that open returns, nil where it can't.
+func TypeOf[B interface {
+	comparable
+	Backend
+}](shape func() *schema.Block, open func(cty.Value, Env) (B, diag.List)) Type {
+	return Type{Schema: shape, New: func(config cty.Value, env Env) (Backend, diag.List) {
+		b, diags := open(config, env)
+		if none := *new(B); b == none { // not an interface that holds nil
+			return nil, diags
+		}
+		return b, diags
+	}}
+}
+
 // A Registry has types of backends by the name that configurations use.
 type Registry map[string]Type
 

@@ -59,16 +59,7 @@ const (
 )
 
 // Type is the entry for registries.
-var Type = storage.Type{
-	Schema: Schema,
-	New: func(config cty.Value, env storage.Env) (storage.Backend, diag.List) {
-		b, diags := New(config, env)
-		if b == nil {
-			return nil, diags
-		}
-		return b, diags
-	},
-}
+var Type = storage.TypeOf(Schema, New)
 
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {

@@ -3,8 +3,8 @@
 // an item in a DynamoDB table, or both.
 //
 // It owns these, the requests that they need, and how its arguments and the
-// environment become credentials of the AWS SDK. It refuses to look into the states, and to connect before
-// anything is asked.
+// environment become credentials of the AWS SDK. It refuses to look into the
+// states, and to connect before anything is asked.
 package s3
 
 import (
@@ -17,23 +17,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zclconf/go-cty/cty"
-
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/storage"
 )
 
 // Type is the entry for registries.
-var Type = storage.Type{
-	Schema: Schema,
-	New: func(config cty.Value, env storage.Env) (storage.Backend, diag.List) {
-		b, diags := New(config, env)
-		if b == nil {
-			return nil, diags
-		}
-		return b, diags
-	},
-}
+var Type = storage.TypeOf(Schema, New)
 
 // A Backend is the states under a key and a prefix of a bucket.
 type Backend struct {
