@@ -38,5 +38,6 @@ func run() int {
 		Chdir:   os.Chdir,
 		Home:    home,
 		Who:     who,
+		Exit:    os.Exit,
 	})
 }

@@ -47,6 +47,7 @@ type Process struct {
 	Chdir func(string) error
 	Home  string        // where the environment doesn't say
 	Who   func() string // USER@HOST, for those who wait for a lock
+	Exit  func(int)     // ends the process at once, for the third interrupt; nil doesn't
 }
 
 // Run does what the arguments say and returns the exit code.
@@ -262,6 +263,7 @@ func newEnv(p Process) (*env, error) {
 		input:   true,
 	}
 	e.interrupts = terminal.NewInterrupts(e.notice)
+	e.interrupts.Exit = p.Exit
 	e.view.ConsolidateWarnings = true
 	for _, pair := range p.Environ {
 		if name, val, ok := strings.Cut(pair, "="); ok {
@@ -279,7 +281,7 @@ func newEnv(p Process) (*env, error) {
 	}
 	e.directory = operation.New(operation.Options{
 		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.dialect, Program: e.program,
-		Now: time.Now, Random: rand.Reader, Who: p.Who, Reports: e.reports(),
+		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Reports: e.reports(),
 	})
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
 		e.input = false

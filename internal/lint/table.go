@@ -43,6 +43,7 @@ var table = []row{
 	{"moves", "words program", "eval planner state"},
 	{"origin", "", ""},
 	{"agent", "release", ""},
+	{"patience", "", ""},
 	{"order", "", ""}, // integers only
 	{"generate", "words", "program provider state"},
 
@@ -90,16 +91,16 @@ var table = []row{
 	{"edit", "words state statefile", "program eval planner apply storage cli"},
 	{"journal", "words failpoint state statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
-	{"storage/arguments", "words storage", "state plan planner apply view cli"},
+	{"storage/arguments", "words patience storage", "state plan planner apply view cli"},
 	{"storage/backends", "words storage storage/gcs storage/http storage/inmem storage/local storage/pg storage/s3", "state plan planner apply view cli"},
-	{"storage/gcs", "words agent storage storage/arguments", "state plan planner apply view cli"},
-	{"storage/http", "words agent origin storage", "state plan planner apply view cli"},
+	{"storage/gcs", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
+	{"storage/http", "words agent origin patience storage", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
 	{"storage/local", "words failpoint storage", "state plan planner apply view cli"},
 	{"storage/servers", "storage", ""}, // for tests
-	{"storage/pg", "words storage", "state plan planner apply view cli"},
-	{"storage/s3", "words agent storage storage/arguments", "state plan planner apply view cli"},
-	{"storage/storagetest", "words storage", "state plan planner apply view cli"},
+	{"storage/pg", "words patience storage", "state plan planner apply view cli"},
+	{"storage/s3", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
+	{"storage/storagetest", "words patience storage", "state plan planner apply view cli"},
 	{"workdir", "words", "state plan planner apply view cli"},
 
 	// where a directory's states are, and work on one of them

@@ -9,6 +9,7 @@
 package operation
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -47,6 +48,9 @@ type Options struct {
 	Random      io.Reader // of what has to be unique; not of keys
 	// Who tells people who wait for a lock whose it is.
 	Who func() string
+	// Saving is for how long what was begun may still be ended, such as saving and
+	// unlocking; nil stands for without end.
+	Saving func() context.Context
 	// SettingsVars are values of variables for operations that need them for the
 	// settings of the backend and the encryption only.
 	SettingsVars []Var

@@ -120,6 +120,7 @@ func (d *Directory) SessionOptions(b *backend.Backend, o StateOptions) (session.
 		Now:      d.Now,
 		Random:   d.Random,
 		Who:      d.Who,
+		Saving:   d.Saving,
 		Damaged:  o.Damaged,
 		Program:  d.Program,
 		Version:  d.Dialect.Version(),

@@ -45,6 +45,8 @@ type Options struct {
 	Random io.Reader
 	// Who tells people who wait for a lock whose it is.
 	Who func() string
+	// Saving is for how long what was begun may still be ended; nil for without end.
+	Saving func() context.Context
 	// Program is the name in messages that say what to run.
 	Program string
 	// Version is the version of the engine that states say they were written by.
@@ -97,6 +99,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader
+	}
+	if o.Saving == nil {
+		o.Saving = context.Background
 	}
 	if o.Who == nil {
 		o.Who = func() string { return "unknown@unknown" }
@@ -228,7 +233,7 @@ func (s *Session) Unlock() {
 		return
 	}
 	// The lock must be released also after an interrupt.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := storage.Finish(s.Saving())
 	defer cancel()
 	if err := s.store.Unlock(ctx, id); err != nil {
 		s.Problem(diag.OneError("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))

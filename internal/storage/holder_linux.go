@@ -2,12 +2,14 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // lookUp describes a process that runs. Kernels without these files, and
@@ -58,15 +60,27 @@ func ended(p process) bool {
 	return ok && (!running || start != p.start)
 }
 
+// How long exclude waits, and between looks. Who is inside makes three requests;
+// a file that is held for longer is held by somebody who means harm or hangs.
+const (
+	excludeFor  = 10 * time.Second
+	excludeLook = 20 * time.Millisecond
+)
+
+var errExcluded = errors.New("somebody holds the file for too long")
+
 // exclude waits until no other process is between exclude and the call of the
-// returned function, for the same path.
-func exclude(path string) (end func(), err error) {
+// returned function, for the same path. Everybody may make files at that path, so
+// no link is followed and nobody is waited for without end.
+func exclude(ctx context.Context, path string) (end func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, excludeFor, errExcluded)
+	defer cancel()
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, err
 		}
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		if err := flock(ctx, file); err != nil {
 			file.Close()
 			return nil, err
 		}
@@ -77,6 +91,21 @@ func exclude(path string) (end func(), err error) {
 			}, nil
 		}
 		file.Close() // who had it before has removed it
+	}
+}
+
+// flock waits for the lock of a file.
+func flock(ctx context.Context, file *os.File) error {
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(excludeLook):
+		}
 	}
 }
 

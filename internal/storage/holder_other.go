@@ -2,7 +2,10 @@
 
 package storage
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // Here it can't be told of processes that they have ended.
 
@@ -10,4 +13,4 @@ func lookUp(int) (process, bool) { return process{}, false }
 
 func ended(process) bool { return false }
 
-func exclude(string) (func(), error) { return nil, errors.ErrUnsupported }
+func exclude(context.Context, string) (func(), error) { return nil, errors.ErrUnsupported }

@@ -3,12 +3,15 @@
 package storage
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -77,7 +80,7 @@ func TestExclude(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				end, err := exclude(path)
+				end, err := exclude(t.Context(), path)
 				if err != nil {
 					t.Error(err)
 					return
@@ -94,5 +97,40 @@ func TestExclude(t *testing.T) {
 	wg.Wait()
 	if most.Load() != 1 {
 		t.Errorf("%d at the same time", most.Load())
+	}
+}
+
+// TestExcludeHeld: who holds the file without end, or has put a link in its place,
+// gets nobody to wait without end or to touch another file.
+func TestExcludeHeld(t *testing.T) {
+	dir := t.TempDir()
+	file, err := os.Create(dir + "/held")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := exclude(ctx, dir+"/held"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := os.Symlink(dir+"/victim", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exclude(t.Context(), dir+"/link"); err == nil {
+		t.Error("it followed a link")
+	}
+	if _, err := os.Stat(dir + "/victim"); err == nil {
+		t.Error("it made the file behind the link")
+	}
+	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	end, err := exclude(t.Context(), dir+"/fifo")
+	if err == nil {
+		end()
 	}
 }

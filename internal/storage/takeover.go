@@ -48,20 +48,27 @@ const lastMoment = 5 * time.Second
 // left behind whose id nobody knows, but doesn't wait for long for a server that
 // doesn't answer.
 func finished(ctx context.Context, s Store, info LockInfo, refuse Refusal) (id string, left *LockInfo, err error) {
-	trying, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	trying, giveUp := Finish(ctx)
 	defer giveUp()
-	defer context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(lastMoment):
-			giveUp()
-		case <-trying.Done():
-		}
-	})()
 	id, left, err = try(trying, s, info, refuse)
 	if err != nil && trying.Err() != nil {
 		err = fmt.Errorf("the server didn't answer before the interrupt: %w; if it has taken the lock, its ID is %s", err, info.ID)
 	}
 	return id, left, err
+}
+
+// Finish returns a context for what must be tried even when ctx has ended: it ends
+// a moment later. Whoever calls it sees to the end.
+func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
+	trying, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	off := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(lastMoment):
+			giveUp()
+		case <-trying.Done():
+		}
+	})
+	return trying, func() { off(); giveUp() }
 }
 
 // A Refusal says why a lock that was left behind must stay, nil for no reason. The
@@ -111,7 +118,7 @@ func leftBehind(err error) *LockInfo {
 // does it after the other, and each looks again who has the lock.
 func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo) (id string, ok bool) {
 	sum := sha256.Sum256([]byte(left.ID))
-	end, err := exclude(filepath.Join(os.TempDir(), "weir-"+hex.EncodeToString(sum[:])[:16]+".lock"))
+	end, err := exclude(ctx, filepath.Join(os.TempDir(), "weir-"+hex.EncodeToString(sum[:])[:16]+".lock"))
 	if err != nil {
 		return "", false
 	}

@@ -12,21 +12,31 @@ import (
 // Interrupts turn signals into a polite and an impolite way to stop. While
 // something that must not be cut short is under way (Begin), the first
 // signal closes stop, and the second cancels the context, after a moment in
-// which calls that are about to end can do so; the third doesn't wait for that
-// either, nor for saving, which is never cut short before: the journal has
-// everything by then. Otherwise the first cancels.
+// which calls that are about to end can do so, and what saves results after
+// another one: the journal has everything by then. The third ends the process,
+// after a moment for who listens. Otherwise the first cancels.
 type Interrupts struct {
+	// Exit ends the process; nil doesn't.
+	Exit func(code int)
+
 	mu       sync.Mutex
 	graceful int // how many of these are under way
 	count    int
 	stop     chan struct{}
-	saving   context.Context // until the third one
+	saving   context.Context // until some time after the second one
 	notice   func(text string)
 }
 
-// lastMoment is how long calls of providers may still take after the second
-// interrupt.
-const lastMoment = time.Second
+// How long calls of providers may still take after the second interrupt, how long
+// saving may, and how long all the rest may after the third.
+const (
+	lastMoment = time.Second
+	lastSave   = 5 * time.Second
+	lastWords  = 2 * time.Second
+)
+
+// exitInterrupted is the exit code after the third interrupt.
+const exitInterrupted = 1
 
 // NewInterrupts tells people by notice what an interrupt does.
 func NewInterrupts(notice func(text string)) *Interrupts {
@@ -68,22 +78,52 @@ func (i *Interrupts) interrupted(cancel, unsaved func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.count++
+	if i.count == 2 {
+		time.AfterFunc(lastSave, unsaved)
+	}
 	switch {
 	case i.count == 1 && i.graceful > 0:
 		// The apply tells that it stops.
 		close(i.stop)
 	case i.count == 1:
-		i.notice("\nInterrupt received.\nGracefully shutting down...\n")
+		i.tell("\nInterrupt received.\nGracefully shutting down...\n")
 		close(i.stop)
 		cancel()
 	case i.count == 2 && i.graceful > 0:
-		i.notice("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
+		i.tell("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
 		time.AfterFunc(lastMoment, cancel)
 	case i.count == 2:
 		cancel()
-	default:
+	case i.count == 3:
 		cancel()
 		unsaved()
+		time.AfterFunc(lastWords, i.exit)
+	default:
+		i.exit()
+	}
+}
+
+// exit ends the process. All that the journal was told is with the kernel, and
+// what it was told of what is about to be done is on the disk.
+func (i *Interrupts) exit() {
+	if i.Exit == nil {
+		return
+	}
+	i.tell("\nThree interrupts received. This run ends without waiting any longer: its journal has what it did, and the next run goes on from there.\n")
+	i.Exit(exitInterrupted)
+}
+
+// tell tells people something, but doesn't wait for long for a terminal or pipe
+// that takes nothing.
+func (i *Interrupts) tell(text string) {
+	done := make(chan struct{})
+	go func() {
+		i.notice(text)
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(lastMoment):
 	}
 }
 
@@ -100,7 +140,12 @@ func (i *Interrupts) Begin() (stop <-chan struct{}, end func()) {
 }
 
 // Saving is for how long results are saved.
-func (i *Interrupts) Saving() context.Context { return i.saving }
+func (i *Interrupts) Saving() context.Context {
+	if i.saving == nil { // nobody watches
+		return context.Background()
+	}
+	return i.saving
+}
 
 // Stop is closed by the first interrupt.
 func (i *Interrupts) Stop() <-chan struct{} { return i.stop }

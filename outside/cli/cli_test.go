@@ -2,6 +2,8 @@
 package cli_test
 
 import (
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +30,7 @@ func runProcess() int {
 	return cli.Run(cli.Process{
 		Args: os.Args, Environ: os.Environ(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Getwd: os.Getwd, Chdir: os.Chdir,
+		Getwd: os.Getwd, Chdir: os.Chdir, Exit: os.Exit,
 	})
 }
 
@@ -39,7 +41,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       slices.Contains(os.Args, "-update"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"nest": nest},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"nest": nest, "silent": silent},
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv("HOME", home)
@@ -47,6 +49,27 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(home, 0o755)
 		},
 	})
+}
+
+// silent starts a server that takes connections and never says anything:
+// silent VARIABLE, which is set to its address.
+func silent(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("silent VARIABLE")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go io.Copy(io.Discard, c)
+		}
+	}()
+	ts.Setenv(args[0], listener.Addr().String())
 }
 
 // nest writes a file with something that encloses itself:

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/patience"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
 )
@@ -40,6 +42,15 @@ func Object(description string, attributes map[string]*schema.Attribute) *schema
 
 // Path is that of an argument in the whole configuration.
 func (r *Reader) Path(name string) cty.Path { return r.within.Copy().GetAttr(name) }
+
+// Patience is how long a server may do nothing.
+func (r *Reader) Patience() time.Duration {
+	d, err := patience.Limit(r.Env.Getenv)
+	if err != nil {
+		r.Problem("", "Invalid duration", "%s.", err)
+	}
+	return d
+}
 
 // Problem adds an error about an argument, "" for the configuration as a whole.
 func (r *Reader) Problem(name, summary, format string, args ...any) {

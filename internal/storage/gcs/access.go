@@ -87,6 +87,7 @@ type access struct {
 	delegates   []string
 	iam         string // where tokens of service accounts are had
 	open        bool   // to anybody, as emulators are
+	patience    time.Duration
 }
 
 const publicDomain = "googleapis.com"
@@ -153,6 +154,11 @@ func (a *access) client(ctx context.Context) (*http.Client, error) {
 	scope := scopeStorage
 	if a.as != "" {
 		scope = scopeCloud
+	}
+	if a.patience > 0 { // what fetches tokens has no context of a request
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ResponseHeaderTimeout = a.patience
+		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport})
 	}
 	tokens, err := a.tokens(ctx, scope)
 	if err != nil {

@@ -70,6 +70,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	}
 	b.sealing = readSealing(r)
 	b.access = readAccess(r)
+	b.access.patience = r.Patience()
 	if r.Diags.HasErrors() {
 		return nil, r.Diags
 	}
@@ -85,7 +86,7 @@ func (b *Backend) open(ctx context.Context) (*service, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.opened = &service{http: agent.Client(client, b.agent), base: b.access.base, bucket: b.bucket}
+		b.opened = &service{http: agent.Client(client, b.agent), base: b.access.base, bucket: b.bucket, patience: b.access.patience}
 	}
 	return b.opened, nil
 }

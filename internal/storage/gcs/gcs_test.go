@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -59,6 +60,20 @@ func opened(t *testing.T, address string, values map[string]cty.Value) *Backend 
 		t.Fatal(said)
 	}
 	return b
+}
+
+// TestSilent has a service that stops answering, in each request.
+func TestSilent(t *testing.T) {
+	_, address := serve(t)
+	storagetest.Silent(t, "tcp", strings.TrimPrefix(address, "http://"), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
+		b := opened(t, "http://"+address, nil)
+		return b, func(d time.Duration) {
+			b.access.patience = d
+			if b.opened != nil {
+				b.opened.patience = d
+			}
+		}
+	})
 }
 
 func TestContract(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"weir.dev/weir/internal/patience"
 )
 
 // A service is a bucket as the JSON API has it.
@@ -19,6 +21,8 @@ type service struct {
 	http   *http.Client
 	base   *url.URL
 	bucket string
+	// patience is how long nothing may come or go before a request has failed.
+	patience time.Duration
 }
 
 // A refusal is an answer that means no.
@@ -70,7 +74,7 @@ func (s *service) do(ctx context.Context, method string, to *url.URL, header htt
 	for try := 1; ; try++ {
 		response, content, err := s.once(ctx, method, to, header, body)
 		passing := err != nil && status(err) == 0 || status(err) == http.StatusRequestTimeout || status(err) == http.StatusTooManyRequests || status(err) >= 500
-		if !passing || try == tries || ctx.Err() != nil {
+		if !passing || try == tries || ctx.Err() != nil || patience.Is(err) {
 			return response, content, err
 		}
 		select {
@@ -82,9 +86,15 @@ func (s *service) do(ctx context.Context, method string, to *url.URL, header htt
 }
 
 func (s *service) once(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Response, []byte, error) {
+	var pulse patience.Pulse
+	ctx, end := pulse.Watch(ctx, to.Host, s.patience)
+	defer end()
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(body) > 0 {
+		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
 	}
 	maps.Copy(request.Header, header)
 	if body != nil {
@@ -92,12 +102,12 @@ func (s *service) once(ctx context.Context, method string, to *url.URL, header h
 	}
 	response, err := s.http.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, patience.Because(ctx, err)
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, maxState))
+	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, patience.Because(ctx, err)
 	}
 	if response.StatusCode/100 != 2 {
 		return nil, nil, failure(response, content)

@@ -23,6 +23,7 @@ import (
 	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/origin"
+	"weir.dev/weir/internal/patience"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
 )
@@ -76,8 +77,11 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 		retryMax:     c.number("retry_max", 2),
 		waitMin:      time.Duration(c.number("retry_wait_min", 1)) * time.Second,
 		waitMax:      time.Duration(c.number("retry_wait_max", 30)) * time.Second,
-		patience:     time.Minute,
 	}}
+	var err error
+	if b.client.patience, err = patience.Limit(env.Getenv); err != nil {
+		c.diags.Errorf("Invalid duration", "%s.", err)
+	}
 	if b.client.address == nil && !c.diags.HasErrors() {
 		c.problem("address", "Missing required argument", "The backend needs the address of the state: set \"address\" or the environment variable TF_HTTP_ADDRESS.")
 	}

@@ -352,6 +352,17 @@ func TestStalled(t *testing.T) {
 	}
 }
 
+// TestSilent has a server that stops answering, in each request.
+func TestSilent(t *testing.T) {
+	web := httptest.NewServer(&servers.HTTP{})
+	defer web.Close()
+	storagetest.Silent(t, "tcp", web.Listener.Addr().String(), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
+		address = "http://" + address
+		b := backend(t, texts("address", address, "lock_address", address, "unlock_address", address), nil)
+		return b, func(d time.Duration) { b.client.patience = d }
+	})
+}
+
 func TestAnswers(t *testing.T) {
 	s := &servers.HTTP{Password: "pw"}
 	s.Put("x")

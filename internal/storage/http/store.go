@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"weir.dev/weir/internal/patience"
 	"weir.dev/weir/internal/storage"
 )
 
@@ -33,25 +34,6 @@ type client struct {
 	patience time.Duration
 }
 
-// stalled is the failure of a request that nothing comes of.
-type stalled time.Duration
-
-func (s stalled) Error() string {
-	return fmt.Sprintf("the server took the request and then did nothing for %s", time.Duration(s))
-}
-
-// A watched body has the request go on as long as bytes come or go.
-type watched struct {
-	io.Reader
-	moved func()
-}
-
-func (w watched) Read(b []byte) (int, error) {
-	n, err := w.Reader.Read(b)
-	w.moved()
-	return n, err
-}
-
 // maxState limits what is read from a server, as a guard for memory.
 const maxState = 4 << 30
 
@@ -66,7 +48,7 @@ func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte
 func (c *client) retry(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (response *http.Response, content []byte, try int, err error) {
 	for ; ; try++ {
 		response, content, err = c.once(ctx, method, to, body, header)
-		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil {
+		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil || patience.Is(err) {
 			if err != nil {
 				err = fmt.Errorf("failed to %s: %w", what, err)
 			}
@@ -96,17 +78,15 @@ func (c *client) pause(try int, response *http.Response) time.Duration {
 }
 
 func (c *client) once(ctx context.Context, method string, to *url.URL, body []byte, header http.Header) (*http.Response, []byte, error) {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	timer := time.AfterFunc(c.patience, func() { fail(stalled(c.patience)) })
-	defer timer.Stop()
-	moved := func() { timer.Reset(c.patience) }
+	var pulse patience.Pulse
+	ctx, end := pulse.Watch(ctx, to.Host, c.patience)
+	defer end()
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(body) > 0 {
-		request.Body = io.NopCloser(watched{bytes.NewReader(body), moved})
+		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
 	}
 	maps.Copy(request.Header, header)
 	for name, value := range c.headers {
@@ -122,20 +102,11 @@ func (c *client) once(ctx context.Context, method string, to *url.URL, body []by
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, because(ctx, err)
+		return nil, nil, patience.Because(ctx, err)
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(watched{response.Body, moved}, maxState))
-	return response, content, because(ctx, err)
-}
-
-// because is why a request failed that was given up.
-func because(ctx context.Context, err error) error {
-	var why stalled
-	if err != nil && errors.As(context.Cause(ctx), &why) {
-		return why
-	}
-	return err
+	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
+	return response, content, patience.Because(ctx, err)
 }
 
 // status is the error for an unexpected answer.

@@ -10,14 +10,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/patience"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
 )
@@ -51,6 +54,8 @@ type Backend struct {
 	mu                   sync.Mutex // one query at a time on conn
 	conn                 *pgx.Conn
 	prepared             bool
+	pulse                patience.Pulse // of all connections
+	patience             time.Duration
 }
 
 // New makes a backend from a configuration of the type of Schema. It doesn't
@@ -97,8 +102,19 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	if b.config, err = pgx.ParseConfig(text("conn_str", "")); err != nil {
 		problem("conn_str", "The connection string can't be used: %s. It is a URL such as postgres://user@host/database.", err)
 	}
+	if b.patience, err = patience.Limit(env.Getenv); err != nil {
+		diags.Errorf("Invalid duration", "%s.", err)
+	}
 	if diags.HasErrors() {
 		return nil, diags
+	}
+	dial := b.config.DialFunc
+	b.config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return b.pulse.Conn(conn), nil
 	}
 	if b.config.RuntimeParams["application_name"] == "" {
 		b.config.RuntimeParams["application_name"] = "weir"
@@ -115,8 +131,20 @@ func (b *Backend) states() string { return quote(b.schema, b.table) }
 // holders is the table that tells who holds locks. Other engines don't have it.
 func (b *Backend) holders() string { return quote(b.schema, b.table+"_lock_info") }
 
+// watch runs what asks the server, until that does nothing for too long. A query
+// that waits for the locks of another session is nothing as well.
+func (b *Backend) watch(ctx context.Context, run func(context.Context) error) error {
+	ctx, end := b.pulse.Watch(ctx, net.JoinHostPort(b.config.Host, strconv.Itoa(int(b.config.Port))), b.patience)
+	defer end()
+	return patience.Because(ctx, run(ctx))
+}
+
 // do runs queries on the common connection.
-func (b *Backend) do(ctx context.Context, run func(*pgx.Conn) error) error {
+func (b *Backend) do(ctx context.Context, run func(context.Context, *pgx.Conn) error) error {
+	return b.watch(ctx, func(ctx context.Context) error { return b.query(ctx, run) })
+}
+
+func (b *Backend) query(ctx context.Context, run func(context.Context, *pgx.Conn) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.conn != nil && b.conn.IsClosed() {
@@ -129,7 +157,7 @@ func (b *Backend) do(ctx context.Context, run func(*pgx.Conn) error) error {
 		}
 		b.conn = conn
 	}
-	return run(b.conn)
+	return run(ctx, b.conn)
 }
 
 // connect opens a session. The first one makes the table.
@@ -216,7 +244,7 @@ func (b *Backend) optional(ctx context.Context, conn interface {
 // Workspaces lists the rows.
 func (b *Backend) Workspaces(ctx context.Context) ([]string, error) {
 	names := []string{storage.DefaultWorkspace}
-	err := b.do(ctx, func(conn *pgx.Conn) error {
+	err := b.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, "SELECT name FROM "+b.states()+" WHERE name <> $1 ORDER BY name COLLATE \"C\"", storage.DefaultWorkspace)
 		if err != nil {
 			return err
@@ -239,7 +267,7 @@ func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 	case "":
 		return errors.New("a workspace needs a name")
 	}
-	return b.do(ctx, func(conn *pgx.Conn) error {
+	return b.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "INSERT INTO "+b.states()+" (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, storage.NoState)
 		return err
 	})
@@ -250,7 +278,7 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if name == storage.DefaultWorkspace || name == "" {
 		return errors.New("cannot delete default state")
 	}
-	return b.do(ctx, func(conn *pgx.Conn) error {
+	return b.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "DELETE FROM "+b.states()+" WHERE name = $1", name)
 		return err
 	})

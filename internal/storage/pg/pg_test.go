@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/storage"
@@ -49,6 +52,28 @@ var places atomic.Int32
 // place is a schema that nobody else uses.
 func place() map[string]cty.Value {
 	return map[string]cty.Value{"schema_name": cty.StringVal(fmt.Sprintf(`Odd "schema" %d`, places.Add(1)))}
+}
+
+// TestSilent has a server that stops answering, in each request.
+func TestSilent(t *testing.T) {
+	if server == "" {
+		t.Skip(without)
+	}
+	given, err := pgx.ParseConfig(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, socket := pgconn.NetworkAddress(given.Host, given.Port)
+	storagetest.Silent(t, network, socket, func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
+		at := place()
+		host, port, _ := net.SplitHostPort(address)
+		at["conn_str"] = cty.StringVal(fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable", host, port, given.User, given.Database))
+		b, diags := New(settings(at), storage.Env{})
+		if err := diags.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return b, func(d time.Duration) { b.patience = d }
+	})
 }
 
 func TestSuite(t *testing.T) {

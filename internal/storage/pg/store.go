@@ -43,7 +43,7 @@ type held struct {
 }
 
 // do runs queries on the session of the lock, or else on the common one.
-func (s *store) do(ctx context.Context, run func(*pgx.Conn) error) error {
+func (s *store) do(ctx context.Context, run func(context.Context, *pgx.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held == nil {
@@ -52,12 +52,12 @@ func (s *store) do(ctx context.Context, run func(*pgx.Conn) error) error {
 	if s.held.conn.IsClosed() {
 		return errors.New("the connection that held the lock was lost, so somebody else may hold the lock by now")
 	}
-	return run(s.held.conn)
+	return s.b.watch(ctx, func(ctx context.Context) error { return run(ctx, s.held.conn) })
 }
 
 // Read returns the content of the row.
 func (s *store) Read(ctx context.Context) (content []byte, err error) {
-	err = s.do(ctx, func(conn *pgx.Conn) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var data *string
 		row := seen{there: true}
 		s.seen = nil
@@ -81,7 +81,7 @@ func (s *store) Read(ctx context.Context) (content []byte, err error) {
 
 // Write replaces the content of the row.
 func (s *store) Write(ctx context.Context, state []byte) error {
-	return s.do(ctx, func(conn *pgx.Conn) error {
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		insert := "INSERT INTO " + s.b.states() + " (name, data) VALUES ($1, $2) ON CONFLICT (name) "
 		args := []any{s.name, string(state)}
 		var query string
@@ -116,14 +116,22 @@ func creationLock(schema, table string) int64 {
 }
 
 // Lock takes the advisory lock of the row, in a session of its own.
-func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
+func (s *store) Lock(ctx context.Context, info storage.LockInfo) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	err = s.b.watch(ctx, func(ctx context.Context) error {
+		id, err = s.lock(ctx, info)
+		return err
+	})
+	return id, err
+}
+
+func (s *store) lock(ctx context.Context, info storage.LockInfo) (string, error) {
 	if s.held != nil {
 		return "", &storage.LockError{Holder: s.holder(ctx, s.held.conn), Err: fmt.Errorf("workspace %q is already locked", s.name)}
 	}
 	// The common connection makes the table, if need be.
-	if err := s.b.do(ctx, func(*pgx.Conn) error { return nil }); err != nil {
+	if err := s.b.do(ctx, func(context.Context, *pgx.Conn) error { return nil }); err != nil {
 		return "", err
 	}
 	conn, err := s.b.connect(ctx)
@@ -201,8 +209,12 @@ func (s *store) noted(ctx context.Context, conn *pgx.Conn) *storage.LockInfo {
 func (s *store) Unlock(ctx context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.b.watch(ctx, func(ctx context.Context) error { return s.unlock(ctx, id) })
+}
+
+func (s *store) unlock(ctx context.Context, id string) error {
 	if s.held == nil {
-		return s.b.do(ctx, func(conn *pgx.Conn) error { return s.force(ctx, conn, id) })
+		return s.b.do(ctx, func(ctx context.Context, conn *pgx.Conn) error { return s.force(ctx, conn, id) })
 	}
 	h := s.held
 	if id != h.id {
@@ -210,7 +222,11 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	}
 	s.held = nil
 	s.b.optional(ctx, h.conn, "DELETE FROM "+s.b.holders()+" WHERE name = $1", s.name)
-	return release(ctx, h.conn)
+	err := release(ctx, h.conn)
+	if err == nil {
+		err = ctx.Err() // whether the server knows isn't certain
+	}
+	return err
 }
 
 // release lets go of all locks of a session and ends it. The end alone would be

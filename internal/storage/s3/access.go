@@ -24,6 +24,7 @@ type access struct {
 	skipValidation, skipAccount      bool
 	metadata                         metadata
 	endpoints                        endpoints
+	patience                         time.Duration
 	dualStack, fips                  bool
 	retryMode                        aws.RetryMode
 	tries                            int // 0 for what the environment says

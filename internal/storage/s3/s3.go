@@ -70,9 +70,9 @@ func (b *Backend) open(ctx context.Context) (*clients, error) {
 			return nil, err
 		}
 	}
-	c.bucket.agent = b.agent
+	c.bucket.agent, c.bucket.patience = b.agent, b.access.patience
 	if c.table != nil {
-		c.table.agent = b.agent
+		c.table.agent, c.table.patience = b.agent, b.access.patience
 	}
 	b.opened = c
 	return c, nil

@@ -17,6 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"weir.dev/weir/internal/patience"
 )
 
 // A service is one of Amazon's at an address. Its requests are few, and are made
@@ -28,6 +30,8 @@ type service struct {
 	name    string // that requests are signed for
 	address *url.URL
 	decode  func(response *http.Response, content []byte) *failure
+	// patience is how long nothing may come or go before a request has failed.
+	patience time.Duration
 }
 
 // A failure is an answer that means no.
@@ -82,7 +86,7 @@ func (s *service) do(ctx context.Context, method string, to *url.URL, header htt
 	retryer := s.retryer()
 	for try := 1; ; try++ {
 		a, err := s.once(ctx, method, to, header, body)
-		if err == nil || try >= retryer.MaxAttempts() || !retryer.IsErrorRetryable(err) || ctx.Err() != nil {
+		if err == nil || try >= retryer.MaxAttempts() || !retryer.IsErrorRetryable(err) || ctx.Err() != nil || patience.Is(err) {
 			return a, err
 		}
 		wait, tooOften := retryer.RetryDelay(try, err)
@@ -110,9 +114,15 @@ func (s *service) retryer() aws.Retryer {
 }
 
 func (s *service) once(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (answer, error) {
+	var pulse patience.Pulse
+	ctx, end := pulse.Watch(ctx, to.Host, s.patience)
+	defer end()
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return answer{}, err
+	}
+	if len(body) > 0 {
+		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
 	}
 	maps.Copy(request.Header, header)
 	request.Header.Set("User-Agent", s.agent)
@@ -129,12 +139,12 @@ func (s *service) once(ctx context.Context, method string, to *url.URL, header h
 	}
 	response, err := s.config.HTTPClient.Do(request)
 	if err != nil {
-		return answer{}, &broken{err}
+		return answer{}, &broken{patience.Because(ctx, err)}
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxAnswer))
 	if err != nil {
-		return answer{}, &broken{err}
+		return answer{}, &broken{patience.Because(ctx, err)}
 	}
 	if response.StatusCode/100 != 2 {
 		return answer{}, s.decode(response, content)

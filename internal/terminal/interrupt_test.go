@@ -1,0 +1,76 @@
+package terminal
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestInterrupts follows the signals during work that must not be cut short.
+func TestInterrupts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		exited := 0
+		i := NewInterrupts(func(text string) { said = append(said, text) })
+		i.Exit = func(code int) { exited = code }
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var unsaved context.CancelFunc
+		i.saving, unsaved = context.WithCancel(t.Context())
+		defer unsaved()
+		_, end := i.Begin()
+		defer end()
+		at := func(d time.Duration, working, saving bool, code int) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if (ctx.Err() == nil) != working || (i.Saving().Err() == nil) != saving || exited != code {
+				t.Errorf("work: %v, saving: %v, exit code %d", ctx.Err(), i.Saving().Err(), exited)
+			}
+		}
+		i.interrupted(cancel, unsaved)
+		at(time.Hour, true, true, 0)
+		select {
+		case <-i.Stop():
+		default:
+			t.Error("the first one doesn't stop anything")
+		}
+		i.interrupted(cancel, unsaved)
+		at(0, true, true, 0)
+		at(lastMoment, false, true, 0)
+		at(lastSave-lastMoment, false, false, 0)
+		i.interrupted(cancel, unsaved)
+		at(0, false, false, 0)
+		at(lastWords, false, false, exitInterrupted)
+		if len(said) != 2 {
+			t.Errorf("%q", said)
+		}
+	})
+}
+
+// TestThree: three at once don't wait for what the second one leaves time for.
+func TestThree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exited := make(chan int, 1)
+		i := NewInterrupts(func(string) {})
+		i.Exit = func(code int) { exited <- code }
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var unsaved context.CancelFunc
+		i.saving, unsaved = context.WithCancel(t.Context())
+		defer unsaved()
+		_, end := i.Begin()
+		defer end()
+		for range 3 {
+			i.interrupted(cancel, unsaved)
+		}
+		if ctx.Err() == nil || i.Saving().Err() == nil {
+			t.Error("it goes on")
+		}
+		begun := time.Now()
+		if code := <-exited; code != exitInterrupted || time.Since(begun) != lastWords {
+			t.Errorf("%d after %s", code, time.Since(begun))
+		}
+	})
+}
