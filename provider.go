@@ -76,23 +76,27 @@ type DataType struct {
 
 // start makes what the engine starts instances of the provider with.
 func (p *Provider) start() (plugin.Builtin, error) {
-	s := &provider.Schemas{Resources: map[string]*schema.Schema{}, DataSources: map[string]*schema.Schema{}}
+	s := &provider.Schemas{Resources: provider.Types{}, DataSources: provider.Types{}}
 	var err error
 	if s.Provider, err = shape(p.Config); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	for name, t := range p.Resources {
-		if s.Resources[name], err = shape(t.Attributes); err != nil {
+		sch, err := shape(t.Attributes)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		s.Resources[name] = provider.Known(sch)
 		if t.Create == nil {
 			return nil, fmt.Errorf("%s: Create is missing", name)
 		}
 	}
 	for name, t := range p.Data {
-		if s.DataSources[name], err = shape(t.Attributes); err != nil {
+		sch, err := shape(t.Attributes)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		s.DataSources[name] = provider.Known(sch)
 		if t.Read == nil {
 			return nil, fmt.Errorf("%s: Read is missing", name)
 		}
@@ -194,7 +198,7 @@ func (r *running) Configure(ctx context.Context, config cty.Value) diag.List {
 
 // UpgradeState takes what the type still has of a stored object.
 func (r *running) UpgradeState(_ context.Context, q provider.UpgradeRequest) (cty.Value, diag.List) {
-	s := r.schemas.Resources[q.Type]
+	s := r.schemas.Resources.Schema(q.Type)
 	if s == nil {
 		return cty.NilVal, problem(fmt.Errorf("there is no resource type %q", q.Type))
 	}
@@ -216,7 +220,7 @@ func (r *running) UpgradeState(_ context.Context, q provider.UpgradeRequest) (ct
 }
 
 func (r *running) Read(ctx context.Context, q provider.ReadRequest) provider.ReadResponse {
-	t, s := r.Resources[q.Type], r.schemas.Resources[q.Type]
+	t, s := r.Resources[q.Type], r.schemas.Resources.Schema(q.Type)
 	out := provider.ReadResponse{New: q.Current, Private: q.Private}
 	if t.Read == nil {
 		return out
@@ -266,7 +270,7 @@ func (r *running) Plan(_ context.Context, q provider.PlanRequest) provider.PlanR
 }
 
 func (r *running) Apply(ctx context.Context, q provider.ApplyRequest) provider.ApplyResponse {
-	t, s := r.Resources[q.Type], r.schemas.Resources[q.Type]
+	t, s := r.Resources[q.Type], r.schemas.Resources.Schema(q.Type)
 	before, err := object(q.Prior)
 	desired, more := object(q.Planned)
 	if err = errors.Join(err, more); err != nil {
@@ -313,7 +317,7 @@ func (r *running) Apply(ctx context.Context, q provider.ApplyRequest) provider.A
 }
 
 func (r *running) Import(ctx context.Context, q provider.ImportRequest) provider.ImportResponse {
-	t, s := r.Resources[q.Type], r.schemas.Resources[q.Type]
+	t, s := r.Resources[q.Type], r.schemas.Resources.Schema(q.Type)
 	if t.Import == nil {
 		return provider.ImportResponse{Diags: problem(fmt.Errorf("objects of type %s can't be imported", q.Type))}
 	}
@@ -336,6 +340,6 @@ func (r *running) ReadData(ctx context.Context, q provider.ReadDataRequest) prov
 	if err != nil {
 		return provider.ReadDataResponse{Diags: problem(err)}
 	}
-	v, err := value(config, q.Config, r.schemas.DataSources[q.Type])
+	v, err := value(config, q.Config, r.schemas.DataSources.Schema(q.Type))
 	return provider.ReadDataResponse{New: v, Diags: problem(err)}
 }

@@ -41,7 +41,7 @@ func attribute(message string) *schema.Attribute {
 func things(addr.Provider) *provider.Schemas {
 	inner := &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{"old": attribute("nested"), "new": attribute("")}}
 	block := &schema.Block{Attributes: map[string]*schema.Attribute{"old": attribute("in block"), "new": attribute("")}}
-	return &provider.Schemas{Resources: map[string]*schema.Schema{
+	return &provider.Schemas{Resources: provider.AllKnown(map[string]*schema.Schema{
 		"x_thing": {Block: &schema.Block{
 			Attributes: map[string]*schema.Attribute{"old": attribute("use new"), "new": attribute(""), "object": {Nested: inner}, "map": {Type: cty.Map(cty.String)}},
 			Blocks: map[string]*schema.NestedBlock{
@@ -51,7 +51,7 @@ func things(addr.Provider) *provider.Schemas {
 		}},
 		"x_retired": {Block: &schema.Block{Deprecated: true, DeprecationMessage: "use x_thing", Attributes: map[string]*schema.Attribute{"id": attribute("")}}},
 		"x_fine":    {Block: &schema.Block{Attributes: map[string]*schema.Attribute{"old": attribute("")}}},
-	}}
+	})}
 }
 
 func TestUses(t *testing.T) {

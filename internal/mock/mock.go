@@ -61,7 +61,7 @@ func (m *mock) given(i addr.Instance) Given {
 // UpgradeState decodes what a stand-in has made.
 func (m *mock) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.Value, diag.List) {
 	var diags diag.List
-	sch := m.Schemas.Resources[r.Type]
+	sch := m.Schemas.Resources.Schema(r.Type)
 	v, err := value.FromJSON(r.JSON, sch.Block.ImpliedType())
 	if err != nil {
 		diags.Errorf("Invalid object in the state", "An object of type %s doesn't have the form that its schema asks for: %s.", r.Type, err)
@@ -71,7 +71,7 @@ func (m *mock) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.V
 
 func (m *mock) UpgradeIdentity(_ context.Context, typ string, _ int64, json []byte) (cty.Value, diag.List) {
 	var diags diag.List
-	v, err := value.FromJSON(json, m.Schemas.Resources[typ].Identity.ElementType())
+	v, err := value.FromJSON(json, m.Schemas.Resources.Schema(typ).Identity.ElementType())
 	if err != nil {
 		diags.Errorf("Invalid identity in the state", "An identity of type %s doesn't have the form that its schema asks for: %s.", typ, err)
 	}
@@ -88,7 +88,7 @@ func (m *mock) Plan(_ context.Context, r provider.PlanRequest) provider.PlanResp
 	if r.ProposedNew.IsNull() {
 		return resp
 	}
-	c := m.composer(r.Addr, m.Schemas.Resources[r.Type].Block)
+	c := m.composer(r.Addr, m.Schemas.Resources.Schema(r.Type).Block)
 	c.planning = true
 	resp.Planned, resp.Diags = c.compose(r.ProposedNew, r.Config)
 	return resp
@@ -99,12 +99,12 @@ func (m *mock) Apply(_ context.Context, r provider.ApplyRequest) provider.ApplyR
 	if r.Planned.IsNull() {
 		return resp
 	}
-	resp.New, resp.Diags = m.composer(r.Addr, m.Schemas.Resources[r.Type].Block).compose(r.Planned, r.Config)
+	resp.New, resp.Diags = m.composer(r.Addr, m.Schemas.Resources.Schema(r.Type).Block).compose(r.Planned, r.Config)
 	return resp
 }
 
 func (m *mock) Import(_ context.Context, r provider.ImportRequest) provider.ImportResponse {
-	block := m.Schemas.Resources[r.Type].Block
+	block := m.Schemas.Resources.Schema(r.Type).Block
 	c := m.composer(r.Addr, block)
 	c.lenient = true
 	empty := block.EmptyValue()
@@ -124,13 +124,13 @@ func (*mock) Move(_ context.Context, r provider.MoveRequest) provider.MoveRespon
 }
 
 func (m *mock) ReadData(_ context.Context, r provider.ReadDataRequest) provider.ReadDataResponse {
-	block := m.Schemas.DataSources[r.Type].Block
+	block := m.Schemas.DataSources.Schema(r.Type).Block
 	v, diags := m.composer(r.Addr, block).compose(unknownComputed(block, r.Config), r.Config)
 	return provider.ReadDataResponse{New: v, Diags: diags}
 }
 
 func (m *mock) OpenEphemeral(_ context.Context, typ string, config cty.Value) provider.OpenResponse {
-	block := m.Schemas.Ephemerals[typ].Block
+	block := m.Schemas.Ephemerals.Schema(typ).Block
 	at := addr.Resource{Name: addr.Name{Mode: addr.Ephemeral, Type: typ}}.Instance(addr.NoKey)
 	v, diags := m.composer(at, block).compose(unknownComputed(block, config), config)
 	return provider.OpenResponse{Result: v, Diags: diags}

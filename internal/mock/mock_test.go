@@ -14,7 +14,7 @@ import (
 )
 
 var schemas = &provider.Schemas{
-	Resources: map[string]*schema.Schema{"thing": {Block: &schema.Block{
+	Resources: provider.AllKnown(map[string]*schema.Schema{"thing": {Block: &schema.Block{
 		Attributes: map[string]*schema.Attribute{
 			"name":   {Type: cty.String, Required: true},
 			"note":   {Type: cty.String, Optional: true},
@@ -31,13 +31,13 @@ var schemas = &provider.Schemas{
 		Blocks: map[string]*schema.NestedBlock{"rule": {Nesting: schema.Set, Block: &schema.Block{
 			Attributes: map[string]*schema.Attribute{"port": {Type: cty.Number, Required: true}, "id": {Type: cty.String, Computed: true}},
 		}}},
-	}}},
+	}}}),
 }
 
 type values = map[string]cty.Value
 
 func config(with values) cty.Value {
-	block := schemas.Resources["thing"].Block
+	block := schemas.Resources.Schema("thing").Block
 	v := block.EmptyValue().AsValueMap()
 	v["name"] = cty.StringVal("n")
 	for name, given := range with {
@@ -53,7 +53,7 @@ func instance(key int) addr.Instance {
 // make plans and applies an object of a stand-in as the engine would.
 func makeObject(t *testing.T, o mock.Options, at addr.Instance, config cty.Value) (planned, object cty.Value, problems string) {
 	t.Helper()
-	block := schemas.Resources["thing"].Block
+	block := schemas.Resources.Schema("thing").Block
 	null := cty.NullVal(block.ImpliedType())
 	o.Schemas = schemas
 	p := mock.New(o)

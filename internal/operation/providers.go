@@ -132,9 +132,6 @@ type lateCatalog struct {
 	// early gives what was prepared while the configuration was loaded, once
 	// it is complete; nil where nothing was.
 	early func() *supply
-	// remembers: schemas are taken from the cache, and processes are started when
-	// they have something to do.
-	remembers bool
 }
 
 func (c *lateCatalog) get() (provider.Catalog, diag.List) {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -57,6 +59,7 @@ func (d *Directory) supplied() (s *supply, complete func()) {
 			Overrides: sources.overrides,
 			Installed: s.installed,
 		}, command)
+		s.catalog.Remember(d.schemaMemory(s))
 	}
 }
 
@@ -124,17 +127,16 @@ func (d *Directory) provide(c *lateCatalog, reqs install.Requirements) diag.List
 		_, needed := reqs[p]
 		return needed
 	})
-	if c.remembers {
-		s.catalog.Remember(d.schemaMemory(s))
-	}
 	c.set(s.catalog)
 	return diags
 }
 
-// A schemaMemory has the schemas of installed packages by their hash.
+// A schemaMemory has the schemas of installed packages by their hash, and by the
+// switches in the environment: some providers declare more where one asks them to.
 type schemaMemory struct {
-	cache  schemacache.Cache
-	supply *supply
+	cache    schemacache.Cache
+	supply   *supply
+	switches string
 }
 
 // schemaMemory is where schemas are kept: in the user's directory of caches, for
@@ -147,18 +149,31 @@ func (d *Directory) schemaMemory(s *supply) schemaMemory {
 	if dir = filepath.Join(dir, "weir"); !filepath.IsAbs(dir) {
 		dir = d.DataDir()
 	}
-	return schemaMemory{schemacache.Cache{Dir: filepath.Join(dir, "schemas")}, s}
+	return schemaMemory{schemacache.Cache{Dir: filepath.Join(dir, "schemas")}, s, switches(d.Environ)}
 }
 
-// key is the hash of the package that a provider is run from; programs that may
-// change from one moment to the next have none.
+// switches are the variables of an environment that turn something on or off, but
+// for those of the shell and those that providers aren't given to read.
+func switches(environ map[string]string) string {
+	var on []string
+	for name, value := range environ {
+		if _, err := strconv.ParseBool(value); err == nil && name != "SHLVL" && !strings.HasPrefix(name, "TF_VAR_") {
+			on = append(on, name+"="+value)
+		}
+	}
+	slices.Sort(on)
+	return strings.Join(on, " ")
+}
+
+// key is what tells whether a provider would declare the same again; programs that
+// may change from one moment to the next have none.
 func (m schemaMemory) key(p addr.Provider) (string, bool) {
 	path, ok := m.supply.installed[p]
 	if !ok || m.supply.external[p] {
 		return "", false
 	}
 	hash, err := m.supply.verified.Hash(filepath.Dir(path))
-	return hash, err == nil
+	return strings.Join([]string{hash, m.switches}, " "), err == nil
 }
 
 // Load implements plugin.Memory.

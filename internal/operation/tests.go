@@ -30,9 +30,6 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	diags.Append(more)
 	world, more := d.World(l)
 	diags.Append(more)
-	if late, ok := world.Catalog.(*lateCatalog); ok {
-		late.remembers = true
-	}
 	limits, more := d.callLimits()
 	diags.Append(more)
 	resolve, more := d.installed()

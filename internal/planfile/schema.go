@@ -158,11 +158,11 @@ func encodeSchemas(all map[addr.Provider]*provider.Schemas, used names) ([]byte,
 	return json.Marshal(records)
 }
 
-func fromSchemas(all map[string]*schema.Schema, mode addr.Mode, used names) map[string]*schemaRecord {
+func fromSchemas(all provider.Types, mode addr.Mode, used names) map[string]*schemaRecord {
 	records := map[string]*schemaRecord{}
 	for name, s := range all {
 		if used[addr.Name{Mode: mode, Type: name}] {
-			records[name] = fromSchema(s)
+			records[name] = fromSchema(s.Schema())
 		}
 	}
 	return records
@@ -298,10 +298,10 @@ func decodeSchemas(data []byte) (map[addr.Provider]*provider.Schemas, error) {
 	return all, nil
 }
 
-func (d *schemaReader) schemas(records map[string]*schemaRecord) map[string]*schema.Schema {
-	all := make(map[string]*schema.Schema, len(records))
+func (d *schemaReader) schemas(records map[string]*schemaRecord) provider.Types {
+	all := make(provider.Types, len(records))
 	for name, r := range records {
-		all[name] = d.schema(r)
+		all[name] = provider.Known(d.schema(r))
 	}
 	return all
 }

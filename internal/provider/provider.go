@@ -21,13 +21,13 @@ import (
 type Schemas struct {
 	Provider    *schema.Schema
 	Meta        *schema.Schema // provider_meta, nil without
-	Resources   map[string]*schema.Schema
-	DataSources map[string]*schema.Schema
-	Ephemerals  map[string]*schema.Schema
+	Resources   Types
+	DataSources Types
+	Ephemerals  Types
 	Functions   map[string]*Function
 	// Lists and Actions have the schemas of list resources and actions.
-	Lists   map[string]*schema.Schema
-	Actions map[string]*schema.Schema
+	Lists   Types
+	Actions Types
 
 	// PlanDestroy: deletions are planned by the provider too.
 	PlanDestroy bool
@@ -39,11 +39,11 @@ type Schemas struct {
 func (s *Schemas) Resource(mode addr.Mode, typ string) *schema.Schema {
 	switch mode {
 	case addr.Data:
-		return s.DataSources[typ]
+		return s.DataSources.Schema(typ)
 	case addr.Ephemeral:
-		return s.Ephemerals[typ]
+		return s.Ephemerals.Schema(typ)
 	}
-	return s.Resources[typ]
+	return s.Resources.Schema(typ)
 }
 
 // A Function is the signature of a provider function.

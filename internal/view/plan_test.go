@@ -51,8 +51,8 @@ var (
 		},
 	}
 	schemas = map[addr.Provider]*provider.Schemas{sim: {
-		Resources:   map[string]*schema.Schema{"sim_object": {Block: block}},
-		DataSources: map[string]*schema.Schema{"sim_object": {Block: block}},
+		Resources:   provider.AllKnown(map[string]*schema.Schema{"sim_object": {Block: block}}),
+		DataSources: provider.AllKnown(map[string]*schema.Schema{"sim_object": {Block: block}}),
 	}}
 )
 

@@ -67,9 +67,9 @@ resource "sim_object" "one" {
 	}
 	rule := &schema.Block{Attributes: map[string]*schema.Attribute{"port": {Type: cty.Number}}}
 	sim := addr.Provider{Host: "example.com", Namespace: "acme", Type: "sim"}
-	schemas := map[addr.Provider]*provider.Schemas{sim: {Resources: map[string]*schema.Schema{"sim_object": {Block: &schema.Block{
+	schemas := map[addr.Provider]*provider.Schemas{sim: {Resources: provider.AllKnown(map[string]*schema.Schema{"sim_object": {Block: &schema.Block{
 		Attributes: attributes, Blocks: map[string]*schema.NestedBlock{"rule": {Block: rule, Nesting: schema.List}},
-	}}}}}
+	}}})}}
 	text, err := jsonconfig.Marshal(&program.Tree{Program: prog}, schemas)
 	if err != nil {
 		t.Fatal(err)

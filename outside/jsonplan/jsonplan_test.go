@@ -28,8 +28,8 @@ var (
 		"tags":   {Type: cty.Map(cty.String), Optional: true},
 	}}
 	schemas = map[addr.Provider]*provider.Schemas{sim: {
-		Resources:   map[string]*schema.Schema{"sim_object": {Version: 1, Block: block, IdentityVersion: 4}},
-		DataSources: map[string]*schema.Schema{"sim_object": {Block: block}},
+		Resources:   provider.AllKnown(map[string]*schema.Schema{"sim_object": {Version: 1, Block: block, IdentityVersion: 4}}),
+		DataSources: provider.AllKnown(map[string]*schema.Schema{"sim_object": {Block: block}}),
 	}}
 )
 

@@ -32,9 +32,9 @@ func TestMarshalIsReadable(t *testing.T) {
 	all := map[addr.Provider]*provider.Schemas{
 		{Host: "example.com", Namespace: "acme", Type: "sim"}: {
 			Provider:    &schema.Schema{Block: &schema.Block{}},
-			Resources:   map[string]*schema.Schema{"sim_object": object},
-			DataSources: map[string]*schema.Schema{"sim_object": object},
-			Ephemerals:  map[string]*schema.Schema{"sim_token": object},
+			Resources:   provider.AllKnown(map[string]*schema.Schema{"sim_object": object}),
+			DataSources: provider.AllKnown(map[string]*schema.Schema{"sim_object": object}),
+			Ephemerals:  provider.AllKnown(map[string]*schema.Schema{"sim_token": object}),
 			Functions: map[string]*provider.Function{"join": {
 				Summary: "Joins", Return: cty.List(cty.String),
 				Parameters: []provider.Parameter{{Name: "by", Type: cty.Object(map[string]cty.Type{"a": cty.Bool}), AllowNull: true}},

@@ -17,14 +17,14 @@ import (
 
 var sim = addr.Provider{Host: "example.com", Namespace: "acme", Type: "sim"}
 
-var schemas = map[addr.Provider]*provider.Schemas{sim: {Resources: map[string]*schema.Schema{"sim_object": {Block: &schema.Block{
+var schemas = map[addr.Provider]*provider.Schemas{sim: {Resources: provider.AllKnown(map[string]*schema.Schema{"sim_object": {Block: &schema.Block{
 	Attributes: map[string]*schema.Attribute{
 		"name":   {Type: cty.String, Required: true},
 		"secret": {Type: cty.String, Optional: true, Sensitive: true},
 		"any":    {Type: cty.DynamicPseudoType, Optional: true},
 		"list":   {Type: cty.List(cty.String), Optional: true},
 	},
-}}}}}
+}}})}}
 
 func instance(t *testing.T, text string) addr.Object {
 	t.Helper()

@@ -184,6 +184,7 @@ var options = cmp.Options{
 	cmp.Comparer(func(a, b addr.Target) bool { return a == b }),
 	cmpopts.EquateComparable(addr.Key{}, addr.Object{}, addr.Instance{}, addr.ProviderConfig{}),
 	cmpopts.EquateEmpty(),
+	cmp.Transformer("schema", func(t *provider.Type) *schema.Schema { return t.Schema() }),
 	// State files are indented, so attributes may come back with other spaces.
 	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".JSON" },
 		cmp.Comparer(func(a, b []byte) bool { return compact(a) == compact(b) })),
@@ -247,7 +248,7 @@ func someSchemas() *provider.Schemas {
 	}
 	return &provider.Schemas{
 		Provider:    &schema.Schema{Block: block()},
-		Resources:   map[string]*schema.Schema{"t_x": {Version: 2, Block: block()}, "t_unused": {Block: block()}},
+		Resources:   provider.AllKnown(map[string]*schema.Schema{"t_x": {Version: 2, Block: block()}, "t_unused": {Block: block()}}),
 		PlanDestroy: true,
 		Functions: map[string]*provider.Function{"f": {
 			Parameters: []provider.Parameter{{Name: "a", Type: cty.String, AllowNull: true}},

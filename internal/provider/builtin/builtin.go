@@ -48,9 +48,8 @@ func New(o Options) provider.Provider {
 func Schemas() *provider.Schemas {
 	return &provider.Schemas{
 		Provider:    &schema.Schema{Block: &schema.Block{}},
-		Resources:   map[string]*schema.Schema{dataType: {Block: dataBlock()}},
-		DataSources: map[string]*schema.Schema{remoteType: {Block: remoteBlock()}},
-		Ephemerals:  map[string]*schema.Schema{},
+		Resources:   provider.Types{dataType: provider.Known(&schema.Schema{Block: dataBlock()})},
+		DataSources: provider.Types{remoteType: provider.Known(&schema.Schema{Block: remoteBlock()})},
 		Functions:   functions(),
 		MoveState:   true,
 	}

@@ -24,7 +24,6 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/schema"
 )
 
 // A Provider is what all its running instances have in common. The exported
@@ -78,10 +77,10 @@ func New() *Provider {
 
 // Schemas is what the provider declares.
 func (p *Provider) Schemas() *provider.Schemas {
-	list := func(types map[string]*Type) map[string]*schema.Schema {
-		out := map[string]*schema.Schema{}
+	list := func(types map[string]*Type) provider.Types {
+		out := provider.Types{}
 		for name, t := range types {
-			out[name] = t.Schema
+			out[name] = provider.Known(t.Schema)
 		}
 		return out
 	}

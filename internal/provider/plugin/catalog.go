@@ -26,7 +26,8 @@ type Sources struct {
 }
 
 // A Catalog is a provider.Catalog that runs plugins. The process that was
-// started to get the schemas is the first that Start hands out.
+// started to get the schemas, or ahead of being asked for, is the first that Start
+// hands out.
 type Catalog struct {
 	sources  Sources
 	template Command
@@ -47,13 +48,24 @@ type Catalog struct {
 var _ provider.Catalog = (*Catalog)(nil)
 
 // An entry is what is known of one provider; done is closed when the rest is
-// final, but for spare.
+// final, but for ahead.
 type entry struct {
 	done     chan struct{}
 	schemas  *provider.Schemas
 	askFirst bool
 	diags    diag.List
-	spare    *client
+	// ahead is a process that nobody has asked for yet; nil without one. warmed: one
+	// was wanted.
+	ahead  *beginning
+	warmed bool
+}
+
+// A beginning is a process that is being started; done is closed when the rest is
+// final.
+type beginning struct {
+	done   chan struct{}
+	client *client
+	diags  diag.List
 }
 
 // NewCatalog gives a catalog. The template is how plugins are run: its Path
@@ -76,9 +88,9 @@ type Memory interface {
 	Store(addr.Provider, []byte)
 }
 
-// Remember has schemas taken from a memory where it has them, so that a process is
-// started only when a provider has something to do. It is called before anything
-// is asked for.
+// Remember has schemas taken from a memory where it has them, so that nothing waits
+// for a process but what a provider has to do. It is called before anything is
+// asked for.
 func (c *Catalog) Remember(m Memory) { c.memory = m }
 
 // remembered fills an entry from memory.
@@ -90,12 +102,8 @@ func (c *Catalog) remembered(p addr.Provider, e *entry) bool {
 	if !ok {
 		return false
 	}
-	d, err := unmarshal(data)
+	schemas, askFirst, err := remembered(data, p.Type)
 	if err != nil {
-		return false
-	}
-	schemas, askFirst, diags := d.translate(p.Type)
-	if len(diags) > 0 {
 		return false
 	}
 	e.schemas, e.askFirst = schemas, askFirst
@@ -106,10 +114,55 @@ func (c *Catalog) remembered(p addr.Provider, e *entry) bool {
 // reported to those who ask for the provider.
 func (c *Catalog) Warm(providers []addr.Provider) {
 	for _, p := range providers {
-		if c.sources.Builtins[p] == nil {
-			c.entry(p)
+		if c.sources.Builtins[p] != nil {
+			continue
 		}
+		e := c.entry(p)
+		c.mu.Lock()
+		if !e.warmed && !c.closed {
+			e.warmed = true
+			c.pending.Go(func() { c.begin(p, e) })
+		}
+		c.mu.Unlock()
 	}
+}
+
+// begin starts a process ahead where schemas were had without one.
+func (c *Catalog) begin(p addr.Provider, e *entry) {
+	<-e.done
+	b := &beginning{done: make(chan struct{})}
+	defer close(b.done)
+	c.mu.Lock()
+	wanted := e.warmed && e.ahead == nil && e.schemas != nil && !c.closed
+	if wanted {
+		e.ahead = b
+	}
+	c.mu.Unlock()
+	if wanted {
+		b.client, b.diags = c.another(c.ctx, p, e)
+	}
+}
+
+// another starts a process of a provider whose schemas are known.
+func (c *Catalog) another(ctx context.Context, p addr.Provider, e *entry) (*client, diag.List) {
+	command, _ := c.command(p)
+	cl, diags := c.run(ctx, command, func(cl *client, ctx context.Context) diag.List {
+		return cl.useSchemas(ctx, e.schemas, e.askFirst)
+	})
+	if cl == nil {
+		diags = about(p, diags)
+	}
+	return cl, diags
+}
+
+// take gives the process that was started ahead to the one who asks first; nil
+// without one.
+func (c *Catalog) take(e *entry) *beginning {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := e.ahead
+	e.ahead, e.warmed = nil, false
+	return b
 }
 
 // Release ends, in the background, the processes of providers that were started
@@ -124,18 +177,14 @@ func (c *Catalog) Release(needed func(addr.Provider) bool) {
 		if c.sources.Builtins[p] != nil || needed(p) {
 			continue
 		}
-		c.pending.Add(1)
-		go func() {
-			defer c.pending.Done()
+		c.pending.Go(func() {
 			<-e.done
-			c.mu.Lock()
-			spare := e.spare
-			e.spare = nil
-			c.mu.Unlock()
-			if spare != nil {
-				spare.Close()
+			if b := c.take(e); b != nil {
+				if <-b.done; b.client != nil {
+					b.client.Close()
+				}
 			}
-		}()
+		})
 	}
 }
 
@@ -161,21 +210,24 @@ func (c *Catalog) Start(ctx context.Context, p addr.Provider) (provider.Provider
 	if e == nil || diags.HasErrors() {
 		return nil, diags
 	}
-	c.mu.Lock()
-	spare := e.spare
-	e.spare = nil
-	c.mu.Unlock()
-	if spare != nil {
-		return spare, nil
+	if b := c.take(e); b != nil {
+		select {
+		case <-b.done:
+			return b.client.handed(), b.diags
+		case <-ctx.Done():
+			return nil, cancelled(p)
+		}
 	}
-	command, _ := c.command(p)
-	instance, diags := c.run(ctx, command, func(cl *client, ctx context.Context) diag.List {
-		return cl.useSchemas(ctx, e.schemas, e.askFirst)
-	})
-	if instance == nil {
-		return nil, about(p, diags)
+	cl, diags := c.another(ctx, p, e)
+	return cl.handed(), diags
+}
+
+// handed is the client as an interface, nil when there is none.
+func (c *client) handed() provider.Provider {
+	if c == nil {
+		return nil
 	}
-	return instance, diags
+	return c
 }
 
 // Close ends all processes, also those that were handed out.
@@ -254,7 +306,7 @@ func (c *Catalog) entry(p addr.Provider) *entry {
 		})
 		e.diags = about(p, diags)
 		if cl != nil {
-			e.schemas, e.askFirst, e.spare = cl.schemas, cl.askFirst, cl
+			e.schemas, e.askFirst, e.ahead = cl.schemas, cl.askFirst, &beginning{done: e.done, client: cl}
 		}
 	}()
 	return e
@@ -298,10 +350,13 @@ func (c *Catalog) await(ctx context.Context, p addr.Provider) (*entry, diag.List
 	case <-e.done:
 		return e, e.diags
 	case <-ctx.Done():
-		var diags diag.List
-		diags.Errorf("Operation cancelled", "The start of provider %s was cancelled.", p)
-		return nil, diags
+		return nil, cancelled(p)
 	}
+}
+
+func cancelled(p addr.Provider) (diags diag.List) {
+	diags.Errorf("Operation cancelled", "The start of provider %s was cancelled.", p)
+	return diags
 }
 
 // about names the provider in what was found out while it was started.

@@ -3,9 +3,9 @@ package plugin
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -20,8 +20,8 @@ import (
 	"weir.dev/weir/internal/schema"
 )
 
-// declared is what a plugin says of itself. As bytes it is the two answers, each
-// after its length.
+// declared is what a plugin says of itself. As bytes, which remembered reads, it
+// is the length of the first answer and the two answers.
 type declared struct {
 	schemas    *tfplugin6.GetProviderSchema_Response
 	identities *tfplugin6.GetResourceIdentitySchemas_Response // nil without
@@ -37,16 +37,6 @@ func (d declared) marshal() ([]byte, error) {
 		return out, nil
 	}
 	return proto.MarshalOptions{}.MarshalAppend(out, d.identities)
-}
-
-func unmarshal(data []byte) (d declared, err error) {
-	size, n := binary.Uvarint(data)
-	if n <= 0 || size > uint64(len(data)-n) {
-		return d, errors.New("cut off")
-	}
-	d.schemas, d.identities = &tfplugin6.GetProviderSchema_Response{}, &tfplugin6.GetResourceIdentitySchemas_Response{}
-	data = data[n:]
-	return d, errors.Join(proto.Unmarshal(data[:size], d.schemas), proto.Unmarshal(data[size:], d.identities))
 }
 
 // loadSchemas asks the plugin what it declares.
@@ -117,6 +107,7 @@ func (c *client) useSchemas(ctx context.Context, schemas *provider.Schemas, askF
 // A translation turns wire schemas into ours. Providers have few types and
 // many attributes, so each type is read once.
 type translation struct {
+	mu     sync.Mutex // for schemas that are translated when they are asked for
 	types  map[string]cty.Type
 	errors []string
 	where  string
@@ -134,7 +125,7 @@ func (t *translation) schemas(r *tfplugin6.GetProviderSchema_Response) *provider
 		DataSources: t.schemaMap("data source", r.DataSourceSchemas),
 		Ephemerals:  t.schemaMap("ephemeral resource", r.EphemeralResourceSchemas),
 		Lists:       t.schemaMap("list resource", r.ListResourceSchemas),
-		Actions:     make(map[string]*schema.Schema, len(r.ActionSchemas)),
+		Actions:     make(provider.Types, len(r.ActionSchemas)),
 		Functions:   t.functions(r.Functions),
 		PlanDestroy: capabilities.GetPlanDestroy(),
 		MoveState:   capabilities.GetMoveResourceState(),
@@ -149,16 +140,16 @@ func (t *translation) schemas(r *tfplugin6.GetProviderSchema_Response) *provider
 	}
 	for name, a := range r.ActionSchemas {
 		t.where = "action " + name
-		out.Actions[name] = t.schema(a.GetSchema())
+		out.Actions[name] = provider.Known(t.schema(a.GetSchema()))
 	}
 	return out
 }
 
-func (t *translation) schemaMap(kind string, in map[string]*tfplugin6.Schema) map[string]*schema.Schema {
-	out := make(map[string]*schema.Schema, len(in))
+func (t *translation) schemaMap(kind string, in map[string]*tfplugin6.Schema) provider.Types {
+	out := make(provider.Types, len(in))
 	for name, s := range in {
 		t.where = kind + " " + name
-		out[name] = t.schema(s)
+		out[name] = provider.Known(t.schema(s))
 	}
 	return out
 }
@@ -244,22 +235,25 @@ func (t *translation) typ(b []byte, name string) cty.Type {
 
 func (t *translation) identities(schemas *provider.Schemas, in map[string]*tfplugin6.ResourceIdentitySchema) {
 	for name, identity := range in {
-		s := schemas.Resources[name]
-		if s == nil {
-			continue
+		if s := schemas.Resources.Schema(name); s != nil {
+			t.where = "the identity of resource " + name
+			t.identity(s, identity)
 		}
-		t.where = "the identity of resource " + name
-		object := &schema.Object{Nesting: schema.Single, Attributes: make(map[string]*schema.Attribute)}
-		for _, a := range identity.IdentityAttributes {
-			object.Attributes[a.Name] = &schema.Attribute{
-				Type:        t.typ(a.Type, a.Name),
-				Required:    a.RequiredForImport,
-				Optional:    a.OptionalForImport,
-				Description: a.Description,
-			}
-		}
-		s.Identity, s.IdentityVersion = object, identity.Version
 	}
+}
+
+// identity says what identifies the objects of a type.
+func (t *translation) identity(s *schema.Schema, in *tfplugin6.ResourceIdentitySchema) {
+	object := &schema.Object{Nesting: schema.Single, Attributes: make(map[string]*schema.Attribute)}
+	for _, a := range in.IdentityAttributes {
+		object.Attributes[a.Name] = &schema.Attribute{
+			Type:        t.typ(a.Type, a.Name),
+			Required:    a.RequiredForImport,
+			Optional:    a.OptionalForImport,
+			Description: a.Description,
+		}
+	}
+	s.Identity, s.IdentityVersion = object, in.Version
 }
 
 func (t *translation) functions(in map[string]*tfplugin6.Function) map[string]*provider.Function {

@@ -210,7 +210,7 @@ func TestMarshalIsReadable(t *testing.T) {
 	}
 	schemas := map[addr.Provider]*provider.Schemas{sim: {
 		Provider:  &schema.Schema{Block: &schema.Block{Attributes: map[string]*schema.Attribute{"region": {Type: cty.String}}}},
-		Resources: map[string]*schema.Schema{"sim_object": {Version: 2, Block: block}},
+		Resources: provider.AllKnown(map[string]*schema.Schema{"sim_object": {Version: 2, Block: block}}),
 	}}
 	use := func(alias string) program.ProviderUse {
 		return program.ProviderUse{LocalName: "sim", Alias: alias, Provider: sim}

@@ -128,7 +128,8 @@ func declare(s *provider.Schemas) *declared {
 	for name, f := range s.Functions {
 		d.Functions[name] = signature(f)
 	}
-	for name, r := range s.Resources {
+	for name, t := range s.Resources {
+		r := t.Schema()
 		if r.Identity == nil {
 			continue
 		}
@@ -141,10 +142,10 @@ func declare(s *provider.Schemas) *declared {
 	return d
 }
 
-func versions(all map[string]*schema.Schema) map[string]*versioned {
+func versions(all provider.Types) map[string]*versioned {
 	out := make(map[string]*versioned, len(all))
 	for name, s := range all {
-		out[name] = version(s)
+		out[name] = version(s.Schema())
 	}
 	return out
 }
