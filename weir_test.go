@@ -433,3 +433,75 @@ func TestMistakes(t *testing.T) {
 		t.Error(err) // a file without blocks is a configuration
 	}
 }
+
+// TestDoubtHolds: what an object that may exist needs is neither destroyed nor
+// replaced, nor is what that needs; the rest is. Destroying isn't done then.
+func TestDoubtHolds(t *testing.T) {
+	const three = requires + `
+variable "zone" { default = "a" }
+resource "sim_server" "base" {
+  name = "base"
+  zone = var.zone
+}
+resource "sim_server" "middle" { name = "on ${sim_server.base.id}" }
+resource "sim_server" "aside" { name = "aside" }
+resource "sim_server" "lost" { name = "lost on ${sim_server.middle.id}" }
+`
+	begin := func() *bench {
+		b := newBench(t, three, func(o *weir.Options) { o.DataDir = t.TempDir() })
+		b.cloud.After(func(_ context.Context, c weirtest.Call) error {
+			if name, _ := c.Object["name"].(string); c.Method == "Create" && strings.HasPrefix(name, "lost") {
+				return weir.ErrUnanswered
+			}
+			return nil
+		})
+		if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); !errors.Is(err, weir.ErrUnanswered) {
+			t.Fatalf("%v", err)
+		}
+		b.cloud.After(nil)
+		return b
+	}
+	names := func(b *bench) (list []string) {
+		for _, o := range b.cloud.Objects() {
+			name, _ := o["name"].(string)
+			list = append(list, strings.Fields(name)[0])
+		}
+		slices.Sort(list)
+		return list
+	}
+	left := []string{"base", "lost", "on"}
+	b := begin()
+	if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{Destroy: true}, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) {
+		t.Errorf("%v", err)
+	}
+	if got := names(b); !slices.Equal(got, left) {
+		t.Errorf("destroying leaves %q", got)
+	}
+	b.cloud.Remove(lastOf(b))
+	if _, err := b.Recover(t.Context(), weir.RecoverOptions{ForgetAll: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{Destroy: true}, weir.ApplyOptions{}); err != nil || len(b.cloud.Objects()) > 0 {
+		t.Errorf("%v, %q", err, names(b))
+	}
+
+	b = begin()
+	before := b.cloud.Objects()
+	_, err := b.PlanAndApply(t.Context(), weir.PlanOptions{Replace: []string{"sim_server.base"}}, weir.ApplyOptions{})
+	if !errors.Is(err, weir.ErrInDoubt) || len(b.cloud.Objects()) != len(before) {
+		t.Errorf("%v: %q", err, names(b))
+	}
+	for id := range before {
+		if b.cloud.Objects()[id] == nil {
+			t.Errorf("%s was replaced", id)
+		}
+	}
+}
+
+// lastOf is the object that was made last.
+func lastOf(b *bench) (last string) {
+	for id := range b.cloud.Objects() {
+		last = max(last, id)
+	}
+	return last
+}

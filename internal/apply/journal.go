@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/event"
@@ -36,6 +38,10 @@ type Intent struct {
 	// Key and ID are an attribute that names the object and its value; empty
 	// where nothing is known yet.
 	Key, ID string
+	// Needs are the resources that have to outlive the object, where it is created.
+	Needs []addr.Resource
+
+	sensitive []cty.Path // beside what the schema says
 }
 
 const journalFailed = "Failed to write the journal"
@@ -115,7 +121,7 @@ func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput, pro
 	if diags.HasErrors() {
 		e.Kind = event.ApplyErrored
 	}
-	e.IDKey, e.IDValue = instance.Identify(after.Value) // nothing for what is gone
+	e.IDKey, e.IDValue = instance.Identify(after.Value, s.Schema.Block, i.sensitive) // nothing for what is gone
 	if !provisions || diags.HasErrors() {
 		r.tell(e)
 	}

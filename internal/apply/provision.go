@@ -44,7 +44,7 @@ func (r *run) provisioned(c created, well bool) {
 	if well {
 		e.Kind = event.ApplyComplete
 	}
-	e.IDKey, e.IDValue = instance.Identify(c.object.Value)
+	e.IDKey, e.IDValue = instance.Identify(c.value, c.op.subject.Schema.Block, nil)
 	r.tell(e)
 }
 

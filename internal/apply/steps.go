@@ -267,8 +267,15 @@ func (r *run) callApply(f finalized) (_ lifecycle.Object, begun bool, _ diag.Lis
 	if !prior.Exists() {
 		action = plan.Create
 	}
-	key, id := instance.Identify(prior.Value)
-	i := Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id}
+	sensitive := f.config.Sensitive
+	if stored := r.object(op.change.Addr); stored != nil {
+		sensitive = slices.Concat(sensitive, stored.Sensitive)
+	}
+	key, id := instance.Identify(prior.Value, op.subject.Schema.Block, sensitive)
+	i := Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id, sensitive: sensitive}
+	if action == plan.Create {
+		i.Needs = r.Plan.DependenciesOf(op.change)
+	}
 	after, begun, diags := r.effect(i, op.subject, lifecycle.ApplyInput{
 		Prior: prior, Planned: p.Value, Config: f.config.Value, Private: p.Private, Identity: p.Identity,
 	}, action == plan.Create && op.instance.Resource.Provisions())
@@ -360,9 +367,9 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	if c.Action == plan.Delete && c.Private != nil {
 		private = c.Private
 	}
-	key, id := instance.Identify(before)
+	key, id := instance.Identify(before, sch.Block, stored.Sensitive)
 	null := subject.None()
-	after, begun, more := r.effect(Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, subject,
+	after, begun, more := r.effect(Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id, sensitive: stored.Sensitive}, subject,
 		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal}, false)
 	diags.Append(r.locate(i, s.Object, more))
 	if !begun {
@@ -419,7 +426,7 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	if more.HasErrors() {
 		e.Kind = event.ApplyErrored
 	}
-	e.IDKey, e.IDValue = instance.Identify(v)
+	e.IDKey, e.IDValue = instance.Identify(v, op.subject.Schema.Block, config.Sensitive)
 	r.tell(e)
 	diags.Append(r.locate(op.instance, s.Object, more))
 	if more.HasErrors() {

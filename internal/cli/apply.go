@@ -166,8 +166,14 @@ func (a *approver) Limits() (operation.Limits, func()) {
 // Applied implements operation.Approver.
 func (a *approver) Applied(p *plan.Plan, o *operation.Outcome, found diag.List) {
 	a.diags(found)
-	if o != nil {
-		a.applied(p, o, a.quiet)
+	if o == nil {
+		return
+	}
+	if o.Doubted {
+		a.diags(o.Left)
+	}
+	a.applied(p, o, a.quiet)
+	if !o.Doubted {
 		a.diags(o.Left)
 	}
 }
@@ -227,7 +233,7 @@ func (e *env) applied(p *plan.Plan, o *operation.Outcome, quiet bool) {
 	outputs := o.State.Outputs
 	if e.stream != nil {
 		if !quiet {
-			e.stream.Applied(counts, destroy)
+			e.stream.Applied(counts, destroy, o.Doubted)
 		}
 		if !destroy {
 			e.written(e.stream.Outputs(outputs))
@@ -236,8 +242,10 @@ func (e *env) applied(p *plan.Plan, o *operation.Outcome, quiet bool) {
 	if e.json {
 		return
 	}
-	e.say("\n%s\n", e.pen().Paint(stream.AppliedText(counts, destroy), style.Bold, style.Green))
-	if !o.Doubted {
+	if o.Doubted {
+		e.say("\n%s\n", e.pen().Paint(stream.DoubtedText(counts, destroy), style.Bold, style.Yellow))
+	} else {
+		e.say("\n%s\n", e.pen().Paint(stream.AppliedText(counts, destroy), style.Bold, style.Green))
 		e.written(view.NextRound(e.out, p, e.program, e.viewing()))
 	}
 	if !destroy {

@@ -103,6 +103,9 @@ type PlanOptions struct {
 	// InDoubt are instances that may exist although the state doesn't have
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance
+	// Needed are the resources that these need, if they exist. Neither those nor what
+	// they need is destroyed or replaced.
+	Needed []addr.Resource
 
 	// Import: the plan is for import blocks alone, which are followed in any mode.
 	// What these don't need may be wrong.

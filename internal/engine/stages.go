@@ -108,7 +108,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
 		}),
 		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
-		Generated: o.Generated, AllowDeferral: o.AllowDeferral, Meaning: o.Meaning, InDoubt: o.InDoubt,
+		Generated: o.Generated, AllowDeferral: o.AllowDeferral, Meaning: o.Meaning, InDoubt: o.InDoubt, Needed: o.Needed,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
 		Unprotected: o.Unprotected, Observe: o.Observe,
 	}, diags

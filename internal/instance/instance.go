@@ -164,13 +164,17 @@ func MarkPaths(v cty.Value, sensitive []cty.Path) cty.Value {
 	return value.MarkPaths(v, pvms)
 }
 
-// Identify returns the attribute that names the object for people.
-func Identify(v cty.Value) (key, text string) {
+// Identify returns the attribute that names the object for people, which isn't
+// sensitive: by its schema, by the given paths, or by its marks.
+func Identify(v cty.Value, b *schema.Block, sensitive []cty.Path) (key, text string) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return "", ""
 	}
 	for _, name := range []string{"id", "name"} {
 		if !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
+			continue
+		}
+		if a := b.Attributes[name]; a != nil && a.Sensitive || slices.ContainsFunc(sensitive, cty.GetAttrPath(name).Equals) {
 			continue
 		}
 		a, marks := v.GetAttr(name).Unmark()

@@ -81,6 +81,9 @@ type Operation struct {
 	// Key and ID are an attribute that names the object and its value, as far
 	// as it was known before.
 	Key, ID string
+	// Needs are the resources that have to outlive an object that is created. It may
+	// exist, and depend on them.
+	Needs []addr.Resource
 }
 
 // Actions of operations.
@@ -102,6 +105,8 @@ type record struct {
 	Provider string `json:"provider,omitempty"`
 	Key      string `json:"key,omitempty"`
 	ID       string `json:"id,omitempty"`
+	// Needs are addresses of resources.
+	Needs []string `json:"needs,omitempty"`
 	// State is a state file with one object or output in it, so that there is
 	// one format for both.
 	State json.RawMessage `json:"state,omitempty"`
@@ -204,6 +209,9 @@ func intentRecord(o Operation) record {
 	if o.Provider != (addr.ProviderConfig{}) {
 		r.Provider = o.Provider.String()
 	}
+	for _, need := range o.Needs {
+		r.Needs = append(r.Needs, need.String())
+	}
 	return r
 }
 
@@ -218,6 +226,13 @@ func (r record) operation() (Operation, error) {
 		if o.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
 			return Operation{}, err
 		}
+	}
+	for _, need := range r.Needs {
+		t, err := addr.ParseTarget(need)
+		if err != nil || t.IsModule() {
+			return Operation{}, fmt.Errorf("%q isn't the address of a resource", need)
+		}
+		o.Needs = append(o.Needs, addr.Resource{Module: t.Module, Name: t.Name}.Erase())
 	}
 	return o, nil
 }

@@ -80,6 +80,7 @@ func (w *Work) options(p Planning) engine.PlanOptions {
 		Replace:       p.Replace,
 		AllowDeferral: p.AllowDeferral,
 		InDoubt:       w.Doubted(),
+		Needed:        w.Needed(),
 		Meaning:       engine.MeaningIn(w.dir.Dialect),
 	}
 }

@@ -211,7 +211,13 @@ func (d *Directory) DeleteWorkspace(ctx context.Context, name string, force bool
 		return 0, diags
 	}
 	left = len(s.Snapshot().Objects)
+	doubts := s.Doubts()
 	s.Unlock() // it may be a file beside the state
+	if len(doubts) > 0 {
+		// Also with force: that says that what the state has is known to be left.
+		diags.Add(InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which goes with the workspace. Select the workspace, and see and settle them with:\n    %s recover", name, len(doubts), d.Program))
+		return 0, diags
+	}
 	if left > 0 && !force {
 		diags.Errorf("Workspace is not empty", "Workspace %q is currently tracking %d resource instances. Deleting it would leave them without management. Destroy them first, or use -force to delete the workspace nevertheless.", name, left)
 		return 0, diags

@@ -132,7 +132,7 @@ func (r *run) readData(o *object, config instance.Config) (cty.Value, diag.List)
 	if diags.HasErrors() {
 		return cty.DynamicVal, r.locate(o, diags)
 	}
-	key, id := instance.Identify(v)
+	key, id := instance.Identify(v, o.subject.Schema.Block, config.Sensitive)
 	r.tell(event.Event{Kind: event.ReadComplete, Addr: o.addr, IDKey: key, IDValue: id})
 	marked := o.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
 	stored, err := o.subject.Store(lifecycle.Object{Value: v}, o.conn.Addr, instance.SensitivePaths(marked))

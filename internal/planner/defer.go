@@ -20,7 +20,14 @@ const (
 	countUnknown         = "instance_count_unknown"
 	deferredPrerequisite = "deferred_prereq"
 	inDoubt              = "in_doubt" // not one of other engines
+	neededInDoubt        = "needed_in_doubt"
 )
+
+// holds reports whether an object has to stay because something in doubt may need
+// it, under the address that it has or the one that it had.
+func (r *run) holds(o *object) bool {
+	return len(r.needed) > 0 && (r.needed[o.addr.Resource.Erase()] || r.needed[o.previous.Resource.Erase()])
+}
 
 // deferral says why an instance has to wait for a later round, empty when it
 // needn't: it stands for instances whose keys aren't known, or it depends on
@@ -35,6 +42,8 @@ func (r *run) deferral(t *promise.Task, i *eval.Instance, o *object, answer prov
 		return countUnknown
 	case !o.before.Exists() && slices.Contains(r.InDoubt, i.Addr):
 		return inDoubt
+	case o.before.Exists() && o.change != nil && o.change.Action.IsReplace() && r.holds(o):
+		return neededInDoubt
 	case r.waiting.reaches(reads):
 		return deferredPrerequisite
 	}

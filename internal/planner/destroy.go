@@ -68,6 +68,9 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	}
 	d.deletion(o)
 	switch {
+	case d.holds(o):
+		d.postponeChange(o, neededInDoubt)
+		return v, diags
 	case i.Resource.SkipDestroy:
 		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalse
 	case stored.SkipDestroy && !i.Resource.Repeat.IsSingle():

@@ -169,7 +169,7 @@ func (r *run) takesOver(o *object) bool {
 // refresh replaces the prior form of an object by the present one and notes
 // the difference.
 func (r *run) refresh(o *object) diag.List {
-	idKey, id := instance.Identify(o.before.Value)
+	idKey, id := instance.Identify(o.before.Value, o.subject.Schema.Block, o.stored.Sensitive)
 	e := event.Event{Kind: event.RefreshStart, Addr: o.addr, IDKey: idKey, IDValue: id}
 	r.tell(e)
 	old := o.before

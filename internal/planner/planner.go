@@ -69,6 +69,9 @@ type Input struct {
 	// InDoubt are instances that may exist although the state doesn't have
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance
+	// Needed are the resources that these need, if they exist. Neither those nor what
+	// they need is destroyed or replaced.
+	Needed []addr.Resource
 
 	Parallelism int
 	Sink        event.Sink
@@ -100,7 +103,8 @@ type run struct {
 	diags    diag.List // problems of no cell
 
 	pendingOf map[*promise.Node]bool
-	waiting   *search // for what is deferred
+	waiting   *search                // for what is deferred
+	needed    map[addr.Resource]bool // by what is in doubt
 	leases    []leased
 
 	scope *scope // nil for everything, and in plans to destroy
@@ -195,6 +199,7 @@ func newRun(ctx context.Context, in Input) *run {
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.references = sync.OnceValue(func() *references { return newReferences(in.Tree) })
 	r.waiting = newSearch(r.isDeferred)
+	r.needed = r.prior.snapshot.Behind(r.Needed)
 	if in.Mode != plan.Destroy {
 		r.scope = r.newScope()
 	}

@@ -91,8 +91,13 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 			}
 		}
 	}
-	if late {
-		r.postponeChange(o, deferredPrerequisite)
+	held := c.Action == plan.Delete && r.holds(o)
+	if late || held {
+		reason := deferredPrerequisite
+		if held {
+			reason = neededInDoubt
+		}
+		r.postponeChange(o, reason)
 		r.note(diags.InAddress(now.String()))
 		return
 	}

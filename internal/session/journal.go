@@ -241,6 +241,12 @@ func (s *Session) inDoubt() diag.List {
 
 // again refuses a plan that was made before something came into doubt.
 func (s *Session) again(p *plan.Plan) diag.List {
+	needed := s.prior.Behind(s.Needed())
+	for _, c := range p.Changes {
+		if (c.Action == plan.Delete || c.Action.IsReplace()) && needed[c.Addr.Resource.Erase()] {
+			return diag.List{ObjectInDoubt.New(diag.Error, "The plan ends %s, and an object that an earlier run may have created needs it. Settle that with \"%s recover\", then make a new plan.", c.Addr, s.Program)}
+		}
+	}
 	for _, o := range s.doubts {
 		for _, c := range p.Changes {
 			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
@@ -268,6 +274,15 @@ func (s *Session) Doubted() []addr.Instance {
 	var list []addr.Instance
 	for _, o := range s.doubts {
 		list = append(list, o.Object.Instance)
+	}
+	return list
+}
+
+// Needed are the resources that objects in doubt need, if they exist.
+func (s *Session) Needed() []addr.Resource {
+	var list []addr.Resource
+	for _, o := range s.doubts {
+		list = append(list, o.Needs...)
 	}
 	return list
 }

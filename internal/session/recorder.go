@@ -102,7 +102,7 @@ func changes(base, next *state.Snapshot) map[addr.Object]*state.Object {
 
 // Intent implements apply.Journal.
 func (r *Recorder) Intent(i apply.Intent) error {
-	o := journal.Operation{Object: i.Object, Action: i.Action.String(), Provider: i.Provider, Key: i.Key, ID: i.ID}
+	o := journal.Operation{Object: i.Object, Action: i.Action.String(), Provider: i.Provider, Key: i.Key, ID: i.ID, Needs: i.Needs}
 	r.mu.Lock()
 	r.intents[o.Object] = o
 	r.mu.Unlock()

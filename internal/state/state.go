@@ -120,3 +120,25 @@ func JoinDependencies(a, b []addr.Resource) []addr.Resource {
 	slices.SortFunc(list, func(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(list)
 }
+
+// Behind are the given resources and all that their objects depend on, and so on:
+// what has to stay while something that depends on them does.
+func (s *Snapshot) Behind(resources []addr.Resource) map[addr.Resource]bool {
+	behind := map[addr.Resource]bool{}
+	if len(resources) == 0 || s == nil {
+		return behind
+	}
+	needs := map[addr.Resource][]addr.Resource{}
+	for at, o := range s.Objects {
+		needs[at.Resource.Erase()] = append(needs[at.Resource.Erase()], o.Dependencies...)
+	}
+	for next := slices.Clone(resources); len(next) > 0; {
+		r := next[len(next)-1].Erase()
+		next = next[:len(next)-1]
+		if !behind[r] {
+			behind[r] = true
+			next = append(next, needs[r]...)
+		}
+	}
+	return behind
+}

@@ -424,6 +424,8 @@ func deferral(reason string) string {
 		return "because the provider configuration depends on unknown values"
 	case "in_doubt":
 		return "because it may exist already, which has to be settled first"
+	case "needed_in_doubt":
+		return "because something that may exist needs it, which has to be settled first"
 	case "deferred_prereq":
 		return "because a prerequisite for this resource is deferred"
 	case "absent_prereq":

@@ -267,15 +267,26 @@ func AppliedText(n plan.Counts, destroy bool) string {
 	return text + "."
 }
 
-// Applied writes the totals after an apply.
-func (j *JSON) Applied(n plan.Counts, destroy bool) {
+// DoubtedText is that beside objects in doubt, when nothing is complete.
+func DoubtedText(n plan.Counts, destroy bool) string {
+	_, totals, _ := strings.Cut(AppliedText(n, destroy), "! ")
+	return "Not complete, because objects are in doubt. " + totals
+}
+
+// Applied writes the totals after an apply, which isn't complete where objects are
+// in doubt.
+func (j *JSON) Applied(n plan.Counts, destroy, doubted bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	operation := "apply"
 	if destroy {
 		operation = "destroy"
 	}
-	j.summary(n, operation, AppliedText(n, destroy))
+	text := AppliedText(n, destroy)
+	if doubted {
+		text = DoubtedText(n, destroy)
+	}
+	j.summary(n, operation, text)
 }
 
 // Outputs writes the outputs after an apply.

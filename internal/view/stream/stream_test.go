@@ -160,8 +160,9 @@ func TestJSONOfPlanAndResult(t *testing.T) {
 			{Severity: diag.Warning, Summary: "Careful", Detail: "d"},
 			{Severity: diag.Error, Summary: "Bad", Subject: &hcl.Range{Filename: "main.tf", Start: hcl.Pos{Line: 1, Column: 1}, End: hcl.Pos{Line: 1, Column: 3, Byte: 2}}},
 		}, map[string][]byte{"main.tf": []byte("ab = 1\n")})
-		j.Applied(plan.Counts{Import: 1, Add: 2, Change: 3, Destroy: 4, Forget: 5}, false)
-		j.Applied(plan.Counts{Destroy: 4}, true)
+		j.Applied(plan.Counts{Import: 1, Add: 2, Change: 3, Destroy: 4, Forget: 5}, false, false)
+		j.Applied(plan.Counts{Destroy: 4}, true, false)
+		j.Applied(plan.Counts{Add: 1}, false, true)
 		if err := j.Outputs(map[string]state.Output{"o": {Value: cty.StringVal("hunter2"), Sensitive: true}, "p": {Value: cty.True}}); err != nil {
 			t.Error(err)
 		}
