@@ -5,9 +5,11 @@ import (
 	"flag"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/format"
 )
 
@@ -94,7 +96,11 @@ func (e *env) reformatted(f format.File, o fmtOptions) error {
 	if info, err := os.Stat(f.Path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	return os.WriteFile(f.Path, f.After, mode)
+	path, err := filepath.EvalSymlinks(f.Path) // what a link leads to is the user's file
+	if err != nil {
+		return err
+	}
+	return durable.Replace(path, f.After, mode)
 }
 
 func (e *env) formatInput(o fmtOptions) int {

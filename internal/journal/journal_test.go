@@ -595,3 +595,35 @@ func TestEveryByte(t *testing.T) {
 		}
 	}
 }
+
+// TestStartLinks: what stands where a new journal is written first isn't written to:
+// neither what a link leads to nor the other names of a file.
+func TestStartLinks(t *testing.T) {
+	dir := t.TempDir()
+	path, victim := filepath.Join(dir, "j"), filepath.Join(dir, "victim")
+	for name, plant := range map[string]func() error{
+		"link":      func() error { return os.Symlink(victim, path+".new") },
+		"hard link": func() error { return os.Link(victim, path+".new") },
+		"crash":     func() error { return os.WriteFile(path+".new", []byte("half"), 0o600) },
+	} {
+		if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := plant(); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Start(path, Begin{Lineage: "l"}, nil, nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := w.Remove(); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
+			t.Errorf("%s: %q %v", name, text, err)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+			t.Errorf("%s: left behind: %v", name, entries)
+		}
+	}
+}

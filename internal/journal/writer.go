@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/failpoint"
 	"weir.dev/weir/internal/state"
 )
@@ -84,7 +85,7 @@ func Start(path string, b Begin, carried []Operation, known map[addr.Object]*sta
 		os.Remove(file.Name())
 		return nil, err
 	}
-	syncFolder(folder)
+	durable.SyncFolder(folder)
 	return w, nil
 }
 
@@ -119,10 +120,11 @@ func (c *chain) begin(b Begin, carried []Operation, known map[addr.Object]*state
 	return lines, nil
 }
 
-// beside opens the file that is to replace a journal, empty and held. It has one
-// name for all, so that a crash leaves one file at most.
+// beside makes the file that is to replace a journal, empty and held. It has one
+// name for all, so that a crash leaves one file at most, and is always made anew:
+// what somebody else has put there, such as a link, isn't written to.
 func beside(path string) (*os.File, error) {
-	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := makeNew(path + ".new")
 	if err != nil {
 		return nil, err
 	}
@@ -130,15 +132,67 @@ func beside(path string) (*os.File, error) {
 		file.Close()
 		return nil, err
 	}
-	if err = free(path); err == nil {
-		err = file.Truncate(0)
+	if !isAt(file) { // taken for what a crash has left before it was held
+		file.Close()
+		return nil, ErrBusy
 	}
-	if err != nil {
+	if err = free(path); err != nil {
 		file.Close()
 		os.Remove(file.Name())
 		return nil, err
 	}
 	return file, nil
+}
+
+func isAt(file *os.File) bool {
+	opened, err := file.Stat()
+	there, errThere := os.Lstat(file.Name())
+	return err == nil && errThere == nil && os.SameFile(opened, there)
+}
+
+// makeNew makes a file in place of one that a crash has left. Only who holds that
+// one removes it, and looks first whether it is still there, so that nobody removes
+// the file of another run.
+func makeNew(name string) (*os.File, error) {
+	for range 10 {
+		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) {
+			return file, err
+		}
+		info, err := os.Lstat(name)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if !info.Mode().IsRegular() {
+			if err := os.Remove(name); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := removeLeft(name, info); err != nil {
+			return nil, err
+		}
+	}
+	return nil, ErrBusy
+}
+
+// removeLeft removes the file of a run that has ended.
+func removeLeft(name string, there os.FileInfo) error {
+	left, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer left.Close()
+	if opened, err := left.Stat(); err != nil || !os.SameFile(opened, there) {
+		return err // another one by now
+	}
+	if err := hold(left); err != nil {
+		return err
+	}
+	if now, err := os.Lstat(name); err != nil || !os.SameFile(now, there) {
+		return nil
+	}
+	return os.Remove(name)
 }
 
 // free fails while another run writes the journal at path.
@@ -160,19 +214,12 @@ func Discard(path string) error {
 	if err := free(path); err != nil {
 		return err
 	}
-	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
-		return err
+	err := os.Remove(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	return nil
-}
-
-// syncFolder makes a new name last. Some file systems can't; there is nothing
-// better to do then.
-func syncFolder(folder string) {
-	if d, err := os.Open(folder); err == nil {
-		_ = d.Sync()
-		d.Close()
-	}
+	durable.SyncFolder(filepath.Dir(path))
+	return err
 }
 
 // Intent says that an operation is about to begin. When it returns, the record
@@ -236,7 +283,7 @@ func (w *Writer) Remove() error {
 	failpoint.At("journal: done")
 	err := os.Remove(w.path)
 	failpoint.At("journal: removed")
-	syncFolder(filepath.Dir(w.path))
+	durable.SyncFolder(filepath.Dir(w.path))
 	return errors.Join(err, w.file.Close())
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
@@ -198,16 +199,7 @@ func note(dir string, l testresult.Label) error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(dir, ".note-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(text)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), filepath.Join(dir, noteName))
+	return durable.Replace(filepath.Join(dir, noteName), text, 0o600)
 }
 
 // noted reads whose state a directory has. Without a note nothing was done yet.

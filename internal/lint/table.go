@@ -49,7 +49,7 @@ var table = []row{
 
 	// the line, from files to states
 	{"syntax", "words", ""},
-	{"module", "words syntax", "provider eval state"},
+	{"module", "words durable syntax", "provider eval state"},
 	{"module/fetch", "module origin provider/version", "provider eval program state"},
 	{"analyze", "words syntax module program function", "provider eval state plan"},
 	{"eval", "words program function", "state plan planner provider apply execgraph module"},
@@ -77,7 +77,7 @@ var table = []row{
 	{"provider/plugin/tfplugin6", "", ""}, // generated
 	{"provider/builtin", "words provider conform storage state statefile", "program eval plan planner apply storage/backends"},
 	{"provider/install", "words origin provider provider/lockfile provider/version cliconfig", "program eval plan planner apply state"},
-	{"provider/lockfile", "words provider/version", "provider program eval state"},
+	{"provider/lockfile", "words durable provider/version", "provider program eval state"},
 	{"provider/version", "", ""},
 	{"provider/schemacache", "", ""},
 	{"provider/fake", "words provider", "program eval plan planner apply"},
@@ -85,33 +85,34 @@ var table = []row{
 
 	// formats and bytes
 	{"statefile", "words provider state", "program eval planner apply"},
-	{"planfile", "words files program provider state execgraph plan statefile", "planner apply view cli"},
+	{"planfile", "words durable files program provider state execgraph plan statefile", "planner apply view cli"},
 	{"encryption", "diag syntax", "program eval provider state plan statefile planfile storage"},
 	{"failpoint", "", ""},
+	{"durable", "", ""},
 	{"edit", "words state statefile", "program eval planner apply storage cli"},
-	{"journal", "words failpoint state statefile", "planner apply view cli"},
+	{"journal", "words durable failpoint state statefile", "planner apply view cli"},
 	{"storage", "words", "state plan planner apply view cli"},
 	{"storage/arguments", "words patience storage", "state plan planner apply view cli"},
 	{"storage/backends", "words storage storage/gcs storage/http storage/inmem storage/local storage/pg storage/s3", "state plan planner apply view cli"},
 	{"storage/gcs", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/http", "words agent origin patience storage", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
-	{"storage/local", "words failpoint storage", "state plan planner apply view cli"},
+	{"storage/local", "words durable failpoint storage", "state plan planner apply view cli"},
 	{"storage/servers", "storage", ""}, // for tests
 	{"storage/pg", "words patience storage", "state plan planner apply view cli"},
 	{"storage/s3", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/storagetest", "words patience storage", "state plan planner apply view cli"},
-	{"workdir", "words", "state plan planner apply view cli"},
+	{"workdir", "words durable", "state plan planner apply view cli"},
 
 	// where a directory's states are, and work on one of them
 	{"backend", "words program storage storage/backends storage/local workdir", "eval state plan planner apply view cli"},
-	{"session", "words apply backend encryption execgraph journal plan state statefile storage storage/local", "planner view cli"},
+	{"session", "words apply backend durable encryption execgraph journal plan state statefile storage storage/local", "planner view cli"},
 
 	// where it is wired and shown
 	// stacks: another front end, and where their states are
 	{"stack", "words syntax module analyze program", "eval provider state plan"},
 	{"stack/deploy", "words syntax module analyze program eval static function", "state plan provider apply"},
-	{"stack/parts", "addr state statefile storage storage/local", "program eval plan"},
+	{"stack/parts", "addr durable state statefile storage storage/local", "program eval plan"},
 	{"stack/removal", "words program state stack/parts", "eval plan planner apply"},
 
 	{"engine", "*", "view cli"},
@@ -128,7 +129,7 @@ var table = []row{
 	{"property", "words program", "state plan provider suite cli"},
 	{"watch", "files", ""},
 	{"snapshot", "words plan testfile view view/diff", "planner apply engine suite cli"},
-	{"leftover", "words apply plan session state storage/local testresult", "suite view cli"},
+	{"leftover", "words apply durable plan session state storage/local testresult", "suite view cli"},
 	{"view/testview", "words state testresult mutate view view/style view/stream view/jsonplan view/jsonstate", "planner apply engine storage"},
 
 	{"view", "words program provider state execgraph plan why event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
@@ -147,7 +148,7 @@ var table = []row{
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
 	{"terminal", "view/style", ""},
 	{"cli", "*", ""}, // beside, it prints pages of docs
-	{"cliconfig", "diag addr dialect", ""},
+	{"cliconfig", "diag addr dialect durable", ""},
 	{"login", "", ""},
 	{"release", "", ""},
 	{"cmd/weir", "cli work", ""},
@@ -185,8 +186,9 @@ var guards = []guard{
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child files module module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation terminal cli cmd/weir weir testkit txtar lint",
+	{"os", "child durable files module module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation terminal cli cmd/weir weir testkit txtar lint",
 		"take bytes, a reader or an fs.FS as an argument"},
+	{"os.Rename", "durable journal storage/local module/fetch provider/install provider/schemacache", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "cli cmd/weir", "take the value as an argument: the environment is an input"},
 	{"os.LookupEnv", "cli cmd/weir", "take the value as an argument: the environment is an input"},

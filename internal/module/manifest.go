@@ -15,6 +15,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 )
 
 // A Record says where the module behind a call is. The key is the names of
@@ -91,16 +92,7 @@ func (m Manifest) Write(dataDir string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "modules-*.json")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temp.Name()) }()
-	_, err = temp.Write(m.Bytes())
-	if err = errors.Join(err, temp.Chmod(0o666&^umask), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return durable.Replace(path, m.Bytes(), 0o666&^umask)
 }
 
 // umask keeps the manifest from being writable for everybody.

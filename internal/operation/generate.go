@@ -9,6 +9,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/engine"
 )
 
@@ -72,8 +73,11 @@ func writeNew(path string, data []byte) error {
 		return err
 	}
 	err = os.Link(file.Name(), path)
+	if err == nil {
+		durable.SyncFolder(filepath.Dir(path))
+	}
 	if err == nil || errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return os.Rename(file.Name(), path) // where files have one name only
+	return durable.Rename(file.Name(), path) // where files have one name only
 }

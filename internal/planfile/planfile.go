@@ -18,11 +18,11 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
@@ -117,18 +117,8 @@ func Write(path string, c Content, seal func([]byte) ([]byte, error)) error {
 	if special(path) {
 		return os.WriteFile(path, data, 0o600)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
 	work.PlanBytes.Add(len(data))
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Chmod(0o600), file.Sync(), file.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return durable.Replace(path, data, 0o600)
 }
 
 // special reports whether there is something that can be written to, but not

@@ -1,12 +1,12 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/storage"
 )
 
@@ -31,16 +31,7 @@ func (s *Session) hold(id, operation string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".lock-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(id)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return durable.Replace(path, []byte(id), 0o600)
 }
 
 // letGo forgets the lock that this run had.

@@ -3,7 +3,6 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
@@ -51,7 +51,7 @@ func (s *Session) remember() {
 	}
 	name := filepath.Join(dir, fmt.Sprintf("%010d.tfstate", s.base.Serial))
 	kept, err := s.Seals.Seal(s.saved)
-	if err != nil || replaceFile(name, kept) != nil {
+	if err != nil || durable.Replace(name, kept, 0o600) != nil {
 		return
 	}
 	for i, k := range s.History() {
@@ -62,28 +62,6 @@ func (s *Session) remember() {
 			_ = s.resealFile(k.path)
 		}
 	}
-}
-
-// replaceFile puts a file that its owner alone may read in the place of another,
-// whoever may read that.
-func replaceFile(path string, content []byte) error {
-	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = file.Chmod(0o600); err == nil {
-		_, err = file.Write(content)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-	}
-	return err
 }
 
 // An Earlier is a state that was kept.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/storage"
@@ -100,7 +101,7 @@ func (s *Session) resealFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, now)
+	return durable.Replace(path, now, 0o600)
 }
 
 // sealsKeys is how journals are sealed, nil where states are in clear.

@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/state"
@@ -362,7 +363,7 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s.%s", name, err, s.inJournal())
 		return diags
 	}
-	if err := replaceFile(filepath.Join(s.Dir, name), out); err != nil {
+	if err := durable.Replace(filepath.Join(s.Dir, name), out, 0o600); err != nil {
 		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, diag.Cause(err), out)
 		return diags
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"weir.dev/weir/internal/durable"
 )
 
 // DataDir is the name of the data directory when TF_DATA_DIR doesn't name
@@ -179,15 +181,5 @@ func (d Dir) write(name string, content []byte) error {
 	if err := os.MkdirAll(d.data, 0o755); err != nil {
 		return fmt.Errorf("failed to prepare working directory: %w", err)
 	}
-	temp, err := os.CreateTemp(d.data, "."+name+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(content)
-	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), filepath.Join(d.data, name))
+	return durable.Replace(filepath.Join(d.data, name), content, 0o644)
 }

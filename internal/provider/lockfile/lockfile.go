@@ -12,12 +12,12 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/provider/version"
 )
 
@@ -142,24 +142,10 @@ func (l *Locks) Write(path, program string) error {
 	if err == nil && bytes.Equal(old, content) || errors.Is(err, fs.ErrNotExist) && l.Empty() {
 		return nil
 	}
-	if err := replace(path, content); err != nil {
+	if err := durable.Replace(path, content, 0o644); err != nil {
 		return fmt.Errorf("can't write %s: %w", path, strip(err))
 	}
 	return nil
-}
-
-func replace(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // strip leaves the name of the temporary file out.

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/storage"
@@ -258,16 +259,7 @@ func (s *store) writePart(name string, part *state.Snapshot) error {
 	if err := statefile.Write(&b, part); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(s.dir, ".part-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temp.Name()) }()
-	_, err = temp.Write(b.Bytes())
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return durable.Replace(path, b.Bytes(), 0o600)
 }
 
 // Instance is the component instance that a module instance is or belongs to,

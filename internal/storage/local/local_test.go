@@ -552,3 +552,26 @@ func TestFirstLocks(t *testing.T) {
 		t.Errorf("left %v", got)
 	}
 }
+
+// TestLockInfoLink: the information about the lock isn't written through a link.
+func TestLockInfoLink(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, filepath.Join(dir, ".terraform.tfstate.lock.info")); err != nil {
+		t.Skip(err)
+	}
+	s := &Store{in: filepath.Join(dir, "terraform.tfstate"), out: filepath.Join(dir, "terraform.tfstate")}
+	id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Unlock(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
+		t.Errorf("%q %v", text, err)
+	}
+}

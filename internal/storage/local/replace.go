@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/failpoint"
 )
 
@@ -45,6 +46,7 @@ func modeOf(path string, without os.FileMode) os.FileMode {
 const (
 	tempSuffix = ".weir-new"
 	keepSuffix = ".weir-old"
+	infoSuffix = ".new" // of package durable, for the information about the lock
 )
 
 func tempPrefix(path string) string {
@@ -61,7 +63,7 @@ func removeTemps(path string) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, tempPrefix(path)) && (strings.HasSuffix(name, tempSuffix) || strings.HasSuffix(name, keepSuffix)) {
+		if strings.HasPrefix(name, tempPrefix(path)) && (strings.HasSuffix(name, tempSuffix) || strings.HasSuffix(name, keepSuffix) || strings.HasSuffix(name, infoSuffix)) {
 			os.Remove(filepath.Join(folder, name))
 		}
 	}
@@ -94,15 +96,6 @@ func overwrite(file *os.File, content []byte) error {
 		return err
 	}
 	return file.Sync()
-}
-
-// syncFolder makes renames in a folder last. Some file systems can't; there
-// is nothing better to do then.
-func syncFolder(folder string) {
-	if d, err := os.Open(folder); err == nil {
-		_ = d.Sync()
-		d.Close()
-	}
 }
 
 // replace gives the file at path another content; see the package comment.
@@ -154,7 +147,7 @@ func (s *Store) replace(path string, content []byte) error {
 	if !back && keep != "" {
 		os.Remove(keep)
 	}
-	syncFolder(filepath.Dir(path))
+	durable.SyncFolder(filepath.Dir(path))
 	if !back && locked {
 		s.held.more = append(s.held.more, s.held.file)
 		s.held.file = temp

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/failpoint"
 	"weir.dev/weir/internal/storage"
 )
@@ -232,11 +233,10 @@ func (s *Store) saveBackup(statePath string, content []byte) error {
 		return err
 	}
 	defer temp.Close()
-	if err := os.Rename(temp.Name(), path); err != nil {
+	if err := durable.Rename(temp.Name(), path); err != nil {
 		os.Remove(temp.Name())
 		return err
 	}
-	syncFolder(filepath.Dir(path))
 	return nil
 }
 
@@ -265,7 +265,7 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 	h := &held{id: info.ID, file: file, path: path, created: created}
 	info.Path = s.shown
 	info.Created = time.Now().UTC()
-	if err := os.WriteFile(s.infoPath(), info.JSON(), 0o600); err != nil {
+	if err := durable.Replace(s.infoPath(), info.JSON(), 0o600); err != nil {
 		h.release()
 		return "", fmt.Errorf("could not write lock info for %q: %w", s.shown, err)
 	}
