@@ -90,6 +90,9 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	if err != nil {
 		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, diag.Cause(err))
 	}
+	if len(data) == 0 {
+		return e.fail("Failed to read the given file as a state or plan file", "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.path)
+	}
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
 		return e.showPlanFile(ctx, o.path, o)
 	}

@@ -67,6 +67,16 @@ var stateCommands = []*command{
 		setup:    setupStateHistory,
 	},
 	{
+		name: "state verify", args: "[PLAN...]", max: -1,
+		synopsis: "Look whether all that is kept of the state can be read",
+		long:     "Reads the state, its backup and earlier states, the journal of a run that didn't end, the lock, the dependency lock file, and the plan files that are named. Changes nothing. Damage is an error that says how to go on.",
+		setup: func(e *env, fs *flag.FlagSet) runner {
+			var f stateFlags
+			fs.StringVar(&f.state, "state", "", "The state file is at `PATH`.")
+			return func(ctx context.Context, plans []string) int { return e.stateVerify(ctx, f, plans) }
+		},
+	},
+	{
 		name:     "state undo",
 		synopsis: "Go back to an earlier state",
 		long:     "Gives the state the content that it had before. Nothing happens to the infrastructure.",
@@ -77,6 +87,16 @@ var stateCommands = []*command{
 		synopsis: "Replace provider in the state",
 		setup:    setupReplaceProvider,
 	},
+}
+
+func (e *env) stateVerify(ctx context.Context, f stateFlags, plans []string) int {
+	found, diags := e.directory.Verify(ctx, f.options(), plans)
+	for _, f := range found {
+		if diags.Append(f.Problems); !f.Problems.HasErrors() {
+			e.say("%s: %s\n", f.What, f.Said)
+		}
+	}
+	return e.diags(diags)
 }
 
 // inState opens the state, locks it if the command changes it, and reads it.

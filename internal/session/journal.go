@@ -67,14 +67,14 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, errJournalBusy):
 		return nil
 	case err != nil:
-		return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, diag.Cause(err))
+		return s.unreadable(path, err)
 	}
 	rec, err := l.Fold(s.base, s.digest())
 	switch {
 	case err != nil:
-		return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
+		return s.unusable(path, err)
 	case rec.Foreign:
-		return diag.OneError("Journal of another state", "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)
+		return s.foreign(path, l)
 	}
 	if l.Damaged > 0 && !s.Damaged {
 		return s.damaged(path, l, rec)
@@ -117,6 +117,18 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		diags.Errorf("Failed to end the journal", "The state is saved, but the journal %s can't be replaced: %s.", path, diag.Cause(err))
 	}
 	return diags
+}
+
+func (s *Session) unreadable(path string, err error) diag.List {
+	return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, diag.Cause(err))
+}
+
+func (s *Session) unusable(path string, err error) diag.List {
+	return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
+}
+
+func (s *Session) foreign(path string, l *journal.Log) diag.List {
+	return diag.OneError("Journal of another state", "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)
 }
 
 var errJournalBusy = errors.New("the journal is in use")

@@ -66,6 +66,14 @@ type Blank interface {
 	Blank(content []byte) error
 }
 
+// A Held is a Store that can tell who holds its lock without taking it.
+type Held interface {
+	// Holder is who holds the lock by what is stored, nil for nobody. Who has ended
+	// without releasing it may still be there. An error may be that what is stored
+	// can't be read.
+	Holder(ctx context.Context) (*LockInfo, error)
+}
+
 // A Preparer is a Store that can tell before an apply whether it could save the
 // outcome.
 type Preparer interface {

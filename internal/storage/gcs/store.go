@@ -137,6 +137,19 @@ func (s *store) holder(ctx context.Context, service *service) (holder *storage.L
 	return holder, own, nil
 }
 
+// Holder implements storage.Held.
+func (s *store) Holder(ctx context.Context) (*storage.LockInfo, error) {
+	service, err := s.b.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	holder, _, err := s.holder(ctx, service)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.lockURL(), err)
+	}
+	return holder, nil
+}
+
 // Unlock removes the generation of the lock's object that is its id.
 func (s *store) Unlock(ctx context.Context, id string) error {
 	if _, err := strconv.ParseInt(id, 10, 64); err != nil {

@@ -355,6 +355,22 @@ func (s *Store) lockError(err error) *storage.LockError {
 	return &storage.LockError{Holder: holder, Err: err}
 }
 
+// Holder implements storage.Held.
+func (s *Store) Holder(context.Context) (*storage.LockInfo, error) {
+	text, err := os.ReadFile(s.infoPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	holder, err := storage.ParseLockInfo(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.infoPath(), err)
+	}
+	return holder, nil
+}
+
 // infoPath is the file that describes the lock.
 func (s *Store) infoPath() string {
 	folder, name := filepath.Split(s.out)

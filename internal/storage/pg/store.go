@@ -192,6 +192,15 @@ func (s *store) holder(ctx context.Context, conn *pgx.Conn) *storage.LockInfo {
 	return info
 }
 
+// Holder implements storage.Held.
+func (s *store) Holder(ctx context.Context) (holder *storage.LockInfo, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		holder = s.noted(ctx, conn)
+		return nil
+	})
+	return holder, err
+}
+
 // noted is who took the lock last and didn't release it.
 func (s *store) noted(ctx context.Context, conn *pgx.Conn) *storage.LockInfo {
 	var text string

@@ -95,6 +95,40 @@ func (s *store) itemHolder(ctx context.Context, c *clients) (*storage.LockInfo, 
 	return holder, found["Info"].S, err
 }
 
+// Holder implements storage.Held: who put the object or, where there is none, the
+// item.
+func (s *store) Holder(ctx context.Context) (*storage.LockInfo, error) {
+	c, err := s.b.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.b.lockFile {
+		text, _, err := s.get(ctx, c, s.lockKey())
+		if err != nil {
+			return nil, err
+		}
+		if text != nil {
+			holder, err := storage.ParseLockInfo(text)
+			if err != nil {
+				return nil, fmt.Errorf("the object %q in the bucket %q: %w", s.lockKey(), s.b.bucket, err)
+			}
+			return holder, nil
+		}
+	}
+	if s.b.table == "" {
+		return nil, nil
+	}
+	found, err := c.table.get(ctx, s.lockID(), "Info")
+	if err != nil || found == nil {
+		return nil, err
+	}
+	holder, err := storage.ParseLockInfo([]byte(found["Info"].S))
+	if err != nil {
+		return nil, fmt.Errorf("the item %q in the DynamoDB table %q: %w", s.lockID(), s.b.table, err)
+	}
+	return holder, nil
+}
+
 // Unlock removes both, also where one of them can't be removed.
 func (s *store) Unlock(ctx context.Context, id string) error {
 	c, err := s.b.open(ctx)

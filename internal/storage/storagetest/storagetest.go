@@ -151,6 +151,16 @@ func lock(t *testing.T, s Subject) {
 			t.Errorf("holder %v", h)
 		}
 	}
+	if teller, ok := s.open(t).(storage.Held); ok {
+		if h, err := teller.Holder(t.Context()); err != nil || h == nil || h.ID != id || h.Operation != "first" {
+			t.Errorf("the holder is %v, %v", h, err)
+		}
+		defer func() {
+			if h, err := teller.Holder(t.Context()); err != nil || h != nil {
+				t.Errorf("when nobody holds the lock: %v, %v", h, err)
+			}
+		}()
+	}
 	if _, err := a.Lock(t.Context(), info("again")); !errors.As(err, new(*storage.LockError)) {
 		t.Errorf("locked twice by the same: %v", err)
 	}

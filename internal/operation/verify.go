@@ -1,0 +1,34 @@
+package operation
+
+import (
+	"context"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/session"
+)
+
+// Verify reads all that is kept of the state of the selected workspace, the
+// dependency lock file, and the plan files of the given names. It changes nothing.
+func (d *Directory) Verify(ctx context.Context, o StateOptions, plans []string) ([]session.Finding, diag.List) {
+	b, diags := d.CurrentBackend()
+	if b == nil || diags.HasErrors() {
+		return nil, diags
+	}
+	s, more := d.OpenSelected(b, o)
+	if diags.Append(more); s == nil {
+		return nil, diags
+	}
+	list := s.Verify(ctx)
+	if data, err := d.lockFile(); err != nil {
+		list = append(list, session.Finding{What: lockfile.Name, Problems: diag.OneError("Unreadable dependency lock file", "%s: %s. Put an intact copy in place, or remove it and run init, which writes it anew.", lockfile.Name, diag.Cause(err))})
+	} else if len(data) > 0 {
+		_, more := lockfile.Parse(data, lockfile.Name)
+		list = append(list, session.Finding{What: lockfile.Name, Said: "can be read", Problems: more})
+	}
+	for _, path := range plans {
+		_, more := d.ReadPlan(path)
+		list = append(list, session.Finding{What: path, Said: "can be read", Problems: more})
+	}
+	return list, diags
+}
