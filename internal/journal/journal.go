@@ -67,7 +67,10 @@ type Begin struct {
 	Serial  uint64 `json:"serial"`
 	// Base is the Digest of the stored state, empty where there was none.
 	Base string `json:"base,omitempty"`
-	// Plan, Backend and Workspace are for people.
+	// Run tells a run from all others: its note beside the state has the same.
+	Run string `json:"run,omitempty"`
+	// Who, Plan, Backend and Workspace are for people.
+	Who       string `json:"who,omitempty"`
 	Plan      string `json:"plan,omitempty"`
 	Backend   string `json:"backend,omitempty"`
 	Workspace string `json:"workspace,omitempty"`

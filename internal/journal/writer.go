@@ -89,6 +89,13 @@ func Start(path string, b Begin, carried []Operation, known map[addr.Object]*sta
 	return w, nil
 }
 
+// Note is a journal of operations that may have begun, for another place than that
+// of the journal.
+func Note(b Begin, list []Operation, seal Crypt) ([]byte, error) {
+	var c chain
+	return c.begin(b, list, nil, seal)
+}
+
 // begin makes the first lines.
 func (c *chain) begin(b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) ([]byte, error) {
 	var lines []byte

@@ -47,9 +47,11 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	o.Stop = l.Stop
 	var recorder *session.Recorder
 	if !w.dir.Unjournaled {
-		if recorder, diags = w.Record(saving, p, l.Stop); diags.HasErrors() {
-			return nil, append(found, diags...)
+		var more diag.List
+		if recorder, more = w.Record(saving, p, l.Stop); more.HasErrors() {
+			return nil, append(found, more...)
 		}
+		found = append(found, more...)
 	}
 	if recorder != nil {
 		o.Journal = recorder

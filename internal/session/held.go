@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,9 +44,14 @@ func (s *Session) letGo() {
 
 // journalElsewhere refuses to take over a lock whose holder kept its journal in
 // another place, or in one that was removed since.
-func (s *Session) journalElsewhere(left storage.LockInfo) error {
+func (s *Session) journalElsewhere(ctx context.Context, left storage.LockInfo) error {
 	if left.Operation == plans || !s.remote() {
 		return nil
+	}
+	if store, ok := s.takesNotes(); ok {
+		if _, err := store.Note(ctx); err == nil {
+			return nil // what it was creating is noted beside the state
+		}
 	}
 	if held, err := os.ReadFile(s.heldPath()); err == nil && string(held) == left.ID {
 		return nil

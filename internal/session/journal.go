@@ -39,7 +39,10 @@ func (s *Session) remote() bool {
 
 // journalBegin says which state a new journal is about.
 func (s *Session) journalBegin() journal.Begin {
-	b := journal.Begin{Lineage: s.newLineage(), Base: s.digest(), Backend: s.backend.Kind, Workspace: s.workspace}
+	if s.run == "" {
+		s.run = newUUID(s.Random)
+	}
+	b := journal.Begin{Lineage: s.newLineage(), Base: s.digest(), Run: s.run, Who: s.Who(), Backend: s.backend.Kind, Workspace: s.workspace}
 	if s.base != nil {
 		b.Lineage, b.Serial = s.base.Lineage, s.base.Serial
 	}
@@ -64,7 +67,10 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		err = s.Seals.Clear()
 	}
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, errJournalBusy):
+	case errors.Is(err, os.ErrNotExist):
+		s.doubts = nil
+		return append(s.recoverNote(ctx, "", s.base), s.inDoubt()...)
+	case errors.Is(err, errJournalBusy):
 		return nil
 	case err != nil:
 		return s.unreadable(path, err)
@@ -95,8 +101,12 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	if len(rec.Folded) > 0 || len(settled) > 0 || l.Damaged > 0 || len(rec.Conflicts) > 0 {
 		diags.Append(interrupted(path, l, rec, settled))
 	}
+	diags.Append(s.recoverNote(ctx, l.Begin.Run, rec.State))
 	diags.Append(s.inDoubt())
 	s.adopt(rec.State)
+	if diags.HasErrors() {
+		return diags
+	}
 	if s.lockID == "" {
 		s.folded = true
 		return diags
@@ -239,7 +249,11 @@ func (s *Session) inDoubt() diag.List {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString("An earlier run asked providers to create these objects and didn't learn whether they did:\n")
+	if s.remembered == "" {
+		b.WriteString("An earlier run asked providers to create these objects and didn't learn whether they did:\n")
+	} else {
+		fmt.Fprintf(&b, "A run of %s was creating these objects, or was about to, when it ended. It has noted them beside the state, and its journal, which knows more, isn't here. If that directory is still there, run any command that locks the state in it, which saves what the journal knows. What the run was creating:\n", s.remembered)
+	}
 	for _, o := range s.doubts {
 		fmt.Fprintf(&b, "\n  - %s", o.Object)
 		if o.Key != "" {
@@ -276,7 +290,13 @@ func (s *Session) Doubts() []journal.Operation { return slices.Clone(s.doubts) }
 func (s *Session) Settle(left []journal.Operation) error {
 	s.doubts = left
 	if len(left) > 0 {
-		return s.keepDoubts(left)
+		if err := s.keepDoubts(left); err != nil {
+			return err
+		}
+		return s.writeNote(s.Saving(), left)
+	}
+	if err := s.writeNote(s.Saving(), nil); err != nil {
+		return err
 	}
 	return journal.Discard(s.journalPath())
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -33,6 +34,7 @@ type Recorder struct {
 	hurry   <-chan struct{} // closed by an interrupt: who knows what comes next
 	hurried bool
 	pace    pace
+	notes   *notes
 }
 
 // Record begins an apply: it refuses one whose results could not be kept, opens
@@ -50,7 +52,20 @@ func (s *Session) Record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	if err != nil {
 		return nil, diag.OneError("Failed to write the journal", "Nothing was done, because the journal %s, which would remember it, can't be written: %s.", s.journalPath(), diag.Cause(err))
 	}
-	return r, nil
+	var diags diag.List
+	if r.notes, diags = s.note(ctx, p); diags.HasErrors() {
+		r.giveUp()
+		return nil, diags
+	}
+	return r, diags
+}
+
+// giveUp ends what was begun and has done nothing. The journal stays: it may have
+// what an earlier one knew.
+func (r *Recorder) giveUp() {
+	r.rest()
+	r.w.Close()
+	r.s.journal = nil
 }
 
 func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan struct{}) (*Recorder, error) {
@@ -106,12 +121,16 @@ func (r *Recorder) Intent(i apply.Intent) error {
 	r.mu.Lock()
 	r.intents[o.Object] = o
 	r.mu.Unlock()
+	if err := r.notes.begin(r.ctx, o); err != nil {
+		return fmt.Errorf("it can't be noted beside the state: %w", err)
+	}
 	return r.w.Intent(o)
 }
 
 // Result implements apply.Journal.
 func (r *Recorder) Result(at addr.Object, stored *state.Object) error {
 	err := r.w.Result(at, stored)
+	r.notes.ended(at, stored)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.intents, at)
@@ -190,7 +209,9 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 		snapshot := r.state.Clone()
 		r.mu.Unlock()
 		began := r.s.Now()
-		_ = r.s.Save(r.ctx, snapshot)
+		if r.s.Save(r.ctx, snapshot) == nil {
+			r.notes.saved(snapshot)
+		}
 		took := r.s.Now().Sub(began)
 		r.mu.Lock()
 		wait = r.pace.saved(took, int64(len(r.s.saved)))
@@ -248,8 +269,12 @@ func (r *Recorder) finish() error {
 	left := slices.SortedFunc(maps.Values(r.doubts), func(a, b journal.Operation) int { return a.Object.Compare(b.Object) })
 	r.s.journal = nil
 	if len(left) == 0 {
+		if err := r.s.writeNote(r.ctx, nil); err != nil {
+			return err
+		}
 		return r.w.Remove()
 	}
 	r.w.Close()
-	return r.s.keepDoubts(left)
+	r.s.doubts = left
+	return r.s.Settle(left)
 }

@@ -85,6 +85,15 @@ type Session struct {
 	changed bool   // what was written is another state than base
 	lineage string // of a state that is new
 
+	// claimed: this run has the lock, or would have it if there were one.
+	claimed bool
+	// noted: there is a note beside the state, by this run or an earlier one.
+	noted bool
+	// run is the identity of this run in its journal and its note.
+	run string
+
+	// remembered is whose note some of the doubts are from, empty for none.
+	remembered string
 	// doubts are creates of earlier runs whose outcome isn't known.
 	doubts []journal.Operation
 	// folded: prior has what the journal of an earlier run knows, and that
@@ -156,6 +165,7 @@ type Locking struct {
 
 // Lock takes the lock of the state. Whoever calls it sees to Unlock.
 func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.List {
+	s.claimed = true
 	if l.Off {
 		return nil
 	}
@@ -167,7 +177,7 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
-	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout, s.journalElsewhere)
+	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout, func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) })
 	slow.Stop()
 	if errors.As(err, new(*storage.RefusedError)) {
 		return diag.List{Locked.New(diag.Error, "%s", err)}
@@ -229,7 +239,7 @@ func (s *Session) digest() string {
 // Unlock releases the lock, once; without one it does nothing.
 func (s *Session) Unlock() {
 	id := s.lockID
-	s.lockID = ""
+	s.lockID, s.claimed = "", false
 	if id == "" {
 		return
 	}

@@ -35,8 +35,16 @@ func (s *Session) Verify(ctx context.Context) []Finding {
 	for _, k := range s.History() {
 		list = append(list, s.verifyFile(fmt.Sprintf("serial %d", k.Serial), k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
 	}
-	list = append(list, s.verifyJournal(stored), s.verifyLock(ctx))
-	return list
+	list = append(list, s.verifyJournal(stored))
+	if _, ok := s.takesNotes(); ok {
+		f := Finding{What: "note", Said: "there is none"}
+		l, diags := s.readNote(ctx)
+		if f.Problems = diags; l != nil {
+			f.Said = "of a run that didn't end, by " + l.Begin.Who
+		}
+		list = append(list, f)
+	}
+	return append(list, s.verifyLock(ctx))
 }
 
 func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {

@@ -74,6 +74,18 @@ type Held interface {
 	Holder(ctx context.Context) (*LockInfo, error)
 }
 
+// ErrNoNotes is returned by a Noted where this user or this place can't have notes.
+var ErrNoNotes = errors.New("notes can't be kept beside the state")
+
+// A Noted is a Store with room beside the state for what a run is about to do, which
+// any machine sees. Notes go with the workspace.
+type Noted interface {
+	// Note returns what SetNote has put there last, nil for nothing.
+	Note(ctx context.Context) ([]byte, error)
+	// SetNote replaces the note; nil removes it. Who holds the lock may do so.
+	SetNote(ctx context.Context, note []byte) error
+}
+
 // A Preparer is a Store that can tell before an apply whether it could save the
 // outcome.
 type Preparer interface {

@@ -143,6 +143,9 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if err != nil && !missing(err) {
 		return fmt.Errorf("failed to delete state file %s: %w", b.url(name, suffix), err)
 	}
+	if err := b.store(name).SetNote(ctx, nil); err != nil && !errors.Is(err, storage.ErrNoNotes) {
+		return err
+	}
 	return nil
 }
 

@@ -214,6 +214,9 @@ func (b *Backend) prepare(ctx context.Context, conn *pgx.Conn) error {
 				return fmt.Errorf("the table %q can't be created: %w", b.table, err)
 			}
 		}
+		if !table(b.table + notesSuffix) {
+			b.optional(ctx, tx, "CREATE TABLE IF NOT EXISTS "+b.notes()+" (name text PRIMARY KEY, note bytea)")
+		}
 		if !table(b.table + "_lock_info") {
 			b.optional(ctx, tx, "CREATE TABLE IF NOT EXISTS "+b.holders()+" (name text PRIMARY KEY, info text)")
 		}
@@ -280,6 +283,9 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	}
 	return b.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "DELETE FROM "+b.states()+" WHERE name = $1", name)
+		if err == nil {
+			b.optional(ctx, conn, "DELETE FROM "+b.notes()+" WHERE name = $1", name)
+		}
 		return err
 	})
 }

@@ -131,6 +131,9 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if err := c.bucket.remove(ctx, s.path); err != nil {
 		return b.explain(err)
 	}
+	if err := s.SetNote(ctx, nil); err != nil && !errors.Is(err, storage.ErrNoNotes) {
+		return err
+	}
 	if c.table == nil {
 		return nil
 	}

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"changed by others", changedByOthers},
 		{"readers see whole states", wholeStates},
 		{"workspaces", workspaces},
+		{"notes", notes},
 		{"bad workspaces", badWorkspaces},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
@@ -480,4 +481,65 @@ func badWorkspaces(t *testing.T, s Subject) {
 		t.Error("a workspace without a name was made")
 	}
 	wantRead(t, state(t, b, storage.DefaultWorkspace), "default")
+}
+
+// notes holds a Noted to what it promises: a note of its own beside each state,
+// which is no state, seen by all, gone with the workspace.
+func notes(t *testing.T, s Subject) {
+	b := s.New(t)
+	store := func(b storage.Backend, workspace string) storage.Noted {
+		t.Helper()
+		opened, err := b.State(workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted, ok := opened.(storage.Noted)
+		if !ok {
+			t.Skip("it has no room for notes")
+		}
+		return noted
+	}
+	mine := store(b, storage.DefaultWorkspace)
+	want := func(n storage.Noted, want string) {
+		t.Helper()
+		got, err := n.Note(t.Context())
+		if err != nil || string(got) != want || (want == "") != (got == nil) {
+			t.Errorf("the note is %q, %v; want %q", got, err, want)
+		}
+	}
+	set := func(n storage.Noted, note []byte) {
+		t.Helper()
+		if err := n.SetNote(t.Context(), note); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(mine, "")
+	set(mine, nil)
+	for _, text := range []string{"first\n", "second, \x00 and longer\n", "third"} {
+		set(mine, []byte(text))
+		want(mine, text)
+		want(store(s.New(t), storage.DefaultWorkspace), text)
+	}
+	wantRead(t, s.open(t), "")
+	if !s.OneWorkspace {
+		if err := b.CreateWorkspace(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		other := store(b, "other")
+		want(other, "")
+		set(other, []byte("of the other"))
+		want(mine, "third")
+		if names, err := b.Workspaces(t.Context()); err != nil || !slices.Equal(names, []string{"default", "other"}) {
+			t.Errorf("with notes the workspaces are %q, %v", names, err)
+		}
+		if err := b.DeleteWorkspace(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateWorkspace(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		want(store(b, "other"), "")
+	}
+	set(mine, nil)
+	want(mine, "")
 }
