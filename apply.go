@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/request"
 )
 
 // ApplyOptions say how to apply a plan.
@@ -36,7 +37,7 @@ func (w *Workspace) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result
 	defer d.Close()
 	opening := w.opening("apply")
 	opening.Record = false
-	return w.apply(ctx, d, d.Saved(p.content), opening, operation.Planning{}, o, p)
+	return w.apply(ctx, d, d.Saved(p.content), opening, request.Planning{}, o, p)
 }
 
 // PlanAndApply plans and applies under one lock, so that no plan gets stale between.
@@ -54,7 +55,7 @@ func (w *Workspace) PlanAndApply(ctx context.Context, o PlanOptions, a ApplyOpti
 	return w.apply(ctx, d, d.Configuration(), w.opening("apply"), p, a, nil)
 }
 
-func (w *Workspace) apply(ctx context.Context, d *operation.Directory, s operation.Subject, opening operation.Opening, p operation.Planning, o ApplyOptions, made *Plan) (*Result, error) {
+func (w *Workspace) apply(ctx context.Context, d *operation.Directory, s operation.Subject, opening operation.Opening, p request.Planning, o ApplyOptions, made *Plan) (*Result, error) {
 	a := &approver{workspace: w, options: o, plan: made}
 	d.Apply(ctx, s, opening, p, 1, a)
 	err := failure(a.found)

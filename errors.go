@@ -8,6 +8,7 @@ import (
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/storage"
 )
@@ -138,7 +139,7 @@ func failure(l diag.List) error {
 			e.kinds = append(e.kinds, locked(held))
 		case operation.Stale.Is(d):
 			e.kinds = append(e.kinds, ErrStalePlan)
-		case operation.InDoubt.Is(d), session.ObjectInDoubt.Is(d):
+		case states.InDoubt.Is(d), session.ObjectInDoubt.Is(d):
 			e.kinds = append(e.kinds, ErrInDoubt)
 		case d.Err != nil:
 			e.kinds = append(e.kinds, d.Err)

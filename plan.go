@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/view/jsonplan"
 	"weir.dev/weir/internal/why"
 )
@@ -30,8 +31,8 @@ type PlanOptions struct {
 }
 
 // planning is the options as the engine has them.
-func (o PlanOptions) planning() (operation.Planning, diag.List) {
-	p := operation.Planning{SkipRefresh: o.SkipRefresh, AllowDeferral: o.AllowDeferral}
+func (o PlanOptions) planning() (request.Planning, diag.List) {
+	p := request.Planning{SkipRefresh: o.SkipRefresh, AllowDeferral: o.AllowDeferral}
 	var diags diag.List
 	targets := func(texts []string) (list []addr.Target) {
 		for _, text := range texts {

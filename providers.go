@@ -6,7 +6,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/provider/plugin"
 )
 
@@ -53,7 +53,7 @@ func InProcess(address string, p *Provider) ProviderSource {
 }
 
 // supply adds sources of providers to the options of an operation.
-func supply(o *operation.Options, sources []ProviderSource) error {
+func supply(o *place.Options, sources []ProviderSource) error {
 	var methods []cliconfig.Method
 	o.Inside, o.Attached = map[addr.Provider]plugin.Builtin{}, map[addr.Provider]plugin.Reattach{}
 	for _, s := range sources {

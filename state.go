@@ -9,7 +9,7 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/journal"
-	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/view/jsonstate"
@@ -83,7 +83,7 @@ func stateOf(s *state.Snapshot) *State {
 func (w *Workspace) State(ctx context.Context) (*State, error) {
 	d := w.begin()
 	defer d.Close()
-	s, diags := d.State(ctx, operation.StateOptions{}, "")
+	s, diags := d.State(ctx, states.Options{}, "")
 	if s == nil {
 		return nil, failure(diags)
 	}

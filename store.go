@@ -46,21 +46,21 @@ func lockInfo(i storage.LockInfo) LockInfo {
 	return LockInfo{ID: i.ID, Operation: i.Operation, Who: i.Who, Version: i.Version, Created: i.Created, Process: i.Info}
 }
 
-// states are a Store as the engine uses them.
-type states struct{ Store }
+// A kept is a Store as the engine uses it.
+type kept struct{ Store }
 
 // hereStates also say where journals would be on this machine, so that none is
 // looked for elsewhere.
 type hereStates struct {
-	states
+	kept
 	dir string
 }
 
 func newStates(s Store, here bool, dir string) storage.Backend {
 	if here {
-		return hereStates{states{s}, dir}
+		return hereStates{kept{s}, dir}
 	}
-	return states{s}
+	return kept{s}
 }
 
 // JournalPath implements storage.Journaled.
@@ -69,7 +69,7 @@ func (h hereStates) JournalPath(workspace string) string {
 }
 
 // Workspaces implements storage.Backend.
-func (s states) Workspaces(ctx context.Context) ([]string, error) {
+func (s kept) Workspaces(ctx context.Context) ([]string, error) {
 	names, err := s.Store.Workspaces(ctx)
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == storage.DefaultWorkspace })
 	slices.Sort(names)
@@ -77,16 +77,16 @@ func (s states) Workspaces(ctx context.Context) ([]string, error) {
 }
 
 // CreateWorkspace implements storage.Backend: they come to be with their state.
-func (s states) CreateWorkspace(context.Context, string) error { return nil }
+func (s kept) CreateWorkspace(context.Context, string) error { return nil }
 
 // DeleteWorkspace implements storage.Backend.
-func (s states) DeleteWorkspace(context.Context, string) error { return errors.ErrUnsupported }
+func (s kept) DeleteWorkspace(context.Context, string) error { return errors.ErrUnsupported }
 
 // Place implements storage.Backend.
-func (s states) Place(name string) string { return "store/" + name }
+func (s kept) Place(name string) string { return "store/" + name }
 
 // State implements storage.Backend.
-func (s states) State(name string) (storage.Store, error) {
+func (s kept) State(name string) (storage.Store, error) {
 	return &stored{store: s.Store, workspace: name}, nil
 }
 

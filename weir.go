@@ -51,8 +51,10 @@ import (
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/release"
 	"weir.dev/weir/internal/session"
@@ -110,7 +112,7 @@ type Options struct {
 // methods may be called at the same time.
 type Workspace struct {
 	options Options
-	config  operation.Options
+	config  place.Options
 	scratch string // to be removed by Close; empty for none
 
 	mu     sync.Mutex
@@ -163,7 +165,7 @@ func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 
 func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 	w := &Workspace{options: o}
-	w.config = operation.Options{
+	w.config = place.Options{
 		Dir: dir, OriginalDir: dir, FS: fsys, Unjournaled: fsys != nil && o.DataDir == "",
 		Environ: environment(o.Environ),
 		Home:    filepath.Join(dir, ".terraform", "home"), // nobody's, so that nothing is found by chance
@@ -208,14 +210,14 @@ func environment(list []string) map[string]string {
 }
 
 // inputs are Go values as values of variables.
-func inputs(all map[string]any) (map[string]engine.VariableInput, error) {
-	out := map[string]engine.VariableInput{}
+func inputs(all map[string]any) (map[string]module.VariableInput, error) {
+	out := map[string]module.VariableInput{}
 	for name, v := range all {
 		value, err := fromGo(v)
 		if err != nil {
 			return nil, fmt.Errorf("variable %q: %w", name, err)
 		}
-		out[name] = engine.VariableInput{Value: value, From: "argument"}
+		out[name] = module.VariableInput{Value: value, From: "argument"}
 	}
 	return out, nil
 }
@@ -251,7 +253,7 @@ func (w *Workspace) begin() *operation.Directory {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.memory.With(operation.Reports{
+	return w.memory.With(place.Reports{
 		Notice:  notice,
 		Problem: func(l diag.List) { notice(diagnostics(l).Error()) },
 		Log:     w.options.Log,
@@ -262,7 +264,7 @@ func (w *Workspace) begin() *operation.Directory {
 func (w *Workspace) opening(name string) operation.Opening {
 	return operation.Opening{
 		Loading:   operation.Loading{Parallelism: w.options.Parallelism, Sink: sink(w.options.Events), Record: true},
-		State:     operation.StateOptions{Locking: session.Locking{Timeout: w.options.LockTimeout}},
+		State:     states.Options{Locking: session.Locking{Timeout: w.options.LockTimeout}},
 		Operation: name,
 	}
 }
@@ -319,7 +321,7 @@ func (i initializer) Copy(context.Context, operation.Copies) (bool, error) {
 	return i.Migrate, nil
 }
 func (i initializer) Choose(context.Context, string, []string) (string, error) {
-	return "", operation.ErrNoAnswer
+	return "", place.ErrNoAnswer
 }
 func (i initializer) Provider(e install.Event) {
 	if e.Kind == install.Installing {

@@ -135,6 +135,18 @@ func (m Module) Erase() Module {
 	return FromSteps(steps)
 }
 
+// Component is the component instance that a module is in or is itself, and the
+// stack that the component belongs to; ok is false for a module of no component.
+func (m Module) Component() (stack, instance Module, ok bool) {
+	steps := m.Steps()
+	for i, s := range steps {
+		if s.Kind == Component {
+			return FromSteps(steps[:i]), FromSteps(steps[:i+1]), true
+		}
+	}
+	return Root, Root, false
+}
+
 // CallPath is the erased address as names joined by dots, the key form of
 // modules.json; empty for the root.
 func (m Module) CallPath() string {

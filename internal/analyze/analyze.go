@@ -56,7 +56,7 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 			CallByName:     map[addr.Call]*program.Call{},
 		},
 		functions: map[string]*program.ProviderFunction{},
-		providers: map[providerName]*program.Provider{},
+		providers: map[program.ProviderName]*program.Provider{},
 		checks:    map[string]*program.Check{},
 	}
 	for _, block := range src.Blocks {
@@ -70,7 +70,7 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 		call.Index = len(c.prog.Calls) + i
 	}
 	c.resolveProviders()
-	c.checkRefactoring()
+	refactoring{c}.checkRefactoring()
 	if src.Partial {
 		c.diags = slices.DeleteFunc(c.diags, func(d diag.Diagnostic) bool { return d.Use })
 	}
@@ -89,7 +89,7 @@ type compiler struct {
 	diags     diag.List
 	later     []func()
 	functions map[string]*program.ProviderFunction
-	providers map[providerName]*program.Provider
+	providers map[program.ProviderName]*program.Provider
 	checks    map[string]*program.Check
 	backends  []*program.Backend
 	required  *hcl.Range // the required_providers block
@@ -99,23 +99,13 @@ type compiler struct {
 	resourceNames                        map[addr.Name][]string
 }
 
-// A providerName is a provider configuration within a module.
-type providerName struct{ local, alias string }
-
-func (n providerName) String() string {
-	if n.alias == "" {
-		return n.local
-	}
-	return n.local + "." + n.alias
-}
-
 // declare decodes a block and notes its expressions for later.
 func (c *compiler) declare(b *module.Block) {
 	switch b.Type {
 	case "terraform":
-		c.settings(b)
+		terraformBlock{c}.settings(b)
 	case "language":
-		c.language(b.Block)
+		terraformBlock{c}.language(b.Block)
 	case "required_providers":
 		c.diags.ErrorAt(b.TypeRange, "Invalid required_providers block", "A \"required_providers\" block must be nested inside a \"terraform\" block.")
 	case "provider":
@@ -137,15 +127,15 @@ func (c *compiler) declare(b *module.Block) {
 	case "check":
 		c.check(b.Block)
 	case "moved":
-		c.moved(b.Block)
+		refactoring{c}.moved(b.Block)
 	case "removed":
 		if c.stack {
 			c.goneCall(b.Block)
 			return
 		}
-		c.removed(b.Block)
+		refactoring{c}.removed(b.Block)
 	case "import":
-		c.importBlock(b.Block)
+		refactoring{c}.importBlock(b.Block)
 	}
 }
 

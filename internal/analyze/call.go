@@ -116,7 +116,7 @@ func (c *compiler) localVersion(attrs hcl.Attributes) {
 func (c *compiler) passed(call *program.Call, attr *hcl.Attribute, in *scope) {
 	pairs, diags := hcl.ExprMap(attr.Expr)
 	c.hcl(diags)
-	seen := map[providerName]hcl.Range{}
+	seen := map[program.ProviderName]hcl.Range{}
 	for _, pair := range pairs {
 		inner, ok := c.providerRef(pair.Key, "providers")
 		if !ok {
@@ -130,14 +130,14 @@ func (c *compiler) passed(call *program.Call, attr *hcl.Attribute, in *scope) {
 		if !ok {
 			continue
 		}
-		if first, twice := seen[inner.providerName]; twice {
-			c.diags.ErrorAt(pair.Value.Range(), "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", inner.providerName, first)
+		if first, twice := seen[inner.ProviderName]; twice {
+			c.diags.ErrorAt(pair.Value.Range(), "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", inner.ProviderName, first)
 			continue
 		}
-		seen[inner.providerName] = pair.Value.Range()
+		seen[inner.ProviderName] = pair.Value.Range()
 		p := &program.PassedProvider{
-			LocalName: inner.local, Alias: inner.alias, Range: pair.Key.Range(),
-			Outer: program.ProviderUse{LocalName: outer.local, Alias: outer.alias, Explicit: true, Range: pair.Value.Range()},
+			LocalName: inner.Local, Alias: inner.Alias, Range: pair.Key.Range(),
+			Outer: program.ProviderUse{LocalName: outer.Local, Alias: outer.Alias, Explicit: true, Range: pair.Value.Range()},
 		}
 		if outer.key != nil {
 			p.Outer.Key = c.expr(outer.key, in)

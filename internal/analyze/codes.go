@@ -10,7 +10,6 @@ var (
 	UndeclaredResource  = diag.Code{Name: "undeclared-resource", Summary: "Reference to undeclared resource"}
 	UndeclaredComponent = diag.Code{Name: "undeclared-component", Summary: "Reference to undeclared component"}
 	UndeclaredStack     = diag.Code{Name: "undeclared-stack", Summary: "Reference to undeclared stack"}
-	UndefinedProvider   = diag.Code{Name: "undefined-provider", Summary: "Reference to undefined provider"}
 )
 
 // undeclared reports a reference to what isn't there. What is gone is compiled without

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"weir.dev/weir/internal/analyze/calls"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/txtar"
@@ -40,7 +41,7 @@ func FuzzCompile(f *testing.F) {
 				}
 			}
 			for _, call := range prog.Calls {
-				CheckCall(call, prog)
+				calls.Check(call, prog)
 			}
 		}
 	})

@@ -60,7 +60,7 @@ func (c *compiler) ignoreChanges(p *program.Resource, attr *hcl.Attribute) {
 	exprs, diags := hcl.ExprList(attr.Expr)
 	c.hcl(diags)
 	for _, e := range exprs {
-		if v, diags := e.Value(nil); !diags.HasErrors() && valueText(v) == `"*"` {
+		if v, diags := e.Value(nil); !diags.HasErrors() && syntax.KeyText(v) == `"*"` {
 			c.diags.ErrorAt(e.Range(), "Invalid ignore_changes wildcard", "The [\"*\"] form of ignore_changes wildcard is invalid. Use \"ignore_changes = all\" to ignore changes to all attributes.")
 			continue
 		}

@@ -50,7 +50,7 @@ func (c *compiler) provider(b *hcl.Block) {
 		}
 		c.diags.ErrorAt(inner.TypeRange, "Reserved block type name in provider block", "The block type name %q is reserved for use by the language.", inner.Type)
 	}
-	name := providerName{p.LocalName, p.Alias}
+	name := program.ProviderName{Local: p.LocalName, Alias: p.Alias}
 	if first := c.providers[name]; first != nil {
 		c.duplicateProvider(p, first)
 		return
@@ -92,7 +92,7 @@ func (c *compiler) providerLocalName(name string, at hcl.Range) bool {
 
 // A providerRefExpr is a reference to a provider configuration as written.
 type providerRefExpr struct {
-	providerName
+	program.ProviderName
 	key hcl.Expression
 }
 
@@ -127,13 +127,13 @@ func (c *compiler) providerRef(expr hcl.Expression, argument string) (ref provid
 			t = t[:n-1]
 		}
 	}
-	ref.local = t.RootName()
-	if !c.providerLocalName(ref.local, at) {
+	ref.Local = t.RootName()
+	if !c.providerLocalName(ref.Local, at) {
 		return ref, false
 	}
 	if len(t) == 2 {
 		if attr, isAttr := t[1].(hcl.TraverseAttr); isAttr {
-			ref.alias = attr.Name
+			ref.Alias = attr.Name
 			return ref, true
 		}
 	}
@@ -154,7 +154,7 @@ func (c *compiler) providerUse(use *program.ProviderUse, attr *hcl.Attribute, ty
 	*use = program.ProviderUse{LocalName: implied(typ), Range: at}
 	if attr != nil {
 		if ref, ok := c.providerRef(attr.Expr, "provider"); ok {
-			*use = program.ProviderUse{LocalName: ref.local, Alias: ref.alias, Explicit: true, Range: attr.Expr.Range()}
+			*use = program.ProviderUse{LocalName: ref.Local, Alias: ref.Alias, Explicit: true, Range: attr.Expr.Range()}
 		}
 	}
 	c.uses = append(c.uses, use)
@@ -212,7 +212,7 @@ func (c *compiler) requirement(local string, at hcl.Range) addr.Provider {
 // checkUse checks a reference to a configuration. In a module the one with the
 // alias may come from the caller, declared or not: evaluation finds out.
 func (c *compiler) checkUse(use *program.ProviderUse) {
-	p := c.providers[providerName{use.LocalName, use.Alias}]
+	p := c.providers[program.ProviderName{Local: use.LocalName, Alias: use.Alias}]
 	switch {
 	case c.stack && p == nil && use.Alias != "" && !c.prog.Requirements[use.LocalName].HasAlias(use.Alias):
 		c.diags.ErrorAt(use.Range, "Provider configuration not present", "There is no provider %q block named %q in this stack.", use.LocalName, use.Alias)

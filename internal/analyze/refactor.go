@@ -2,13 +2,12 @@ package analyze
 
 import (
 	"fmt"
-	"math/big"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/analyze/address"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/syntax"
 )
@@ -20,9 +19,12 @@ var (
 	importSchema           = schema([]string{"to!", "id", "identity", "for_each", "provider"})
 )
 
+// A refactoring compiles the blocks about what was elsewhere, or wasn't here, before.
+type refactoring struct{ *compiler }
+
 // endpoint reads an object that a moved or removed block names, with constant
 // keys.
-func (c *compiler) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
+func (c refactoring) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
 	if attr == nil {
 		return e, false
 	}
@@ -32,34 +34,17 @@ func (c *compiler) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
 		c.hcl(diags)
 		return e, false
 	}
-	e, _, ok = c.ends(e, traversalSteps(t), nil)
+	e, _, ok = c.ends(e, address.TraversalSteps(t), nil)
 	return e, ok
 }
 
-func traversalSteps(t hcl.Traversal) []step {
-	steps := make([]step, 0, len(t))
-	for _, s := range t {
-		switch s := s.(type) {
-		case hcl.TraverseRoot:
-			steps = append(steps, step{name: s.Name})
-		case hcl.TraverseAttr:
-			steps = append(steps, step{name: s.Name})
-		case hcl.TraverseIndex:
-			steps = append(steps, step{key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
-		default:
-			steps = append(steps, step{})
-		}
-	}
-	return steps
-}
-
 // movedEnd reads an end of a moved block, whose keys may be expressions.
-func (c *compiler) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint, keys []*program.Expr, ok bool) {
+func (c refactoring) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint, keys []*program.Expr, ok bool) {
 	if attr == nil {
 		return e, nil, false
 	}
 	if _, diags := hcl.AbsTraversalForExpr(attr.Expr); diags.HasErrors() {
-		if steps, ok := addressSteps(attr.Expr); ok {
+		if steps, ok := address.Steps(attr.Expr); ok {
 			e.Range = attr.Expr.Range()
 			return c.ends(e, steps, in)
 		}
@@ -70,9 +55,9 @@ func (c *compiler) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint,
 
 // ends makes an end of the steps of its address. Computed keys are allowed
 // where there is a scope for them.
-func (c *compiler) ends(e program.Endpoint, steps []step, in *scope) (end program.Endpoint, keys []*program.Expr, ok bool) {
-	a, problem := parseAddress(steps)
-	if problem == "" && a.rest > 0 {
+func (c refactoring) ends(e program.Endpoint, steps []address.Step, in *scope) (end program.Endpoint, keys []*program.Expr, ok bool) {
+	a, problem := address.Parse(steps)
+	if problem == "" && a.Rest > 0 {
 		problem = "An address ends with the name of a resource or its instance key; there can be no attributes behind it."
 	}
 	if problem != "" {
@@ -81,23 +66,23 @@ func (c *compiler) ends(e program.Endpoint, steps []step, in *scope) (end progra
 	}
 	bad := false
 	keyAt := func(n int, expr hcl.Expression) addr.Key {
-		key, computed := constantKey(expr)
+		key, computed := address.ConstantKey(expr)
 		switch {
 		case computed && in == nil:
 			bad = true
 		case computed:
 			if keys == nil {
-				keys = make([]*program.Expr, len(a.modules)+1)
+				keys = make([]*program.Expr, len(a.Modules)+1)
 			}
 			keys[n], key = c.expr(expr, in), addr.AnyKey
 		}
 		return key
 	}
 	var modules []addr.Step
-	for i, m := range a.modules {
-		modules = append(modules, addr.Step{Call: addr.Mod(m), Key: keyAt(i, a.moduleKeys[i])})
+	for i, m := range a.Modules {
+		modules = append(modules, addr.Step{Call: addr.Mod(m), Key: keyAt(i, a.ModuleKeys[i])})
 	}
-	e.Module, e.Name, e.Key = addr.FromSteps(modules), a.name, keyAt(len(a.modules), a.key)
+	e.Module, e.Name, e.Key = addr.FromSteps(modules), a.Name, keyAt(len(a.Modules), a.Key)
 	if bad {
 		c.diags.ErrorAt(e.Range, "Invalid address", "An instance key must be a constant string or whole number.")
 		return e, nil, false
@@ -105,80 +90,7 @@ func (c *compiler) ends(e program.Endpoint, steps []step, in *scope) (end progra
 	return e, keys, true
 }
 
-// A step is one step of an address: a name or a key.
-type step struct {
-	name string
-	key  hcl.Expression
-}
-
-// An address is a module or resource with its keys as expressions.
-type address struct {
-	modules    []string
-	moduleKeys []hcl.Expression
-	name       addr.Name
-	key        hcl.Expression
-	rest       int // steps left over
-}
-
-// parseAddress reads the steps of an address, or says what is wrong.
-func parseAddress(steps []step) (a address, problem string) {
-	takeKey := func() hcl.Expression {
-		if len(steps) > 0 && steps[0].key != nil {
-			key := steps[0].key
-			steps = steps[1:]
-			return key
-		}
-		return nil
-	}
-	for len(steps) > 0 && steps[0].name == "module" {
-		if len(steps) < 2 || steps[1].name == "" {
-			return a, `Prefix "module." must be followed by a module name.`
-		}
-		a.modules = append(a.modules, steps[1].name)
-		steps = steps[2:]
-		a.moduleKeys = append(a.moduleKeys, takeKey())
-	}
-	if len(steps) == 0 {
-		return a, ""
-	}
-	switch steps[0].name {
-	case "data":
-		a.name.Mode = addr.Data
-		steps = steps[1:]
-	case "ephemeral":
-		a.name.Mode = addr.Ephemeral
-		steps = steps[1:]
-	case "resource":
-		steps = steps[1:]
-	}
-	if len(steps) < 2 || steps[0].name == "" || steps[1].name == "" {
-		return a, "Resource specification must include a resource type and name."
-	}
-	a.name.Type, a.name.Name = steps[0].name, steps[1].name
-	steps = steps[2:]
-	a.key = takeKey()
-	a.rest = len(steps)
-	return a, ""
-}
-
-// constantKey is the key of a literal; without an expression it is NoKey.
-func constantKey(e hcl.Expression) (key addr.Key, bad bool) {
-	literal, ok := e.(*hclsyntax.LiteralValueExpr)
-	switch {
-	case e == nil:
-		return addr.NoKey, false
-	case !ok || literal.Val.IsNull() || !literal.Val.IsKnown():
-		return addr.NoKey, true
-	case literal.Val.Type() == cty.String:
-		return addr.StringKey(literal.Val.AsString()), false
-	case literal.Val.Type() == cty.Number:
-		n, accuracy := literal.Val.AsBigFloat().Int64()
-		return addr.IntKey(int(n)), accuracy != big.Exact || n < 0 || n != int64(int(n))
-	}
-	return addr.NoKey, true
-}
-
-func (c *compiler) moved(b *hcl.Block) {
+func (c refactoring) moved(b *hcl.Block) {
 	content := c.content(b.Body, movedSchema)
 	m := &program.Moved{Range: b.DefRange}
 	c.later = append(c.later, func() { c.resolveMoved(m, content) })
@@ -186,7 +98,7 @@ func (c *compiler) moved(b *hcl.Block) {
 
 // resolveMoved reads the ends of a moved block when the declarations are known
 // that its keys may refer to.
-func (c *compiler) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
+func (c refactoring) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
 	repeat := content.Attributes["for_each"]
 	m.ForEach = c.attribute(repeat, noScope)
 	in := &scope{each: repeat != nil}
@@ -212,7 +124,7 @@ func (c *compiler) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
 	c.prog.Moved = append(c.prog.Moved, m)
 }
 
-func (c *compiler) removed(b *hcl.Block) {
+func (c refactoring) removed(b *hcl.Block) {
 	content := c.content(b.Body, removedSchema)
 	from, ok := c.endpoint(content.Attributes["from"])
 	if !ok {
@@ -253,7 +165,7 @@ func (c *compiler) removed(b *hcl.Block) {
 	c.prog.Removed = append(c.prog.Removed, r)
 }
 
-func (c *compiler) removedProvisioner(r *program.Removed, b *hcl.Block, in *scope) {
+func (c refactoring) removedProvisioner(r *program.Removed, b *hcl.Block, in *scope) {
 	p := c.provisioner(b, in)
 	if p == nil {
 		return
@@ -271,7 +183,7 @@ func (c *compiler) removedProvisioner(r *program.Removed, b *hcl.Block, in *scop
 func hasKeys(m addr.Module) bool { return m != m.Erase() }
 
 // importBlock decodes an import block, whose target may have computed keys.
-func (c *compiler) importBlock(b *hcl.Block) {
+func (c refactoring) importBlock(b *hcl.Block) {
 	content := c.content(b.Body, importSchema)
 	attrs := content.Attributes
 	target := attrs["to"]
@@ -293,12 +205,12 @@ func (c *compiler) importBlock(b *hcl.Block) {
 	}
 	c.prog.Imports = append(c.prog.Imports, im)
 	if attr := attrs["provider"]; attr != nil {
-		c.providerUse(&im.Provider, attr, a.name.Type, attr.Range)
+		c.providerUse(&im.Provider, attr, a.Name.Type, attr.Range)
 	}
 	c.later = append(c.later, func() { c.resolveImport(im, a, attrs) })
 }
 
-func (c *compiler) resolveImport(im *program.Import, a address, attrs hcl.Attributes) {
+func (c refactoring) resolveImport(im *program.Import, a address.Address, attrs hcl.Attributes) {
 	in := &scope{each: attrs["for_each"] != nil}
 	im.ForEach = c.attribute(attrs["for_each"], noScope)
 	im.ID = c.attribute(attrs["id"], in)
@@ -306,47 +218,47 @@ func (c *compiler) resolveImport(im *program.Import, a address, attrs hcl.Attrib
 	switch attr := attrs["provider"]; {
 	case attr != nil:
 		c.providerKey(&im.Provider, attr, in)
-	case len(a.modules) == 0 && c.prog.ResourceByName[a.name] == nil:
+	case len(a.Modules) == 0 && c.prog.ResourceByName[a.Name] == nil:
 		// Nobody else says which provider knows the object.
-		c.providerUse(&im.Provider, nil, a.name.Type, im.Range)
+		c.providerUse(&im.Provider, nil, a.Name.Type, im.Range)
 	}
 	var modules []addr.Step
-	for i, m := range a.modules {
-		key, computed := constantKey(a.moduleKeys[i])
+	for i, m := range a.Modules {
+		key, computed := address.ConstantKey(a.ModuleKeys[i])
 		var expr *program.Expr
 		if computed {
 			key = addr.AnyKey
-			expr = c.expr(a.moduleKeys[i], in)
+			expr = c.expr(a.ModuleKeys[i], in)
 			if im.ModuleKeys == nil {
-				im.ModuleKeys = make([]*program.Expr, len(a.modules))
+				im.ModuleKeys = make([]*program.Expr, len(a.Modules))
 			}
 			im.ModuleKeys[i] = expr
 		}
 		modules = append(modules, addr.Step{Call: addr.Mod(m), Key: key})
 	}
-	im.To = addr.Resource{Module: addr.FromSteps(modules), Name: a.name}
-	if a.key != nil {
-		im.ToKey = c.expr(a.key, in)
+	im.To = addr.Resource{Module: addr.FromSteps(modules), Name: a.Name}
+	if a.Key != nil {
+		im.ToKey = c.expr(a.Key, in)
 	}
 }
 
 // importTarget reads the target of an import.
-func (c *compiler) importTarget(expr hcl.Expression) (address, bool) {
+func (c refactoring) importTarget(expr hcl.Expression) (address.Address, bool) {
 	at := expr.Range()
 	if s, ok := expr.(*syntax.StringExpr); ok {
 		inner, problems := s.AsExpression()
 		c.diags.Append(problems)
 		if inner == nil {
-			return address{}, false
+			return address.Address{}, false
 		}
 		expr = inner
 	}
-	steps, ok := addressSteps(expr)
-	a, problem := parseAddress(steps)
+	steps, ok := address.Steps(expr)
+	a, problem := address.Parse(steps)
 	switch {
-	case !ok || problem == "" && (a.rest > 0 || a.name == addr.Name{}):
+	case !ok || problem == "" && (a.Rest > 0 || a.Name == addr.Name{}):
 		problem = "Import address must be a reference to a resource's address, and only allows for indexing with dynamic keys, as in module.app[each.key].aws_s3_bucket.data or aws_s3_bucket.data[0]."
-	case problem == "" && a.name.Mode != addr.Managed:
+	case problem == "" && a.Name.Mode != addr.Managed:
 		problem = "Only managed resources can be imported."
 	}
 	if problem != "" {
@@ -356,43 +268,9 @@ func (c *compiler) importTarget(expr hcl.Expression) (address, bool) {
 	return a, true
 }
 
-// addressSteps flattens an expression of names and indices.
-func addressSteps(expr hcl.Expression) ([]step, bool) {
-	var t hcl.Traversal
-	var steps []step
-	switch e := expr.(type) {
-	case *hclsyntax.ScopeTraversalExpr:
-		t = e.Traversal
-	case *hclsyntax.RelativeTraversalExpr:
-		inner, ok := addressSteps(e.Source)
-		if !ok {
-			return nil, false
-		}
-		steps, t = inner, e.Traversal
-	case *hclsyntax.IndexExpr:
-		inner, ok := addressSteps(e.Collection)
-		return append(inner, step{key: e.Key}), ok
-	default:
-		return nil, false
-	}
-	for _, s := range t {
-		switch s := s.(type) {
-		case hcl.TraverseRoot:
-			steps = append(steps, step{name: s.Name})
-		case hcl.TraverseAttr:
-			steps = append(steps, step{name: s.Name})
-		case hcl.TraverseIndex:
-			steps = append(steps, step{key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
-		default:
-			return nil, false
-		}
-	}
-	return steps, true
-}
-
 // checkRefactoring compares removed and import blocks with what the module
 // declares.
-func (c *compiler) checkRefactoring() {
+func (c refactoring) checkRefactoring() {
 	before := len(c.diags)
 	for _, r := range c.prog.Removed {
 		steps := r.From.Module.Steps()
@@ -414,7 +292,7 @@ func (c *compiler) checkRefactoring() {
 	for _, im := range c.prog.Imports {
 		key, computed := addr.NoKey, false
 		if im.ToKey != nil {
-			key, computed = constantKey(im.ToKey.Expression)
+			key, computed = address.ConstantKey(im.ToKey.Expression)
 		}
 		if computed || im.ModuleKeys != nil {
 			continue

@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -40,7 +39,7 @@ func (r *rewriter) resolve(t hcl.Traversal, at hcl.Range) hclsyntax.Expression {
 // after an error.
 func (c *compiler) reference(t hcl.Traversal, at hcl.Range, in *scope) *program.Ref {
 	before := len(c.diags)
-	ref := c.resolve(t, at, in)
+	ref := resolver{c, in}.resolve(t, at)
 	c.used(before, in)
 	return ref
 }
@@ -52,8 +51,14 @@ func (c *compiler) used(before int, in *scope) {
 	}
 }
 
-func (c *compiler) resolve(t hcl.Traversal, at hcl.Range, in *scope) *program.Ref {
-	ref := &program.Ref{Text: text(t), Range: at}
+// A resolver finds what references of one place name.
+type resolver struct {
+	*compiler
+	in *scope
+}
+
+func (c resolver) resolve(t hcl.Traversal, at hcl.Range) *program.Ref {
+	ref := &program.Ref{Text: syntax.TraversalText(t), Range: at}
 	ok := false
 	if c.stack {
 		if !c.stackReference(ref, t) {
@@ -82,11 +87,11 @@ func (c *compiler) resolve(t hcl.Traversal, at hcl.Range, in *scope) *program.Re
 	case "count", "each", "path", "terraform", "tofu":
 		ok = c.single(t, func(name string, rest hcl.Traversal) bool {
 			ref.Attr, ref.Rest = name, rest
-			return c.fixed(ref, root, in)
+			return c.fixed(ref, root)
 		})
 	case "output":
-		if !in.outputs {
-			ok = c.resourceRef(ref, addr.Managed, t, 0, in)
+		if !c.in.outputs {
+			ok = c.resourceRef(ref, addr.Managed, t, 0)
 			break
 		}
 		ok = c.single(t, func(name string, rest hcl.Traversal) bool {
@@ -95,19 +100,19 @@ func (c *compiler) resolve(t hcl.Traversal, at hcl.Range, in *scope) *program.Re
 		})
 	case "self":
 		ref.Kind, ref.Rest = program.RefSelf, t[1:]
-		if ok = in.self; !ok {
+		if ok = c.in.self; !ok {
 			c.diags.ErrorAt(at, `Invalid "self" reference`, `The "self" object is not available in this context. It can be used only in resource provisioner, connection, and postcondition blocks.`)
 		}
 	case "data":
-		ok = c.resourceRef(ref, addr.Data, t, 1, in)
+		ok = c.resourceRef(ref, addr.Data, t, 1)
 	case "ephemeral":
-		ok = c.resourceRef(ref, addr.Ephemeral, t, 1, in)
+		ok = c.resourceRef(ref, addr.Ephemeral, t, 1)
 	case "resource":
-		ok = c.resourceRef(ref, addr.Managed, t, 1, in)
+		ok = c.resourceRef(ref, addr.Managed, t, 1)
 	case "template", "lazy", "arg":
 		c.diags.ErrorAt(t[0].SourceRange(), "Reserved symbol name", "The symbol name %q is reserved. If a provider has a resource type of this name, write resource.%s.NAME.", root, root)
 	default:
-		ok = c.resourceRef(ref, addr.Managed, t, 0, in)
+		ok = c.resourceRef(ref, addr.Managed, t, 0)
 	}
 	if !ok {
 		return nil
@@ -116,7 +121,7 @@ func (c *compiler) resolve(t hcl.Traversal, at hcl.Range, in *scope) *program.Re
 }
 
 // single reads the name behind an object such as var.
-func (c *compiler) single(t hcl.Traversal, use func(name string, rest hcl.Traversal) bool) bool {
+func (c resolver) single(t hcl.Traversal, use func(name string, rest hcl.Traversal) bool) bool {
 	root := t.RootName()
 	if len(t) < 2 {
 		c.diags.ErrorAt(t[0].SourceRange(), "Invalid reference", "The %q object cannot be accessed directly. Instead, access one of its attributes.", root)
@@ -130,7 +135,7 @@ func (c *compiler) single(t hcl.Traversal, use func(name string, rest hcl.Traver
 	return use(attr.Name, t[2:])
 }
 
-func (c *compiler) undeclaredVariable(name string, at hcl.Range) bool {
+func (c resolver) undeclaredVariable(name string, at hcl.Range) bool {
 	if c.variableNames == nil {
 		for _, v := range c.prog.Variables {
 			c.variableNames = append(c.variableNames, v.Name)
@@ -144,7 +149,7 @@ func (c *compiler) undeclaredVariable(name string, at hcl.Range) bool {
 	return false
 }
 
-func (c *compiler) undeclaredLocal(name string, at hcl.Range) bool {
+func (c resolver) undeclaredLocal(name string, at hcl.Range) bool {
 	if c.localNames == nil {
 		for _, l := range c.prog.Locals {
 			c.localNames = append(c.localNames, l.Name)
@@ -154,7 +159,7 @@ func (c *compiler) undeclaredLocal(name string, at hcl.Range) bool {
 	return false
 }
 
-func (c *compiler) undeclaredCall(name string, at hcl.Range) bool {
+func (c resolver) undeclaredCall(name string, at hcl.Range) bool {
 	if c.callNames == nil {
 		for _, m := range c.prog.Calls {
 			c.callNames = append(c.callNames, m.Name)
@@ -164,7 +169,7 @@ func (c *compiler) undeclaredCall(name string, at hcl.Range) bool {
 	return false
 }
 
-func (c *compiler) undeclaredOutput(name string, at hcl.Range) bool {
+func (c resolver) undeclaredOutput(name string, at hcl.Range) bool {
 	var names []string
 	for _, o := range c.prog.Outputs {
 		names = append(names, o.Name)
@@ -174,14 +179,14 @@ func (c *compiler) undeclaredOutput(name string, at hcl.Range) bool {
 }
 
 // callRest reads what follows the name of a call: a key and an output.
-func (c *compiler) callRest(ref *program.Ref, rest hcl.Traversal) bool {
+func (c resolver) callRest(ref *program.Ref, rest hcl.Traversal) bool {
 	single := ref.Call.Repeat.IsSingle()
 	if len(rest) > 0 && !single {
 		index, ok := rest[0].(hcl.TraverseIndex)
 		if !ok {
 			if ref.Call.Repeat.Count != nil {
 				c.diags.ErrorAt(ref.Range, "Unsupported attribute", "Because %s has \"count\" set, its outputs must be accessed on specific instances, as in %s[0]%s, or on all of them with %s[*].",
-					ref.Call, ref.Call, text(rest[:1]), ref.Call)
+					ref.Call, ref.Call, syntax.TraversalText(rest[:1]), ref.Call)
 				return false
 			}
 			ref.Rest = rest // an instance whose key is a name
@@ -213,7 +218,7 @@ func (c *compiler) callRest(ref *program.Ref, rest hcl.Traversal) bool {
 }
 
 // key makes the expression of a constant instance key.
-func (c *compiler) key(step hcl.TraverseIndex, what string) hcl.Expression {
+func (c resolver) key(step hcl.TraverseIndex, what string) hcl.Expression {
 	if !step.Key.IsNull() && step.Key.IsKnown() {
 		if t := step.Key.Type(); t == cty.String || t == cty.Number {
 			return &hclsyntax.LiteralValueExpr{Val: step.Key, SrcRange: step.SrcRange}
@@ -224,7 +229,7 @@ func (c *compiler) key(step hcl.TraverseIndex, what string) hcl.Expression {
 }
 
 // fixed checks references to objects that have a fixed set of attributes.
-func (c *compiler) fixed(ref *program.Ref, root string, in *scope) bool {
+func (c resolver) fixed(ref *program.Ref, root string) bool {
 	switch root {
 	case "count":
 		ref.Kind = program.RefCount
@@ -232,7 +237,7 @@ func (c *compiler) fixed(ref *program.Ref, root string, in *scope) bool {
 			c.diags.ErrorAt(ref.Range, `Invalid "count" attribute`, `The "count" object does not have an attribute named %q. The only supported attribute is count.index, which is the index of each instance of a block that has the "count" argument set.`, ref.Attr)
 			return false
 		}
-		if !in.count {
+		if !c.in.count {
 			c.diags.ErrorAt(ref.Range, `Reference to "count" in non-counted context`, `The "count" object can only be used in "module", "resource", and "data" blocks, and only when the "count" argument is set.`)
 			return false
 		}
@@ -242,11 +247,11 @@ func (c *compiler) fixed(ref *program.Ref, root string, in *scope) bool {
 			c.diags.ErrorAt(ref.Range, `Invalid "each" attribute`, `The "each" object does not have an attribute named %q. The supported attributes are each.key and each.value, the current key and value pair of the "for_each" argument.`, ref.Attr)
 			return false
 		}
-		if !in.each {
+		if !c.in.each {
 			c.diags.ErrorAt(ref.Range, `Reference to "each" in context without for_each`, `The "each" object can be used only in "module" or "resource" blocks, and only when the "for_each" argument is set.`)
 			return false
 		}
-		if in.eachKey && ref.Attr != "key" {
+		if c.in.eachKey && ref.Attr != "key" {
 			c.diags.ErrorAt(ref.Range, "Invalid each reference in replace_triggered_by expression", "Only each.key may be used in replace_triggered_by.")
 			return false
 		}
@@ -275,7 +280,7 @@ func (c *compiler) fixed(ref *program.Ref, root string, in *scope) bool {
 
 // resourceRef reads a reference to a resource, whose type stands at index
 // skip of the traversal.
-func (c *compiler) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal, skip int, in *scope) bool {
+func (c resolver) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal, skip int) bool {
 	if len(t) < 2+skip {
 		if skip == 0 {
 			c.diags.ErrorAt(ref.Range, "Invalid reference", "A reference to a resource type must be followed by at least one attribute access, specifying the resource name.")
@@ -304,7 +309,7 @@ func (c *compiler) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal
 		c.undeclaredResource(name, ref.Range)
 		return false
 	}
-	if ref.Resource.Check != nil && ref.Resource.Check != in.check {
+	if ref.Resource.Check != nil && ref.Resource.Check != c.in.check {
 		c.diags.ErrorAt(ref.Range, "Reference to scoped resource", "The referenced %s resource %q %q is declared in check block %q and can be used only there.", mode, name.Type, name.Name, ref.Resource.Check.Name)
 		return false
 	}
@@ -312,7 +317,7 @@ func (c *compiler) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal
 }
 
 // resourceRest reads what follows the name of a resource.
-func (c *compiler) resourceRest(ref *program.Ref, rest hcl.Traversal) bool {
+func (c resolver) resourceRest(ref *program.Ref, rest hcl.Traversal) bool {
 	name, repeat := ref.Resource.Name, ref.Resource.Repeat
 	if len(rest) == 0 {
 		return true
@@ -338,7 +343,7 @@ func (c *compiler) resourceRest(ref *program.Ref, rest hcl.Traversal) bool {
 	return true
 }
 
-func (c *compiler) undeclaredResource(name addr.Name, at hcl.Range) {
+func (c resolver) undeclaredResource(name addr.Name, at hcl.Range) {
 	hint := ""
 	for _, mode := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		other := addr.Name{Mode: mode, Type: name.Type, Name: name.Name}
@@ -361,42 +366,9 @@ func (c *compiler) undeclaredResource(name addr.Name, at hcl.Range) {
 	c.undeclared(UndeclaredResource.Error(at, "A %s resource %q %q has not been declared in this module.%s", name.Mode, name.Type, name.Name, hint))
 }
 
-// text is a traversal as users write it.
-func text(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, step := range t {
-		switch step := step.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(step.Name)
-		case hcl.TraverseAttr:
-			b.WriteByte('.')
-			b.WriteString(step.Name)
-		case hcl.TraverseIndex:
-			b.WriteByte('[')
-			b.WriteString(valueText(step.Key))
-			b.WriteByte(']')
-		case hcl.TraverseSplat:
-			b.WriteString("[*]")
-		}
-	}
-	return b.String()
-}
-
-func valueText(v cty.Value) string {
-	switch {
-	case v.IsNull() || !v.IsKnown():
-		return "..."
-	case v.Type() == cty.String:
-		return addr.Quote(v.AsString())
-	case v.Type() == cty.Number:
-		return v.AsBigFloat().Text('f', -1)
-	}
-	return "..."
-}
-
 // stackReference resolves references to components and stacks, and refuses what
 // only modules know. Others are left to the caller.
-func (c *compiler) stackReference(ref *program.Ref, t hcl.Traversal) bool {
+func (c resolver) stackReference(ref *program.Ref, t hcl.Traversal) bool {
 	switch root := t.RootName(); root {
 	case "var", "local", "each":
 		return true
@@ -420,7 +392,7 @@ func (c *compiler) stackReference(ref *program.Ref, t hcl.Traversal) bool {
 	return false
 }
 
-func (c *compiler) undeclaredStackCall(kind addr.Kind, name string, at hcl.Range) bool {
+func (c resolver) undeclaredStackCall(kind addr.Kind, name string, at hcl.Range) bool {
 	var names []string
 	for _, m := range c.prog.Calls {
 		if m.Kind == kind {

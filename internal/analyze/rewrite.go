@@ -246,7 +246,7 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 		ref.Attr, rest = attr.Name, rest[1:]
 	}
 	ref.Rest = append(ref.Rest, rest...)
-	ref.Text += text(e.Traversal)
+	ref.Text += syntax.TraversalText(e.Traversal)
 	r.extend(node, e.SrcRange)
 	return node
 }
@@ -290,9 +290,9 @@ func keyText(key hcl.Expression) string {
 	case *program.RefExpr:
 		return e.Ref.Text
 	case *hclsyntax.LiteralValueExpr:
-		return valueText(e.Val)
+		return syntax.KeyText(e.Val)
 	case *hclsyntax.ScopeTraversalExpr:
-		return text(e.Traversal)
+		return syntax.TraversalText(e.Traversal)
 	}
 	return "..."
 }

@@ -129,7 +129,7 @@ func pathText(path cty.Path) string {
 		case cty.GetAttrStep:
 			at += "." + step.Name
 		case cty.IndexStep:
-			at += "[" + valueText(step.Key) + "]"
+			at += "[" + syntax.KeyText(step.Key) + "]"
 		}
 	}
 	return at

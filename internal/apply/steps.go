@@ -241,7 +241,7 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Co
 	}
 	r.pool.Call(func() {
 		p, diags = op.subject.Plan(r.ctx, lifecycle.PlanInput{
-			Prior: prior, Config: config.Value, Ignore: instance.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
+			Prior: prior, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
 		})
 	})
 	if diags.HasErrors() {

@@ -17,7 +17,6 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/storage"
-	"weir.dev/weir/internal/storage/backends"
 	"weir.dev/weir/internal/storage/local"
 	"weir.dev/weir/internal/workdir"
 )
@@ -87,11 +86,12 @@ type Opener struct {
 	Dir     string // where relative paths start
 	Getenv  func(name string) string
 	Program string // the name in messages
+	Types   storage.Registry
 }
 
 // Open makes a backend from its whole configuration. The program may be nil.
 func (o Opener) Open(kind string, config cty.Value, prog *program.Program) (*Backend, diag.List) {
-	opened, diags := backends.All().New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv})
+	opened, diags := o.Types.New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv})
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -104,7 +104,7 @@ func (o Opener) Recorded(kind string, config json.RawMessage, prog *program.Prog
 }
 
 func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary, format string) (*Backend, diag.List) {
-	t, err := backends.All().Find(record.Type)
+	t, err := o.Types.Find(record.Type)
 	if err != nil {
 		return nil, diag.OneError("Unsupported backend type", "%s", err)
 	}
@@ -117,11 +117,11 @@ func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary,
 
 // SameRecord compares records by what they say. Those of other engines and
 // releases lack arguments that weren't set.
-func SameRecord(a, b *workdir.Backend) bool {
+func (o Opener) SameRecord(a, b *workdir.Backend) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	t, err := backends.All().Find(a.Type)
+	t, err := o.Types.Find(a.Type)
 	if err != nil || a.Type != b.Type {
 		return false
 	}

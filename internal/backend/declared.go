@@ -13,7 +13,6 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/storage/backends"
 	"weir.dev/weir/internal/workdir"
 )
 
@@ -31,12 +30,12 @@ type Declared struct {
 
 // Declare evaluates the backend block, with the arguments that the command line
 // adds; nil means that there is none.
-func Declare(prog *program.Program, settings Settings, extra map[string]cty.Value) (*Declared, diag.List) {
+func (o Opener) Declare(prog *program.Program, settings Settings, extra map[string]cty.Value) (*Declared, diag.List) {
 	if prog.Backend == nil {
 		return nil, nil
 	}
 	block := prog.Backend
-	t, err := backends.All().Find(block.Type)
+	t, err := o.Types.Find(block.Type)
 	if err != nil {
 		var diags diag.List
 		diags.ErrorAt(block.Range, "Unsupported backend type", "%s", err)
@@ -119,7 +118,7 @@ func (o Opener) Before(have *workdir.Backend) (*Backend, diag.List) {
 	if have == nil {
 		return o.Local(nil), nil
 	}
-	if _, err := backends.All().Find(have.Type); err != nil {
+	if _, err := o.Types.Find(have.Type); err != nil {
 		return nil, diag.OneError("Unsupported backend type", "The backend that was initialized before can't be opened: %s Use -reconfigure to go on without its states.", err)
 	}
 	return o.recorded(*have, nil, "Failed to read the record of the backend", "%s. Use -reconfigure to go on without its states.")
@@ -139,7 +138,7 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 	case r.Type != prog.Backend.Type:
 		return nil, o.initRequired(prog.Backend, "Backend type changed from %q to %q", r.Type, prog.Backend.Type)
 	}
-	t, err := backends.All().Find(r.Type)
+	t, err := o.Types.Find(r.Type)
 	if err != nil {
 		return nil, diag.OneError("Unsupported backend type", "%s", err)
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 var analyzeCommand = &command{
-	name: "analyze", args: "[ADDRESS...]", max: -1,
-	synopsis: "Show what the declarations of the configuration have to do with one another",
-	long:     "Prints for each declaration where it stands, what it refers to and where that is written, who refers to it, which provider configuration serves it, and which resources its instances depend on. With addresses only for those, and for what is in modules that they name. Neither states nor providers are looked at.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name: "analyze", Args: "[ADDRESS...]", Max: -1,
+	Synopsis: "Show what the declarations of the configuration have to do with one another",
+	Long:     "Prints for each declaration where it stands, what it refers to and where that is written, who refers to it, which provider configuration serves it, and which resources its instances depend on. With addresses only for those, and for what is in modules that they name. Neither states nor providers are looked at.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars varFlags
 		vars.register(fs)
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
@@ -23,25 +23,25 @@ var analyzeCommand = &command{
 
 func (e *env) analyze(ctx context.Context, vars varFlags, addresses []string, asJSON bool) int {
 	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
-	e.json = asJSON // warnings must not mix with the document
-	if e.diags(diags) != 0 {
+	e.JSON = asJSON // warnings must not mix with the document
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	all := outline.Of(config.Tree)
 	list, missing := analysis.Chosen(all, addresses)
 	for _, address := range missing {
-		e.fail("Nothing of that address", "The configuration declares nothing at %s. Without an address all declarations are listed.", address)
+		e.Fail("Nothing of that address", "The configuration declares nothing at %s. Without an address all declarations are listed.", address)
 	}
 	if len(missing) > 0 {
 		return 1
 	}
 	if !asJSON {
-		return e.written(analysis.Text(e.out, list, all))
+		return e.Written(analysis.Text(e.Out, list, all))
 	}
 	text, err := analysis.JSON(list, all)
 	if err != nil {
-		return e.fail("Failed to write the outline as JSON", "%s.", err)
+		return e.Fail("Failed to write the outline as JSON", "%s.", err)
 	}
-	e.say("%s\n", text)
+	e.Say("%s\n", text)
 	return 0
 }

@@ -34,12 +34,12 @@ func TestChoose(t *testing.T) {
 		want   string // a summary, or empty
 	}{
 		{"plain", func(*planFlags) {}, ""},
-		{"two modes", func(o *planFlags) { o.destroy, o.refreshOnly = true, true }, "Incompatible plan mode options"},
-		{"no refresh", func(o *planFlags) { o.refreshOnly, o.refresh = true, false }, "Incompatible refresh options"},
-		{"target and exclude", func(o *planFlags) { o.target, o.exclude = texts{"a.b"}, texts{"c.d"} }, "Invalid combination of arguments"},
-		{"bad target", func(o *planFlags) { o.target = texts{"a"} }, `Invalid target "a"`},
-		{"replace a module", func(o *planFlags) { o.replace = texts{"module.a"} }, `Invalid force-replace address "module.a"`},
-		{"replace data", func(o *planFlags) { o.replace = texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
+		{"two modes", func(o *planFlags) { o.Destroy, o.RefreshOnly = true, true }, "Incompatible plan mode options"},
+		{"no refresh", func(o *planFlags) { o.RefreshOnly, o.refresh = true, false }, "Incompatible refresh options"},
+		{"target and exclude", func(o *planFlags) { o.Targets, o.Excludes = texts{"a.b"}, texts{"c.d"} }, "Invalid combination of arguments"},
+		{"bad target", func(o *planFlags) { o.Targets = texts{"a"} }, `Invalid target "a"`},
+		{"replace a module", func(o *planFlags) { o.Replace = texts{"module.a"} }, `Invalid force-replace address "module.a"`},
+		{"replace data", func(o *planFlags) { o.Replace = texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
 	} {
 		o := base
 		c.change(&o)
@@ -57,16 +57,16 @@ func TestChoose(t *testing.T) {
 // TestTable holds the table of commands to what help and parsing rely on.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range commands {
-		if seen[c.name] {
-			t.Errorf("%s is there twice", c.name)
+	for _, c := range table {
+		if seen[c.Name] {
+			t.Errorf("%s is there twice", c.Name)
 		}
-		seen[c.name] = true
-		if c.synopsis == "" || strings.HasSuffix(c.synopsis, ".") {
-			t.Errorf("%s: synopsis %q", c.name, c.synopsis)
+		seen[c.Name] = true
+		if c.Synopsis == "" || strings.HasSuffix(c.Synopsis, ".") {
+			t.Errorf("%s: synopsis %q", c.Name, c.Synopsis)
 		}
-		if group, _, ok := strings.Cut(c.name, " "); ok && !seen[group] {
-			t.Errorf("%s stands before its group", c.name)
+		if group, _, ok := strings.Cut(c.Name, " "); ok && !seen[group] {
+			t.Errorf("%s stands before its group", c.Name)
 		}
 	}
 }

@@ -7,19 +7,16 @@ import (
 	"io"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/view"
 )
 
 var consoleCommand = &command{
-	name:     "console",
-	synopsis: "Try expressions at an interactive command prompt",
-	long:     "Evaluates expressions with the configuration and the state, one a line. An expression goes on while brackets are open. \"exit\" ends.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name:     "console",
+	Synopsis: "Try expressions at an interactive command prompt",
+	Long:     "Evaluates expressions with the configuration and the state, one a line. An expression goes on while brackets are open. \"exit\" ends.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var f stateFlags
 		var vars varFlags
 		f.registerLock(fs)
@@ -34,22 +31,22 @@ func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
 		e.input = false // lines are expressions, not answers
 	}
 	w, diags := e.directory.Open(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: vars, Ask: e.asker()}, State: f.options()})
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	c, diags := engine.NewConsole(ctx, w.Config, w.Snapshot())
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	for {
 		if e.inTerminal {
-			e.say("> ")
+			e.Say("> ")
 		}
 		text, err := e.expression(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			if e.inTerminal {
-				e.say("\n")
+				e.Say("\n")
 			}
 			return 0
 		case err != nil:
@@ -61,18 +58,18 @@ func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
 		case "exit":
 			return 0
 		case "help":
-			e.say("Type an expression, such as var.name or upper(\"a\"), to see its value.\nType \"exit\" to leave.\n")
+			e.Say("Type an expression, such as var.name or upper(\"a\"), to see its value.\nType \"exit\" to leave.\n")
 			continue
 		}
 		v, diags := c.Eval(text)
 		e.directory.AddSources(map[string][]byte{"<console-input>": []byte(text)})
-		if e.diags(diags) != 0 {
+		if e.Diags(diags) != 0 {
 			if !e.inTerminal {
 				return 1
 			}
 			continue
 		}
-		e.say("%s\n", view.Value(v, 0))
+		e.Say("%s\n", view.Value(v, 0))
 	}
 }
 
@@ -91,27 +88,11 @@ func (e *env) expression(ctx context.Context) (string, error) {
 			text += "\n"
 		}
 		text += line
-		if !isOpen(text) {
+		if !engine.Unfinished(text) {
 			return text, nil
 		}
 		if e.inTerminal {
-			e.say(": ")
+			e.Say(": ")
 		}
 	}
-}
-
-// isOpen reports whether an expression lacks closing brackets or the end of a
-// heredoc.
-func isOpen(text string) bool {
-	tokens, _ := hclsyntax.LexExpression([]byte(text), "<console-input>", hcl.InitialPos)
-	depth := 0
-	for _, t := range tokens {
-		switch t.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			depth++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-			depth--
-		}
-	}
-	return depth > 0
 }

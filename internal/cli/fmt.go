@@ -4,20 +4,16 @@ import (
 	"context"
 	"flag"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/format"
 )
 
 var fmtCommand = &command{
-	name: "fmt", args: "[TARGET...]", max: -1,
-	synopsis: "Reformat your configuration in the standard style",
-	long:     "Without a target the files of the current directory are rewritten. A target is a directory, a file, or \"-\" for standard input, whose result goes to standard output.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name: "fmt", Args: "[TARGET...]", Max: -1,
+	Synopsis: "Reformat your configuration in the standard style",
+	Long:     "Without a target the files of the current directory are rewritten. A target is a directory, a file, or \"-\" for standard input, whose result goes to standard output.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o fmtOptions
 		fs.BoolVar(&o.list, "list", true, "Don't list the files that change.")
 		fs.BoolVar(&o.write, "write", true, "Don't write the files.")
@@ -40,28 +36,7 @@ func (e *env) format(o fmtOptions, args []string) int {
 	if len(args) == 1 && args[0] == "-" {
 		return e.formatInput(o)
 	}
-	if len(args) == 0 {
-		args = []string{"."}
-	}
-	var paths []string
-	var diags diag.List
-	for _, arg := range args {
-		info, err := os.Stat(arg)
-		switch {
-		case err != nil:
-			diags.Errorf("Invalid file or directory path", "No file or directory at %s", arg)
-		case info.IsDir():
-			found, err := format.Find(arg, o.recursive)
-			if err != nil {
-				diags.Errorf("Failed to read directory", "%s.", err)
-			}
-			paths = append(paths, found...)
-		case !format.Has(arg):
-			diags.Errorf("Invalid file extension", "Only %s files can be processed with fmt; %s is none of them.", strings.Join(format.Suffixes(), ", "), arg)
-		default:
-			paths = append(paths, arg)
-		}
-	}
+	paths, diags := format.Targets(args, o.recursive)
 	changed := false
 	for _, f := range format.Files(paths) {
 		if f.Err != nil {
@@ -84,29 +59,21 @@ func (e *env) format(o fmtOptions, args []string) int {
 // reformatted tells of a file that changes, and writes it.
 func (e *env) reformatted(f format.File, o fmtOptions) error {
 	if o.list {
-		e.say("%s\n", f.Path)
+		e.Say("%s\n", f.Path)
 	}
 	if o.diff {
-		e.say("%s", f.Diff())
+		e.Say("%s", f.Diff())
 	}
 	if !o.write {
 		return nil
 	}
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(f.Path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	path, err := filepath.EvalSymlinks(f.Path) // what a link leads to is the user's file
-	if err != nil {
-		return err
-	}
-	return durable.Replace(path, f.After, mode)
+	return f.Write()
 }
 
 func (e *env) formatInput(o fmtOptions) int {
 	data, err := io.ReadAll(e.in)
 	if err != nil {
-		e.fail("Failed to read standard input", "%s.", err)
+		e.Fail("Failed to read standard input", "%s.", err)
 		return exitBadFormat
 	}
 	const name = "<stdin>"
@@ -117,16 +84,16 @@ func (e *env) formatInput(o fmtOptions) int {
 	if !diags.HasErrors() {
 		switch {
 		case o.diff:
-			e.say("%s", f.Diff())
+			e.Say("%s", f.Diff())
 		case !o.check:
-			e.say("%s", after)
+			e.Say("%s", after)
 		}
 	}
 	return e.formatted(o, diags, f.Changed())
 }
 
 func (e *env) formatted(o fmtOptions, diags diag.List, changed bool) int {
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return exitBadFormat
 	}
 	if o.check && changed {

@@ -21,18 +21,18 @@ func setupStateHistory(e *env, fs *flag.FlagSet) runner {
 			return 1
 		}
 		if s.Base() != nil {
-			e.say("serial %d: %s (now)\n", s.Base().Serial, objectCount(s.Base()))
+			e.Say("serial %d: %s (now)\n", s.Base().Serial, objectCount(s.Base()))
 		}
 		if why := s.NoHistory(); why != "" {
-			e.say("\n%s", terminal.Indent(why, 0, e.prose()))
+			e.Say("\n%s", terminal.Indent(why, 0, e.Prose()))
 		}
 		for _, k := range s.History() {
 			snapshot, diags := k.Read()
 			if snapshot == nil {
-				e.diags(diags)
+				e.Diags(diags)
 				continue
 			}
-			e.say("serial %d: %s, until %s\n", k.Serial, objectCount(snapshot), k.Until.Format("2006-01-02 15:04:05"))
+			e.Say("serial %d: %s, until %s\n", k.Serial, objectCount(snapshot), k.Until.Format("2006-01-02 15:04:05"))
 		}
 		return 0
 	}
@@ -65,37 +65,36 @@ func setupStateUndo(e *env, fs *flag.FlagSet) runner {
 		})
 		if at < 0 {
 			if why := s.NoHistory(); why != "" {
-				return e.fail("No earlier state", "%s", why)
+				return e.Fail("No earlier state", "%s", why)
 			}
-			return e.fail("No earlier state", "There is no such state to go back to. Run \"%s state history\" to see which there are.", e.program)
+			return e.Fail("No earlier state", "There is no such state to go back to. Run \"%s state history\" to see which there are.", e.program)
 		}
 		earlier, diags := list[at].Read()
-		if e.diags(diags) != 0 || earlier == nil {
+		if e.Diags(diags) != 0 || earlier == nil {
 			return 1
 		}
 		if earlier.Lineage != s.Base().Lineage {
-			return e.fail("Earlier state of another lineage", "The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, s.Base().Lineage)
+			return e.Fail("Earlier state of another lineage", "The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, s.Base().Lineage)
 		}
 		for _, d := range edit.Differences(s.Base(), earlier) {
-			e.say("  %c %s\n", d.Sign, d.Object)
+			e.Say("  %c %s\n", d.Sign, d.Object)
 		}
 		if !*approve {
-			answer, err := e.ask(ctx, question{
+			q := question{
 				query:       fmt.Sprintf("Do you want to go back to the state with serial %d?", earlier.Serial),
 				description: "Only the state changes, not the infrastructure: the next plan compares the two. Only 'yes' will be accepted to confirm.",
-			})
-			if err != nil {
-				return e.fail("Approval required", "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
 			}
-			if answer != "yes" {
-				e.say("Cancelled.\n")
+			if yes, code := e.confirm(ctx, q, "Approval required", "-auto-approve"); code != 0 {
+				return code
+			} else if !yes {
+				e.Say("Cancelled.\n")
 				return 1
 			}
 		}
 		if code := e.commit(ctx, s, earlier); code != 0 {
 			return code
 		}
-		e.say("The state has the content of serial %d again.\n", earlier.Serial)
+		e.Say("The state has the content of serial %d again.\n", earlier.Serial)
 		return 0
 	}
 }

@@ -4,15 +4,16 @@ import (
 	"context"
 	"flag"
 
-	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/request"
 )
 
 var importCommand = &command{
-	name: "import", args: "ADDRESS ID", min: 2, max: 2,
-	synopsis: "Associate existing infrastructure with a resource",
-	long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name: "import", Args: "ADDRESS ID", Min: 2, Max: 2,
+	Synopsis: "Associate existing infrastructure with a resource",
+	Long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var i importing
 		i.state.register(fs)
 		i.vars.register(fs)
@@ -33,42 +34,38 @@ type importing struct {
 
 // run imports objects, each an address and what the provider knows it by.
 func (i *importing) run(ctx context.Context, e *env, objects ...[2]string) int {
-	if code := e.startStream(); code != 0 {
+	if code := e.Start(); code != 0 {
 		return code
 	}
-	wanted := make([]operation.Wanted, len(objects))
+	wanted := make([]request.Import, len(objects))
 	for n, o := range objects {
-		target, err := addr.ParseTarget(o[0])
-		switch {
-		case err != nil:
-			return e.fail("Invalid address", "%s.", err)
-		case target.IsModule() || target.Name.Mode != addr.Managed:
-			return e.fail("A managed resource address is required", "The import command needs the address of an instance of a managed resource, such as aws_instance.example or module.a.aws_instance.example[0].")
+		var diags diag.List
+		if wanted[n], diags = request.ReadImport(o[0], o[1]); diags.HasErrors() {
+			return e.Diags(diags)
 		}
-		wanted[n] = operation.Wanted{Target: target, ID: o[1]}
 	}
 	o := operation.Opening{
-		Loading:   operation.Loading{Vars: i.vars, Parallelism: i.parallelism, Sink: e.sink(), Ask: e.asker()},
+		Loading:   operation.Loading{Vars: i.vars, Parallelism: i.parallelism, Sink: e.Sink(), Ask: e.asker()},
 		State:     i.state.options(),
 		Operation: "import",
 	}
 	w, diags := e.directory.OpenImport(ctx, o, wanted)
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	defer w.Unlock()
 	for _, o := range wanted {
-		e.say("%s: Importing from ID %q...\n", o.Target, o.ID)
+		e.Say("%s: Importing from ID %q...\n", o.Target, o.ID)
 	}
-	if e.diags(w.Prepare(ctx)) != 0 {
+	if e.Diags(w.Prepare(ctx)) != 0 {
 		return 1
 	}
 	for _, o := range wanted {
-		e.say("%s: Import prepared!\n  Prepared %s for import\n", o.Target, o.Target.Name.Type)
+		e.Say("%s: Import prepared!\n  Prepared %s for import\n", o.Target, o.Target.Name.Type)
 	}
-	if e.diags(w.Save(e.interrupts.Saving())) != 0 {
+	if e.Diags(w.Save(e.interrupts.Saving())) != 0 {
 		return 1
 	}
-	e.say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")
+	e.Say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")
 	return 0
 }

@@ -10,14 +10,15 @@ import (
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/view/packages"
 	"weir.dev/weir/internal/view/style"
 )
 
 var initCommand = &command{
-	name: "init", main: true,
-	synopsis: "Prepare your working directory for other commands",
-	long:     "Initializes the backend, fetches modules and installs providers. It is safe to run it again: what is there already stays.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name: "init", Main: true,
+	Synopsis: "Prepare your working directory for other commands",
+	Long:     "Initializes the backend, fetches modules and installs providers. It is safe to run it again: what is there already stays.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		i := &initializing{env: e}
 		i.register(fs)
 		return func(ctx context.Context, _ []string) int { return i.run(ctx) }
@@ -39,8 +40,7 @@ type initializing struct {
 func (i *initializing) register(fs *flag.FlagSet) {
 	i.state.registerLock(fs)
 	i.vars.register(fs)
-	fs.BoolVar(&i.env.json, "json", false, "Print one JSON object a line, for programs.")
-	fs.StringVar(&i.jsonInto, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
+	i.jsonFlags(fs)
 	i.inputFlag(fs)
 	remoteVersion(fs)
 	fs.BoolVar(&i.backend, "backend", true, "Don't initialize the backend; use what was initialized before.")
@@ -58,7 +58,7 @@ func (i *initializing) register(fs *flag.FlagSet) {
 }
 
 func (i *initializing) run(ctx context.Context) int {
-	if code := i.startStream(); code != 0 {
+	if code := i.Start(); code != 0 {
 		return code
 	}
 	if i.forceCopy {
@@ -66,34 +66,34 @@ func (i *initializing) run(ctx context.Context) int {
 	}
 	switch {
 	case i.migrateState && i.reconfigure:
-		return i.fail("Wrong combination of options", "The -migrate-state and -reconfigure options are mutually-exclusive")
-	case i.migrateState && i.env.json && !i.forceCopy:
-		return i.fail("Wrong combination of options", "The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
+		return i.Fail("Wrong combination of options", "The -migrate-state and -reconfigure options are mutually-exclusive")
+	case i.migrateState && i.JSON && !i.forceCopy:
+		return i.Fail("Wrong combination of options", "The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
 	case i.lockMode != "" && i.lockMode != "readonly":
-		return i.fail("Failed to parse command-line flags", "-lockfile has to be readonly, not %q.", i.lockMode)
+		return i.Fail("Failed to parse command-line flags", "-lockfile has to be readonly, not %q.", i.lockMode)
 	case i.lockMode == "readonly" && i.upgrade:
-		return i.fail("Invalid init options", "The -upgrade flag conflicts with -lockfile=readonly.")
+		return i.Fail("Invalid init options", "The -upgrade flag conflicts with -lockfile=readonly.")
 	}
 	i.backend = i.backend && i.cloud
 	if i.fromModule != "" {
-		if i.diags(i.directory.CheckEmpty()) != 0 {
+		if i.Diags(i.directory.CheckEmpty()) != 0 {
 			return 1
 		}
-		i.tell("copying_configuration_message", "%s from %q...\n", i.pen().Paint("Copying configuration", style.Bold), i.fromModule)
-		if i.diags(i.directory.CopyModule(ctx, i.fromModule)) != 0 {
+		i.tell("copying_configuration_message", "%s from %q...\n", i.Pen().Paint("Copying configuration", style.Bold), i.fromModule)
+		if i.Diags(i.directory.CopyModule(ctx, i.fromModule)) != 0 {
 			return 1
 		}
 	}
 
 	nothing, diags := i.directory.HasNothing(i.tests)
 	switch {
-	case i.diags(diags) != 0:
+	case i.Diags(diags) != 0:
 		return 1
 	case nothing:
 		i.tell("output_init_empty_message", "weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
 		return 0
 	}
-	if i.diags(i.directory.Initialize(ctx, i.options(), i)) != 0 {
+	if i.Diags(i.directory.Initialize(ctx, i.options(), i)) != 0 {
 		return 1
 	}
 	i.success()
@@ -112,10 +112,10 @@ func (i *initializing) options() operation.Initialization {
 // tell says something about the progress, to people or in the stream. Programs
 // know messages of Terraform by a code; what has none is only for the log.
 func (i *initializing) tell(code, format string, args ...any) {
-	if stream := i.env.stream; stream != nil {
+	if stream := i.env.Stream; stream != nil {
 		text := unwrapped(strings.TrimPrefix(trimmed(format, args...), "- "))
 		switch {
-		case i.dialect == dialect.OpenTofu:
+		case i.Dialect == dialect.OpenTofu:
 			stream.Info(text, "", nil)
 		case code == "":
 			stream.Log(text)
@@ -123,8 +123,8 @@ func (i *initializing) tell(code, format string, args ...any) {
 			stream.Info(text, "init_output", map[string]any{"message_code": code})
 		}
 	}
-	if !i.env.json {
-		i.say(format, args...)
+	if !i.JSON {
+		i.Say(format, args...)
 	}
 }
 
@@ -138,11 +138,11 @@ func unwrapped(text string) string {
 }
 
 func (i *initializing) heading(code, text string) {
-	if i.env.json {
+	if i.JSON {
 		i.tell(code, "%s", text)
 		return
 	}
-	i.say("\n%s\n", i.pen().Paint(text, style.Bold))
+	i.Say("\n%s\n", i.Pen().Paint(text, style.Bold))
 }
 
 // Begins implements operation.Initializer.
@@ -215,46 +215,14 @@ func (i *initializing) Locked(first bool) {
 
 // Provider implements operation.Initializer.
 func (i *initializing) Provider(ev install.Event) {
-	name := i.dialect.Registry().Display(ev.Provider)
-	switch ev.Kind {
-	case install.BuiltinAvailable:
-		i.tell("", "- %s is built in to weir\n", name)
-	case install.Reusing:
-		i.tell("", "- Reusing previous version of %s from the dependency lock file\n", name)
-	case install.FindingLatest:
-		i.tell("", "- Finding latest version of %s...\n", name)
-	case install.FindingMatching:
-		i.tell("", "- Finding %s versions matching %q...\n", name, ev.Constraints)
-	case install.AlreadyInstalled:
-		if ev.Shared {
-			i.tell("", "- Detected previously-installed %s v%s in the shared cache directory\n", name, ev.Version)
-		} else {
-			i.tell("", "- Using previously-installed %s v%s\n", name, ev.Version)
-		}
-	case install.Installing:
-		if ev.Shared {
-			i.tell("", "- Installing %s v%s to the shared cache directory...\n", name, ev.Version)
-		} else {
-			i.tell("", "- Installing %s v%s...\n", name, ev.Version)
-		}
-	case install.Installed:
-		if ev.Authentication == install.SignatureSkipped {
-			i.tell("", "- Installed %s v%s. Signature validation was skipped due to the registry not containing GPG keys for this provider\n", name, ev.Version)
-			return
-		}
-		key := ""
-		if ev.KeyID != "" {
-			key = ", key ID " + ev.KeyID
-		}
-		i.tell("", "- Installed %s v%s (%s%s)\n", name, ev.Version, ev.Authentication, key)
-	case install.Linked:
-		i.tell("", "- Using %s v%s from the shared cache directory\n", name, ev.Version)
+	if text := packages.Installing(i.Dialect.Registry().Display(ev.Provider), ev); text != "" {
+		i.tell("", "- %s\n", text)
 	}
 }
 
 func (i *initializing) success() {
-	i.tell("output_init_success_message", "\n%s\n", i.pen().Paint("weir has been successfully initialized!", style.Bold, style.Green))
-	if i.inAutomation() {
+	i.tell("output_init_success_message", "\n%s\n", i.Pen().Paint("weir has been successfully initialized!", style.Bold, style.Green))
+	if i.Automation {
 		return
 	}
 	i.tell("output_init_success_cli_message", "\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.program)

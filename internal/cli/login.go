@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"os/exec"
-	"runtime"
 	"strings"
 
 	"weir.dev/weir/internal/agent"
@@ -13,28 +11,29 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/login"
+	"weir.dev/weir/internal/terminal"
 	"weir.dev/weir/internal/view/style"
 )
 
 var loginCommand = &command{
-	name:     "login",
-	args:     "[HOST]",
-	synopsis: "Obtain and save credentials for a remote host",
-	long:     "Logs in with a browser and keeps the token in credentials.tfrc.json in the directory of user settings, or with the credentials helper, if there is one.",
-	max:      1,
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name:     "login",
+	Args:     "[HOST]",
+	Synopsis: "Obtain and save credentials for a remote host",
+	Long:     "Logs in with a browser and keeps the token in credentials.tfrc.json in the directory of user settings, or with the credentials helper, if there is one.",
+	Max:      1,
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		e.inputFlag(fs)
 		return func(ctx context.Context, args []string) int { return e.login(ctx, args) }
 	},
 }
 
 var logoutCommand = &command{
-	name:     "logout",
-	args:     "[HOST]",
-	synopsis: "Remove locally-stored credentials for a remote host",
-	long:     "Removes a token that login has kept. It stays valid until it is revoked at the host.",
-	max:      1,
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name:     "logout",
+	Args:     "[HOST]",
+	Synopsis: "Remove locally-stored credentials for a remote host",
+	Long:     "Removes a token that login has kept. It stays valid until it is revoked at the host.",
+	Max:      1,
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		return func(ctx context.Context, args []string) int { return e.logout(ctx, args) }
 	},
 }
@@ -48,8 +47,8 @@ type account struct {
 }
 
 func (e *env) account(args []string, verb string) (*account, diag.List) {
-	name := string(e.dialect.Registry())
-	if e.dialect == dialect.Terraform {
+	name := string(e.Dialect.Registry())
+	if e.Dialect == dialect.Terraform {
 		name = "app.terraform.io" // where people have accounts
 	}
 	if len(args) > 0 {
@@ -76,89 +75,71 @@ func (e *env) account(args []string, verb string) (*account, diag.List) {
 
 func (e *env) login(ctx context.Context, args []string) int {
 	if !e.input {
-		return e.fail("Login is an interactive command", "The login command asks questions, so it can't be used with -input=false. Elsewhere, write credentials to a CLI configuration file, or set a TF_TOKEN_ variable.")
+		return e.Fail("Login is an interactive command", "The login command asks questions, so it can't be used with -input=false. Elsewhere, write credentials to a CLI configuration file, or set a TF_TOKEN_ variable.")
 	}
 	a, diags := e.account(args, "login")
 	if diags.HasErrors() {
-		return e.diags(diags)
+		return e.Diags(diags)
 	}
 	client, err := login.Discover(ctx, agent.Default(func(name string) string { return e.directory.Environ[name] }), a.host, a.config.Hosts[a.host])
 	var none login.NotOffered
 	switch {
 	case errors.As(err, &none):
-		return e.fail("Host does not support tokens API", "The given hostname %q does not support creating authorization tokens. Create one at the host by other means and write it to a credentials block of the CLI configuration.", a.host)
+		return e.Fail("Host does not support tokens API", "The given hostname %q does not support creating authorization tokens. Create one at the host by other means and write it to a credentials block of the CLI configuration.", a.host)
 	case err != nil:
-		return e.fail("Service discovery failed for "+a.host, "%s.", err)
+		return e.Fail("Service discovery failed for "+a.host, "%s.", err)
 	}
 	keeper := "in plain text in the following file:\n    " + a.file
 	if a.origin == cliconfig.InHelper {
 		keeper = "with the credentials helper " + a.config.Helper.Name + "."
 	}
-	e.say("weir will request an API token for %s using OAuth.\n\nThis works with a web browser on this machine. Once the login is successful,\nweir will keep the token %s\n\n", a.host, keeper)
+	e.Say("weir will request an API token for %s using OAuth.\n\nThis works with a web browser on this machine. Once the login is successful,\nweir will keep the token %s\n\n", a.host, keeper)
 	answer, err := e.ask(ctx, question{query: "Do you want to proceed?", description: "Only 'yes' will be accepted to confirm."})
 	if err != nil || strings.ToLower(answer) != "yes" {
-		return e.fail("Login cancelled", "The login was not confirmed.")
+		return e.Fail("Login cancelled", "The login was not confirmed.")
 	}
 	token, err := client.Obtain(ctx, agent.Default(func(name string) string { return e.directory.Environ[name] }), func(address string) { e.showPage(ctx, a.host, address) })
 	if ctx.Err() != nil {
-		return e.fail("Login cancelled", "The login was interrupted before the host gave a token.")
+		return e.Fail("Login cancelled", "The login was interrupted before the host gave a token.")
 	}
 	if err != nil {
-		return e.fail("Failed to obtain auth token", "%s.", err)
+		return e.Fail("Failed to obtain auth token", "%s.", err)
 	}
 	if err := a.credentials.Store(ctx, a.file, a.host, token); err != nil {
-		return e.fail("Failed to save API token", "The given host returned an API token, but it can't be saved: %s.", err)
+		return e.Fail("Failed to save API token", "The given host returned an API token, but it can't be saved: %s.", err)
 	}
-	e.say("\n%s weir has obtained and saved an API token.\n\nThe new API token will be used for any future weir command that must make\nauthenticated requests to %s.\n\n", e.pen().Paint("Success!", style.Bold, style.Green), a.host)
+	e.Say("\n%s weir has obtained and saved an API token.\n\nThe new API token will be used for any future weir command that must make\nauthenticated requests to %s.\n\n", e.Pen().Paint("Success!", style.Bold, style.Green), a.host)
 	return 0
 }
 
 // showPage opens an address in a browser, and prints it for those where that
 // isn't possible.
 func (e *env) showPage(ctx context.Context, host, address string) {
-	if open := e.browser(); open != nil && exec.CommandContext(context.WithoutCancel(ctx), open[0], append(open[1:], address)...).Start() == nil {
-		e.say("A web browser is about to open the login page for %s.\n\nIf it doesn't, open this address:\n    %s\n\n", host, address)
+	if terminal.Browse(ctx, e.vars["BROWSER"], address) {
+		e.Say("A web browser is about to open the login page for %s.\n\nIf it doesn't, open this address:\n    %s\n\n", host, address)
 	} else {
-		e.say("Open the following URL to access the login page for %s:\n    %s\n\n", host, address)
+		e.Say("Open the following URL to access the login page for %s:\n    %s\n\n", host, address)
 	}
-	e.say("weir will now wait for the host to signal that login was successful.\n")
-}
-
-// browser is the command that opens an address, nil where there is none.
-func (e *env) browser() []string {
-	if set := strings.Fields(e.vars["BROWSER"]); len(set) > 0 {
-		return set
-	}
-	open := []string{"xdg-open"}
-	switch runtime.GOOS {
-	case "darwin":
-		open = []string{"open"}
-	case "windows":
-		open = []string{"rundll32", "url.dll,FileProtocolHandler"}
-	}
-	if _, err := exec.LookPath(open[0]); err != nil {
-		return nil
-	}
-	return open
+	e.Say("weir will now wait for the host to signal that login was successful.\n")
 }
 
 func (e *env) logout(ctx context.Context, args []string) int {
 	a, diags := e.account(args, "logout")
 	if diags.HasErrors() {
-		return e.diags(diags)
+		return e.Diags(diags)
 	}
 	switch a.origin {
 	case cliconfig.Nowhere:
-		e.say("No credentials for %s are stored.\n\n", a.host)
+		e.Say("No credentials for %s are stored.\n\n", a.host)
 		return 0
 	case cliconfig.InHelper:
-		e.say("Removing the stored credentials for %s from the credentials helper %s.\n\n", a.host, a.config.Helper.Name)
+		e.Say("Removing the stored credentials for %s from the credentials helper %s.\n\n", a.host, a.config.Helper.Name)
 	default:
-		e.say("Removing the stored credentials for %s from the following file:\n    %s\n\n", a.host, a.file)
+		e.Say("Removing the stored credentials for %s from the following file:\n    %s\n\n", a.host, a.file)
 	}
 	if err := a.credentials.Forget(ctx, a.file, a.host); err != nil {
-		return e.fail("Failed to remove API token", "Unable to remove stored API token: %s.", err)
+		return e.Fail("Failed to remove API token", "Unable to remove stored API token: %s.", err)
 	}
-	e.say("%s weir has removed the stored API token for %s.\n\n", e.pen().Paint("Success!", style.Bold, style.Green), a.host)
+	e.Say("%s weir has removed the stored API token for %s.\n\n", e.Pen().Paint("Success!", style.Bold, style.Green), a.host)
 	return 0
 }

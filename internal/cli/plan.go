@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -11,15 +10,15 @@ import (
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/release"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/view"
-	"weir.dev/weir/internal/view/style"
 )
 
 var planCommand = &command{
-	name: "plan", main: true,
-	synopsis: "Show changes required by the current configuration",
-	long:     "Compares the configuration with the state and with what exists, and shows what apply would do. Nothing is changed.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name: "plan", Main: true,
+	Synopsis: "Show changes required by the current configuration",
+	Long:     "Compares the configuration with the state and with what exists, and shows what apply would do. Nothing is changed.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var p planning
 		p.register(e, fs)
 		fs.StringVar(&p.out, "out", "", "Save the plan in the file at `PATH`, for apply.")
@@ -48,24 +47,24 @@ func (p *planning) register(e *env, fs *flag.FlagSet) {
 }
 
 func (p *planning) run(ctx context.Context, e *env) int {
-	if code := e.startStream(); code != 0 {
+	if code := e.Start(); code != 0 {
 		return code
 	}
 	if p.out != "" && !isDir(filepath.Dir(p.out)) {
-		return e.fail("Failed to write plan file", "The directory of %q doesn't exist.", p.out)
+		return e.Fail("Failed to write plan file", "The directory of %q doesn't exist.", p.out)
 	}
 	options, diags := p.options(e, "plan")
 	if diags.HasErrors() {
-		return e.diags(diags)
+		return e.Diags(diags)
 	}
 	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "plan"))
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	defer w.Unlock()
 	made, diags := w.Plan(ctx, options)
 	if made == nil {
-		return e.diags(diags)
+		return e.Diags(diags)
 	}
 	e.showPlan(made)
 	if p.out != "" {
@@ -73,11 +72,11 @@ func (p *planning) run(ctx context.Context, e *env) int {
 			diags.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err)
 		}
 	}
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
-	if !e.json {
-		e.advise(p.out, made)
+	if !e.JSON && !e.Automation {
+		e.Say("%s", view.NextSteps(made, e.program, p.out, e.Viewing()))
 	}
 	if p.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
 		return exitChanges
@@ -87,7 +86,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 
 // options are what the flags say of the plan, which is for the command of that
 // name.
-func (p *planning) options(e *env, command string) (operation.Planning, diag.List) {
+func (p *planning) options(e *env, command string) (request.Planning, diag.List) {
 	o, diags := p.choose()
 	o.Generate = p.generate
 	diags.Append(e.directory.Check(o, command))
@@ -97,7 +96,7 @@ func (p *planning) options(e *env, command string) (operation.Planning, diag.Lis
 // opening is what the flags say of the configuration and the state.
 func (p *planning) opening(e *env, command string) operation.Opening {
 	return operation.Opening{
-		Loading:   operation.Loading{Vars: p.vars, Parallelism: p.parallelism, Sink: e.sink(), Ask: e.asker(), Record: p.out != ""},
+		Loading:   operation.Loading{Vars: p.vars, Parallelism: p.parallelism, Sink: e.Sink(), Ask: e.asker(), Record: p.out != ""},
 		State:     p.state.options(),
 		Operation: command,
 	}
@@ -110,27 +109,11 @@ func isDir(path string) bool {
 
 // showPlan shows a plan to people or as part of the stream.
 func (e *env) showPlan(p *plan.Plan) {
-	if e.stream != nil {
-		e.stream.Plan(p)
+	if e.Stream != nil {
+		e.Stream.Plan(p)
 	}
-	if e.json || p.Errored && len(p.Changes) == 0 {
+	if e.JSON || p.Errored && len(p.Changes) == 0 {
 		return
 	}
-	e.written(view.Plan(e.out, p, e.viewing()))
-}
-
-// advise says what to do with a plan, unless nobody is there to read it.
-func (e *env) advise(out string, p *plan.Plan) {
-	if !p.HasChanges() || e.inAutomation() {
-		return
-	}
-	text := fmt.Sprintf("Note: You didn't use the -out option to save this plan, so weir can't guarantee to take exactly these actions if you run \"%s apply\" now.", e.program)
-	if out != "" {
-		text = fmt.Sprintf("Saved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %q", out, e.program, out)
-	}
-	width := e.width()
-	if width == 0 {
-		width = style.DefaultWidth
-	}
-	e.say("\n%s\n\n%s\n", e.pen().Rule(width), style.Wrap(text, width))
+	e.Written(view.Plan(e.Out, p, e.Viewing()))
 }

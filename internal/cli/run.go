@@ -11,20 +11,19 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/deprecated"
+	"weir.dev/weir/internal/commands"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/screen"
 	"weir.dev/weir/internal/terminal"
-	"weir.dev/weir/internal/view/stream"
 )
 
 // Exit codes beyond 0 and 1.
@@ -71,7 +70,8 @@ func Run(p Process) (code int) {
 	ctx, stop := e.interrupts.Watch(context.Background())
 	defer stop()
 	defer e.close()
-	return dispatch(ctx, e, args)
+	t := commands.Table[*env]{Program: e.program, Screen: e.Screen, Getenv: func(name string) string { return e.vars[name] }, Env: e, All: table}
+	return t.Run(ctx, args)
 }
 
 const crashText = `
@@ -104,10 +104,10 @@ func (e *env) globalFlags(p Process) ([]string, error) {
 			continue
 		case "compat":
 			var err error
-			if e.dialect, err = dialect.Parse(val); err != nil {
+			if e.Dialect, err = dialect.Parse(val); err != nil {
 				return nil, fmt.Errorf("-compat is %q; %s", val, err)
 			}
-			e.directory.Dialect = e.dialect
+			e.directory.Dialect = e.Dialect
 			args = args[1:]
 			continue
 		case "version", "v":
@@ -118,136 +118,23 @@ func (e *env) globalFlags(p Process) ([]string, error) {
 	return args, nil
 }
 
-// dispatch finds the command and runs it.
-func dispatch(ctx context.Context, e *env, args []string) int {
-	if len(args) > 0 && (args[0] == "-help" || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-		return e.help(args[1:])
-	}
-	cmd, rest := find(args)
-	if cmd == nil {
-		return e.unknown(args)
-	}
-	if cmd.setup == nil { // a group such as state
-		if len(rest) > 0 && isHelp(rest[0]) {
-			fmt.Fprint(e.out, cmd.usage(e))
-			return 0
-		}
-		if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-			return e.unknown(args)
-		}
-		fmt.Fprint(e.err, cmd.usage(e))
-		return 1
-	}
-	rest, err := e.withEnvArgs(cmd, rest)
-	if err != nil {
-		fmt.Fprintf(e.err, "%s\n", err)
-		return 1
-	}
-	if slices.ContainsFunc(rest, isHelp) {
-		fmt.Fprint(e.out, cmd.usage(e))
-		return 0
-	}
-	rest = e.viewFlags(rest)
-	return cmd.run(ctx, e, rest)
-}
-
-func isHelp(arg string) bool { return arg == "-help" || arg == "--help" || arg == "-h" }
-
-// find looks the command up by one or two words and returns what follows.
-func find(args []string) (*command, []string) {
-	for n := min(2, len(args)); n > 0; n-- {
-		name := strings.Join(args[:n], " ")
-		for _, c := range commands {
-			if c.name == name || slices.Contains(c.aliases, name) {
-				return c, args[n:]
-			}
-		}
-	}
-	return nil, args
-}
-
-// withEnvArgs puts arguments from TF_CLI_ARGS_<command> and TF_CLI_ARGS before
-// those of the command line.
-func (e *env) withEnvArgs(cmd *command, args []string) ([]string, error) {
-	specific := "TF_CLI_ARGS_" + strings.NewReplacer(" ", "_", "-", "_").Replace(cmd.name)
-	var all []string
-	for _, name := range []string{specific, "TF_CLI_ARGS"} {
-		words, err := terminal.SplitWords(e.vars[name])
-		if err != nil {
-			return nil, fmt.Errorf("Error parsing extra CLI args from %s: %s", name, err)
-		}
-		all = append(all, words...)
-	}
-	return append(all, args...), nil
-}
-
-// viewFlags takes out the flags about presentation that may stand anywhere.
-func (e *env) viewFlags(args []string) []string {
-	var rest []string
-	for i, arg := range args {
-		if arg == "--" || arg == "-" {
-			return append(rest, args[i:]...)
-		}
-		name, val, hasVal := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
-		if name == "deprecation" && strings.HasPrefix(arg, "-") && e.deprecation(val) {
-			continue
-		}
-		on := !hasVal || val == "true" || val == "1"
-		target := map[string]*bool{
-			"no-color":             &e.view.NoColor,
-			"compact-warnings":     &e.view.CompactWarnings,
-			"consolidate-warnings": &e.view.ConsolidateWarnings,
-			"consolidate-errors":   &e.view.ConsolidateErrors,
-			"concise":              &e.view.Concise,
-		}[name]
-		if target == nil || !strings.HasPrefix(arg, "-") {
-			rest = append(rest, arg)
-			continue
-		}
-		*target = on
-	}
-	return rest
-}
-
 // env is what commands share: the outside world and how to print. It holds no
 // results.
 type env struct {
+	*screen.Screen
 	program string // the name in help texts
-	out     io.Writer
-	err     io.Writer
 	in      *os.File
 
-	inTerminal, outTerminal bool
+	inTerminal bool
 
 	vars        map[string]string
 	originalDir string // path.cwd
-	dialect     dialect.Dialect
-	view        viewOptions
-	input       bool // prompts are allowed
-	json        bool // results are for programs
+	input       bool   // prompts are allowed
 
 	interrupts *terminal.Interrupts
-	closers    []func()
 	directory  *operation.Directory
 	lines      *terminal.Lines
-	// stream is set where results are a stream of JSON objects.
-	stream   *stream.JSON
-	jsonInto string
-	tests    string // the directory of tests
-	progress stream.Progress
-	counter  *stream.Counter
-	// deprecations says which deprecation warnings are shown: all, local or none.
-	deprecations deprecated.Level
-}
-
-// viewOptions are the flags about presentation.
-type viewOptions struct {
-	NoColor             bool
-	CompactWarnings     bool
-	ConsolidateWarnings bool
-	ConsolidateErrors   bool
-	Concise             bool
-	ShowSensitive       bool
+	tests      string // the directory of tests
 }
 
 func newEnv(p Process) (*env, error) {
@@ -255,32 +142,34 @@ func newEnv(p Process) (*env, error) {
 		return nil, errors.New("the arguments lack the program's name")
 	}
 	e := &env{
-		program: strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
-		out:     p.Out,
-		err:     p.Err,
-		in:      p.In,
-		vars:    map[string]string{},
-		input:   true,
+		Screen:     &screen.Screen{Out: p.Out, Err: p.Err, Terminal: terminal.Is(p.Out)},
+		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
+		in:         p.In,
+		inTerminal: terminal.Is(p.In),
+		lines:      terminal.NewLines(p.In),
+		vars:       map[string]string{},
+		input:      true,
 	}
-	e.interrupts = terminal.NewInterrupts(e.notice)
+	e.interrupts = terminal.NewInterrupts(func(text string) { e.Notice(text) })
 	e.interrupts.Exit = p.Exit
-	e.view.ConsolidateWarnings = true
+	e.ConsolidateWarnings = true
 	for _, pair := range p.Environ {
 		if name, val, ok := strings.Cut(pair, "="); ok {
 			e.vars[name] = val
 		}
 	}
-	e.inTerminal, e.outTerminal = terminal.Is(p.In), terminal.Is(p.Out)
-	e.lines = terminal.NewLines(p.In)
+	e.Plain = e.vars["NO_COLOR"] != "" || e.vars["TERM"] == "dumb"
+	e.Automation = e.vars["TF_IN_AUTOMATION"] != ""
 	var err error
 	if e.originalDir, err = p.Getwd(); err != nil {
 		return nil, fmt.Errorf("Error getting pwd: %s", err)
 	}
-	if e.dialect, err = dialectOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
+	if e.Dialect, err = dialectOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
 		return nil, err
 	}
-	e.directory = operation.New(operation.Options{
-		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.dialect, Program: e.program,
+	e.Sources = func() map[string][]byte { return e.directory.Sources() }
+	e.directory = operation.New(place.Options{
+		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program,
 		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Reports: e.reports(),
 	})
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
@@ -289,43 +178,23 @@ func newEnv(p Process) (*env, error) {
 	return e, nil
 }
 
-// onClose adds something to do when the command has ended, on every path.
-func (e *env) onClose(f func()) { e.closers = append(e.closers, f) }
-
 func (e *env) close() {
 	e.directory.Close()
-	for i := len(e.closers) - 1; i >= 0; i-- {
-		e.closers[i]()
-	}
-	e.closers = nil
+	e.Screen.Close()
 }
 
 // reports are how operations tell.
-func (e *env) reports() operation.Reports {
-	return operation.Reports{
-		Notice:  e.notice,
-		Problem: func(l diag.List) { e.diags(l) },
-		Aside:   e.aside,
+func (e *env) reports() place.Reports {
+	return place.Reports{
+		Notice:  func(text string) { e.Notice(text) },
+		Problem: func(l diag.List) { e.Diags(l) },
+		Aside:   e.AsideDiags,
 		Settings: func(warnings diag.List) {
-			fmt.Fprint(e.err, "There are some problems with the CLI configuration:\n"+e.diagText(warnings)+"\n")
+			fmt.Fprint(e.Err, "There are some problems with the CLI configuration:\n"+e.DiagText(warnings)+"\n")
 		},
-		Log: e.err,
+		Log: e.Err,
 	}
 }
-
-// aside tells warnings where they don't mix with what a command prints, and
-// returns what is left to tell.
-func (e *env) aside(diags diag.List) diag.List {
-	if e.progress == nil && !diags.HasErrors() {
-		// Commands that print the state itself: this is no part of it.
-		fmt.Fprint(e.err, e.diagText(diags))
-		return nil
-	}
-	return diags
-}
-
-// inAutomation reports whether hints for people at a terminal are unwanted.
-func (e *env) inAutomation() bool { return e.vars["TF_IN_AUTOMATION"] != "" }
 
 // dialectOf is the dialect that a setting names, or else the program's own name.
 func dialectOf(setting, program string) (dialect.Dialect, error) {

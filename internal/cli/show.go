@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
@@ -22,15 +23,15 @@ import (
 )
 
 var showCommand = &command{
-	name: "show", args: "[PATH]", max: 1,
-	synopsis: "Show the current state or a saved plan",
-	long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name: "show", Args: "[PATH]", Max: 1,
+	Synopsis: "Show the current state or a saved plan",
+	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o showOptions
 		var vars varFlags
 		vars.register(fs)
 		fs.BoolVar(&o.json, "json", false, "Print a JSON object. Sensitive values are not hidden.")
-		fs.BoolVar(&e.view.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
+		e.sensitiveFlag(fs)
 		fs.BoolVar(&o.state, "state", false, "Show the current state, as without a path.")
 		fs.StringVar(&o.plan, "plan", "", "Show the saved plan at `PATH`.")
 		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.setSteps)
@@ -70,15 +71,15 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	}
 	switch {
 	case chosen > 1:
-		return e.fail("Conflicting object types to show", "The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
+		return e.Fail("Conflicting object types to show", "The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
 	case o.config && !o.json:
-		return e.fail("JSON output required for configuration", "The -config option can be used only with -json.")
+		return e.Fail("JSON output required for configuration", "The -config option can be used only with -json.")
 	case o.config:
 		return e.showConfig(ctx, o)
 	case o.plan != "":
 		return e.showPlanFile(ctx, o.plan, o)
 	case o.path == "" && o.wantsSteps():
-		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, so it needs the path of one.")
+		return e.Fail("Saved plan required", "The -steps option shows the steps of a saved plan, so it needs the path of one.")
 	case o.path == "":
 		s := e.inState(ctx, stateFlags{}, "")
 		if s == nil {
@@ -88,23 +89,23 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	}
 	data, err := os.ReadFile(o.path)
 	if err != nil {
-		return e.fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, diag.Cause(err))
+		return e.Fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, diag.Cause(err))
 	}
 	if len(data) == 0 {
-		return e.fail("Failed to read the given file as a state or plan file", "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.path)
+		return e.Fail("Failed to read the given file as a state or plan file", "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.path)
 	}
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
 		return e.showPlanFile(ctx, o.path, o)
 	}
 	if o.wantsSteps() {
-		return e.fail("Saved plan required", "The -steps option shows the steps of a saved plan, and %s isn't one.", o.path)
+		return e.Fail("Saved plan required", "The -steps option shows the steps of a saved plan, and %s isn't one.", o.path)
 	}
 	data, diags := e.directory.OpenSealed(data)
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	snapshot, diags := statefile.Read(data, o.path)
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	return e.showState(ctx, snapshot, o.json)
@@ -113,17 +114,17 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 // showPlanFile starts no provider: the schemas are in the file.
 func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int {
 	if o.json && o.wantsSteps() {
-		return e.fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
+		return e.Fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
 	}
 	content, diags := e.directory.ReadPlan(path)
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	if !o.json {
-		code := e.written(view.Plan(e.out, content.Plan, e.viewing()))
+		code := e.Written(view.Plan(e.Out, content.Plan, e.Viewing()))
 		g := content.Plan.Graph
 		if code == 0 && (o.wantsSteps() || o.steps == nil && g != nil && len(g.Steps) > 0) {
-			code = e.written(view.Steps(e.out, content.Plan, e.viewing()))
+			code = e.Written(view.Steps(e.Out, content.Plan, e.Viewing()))
 		}
 		return code
 	}
@@ -133,14 +134,10 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 		tree = config.Tree
 	}
 	if tree == nil {
-		return e.diags(diags)
+		return e.Diags(diags)
 	}
-	text, err := jsonplan.Marshal(content.Plan, tree, e.dialect.Version())
-	if err != nil {
-		return e.fail("Failed to marshal plan to json", "%s.", err)
-	}
-	e.say("%s\n", text)
-	return 0
+	text, err := jsonplan.Marshal(content.Plan, tree, e.Dialect.Version())
+	return e.Document(text, err, "plan")
 }
 
 func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int {
@@ -152,39 +149,31 @@ func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int
 		var diags diag.List
 		schemas, diags = e.directory.StateSchemas(ctx, s)
 		if asJSON && diags.HasErrors() {
-			return e.diags(diags)
+			return e.Diags(diags)
 		}
 	}
 	if !asJSON {
 		if s.IsEmpty() {
-			e.say("No state.\n")
+			e.Say("No state.\n")
 			return 0
 		}
-		return e.written(view.State(e.out, s, schemas, e.viewing()))
+		return e.Written(view.State(e.Out, s, schemas, e.Viewing()))
 	}
 	text, err := jsonstate.Marshal(s, schemas)
-	if err != nil {
-		return e.fail("Failed to marshal state to json", "%s.", err)
-	}
-	e.say("%s\n", text)
-	return 0
+	return e.Document(text, err, "state")
 }
 
 func (e *env) showConfig(ctx context.Context, o showOptions) int {
 	config, diags := e.directory.Load(ctx, operation.Loading{Vars: o.vars})
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	diags = e.directory.ProvideFor(config, nil)
-	schemas, more := operation.Schemas(ctx, config.World.Catalog, operation.Providers(config.Tree))
+	schemas, more := supply.Schemas(ctx, config.World.Catalog, supply.Providers(config.Tree))
 	diags.Append(more)
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	text, err := jsonconfig.Marshal(config.Tree, schemas)
-	if err != nil {
-		return e.fail("Failed to marshal configuration to json", "%s.", err)
-	}
-	e.say("%s\n", text)
-	return 0
+	return e.Document(text, err, "configuration")
 }

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/storage"
 	"weir.dev/weir/internal/view/diags"
@@ -17,19 +18,19 @@ import (
 )
 
 var stacksCommands = []*command{
-	{name: "stacks", synopsis: "Work with stacks: components and their deployments", long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them."},
-	{name: "stacks init", synopsis: "Install the modules and providers of a stack", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them."},
+	{Name: "stacks init", Synopsis: "Install the modules and providers of a stack", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		upgrade := fs.Bool("upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
 		s.register(fs)
 		return func(ctx context.Context, _ []string) int { return s.init(ctx, *upgrade) }
 	}},
-	{name: "stacks validate", synopsis: "Check whether a stack is valid", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks validate", Synopsis: "Check whether a stack is valid", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		s.register(fs)
 		return func(ctx context.Context, _ []string) int { return s.validate(ctx) }
 	}},
-	{name: "stacks plan", synopsis: "Show what applying deployments would change", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks plan", Synopsis: "Show what applying deployments would change", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		s.register(fs)
 		s.registerRun(fs)
@@ -37,7 +38,7 @@ var stacksCommands = []*command{
 		fs.BoolVar(&s.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
 		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, (*stacking).planOne) }
 	}},
-	{name: "stacks apply", synopsis: "Create or update what deployments describe", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks apply", Synopsis: "Create or update what deployments describe", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		s.register(fs)
 		s.registerRun(fs)
@@ -45,24 +46,24 @@ var stacksCommands = []*command{
 		fs.BoolVar(&s.destroy, "destroy", false, "Destroy everything that is managed.")
 		return func(ctx context.Context, _ []string) int { return s.applyAll(ctx) }
 	}},
-	{name: "stacks destroy", synopsis: "Destroy what deployments have created", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks destroy", Synopsis: "Destroy what deployments have created", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e, destroy: true}
 		s.register(fs)
 		s.registerRun(fs)
 		fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then destroyed at the same time.")
 		return func(ctx context.Context, _ []string) int { return s.applyAll(ctx) }
 	}},
-	{name: "stacks show", synopsis: "Show the states of deployments", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks show", Synopsis: "Show the states of deployments", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		s.register(fs)
 		return func(ctx context.Context, _ []string) int { return s.show(ctx) }
 	}},
-	{name: "stacks output", args: "[NAME]", max: 1, synopsis: "Show the outputs of deployments", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks output", Args: "[NAME]", Max: 1, Synopsis: "Show the outputs of deployments", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		s.register(fs)
 		return func(ctx context.Context, args []string) int { return s.output(ctx, strings.Join(args, "")) }
 	}},
-	{name: "stacks graph", synopsis: "Generate a Graphviz graph of a stack", setup: func(e *env, fs *flag.FlagSet) runner {
+	{Name: "stacks graph", Synopsis: "Generate a Graphviz graph of a stack", Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		s.register(fs)
 		return func(ctx context.Context, _ []string) int { return s.graph(ctx) }
@@ -80,7 +81,7 @@ type stacking struct {
 
 func (s *stacking) register(fs *flag.FlagSet) {
 	fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
-	fs.BoolVar(&s.env.json, "json", false, "Print JSON, for programs.")
+	fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
 }
 
 func (s *stacking) registerRun(fs *flag.FlagSet) {
@@ -117,7 +118,7 @@ func (s *stacking) chosen() ([]*deploy.Deployment, diag.List) {
 // same time. The result is the worst exit code.
 func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
 	list, diags := s.chosen()
-	if len(diags) > 0 && s.env.diags(diags) != 0 {
+	if len(diags) > 0 && s.Diags(diags) != 0 {
 		return 1
 	}
 	var wait sync.WaitGroup
@@ -128,7 +129,7 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 		one.env = s.env.forDeployment(d.Name, len(list) > 1, parallel, &mu)
 		run := func() {
 			defer one.env.close()
-			if codes[i] = one.env.startStream(); codes[i] == 0 {
+			if codes[i] = one.Start(); codes[i] == 0 {
 				codes[i] = work(&one, ctx, d)
 			}
 		}
@@ -149,31 +150,17 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 // its output says which one it is about.
 func (e *env) forDeployment(name string, several, parallel bool, mu *sync.Mutex) *env {
 	sub := *e
-	sub.closers = nil
-	defer func() { sub.directory = e.directory.With(sub.reports()) }()
-	if !several {
-		return &sub
-	}
 	switch {
-	case e.json:
-		sub.out = &lineWriter{to: e.out, mu: mu, change: func(line string) string {
-			if rest, ok := strings.CutPrefix(line, "{"); ok {
-				return `{"deployment":"` + name + `",` + rest
-			}
-			return line
-		}}
-	case parallel:
-		tag := func(line string) string {
-			if strings.TrimSpace(line) == "" {
-				return line
-			}
-			return "[" + name + "] " + line
-		}
-		sub.out = &lineWriter{to: e.out, mu: mu, change: tag}
-		sub.err = &lineWriter{to: e.err, mu: mu, change: tag}
+	case several && (e.JSON || parallel):
+		sub.Screen = e.Named("deployment", name, mu)
 	default:
-		e.say("%s\n", e.pen().Paint("\nDeployment "+name+":", style.Bold))
+		sub.Screen = e.Part()
 	}
+	if several && !e.JSON && !parallel {
+		e.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", style.Bold))
+	}
+	sub.directory = e.directory.With(sub.reports())
+	sub.Sources = sub.directory.Sources
 	return &sub
 }
 
@@ -195,11 +182,11 @@ func (a *deploying) Opened(found diag.List) { a.opened = found }
 func (a *deploying) Planned(ctx context.Context, _ *operation.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
 	found = append(a.opened, found...)
 	if made == nil {
-		a.diags(found)
+		a.Diags(found)
 		return nil, false
 	}
 	a.showPlan(made)
-	if a.diags(found) != 0 {
+	if a.Diags(found) != 0 {
 		return nil, false
 	}
 	a.stacking.deferred(made)
@@ -208,14 +195,14 @@ func (a *deploying) Planned(ctx context.Context, _ *operation.Work, made *plan.P
 
 func (s *stacking) opening(operationName string) operation.Opening {
 	return operation.Opening{
-		Loading:   operation.Loading{Parallelism: s.parallelism, Sink: s.sink()},
+		Loading:   operation.Loading{Parallelism: s.parallelism, Sink: s.Sink()},
 		State:     s.state.options(),
 		Operation: operationName,
 	}
 }
 
-func (s *stacking) planning() operation.Planning {
-	p := operation.Planning{AllowDeferral: true}
+func (s *stacking) planning() request.Planning {
+	p := request.Planning{AllowDeferral: true}
 	if s.destroy {
 		p.Mode = plan.Destroy
 	}
@@ -224,20 +211,20 @@ func (s *stacking) planning() operation.Planning {
 
 // deferred tells what has to wait for another round.
 func (s *stacking) deferred(p *plan.Plan) {
-	if len(p.Deferred) == 0 || s.env.json {
+	if len(p.Deferred) == 0 || s.JSON {
 		return
 	}
-	s.say("\nPut off until more is known:\n")
+	s.Say("\nPut off until more is known:\n")
 	for _, d := range p.Deferred {
-		s.say("  - %s\n", d.Change.Addr)
+		s.Say("  - %s\n", d.Change.Addr)
 	}
-	s.say("Applying this plan goes on with another round for these.\n")
+	s.Say("Applying this plan goes on with another round for these.\n")
 }
 
 func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	w, diags := s.directory.Open(ctx, s.directory.Deployment(d), s.opening("plan"))
 	if w == nil {
-		return s.env.diags(diags)
+		return s.Diags(diags)
 	}
 	defer w.Unlock()
 	a := s.deploying()
@@ -254,8 +241,8 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 }
 
 func (s *stacking) applyAll(ctx context.Context) int {
-	if s.env.json && !s.approved {
-		return s.fail("Auto-approve required", "weir cannot ask for interactive approval when -json is set. Use -auto-approve.")
+	if s.JSON && !s.approved {
+		return s.Fail("Auto-approve required", "weir cannot ask for interactive approval when -json is set. Use -auto-approve.")
 	}
 	return s.each(ctx, s.approved, (*stacking).applyOne)
 }
@@ -270,10 +257,10 @@ func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 func (s *stacking) validate(ctx context.Context) int {
 	list, all := s.chosen()
 	all.Append(s.directory.ValidateDeployments(ctx, list))
-	if s.env.json {
-		s.say("%s", diags.Validation(all, s.directory.Sources()))
-	} else if s.env.diags(all) == 0 {
-		s.say("%s The stack is valid.\n\n", s.pen().Paint("Success!", style.Bold, style.Green))
+	if s.JSON {
+		s.Say("%s", diags.Validation(all, s.directory.Sources()))
+	} else if s.Diags(all) == 0 {
+		s.Say("%s The stack is valid.\n\n", s.Pen().Paint("Success!", style.Bold, style.Green))
 	}
 	if all.HasErrors() {
 		return 1

@@ -20,12 +20,9 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 	remoteVersion(fs)
 	dry := fs.Bool("dry-run", false, "Only say what would be moved.")
 	return func(ctx context.Context, args []string) int {
-		s := e.inState(ctx, f, "state-mv")
+		s := e.existing(ctx, f, "state-mv")
 		if s == nil {
 			return 1
-		}
-		if s.Prior() == nil {
-			return e.noState()
 		}
 		target := s.Prior()
 		var other *session.Session
@@ -33,21 +30,21 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 			var diags diag.List
 			o := stateFlags{state: *out, backup: "-", lock: f.lock, timeout: f.timeout}.options()
 			other, diags = e.directory.StateIn(ctx, e.directory.Opener().Local(nil), s.Workspace(), o, "state-mv")
-			if e.diags(diags) != 0 {
+			if e.Diags(diags) != 0 {
 				return 1
 			}
 			target = other.Snapshot()
 		}
 		moves, refused := edit.Moves(s.Prior(), target, args[0], args[1])
 		if refused != nil {
-			return e.diags(refused)
+			return e.Diags(refused)
 		}
 		shown := map[string]bool{}
 		for _, m := range moves {
 			line := fmt.Sprintf("%s %q to %q\n", verb(*dry, "Would move", "Move"), m.From.Instance, m.To.Instance)
 			if !shown[line] {
 				shown[line] = true
-				e.say("%s", line)
+				e.Say("%s", line)
 			}
 		}
 		if *dry {
@@ -63,7 +60,7 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 		if code := e.commit(ctx, s, from); code != 0 {
 			return code
 		}
-		e.say("Successfully moved %d object(s).\n", len(shown))
+		e.Say("Successfully moved %d object(s).\n", len(shown))
 		return 0
 	}
 }

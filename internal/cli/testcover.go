@@ -2,7 +2,6 @@ package cli
 
 import (
 	"flag"
-	"io"
 	"os"
 
 	"weir.dev/weir/internal/coverage"
@@ -37,15 +36,11 @@ func (c *covering) record(o *suite.Options) *coverage.Recorder {
 func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
 	report := r.Report(o.Sources, t.directory.UnderTest(o.TestDir))
 	if t.covering.text {
-		if !t.env.json {
-			_, _ = io.WriteString(t.out, coverview.Text(report, t.pen()))
-		} else {
-			t.streamLog(coverview.Text(report, t.pen()))
-		}
+		t.Notice(coverview.Text(report, t.Pen()))
 	}
 	text, err := coverview.JSON(report)
 	if err != nil {
-		return t.fail("Failed to write the coverage", "%s.", err)
+		return t.Fail("Failed to write the coverage", "%s.", err)
 	}
 	for _, file := range []struct {
 		name string
@@ -55,7 +50,7 @@ func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
 			continue
 		}
 		if err := os.WriteFile(file.name, file.text, 0o666); err != nil {
-			return t.fail("Failed to write the coverage", "Writing %s: %s.", file.name, diag.Cause(err))
+			return t.Fail("Failed to write the coverage", "Writing %s: %s.", file.name, diag.Cause(err))
 		}
 	}
 	return 0

@@ -28,56 +28,29 @@ func (m *mutating) register(fs *flag.FlagSet) {
 // mutate carries out the tests with one change of the configuration at a time.
 func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Options) int {
 	if t.mutating.most < 1 {
-		return t.fail("Invalid number of changes", "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
+		return t.Fail("Invalid number of changes", "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
 	}
 	stop, end := t.interrupts.Begin()
 	defer end()
 	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.program}).Judge
 	o.Stop = stop
-	var reports reports
-	if t.stream != nil {
-		reports = append(reports, testview.NewJSON(t.stream, o.Sources, t.dialect, false))
-	}
-	if !t.env.json {
-		reports = append(reports, t.human(o))
-	}
-	o.Report = reports
+	o.Report = t.reports(o, false, nil)
 	all, first := suite.Mutants(ctx, files, o, t.directory.UnderTest(o.TestDir))
 	if first.Status != testresult.Pass {
-		return t.fail("Tests fail", "Whether tests notice changes can be told once they pass without any.")
+		return t.Fail("Tests fail", "Whether tests notice changes can be told once they pass without any.")
 	}
 	chosen := mutate.Choose(all, t.mutating.most)
 	tally := testview.Mutation{Possible: len(all)}
-	for _, m := range chosen {
-		if stopped(ctx, stop) {
-			break
-		}
-		run, noticed := suite.Notice(ctx, files, o, m)
-		if stopped(ctx, stop) {
-			break // what it came to says nothing
-		}
-		tally.Add(m, run, noticed)
+	ended := suite.Mutate(ctx, files, o, chosen, tally.Add)
+	if t.Stream != nil {
+		tally.JSON(t.Stream)
 	}
-	if t.stream != nil {
-		tally.JSON(t.stream)
+	if !t.JSON {
+		fmt.Fprint(t.Out, tally.Text(o.Sources, t.Pen()))
 	}
-	if !t.env.json {
-		fmt.Fprint(t.out, tally.Text(o.Sources, t.pen()))
-	}
-	if stopped(ctx, stop) {
-		t.diags(diag.OneWarning("Interrupted", "%d changes weren't tried any more.", len(chosen)-tally.Tried))
+	if ended {
+		t.Diags(diag.OneWarning("Interrupted", "%d changes weren't tried any more.", len(chosen)-tally.Tried))
 		return 1
 	}
 	return 0
-}
-
-func stopped(ctx context.Context, stop <-chan struct{}) bool {
-	select {
-	case <-stop:
-		return true
-	case <-ctx.Done():
-		return true
-	default:
-		return false
-	}
 }

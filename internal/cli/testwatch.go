@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/suite"
 	"weir.dev/weir/internal/testfile"
 	"weir.dev/weir/internal/testresult"
 	"weir.dev/weir/internal/view/testview"
@@ -15,7 +16,7 @@ import (
 // is interrupted.
 func (t *tester) watch(ctx context.Context) int {
 	if t.mutating.on || t.cleanup {
-		return t.fail("Incompatible options", "The -watch option carries out tests again and again, which neither -mutate nor -cleanup does.")
+		return t.Fail("Incompatible options", "The -watch option carries out tests again and again, which neither -mutate nor -cleanup does.")
 	}
 	whole := t.directory
 	defer func() { t.directory = whole }()
@@ -25,7 +26,7 @@ func (t *tester) watch(ctx context.Context) int {
 		t.directory = whole.With(whole.Reports)
 		code = t.again(ctx, watched, changed, code)
 		t.directory.Close()
-		if stopped(ctx, t.interrupts.Stop()) {
+		if suite.Stopped(ctx, t.interrupts.Stop()) {
 			return code
 		}
 		if changed = watched.Wait(ctx); len(changed) == 0 {
@@ -39,11 +40,11 @@ func (t *tester) watch(ctx context.Context) int {
 func (t *tester) again(ctx context.Context, w *operation.TestWatch, changed []string, code int) int {
 	all, options, diags := t.directory.OpenTests(ctx, operation.Loading{Vars: t.vars, Parallelism: t.parallelism}, t.tests)
 	if diags.HasErrors() {
-		t.diags(diags)
-		t.say("\nWaiting for changes.\n")
+		t.Diags(diags)
+		t.Say("\nWaiting for changes.\n")
 		return 1
 	}
-	chosen, more := t.choose(all)
+	chosen, more := testfile.Choose(all, t.filter)
 	diags.Append(more)
 	affected := w.Affected(chosen, changed)
 	if len(affected) == 0 {
@@ -51,13 +52,13 @@ func (t *tester) again(ctx context.Context, w *operation.TestWatch, changed []st
 	}
 	changed = slices.DeleteFunc(changed, func(name string) bool { return len(w.Affected(chosen, []string{name})) == 0 })
 	if len(changed) > 0 {
-		t.say("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), names(affected))
+		t.Say("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), names(affected))
 	}
-	t.diags(diags)
+	t.Diags(diags)
 	options.Seed, options.Keep = t.seed, t.verbose
 	w.Note(affected, &options)
 	code = t.carry(ctx, testresult.New(affected), options)
-	t.say("\nWaiting for changes of %s and %s.\n", testview.Count(len(chosen), "test file"), testview.Count(w.Modules(), "module"))
+	t.Say("\nWaiting for changes of %s and %s.\n", testview.Count(len(chosen), "test file"), testview.Count(w.Modules(), "module"))
 	return code
 }
 

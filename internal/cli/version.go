@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"runtime"
 
@@ -10,10 +9,10 @@ import (
 )
 
 var versionCommand = &command{
-	name:     "version",
-	synopsis: "Show the current version",
-	long:     "Shows the engine that weir takes the place of and its version, in the form that programs read, the providers that the dependency lock file selects, and the version of weir itself.",
-	setup: func(e *env, fs *flag.FlagSet) runner {
+	Name:     "version",
+	Synopsis: "Show the current version",
+	Long:     "Shows the engine that weir takes the place of and its version, in the form that programs read, the providers that the dependency lock file selects, and the version of weir itself.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
 		return func(context.Context, []string) int { return e.version(*asJSON) }
 	},
@@ -26,7 +25,7 @@ func (e *env) version(asJSON bool) int {
 	if asJSON {
 		// Wrappers compare terraform_version with the versions of the other
 		// engine that they support.
-		return e.printJSON(struct {
+		return e.PrintJSON(struct {
 			TerraformVersion   string            `json:"terraform_version"`
 			Platform           string            `json:"platform"`
 			ProviderSelections map[string]string `json:"provider_selections"`
@@ -34,23 +33,13 @@ func (e *env) version(asJSON bool) int {
 			WeirVersion        string            `json:"weir_version"`
 			WeirCommit         string            `json:"weir_commit,omitempty"`
 			WeirDate           string            `json:"weir_date,omitempty"`
-		}{e.dialect.Version(), platform, selections, false, build.Version, build.Commit, build.Date})
+		}{e.Dialect.Version(), platform, selections, false, build.Version, build.Commit, build.Date})
 	}
 	// Wrappers read the engine and its version off the first line.
-	e.say("%s v%s\non %s\n", e.dialect.Product(), e.dialect.Version(), platform)
+	e.Say("%s v%s\non %s\n", e.Dialect.Product(), e.Dialect.Version(), platform)
 	for _, name := range sortedKeys(selections) {
-		e.say("+ provider %s v%s\n", name, selections[name])
+		e.Say("+ provider %s v%s\n", name, selections[name])
 	}
-	e.say("\nThis is weir v%s, which takes the place of that engine.\n", build)
-	return 0
-}
-
-// printJSON prints a value as an indented JSON document.
-func (e *env) printJSON(v any) int {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return e.fail("Failed to write JSON", "%s.", err)
-	}
-	e.say("%s\n", text)
+	e.Say("\nThis is weir v%s, which takes the place of that engine.\n", build)
 	return 0
 }

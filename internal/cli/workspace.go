@@ -4,34 +4,34 @@ import (
 	"context"
 	"flag"
 
-	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/states"
 )
 
 var workspaceCommands = []*command{
-	{name: "workspace", synopsis: "Workspace management", long: "Each workspace has a state of its own for the same configuration."},
+	{Name: "workspace", Synopsis: "Workspace management", Long: "Each workspace has a state of its own for the same configuration."},
 	{
-		name: "workspace list", synopsis: "List Workspaces",
-		setup: func(e *env, fs *flag.FlagSet) runner {
+		Name: "workspace list", Synopsis: "List Workspaces",
+		Setup: func(e *env, fs *flag.FlagSet) runner {
 			asJSON := fs.Bool("json", false, "Print a JSON object.")
 			return func(ctx context.Context, _ []string) int { return e.workspaceList(ctx, *asJSON) }
 		},
 	},
 	{
-		name: "workspace show", synopsis: "Show the name of the current workspace",
-		setup: func(e *env, _ *flag.FlagSet) runner {
+		Name: "workspace show", Synopsis: "Show the name of the current workspace",
+		Setup: func(e *env, _ *flag.FlagSet) runner {
 			return func(context.Context, []string) int {
 				name, diags := e.directory.Workspace()
-				if e.diags(diags) != 0 {
+				if e.Diags(diags) != 0 {
 					return 1
 				}
-				e.say("%s\n", name)
+				e.Say("%s\n", name)
 				return 0
 			}
 		},
 	},
 	{
-		name: "workspace new", args: "NAME", min: 1, max: 1, synopsis: "Create a new workspace",
-		setup: func(e *env, fs *flag.FlagSet) runner {
+		Name: "workspace new", Args: "NAME", Min: 1, Max: 1, Synopsis: "Create a new workspace",
+		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f stateFlags
 			f.registerLock(fs)
 			from := fs.String("state", "", "Begin with a copy of the state file at `PATH`.")
@@ -39,15 +39,15 @@ var workspaceCommands = []*command{
 		},
 	},
 	{
-		name: "workspace select", args: "NAME", min: 1, max: 1, synopsis: "Select a workspace",
-		setup: func(e *env, fs *flag.FlagSet) runner {
+		Name: "workspace select", Args: "NAME", Min: 1, Max: 1, Synopsis: "Select a workspace",
+		Setup: func(e *env, fs *flag.FlagSet) runner {
 			create := fs.Bool("or-create", false, "Create the workspace if there is none of that name.")
 			return func(ctx context.Context, args []string) int { return e.workspaceSelect(ctx, args[0], *create) }
 		},
 	},
 	{
-		name: "workspace delete", args: "NAME", min: 1, max: 1, synopsis: "Delete a workspace",
-		setup: func(e *env, fs *flag.FlagSet) runner {
+		Name: "workspace delete", Args: "NAME", Min: 1, Max: 1, Synopsis: "Delete a workspace",
+		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f stateFlags
 			f.registerLock(fs)
 			force := fs.Bool("force", false, "Delete the workspace even if its state has objects, which then nobody manages.")
@@ -58,7 +58,7 @@ var workspaceCommands = []*command{
 
 func (e *env) workspaceList(ctx context.Context, asJSON bool) int {
 	names, current, diags := e.directory.Workspaces(ctx)
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
 	if asJSON {
@@ -70,7 +70,7 @@ func (e *env) workspaceList(ctx context.Context, asJSON bool) int {
 		for _, name := range names {
 			list = append(list, entry{name, name == current})
 		}
-		return e.printJSON(struct {
+		return e.PrintJSON(struct {
 			FormatVersion string  `json:"format_version"`
 			Workspaces    []entry `json:"workspaces"`
 		}{"1.0", list})
@@ -80,43 +80,43 @@ func (e *env) workspaceList(ctx context.Context, asJSON bool) int {
 		if name == current {
 			mark = "* "
 		}
-		e.say("%s%s\n", mark, name)
+		e.Say("%s%s\n", mark, name)
 	}
-	e.say("\n")
+	e.Say("\n")
 	if e.vars["TF_WORKSPACE"] != "" {
-		e.say("The active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n")
+		e.Say("The active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n")
 	}
 	return 0
 }
 
 func (e *env) workspaceNew(ctx context.Context, name, from string, f stateFlags) int {
-	if e.diags(e.directory.NewWorkspace(ctx, name, from, f.options())) != 0 {
+	if e.Diags(e.directory.NewWorkspace(ctx, name, from, f.options())) != 0 {
 		return 1
 	}
-	e.say("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"%s plan\" weir will not see any existing state\nfor this configuration.\n", name, e.program)
+	e.Say("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"%s plan\" weir will not see any existing state\nfor this configuration.\n", name, e.program)
 	return 0
 }
 
 func (e *env) workspaceSelect(ctx context.Context, name string, create bool) int {
 	switch change, diags := e.directory.SelectWorkspace(ctx, name, create); {
-	case e.diags(diags) != 0:
+	case e.Diags(diags) != 0:
 		return 1
-	case change == operation.WorkspaceMade:
-		e.say("Created and switched to workspace %q!\n", name)
-	case change == operation.WorkspaceSwitched:
-		e.say("Switched to workspace %q.\n", name)
+	case change == states.WorkspaceMade:
+		e.Say("Created and switched to workspace %q!\n", name)
+	case change == states.WorkspaceSwitched:
+		e.Say("Switched to workspace %q.\n", name)
 	}
 	return 0
 }
 
 func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f stateFlags) int {
 	left, diags := e.directory.DeleteWorkspace(ctx, name, force, f.options())
-	if e.diags(diags) != 0 {
+	if e.Diags(diags) != 0 {
 		return 1
 	}
-	e.say("Deleted workspace %q!\n", name)
+	e.Say("Deleted workspace %q!\n", name)
 	if left > 0 {
-		e.say("WARNING: %q was non-empty.\nThe resources managed by the deleted workspace may still exist,\nbut are no longer manageable since the state has been deleted.\n", name)
+		e.Say("WARNING: %q was non-empty.\nThe resources managed by the deleted workspace may still exist,\nbut are no longer manageable since the state has been deleted.\n", name)
 	}
 	return 0
 }

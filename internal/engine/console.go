@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -126,4 +128,20 @@ func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.L
 		return cty.DynamicVal, diags
 	}
 	return instance.Marked(sch, v, stored), nil
+}
+
+// Unfinished reports whether an expression lacks closing brackets or the end of a
+// heredoc.
+func Unfinished(text string) bool {
+	tokens, _ := hclsyntax.LexExpression([]byte(text), "<console-input>", hcl.InitialPos)
+	depth := 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			depth++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+			depth--
+		}
+	}
+	return depth > 0
 }

@@ -8,14 +8,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/files"
+	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planner"
 	"weir.dev/weir/internal/program"
@@ -48,21 +46,11 @@ type World struct {
 	Sink          event.Sink
 }
 
-// A VariableInput is a value for a root variable from outside. Either Value
-// is set, or Text that is read by the variable's type.
-type VariableInput struct {
-	Value cty.Value
-	Text  string
-	// From says where it comes from: argument (-var), environment, file.
-	From  string
-	Range hcl.Range // meaningful for files
-}
-
 // A Config is a loaded configuration: everything that was parsed and
 // compiled, and the inputs it was loaded with.
 type Config struct {
 	Tree   *program.Tree
-	Inputs map[string]VariableInput
+	Inputs map[string]module.VariableInput
 	World  World
 	// Sources are the files read, by the name that ranges have.
 	Sources map[string][]byte

@@ -69,7 +69,7 @@ type story struct {
 	out     strings.Builder
 
 	dir    string
-	inputs map[string]engine.VariableInput
+	inputs map[string]module.VariableInput
 	prior  *state.Snapshot
 	plan   *plan.Plan
 	fake   *fake.Provider
@@ -98,7 +98,7 @@ func newStory(t *testing.T, archive *txtar.Archive) *story {
 			return cty.StringVal(args[0].AsString() + "+" + args[1].AsString()), nil
 		},
 	}
-	s := &story{t: t, archive: archive, dir: ".", inputs: map[string]engine.VariableInput{}, fake: p, object: object}
+	s := &story{t: t, archive: archive, dir: ".", inputs: map[string]module.VariableInput{}, fake: p, object: object}
 	// Ids tell the name.
 	object.Apply = func(r provider.ApplyRequest) provider.ApplyResponse {
 		if r.Planned.IsNull() {
@@ -225,7 +225,7 @@ func (s *story) run(line string) {
 		s.prior = prior
 	case "var":
 		name, text, _ := strings.Cut(args[0], "=")
-		s.inputs[name] = engine.VariableInput{Value: s.value(text), From: "argument"}
+		s.inputs[name] = module.VariableInput{Value: s.value(text), From: "argument"}
 	case "program":
 		if c, diags := s.load(); diags.HasErrors() {
 			s.problems(diags)

@@ -9,6 +9,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/analyze/calls"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
@@ -21,7 +22,7 @@ import (
 type LoadOptions struct {
 	World    World
 	Dir      string
-	Inputs   map[string]VariableInput
+	Inputs   map[string]module.VariableInput
 	Files    module.Files // nil for the disk
 	Language Language     // nil for modules alone
 	// Resolve finds the directory behind a module call; nil looks it up among
@@ -41,7 +42,7 @@ type Language interface {
 	// Check compares a call with a program that it loads, CheckInputs with all
 	// that its instances load.
 	Check(call *program.Call, child *program.Program) diag.List
-	CheckInputs(call *program.Call, variants []analyze.Variant) diag.List
+	CheckInputs(call *program.Call, variants []calls.Variant) diag.List
 }
 
 // Modules is the language of modules.
@@ -55,7 +56,7 @@ func (l moduleLanguage) Compile(files module.Files, dir string, call *program.Ca
 	p, more := analyze.Compile(src)
 	diags.Append(more)
 	if call == nil {
-		diags.Append(analyze.CheckRoot(p))
+		diags.Append(calls.CheckRoot(p))
 	}
 	return src, p, diags
 }
@@ -63,11 +64,11 @@ func (l moduleLanguage) Compile(files module.Files, dir string, call *program.Ca
 func (moduleLanguage) Class(*program.Call) string { return "" }
 
 func (moduleLanguage) Check(call *program.Call, child *program.Program) diag.List {
-	return analyze.CheckCall(call, child)
+	return calls.Check(call, child)
 }
 
-func (moduleLanguage) CheckInputs(call *program.Call, variants []analyze.Variant) diag.List {
-	return analyze.CheckInputs(call, variants)
+func (moduleLanguage) CheckInputs(call *program.Call, variants []calls.Variant) diag.List {
+	return calls.CheckInputs(call, variants)
 }
 
 // Load reads and compiles the configuration in a directory with all modules
@@ -197,7 +198,7 @@ func (c *Config) missing() diag.List {
 	return diags
 }
 
-func undeclared(name string, in VariableInput) diag.List {
+func undeclared(name string, in module.VariableInput) diag.List {
 	var diags diag.List
 	switch in.From {
 	case "argument":

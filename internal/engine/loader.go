@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/analyze/calls"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/function"
@@ -396,7 +396,7 @@ func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 			}
 		}
 		if loads := l.loads[c]; loads != nil {
-			variants := make([]analyze.Variant, len(loads))
+			variants := make([]calls.Variant, len(loads))
 			for i, p := range loads {
 				variants[i].Program = p
 				if frames := byProgram[p]; frames != nil {
@@ -404,7 +404,7 @@ func (l *loader) tree(frames []*eval.Frame, varies bool) *program.Tree {
 				}
 			}
 			l.diags.Append(l.Language.CheckInputs(c, variants))
-			l.diags.Append(analyze.CheckReads(c, loads))
+			l.diags.Append(calls.CheckReads(c, loads))
 			delete(l.loads, c)
 		}
 		var list []*program.Tree

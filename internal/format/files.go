@@ -10,6 +10,9 @@ import (
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/durable"
 )
 
 // suffixes are those of the files that have the layout. JSON has none.
@@ -109,4 +112,45 @@ func read(path string) File {
 		f.After, f.Diags = Check(f.Before, path)
 	}
 	return f
+}
+
+// Write writes the file as it is to be.
+func (f File) Write() error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(f.Path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	path, err := filepath.EvalSymlinks(f.Path) // what a link leads to is the user's file
+	if err != nil {
+		return err
+	}
+	return durable.Replace(path, f.After, mode)
+}
+
+// Targets are the files that names of files and directories stand for, those of the
+// current directory without any.
+func Targets(names []string, recursive bool) ([]string, diag.List) {
+	if len(names) == 0 {
+		names = []string{"."}
+	}
+	var paths []string
+	var diags diag.List
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case err != nil:
+			diags.Errorf("Invalid file or directory path", "No file or directory at %s", name)
+		case info.IsDir():
+			found, err := Find(name, recursive)
+			if err != nil {
+				diags.Errorf("Failed to read directory", "%s.", err)
+			}
+			paths = append(paths, found...)
+		case !Has(name):
+			diags.Errorf("Invalid file extension", "Only %s files can be processed with fmt; %s is none of them.", strings.Join(Suffixes(), ", "), name)
+		default:
+			paths = append(paths, name)
+		}
+	}
+	return paths, diags
 }

@@ -85,7 +85,7 @@ func Sensitive(res *program.Resource, stored *state.Object, config Config) []cty
 		return stored.Sensitive
 	}
 	ignored := func(p cty.Path) bool {
-		return slices.ContainsFunc(Paths(res.IgnoreChanges), p.HasPrefix)
+		return slices.ContainsFunc(program.Paths(res.IgnoreChanges), p.HasPrefix)
 	}
 	var list []cty.Path
 	for _, p := range config.Sensitive {
@@ -123,27 +123,6 @@ func SamePaths(a, b []cty.Path) bool {
 		}
 	}
 	return true
-}
-
-// Paths turns relative traversals, such as those of ignore_changes, into
-// paths.
-func Paths(ts []hcl.Traversal) []cty.Path {
-	var paths []cty.Path
-	for _, t := range ts {
-		var p cty.Path
-		for _, step := range t {
-			switch s := step.(type) {
-			case hcl.TraverseRoot:
-				p = p.GetAttr(s.Name)
-			case hcl.TraverseAttr:
-				p = p.GetAttr(s.Name)
-			case hcl.TraverseIndex:
-				p = p.Index(s.Key)
-			}
-		}
-		paths = append(paths, p)
-	}
-	return paths
 }
 
 // Marked is a value with the marks that its schema and its stored form, nil
@@ -259,7 +238,7 @@ func CheckPaths(sch *schema.Schema, r *program.Resource) diag.List {
 			diags.Append(diag.FromHCL(hd))
 			continue
 		}
-		path := Paths([]hcl.Traversal{traversal})[0]
+		path := program.Path(traversal)
 		if a := conform.AttributeAt(sch.Block, path); a != nil && a.Computed && !a.Optional {
 			diags.WarnAt(traversal.SourceRange(), "Redundant ignore_changes element", "ignore_changes keeps what was configured when the object was made. The provider alone decides about %s, which has no configured value, so naming it here has no effect: remove it.", value.PathName(path))
 		}

@@ -36,7 +36,7 @@ var table = []row{
 	{"event", "words plan", "eval planner apply view"},
 
 	// rules beside the line
-	{"format", "diag syntax", ""},
+	{"format", "diag durable syntax", ""},
 	{"files", "", ""},
 	{"function", "words files", "program eval provider state plan"},
 	{"conform", "words provider", "program eval state plan"},
@@ -51,13 +51,20 @@ var table = []row{
 	{"syntax", "words", ""},
 	{"module", "words durable syntax", "provider eval state"},
 	{"module/fetch", "module origin provider/version", "provider eval program state"},
-	{"analyze", "words syntax module program function", "provider eval state plan"},
+	{"analyze", "words syntax module program function analyze/address analyze/calls", "provider eval state plan"},
+	{"analyze/address", "words", "provider eval state plan"},
+	{"analyze/calls", "words syntax program", "provider eval state plan"},
 	{"eval", "words program function", "state plan planner provider apply execgraph module"},
 	{"static", "words program eval", "state plan planner provider apply"},
 	{"deprecated", "words program eval provider module", "state plan planner apply"},
 	{"validate", "words syntax program eval provider connect deprecated instance provisioner", "plan planner apply execgraph provider/plugin"},
-	{"planner", "words program eval provider conform state checks connect instance lifecycle moves order generate execgraph plan event provisioner",
+	{"planner", "words program eval provider conform state checks connect instance lifecycle moves order generate execgraph plan planner/arrange planner/prior planner/references planner/relevant planner/scope event provisioner",
 		"apply provider/plugin provider/install journal storage statefile planfile view cli"},
+	{"planner/arrange", "words program eval state order execgraph plan", "apply connect lifecycle storage view cli"},
+	{"planner/prior", "words program eval moves state", "plan provider/plugin apply connect storage view cli"},
+	{"planner/references", "words program order", "state plan apply view cli"},
+	{"planner/relevant", "words program eval plan", "apply storage view cli"},
+	{"planner/scope", "words program state planner/arrange planner/references", "apply connect storage view cli"},
 	{"apply", "words program eval provider conform state checks connect instance lifecycle execgraph plan event provisioner",
 		"planner moves order provider/plugin provider/install storage statefile planfile view cli"},
 
@@ -105,18 +112,22 @@ var table = []row{
 	{"workdir", "words durable", "state plan planner apply view cli"},
 
 	// where a directory's states are, and work on one of them
-	{"backend", "words program storage storage/backends storage/local workdir", "eval state plan planner apply view cli"},
+	{"backend", "words program storage storage/local workdir", "eval state plan planner apply view cli"},
 	{"session", "words apply backend durable encryption execgraph journal plan state statefile storage storage/local", "planner view cli"},
 
 	// where it is wired and shown
 	// stacks: another front end, and where their states are
-	{"stack", "words syntax module analyze program", "eval provider state plan"},
+	{"stack", "words syntax module analyze analyze/calls program", "eval provider state plan"},
 	{"stack/deploy", "words syntax module analyze program eval static function", "state plan provider apply"},
 	{"stack/parts", "addr durable state statefile storage storage/local", "program eval plan"},
 	{"stack/removal", "words program state stack/parts", "eval plan planner apply"},
 
 	{"engine", "*", "view cli"},
 	{"operation", "*", "view login cli"},
+	{"operation/place", "words backend cliconfig files module provider provider/lockfile provider/plugin workdir", "state plan planner apply engine view cli"},
+	{"operation/settings", "words analyze backend encryption eval function module operation/place program static storage/backends syntax", "state plan planner apply engine view cli"},
+	{"operation/states", "words backend encryption operation/place operation/settings session stack/parts state statefile storage storage/local", "planner engine view cli"},
+	{"operation/supply", "words agent cliconfig operation/settings program provider provider/builtin provider/install provider/lockfile provider/plugin provider/schemacache state storage storage/backends", "planner apply engine view cli"},
 
 	// tests of modules
 	{"testfile", "words syntax module", "program eval provider state plan"},
@@ -129,9 +140,11 @@ var table = []row{
 	{"property", "words program", "state plan provider suite cli"},
 	{"watch", "files", ""},
 	{"snapshot", "words plan testfile view view/diff", "planner apply engine suite cli"},
-	{"leftover", "words apply durable plan session state storage/local testresult", "suite view cli"},
+	{"leftover", "words apply durable module plan session state statefile storage/local testresult", "suite view cli"},
 	{"view/testview", "words state testresult mutate view view/style view/stream view/jsonplan view/jsonstate", "planner apply engine storage"},
 
+	{"view/packages", "provider/install", "program eval plan"},
+	{"view/tree", "words program", "state plan provider"},
 	{"view", "words program provider state execgraph plan why event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
 		"planner apply engine storage journal cli"},
 	{"view/style", "", ""},
@@ -147,6 +160,9 @@ var table = []row{
 	{"view/jsonwhy", "words plan why", "planner apply"},
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
 	{"terminal", "view/style", ""},
+	{"screen", "words deprecated event terminal view view/diags view/stream view/style", "planner apply engine storage cli"},
+	{"commands", "diag screen terminal", "planner apply engine storage cli"},
+	{"request", "words plan", "eval planner apply"},
 	{"cli", "*", ""}, // beside, it prints pages of docs
 	{"cliconfig", "diag addr dialect durable", ""},
 	{"login", "", ""},
@@ -177,16 +193,16 @@ type guard struct {
 
 var guards = []guard{
 	{"net/http", "origin agent provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "child provider/plugin cliconfig provisioner module/fetch storage storage/servers operation cli", "let the caller hand over what the process would tell"},
+	{"os/exec", "child terminal provider/plugin cliconfig provisioner module/fetch storage storage/servers operation operation/settings cli", "let the caller hand over what the process would tell"},
 	{"os/signal", "terminal cmd/weir", "take a context as an argument"},
-	{"flag", "cli terminal cmd/weir", "take options as a struct"},
+	{"flag", "cli commands terminal cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/aws/aws-sdk-go-v2", "storage/s3", "use the storage.Backend interface"},
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child durable files module module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation terminal cli cmd/weir weir testkit txtar lint",
+	{"os", "child durable files module request screen module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation operation/place operation/supply terminal cli cmd/weir weir testkit txtar lint",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "durable journal storage/local module/fetch provider/install provider/schemacache", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},

@@ -8,7 +8,9 @@ import (
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
 )
@@ -65,7 +67,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	out := &Outcome{State: result, Doubted: len(w.Doubted()) > 0}
 	switch {
 	case out.Doubted:
-		out.Left.Add(InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s recover", w.dir.Program))
+		out.Left.Add(states.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s recover", w.dir.Program))
 	// Terraform says so and succeeds.
 	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
 		out.Left.Errorf("Destroy was successful but left behind forgotten instances", "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure.")
@@ -100,7 +102,7 @@ type Approver interface {
 // Apply opens a subject, plans, and applies what is approved. With more rounds
 // than one it goes on with what was put off, as often as that. It reports
 // whether everything was done.
-func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p Planning, rounds int, a Approver) bool {
+func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p request.Planning, rounds int, a Approver) bool {
 	for round := 1; ; round++ {
 		made, done := d.applyOnce(ctx, s, o, p, a)
 		switch {
@@ -119,7 +121,7 @@ func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p Planning,
 	}
 }
 
-func (d *Directory) applyOnce(ctx context.Context, s Subject, o Opening, p Planning, a Approver) (made *plan.Plan, done bool) {
+func (d *Directory) applyOnce(ctx context.Context, s Subject, o Opening, p request.Planning, a Approver) (made *plan.Plan, done bool) {
 	w, diags := d.Open(ctx, s, o)
 	if w == nil {
 		a.Problem(diags)

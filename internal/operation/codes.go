@@ -4,6 +4,5 @@ import "weir.dev/weir/internal/diag"
 
 // Codes of problems.
 var (
-	Stale   = diag.Code{Name: "stale-plan", Summary: "Saved plan is stale"}
-	InDoubt = diag.Code{Name: "objects-in-doubt", Summary: "Objects are in doubt"}
+	Stale = diag.Code{Name: "stale-plan", Summary: "Saved plan is stale"}
 )

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planner"
 	"weir.dev/weir/internal/program"
@@ -34,7 +35,7 @@ func (d *Directory) Deployment(one *deploy.Deployment) Subject {
 		load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
 			return d.LoadDeployment(ctx, one, l)
 		},
-		backend:   func(*engine.Config) (*backend.Backend, diag.List) { return d.stackBackend(), nil },
+		backend:   func(*engine.Config) (*backend.Backend, diag.List) { return d.StackBackend(), nil },
 		workspace: func() (string, diag.List) { return one.Name, nil },
 		plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
 			o.RemovedDestroys = false // a stack's removed blocks say what they do
@@ -73,9 +74,9 @@ func (d *Directory) loadDeployment(ctx context.Context, one *deploy.Deployment, 
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	inputs := map[string]engine.VariableInput{}
+	inputs := map[string]module.VariableInput{}
 	for name, in := range one.Inputs {
-		inputs[name] = engine.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
+		inputs[name] = module.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
 	}
 	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Language: stack.Language{Dialect: d.Dialect}, Resolve: resolve})
 	diags.Append(more)
@@ -160,7 +161,7 @@ func (d *Directory) ValidateDeployments(ctx context.Context, list []*deploy.Depl
 
 // DeploymentState reads the state of a deployment, without its lock.
 func (d *Directory) DeploymentState(ctx context.Context, one *deploy.Deployment) (*state.Snapshot, diag.List) {
-	s, diags := d.StateIn(ctx, d.stackBackend(), one.Name, StateOptions{}, "")
+	s, diags := d.StateIn(ctx, d.StackBackend(), one.Name, states.Options{}, "")
 	if s == nil {
 		return nil, diags
 	}

@@ -19,7 +19,7 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 	source := from
 	if module.IsLocal(source) {
 		// A copy is wanted, and not a place in the same package.
-		absolute, err := filepath.Abs(d.path(source))
+		absolute, err := filepath.Abs(d.Path(source))
 		if err != nil {
 			return diag.OneError("Invalid module source address", "%s.", err)
 		}
@@ -55,7 +55,7 @@ func (d *Directory) CheckEmpty() diag.List {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == d.dataName() })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == d.DataName() })
 	switch {
 	case !module.IsEmpty(names, d.Dialect):
 		return diag.OneError("The working directory already contains files", "The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")

@@ -33,7 +33,7 @@ func (w *Work) generate(ctx context.Context, path string, o engine.PlanOptions) 
 		}
 		file = fmt.Appendf(file, "\n%s%s\n%s\n", by, from, g.Text)
 	}
-	if err := writeNew(w.dir.path(path), file); err != nil {
+	if err := writeNew(w.dir.Path(path), file); err != nil {
 		return nil, diag.OneError("Failed to write generated configuration", "Writing %s: %s.", path, diag.Cause(err))
 	}
 	l := w.opening.Loading

@@ -12,21 +12,14 @@ import (
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planner"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/state"
 )
-
-// A Wanted names an existing object and where it belongs.
-type Wanted struct {
-	Target addr.Target
-	ID     string // what its provider knows it by
-}
-
-func (w Wanted) object() addr.Object { return addr.Object{Instance: w.Target.Instance()} }
 
 // An Import brings existing objects into the state, all or none.
 type Import struct {
 	*Work
-	wanted []Wanted
+	wanted []request.Import
 	next   *state.Snapshot
 }
 
@@ -35,7 +28,7 @@ const extraFile = "command-line.weir.tf"
 
 // OpenImport opens the configuration with an import block for each object and
 // nothing else in view.
-func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []Wanted) (*Import, diag.List) {
+func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []request.Import) (*Import, diag.List) {
 	var blocks strings.Builder
 	for _, one := range wanted {
 		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", one.Target, addr.Quote(one.ID))
@@ -57,9 +50,9 @@ func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []Wanted) 
 }
 
 // possible looks whether there is a place for the object.
-func (i *Import) possible(w Wanted) diag.List {
-	if _, ok := i.Snapshot().Objects[w.object()]; ok {
-		return diag.OneError("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", w.object())
+func (i *Import) possible(w request.Import) diag.List {
+	if _, ok := i.Snapshot().Objects[w.Object()]; ok {
+		return diag.OneError("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", w.Object())
 	}
 	tree := i.Config.Tree.At(w.Target.Module)
 	switch {
@@ -89,7 +82,7 @@ func (i *Import) Prepare(ctx context.Context) diag.List {
 	i.next = i.Snapshot().Clone()
 	failed := diags.HasErrors()
 	for _, w := range i.wanted {
-		switch o := w.object(); {
+		switch o := w.Object(); {
 		case p != nil && p.Refreshed != nil && p.Refreshed.Objects[o] != nil:
 			i.next.Objects[o] = p.Refreshed.Objects[o]
 		case !failed:

@@ -3,13 +3,13 @@ package operation
 import (
 	"context"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/backend"
 	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/stack/deploy"
@@ -19,8 +19,8 @@ import (
 
 // Initialization says what is to be made ready in a directory, and how.
 type Initialization struct {
-	Vars  []Var
-	State StateOptions
+	Vars  []place.Var
+	State states.Options
 	Tests string // the directory of tests; empty for none
 
 	// Backend: initialize the backend, or take the one that is. BackendConfig
@@ -77,7 +77,7 @@ type initializing struct {
 	*Directory
 	told   Initializer
 	prog   *program.Program
-	inputs map[string]engine.VariableInput
+	inputs map[string]module.VariableInput
 }
 
 // HasNothing reports whether there is nothing to initialize: neither
@@ -137,11 +137,11 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 func (i *initializing) providers(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *backend.Backend) diag.List {
 	reqs := needed(nil)
 	if b != nil {
-		if s, _ := i.SelectedState(ctx, b, StateOptions{}, ""); s != nil && s.Prior() != nil {
+		if s, _ := i.SelectedState(ctx, b, states.Options{}, ""); s != nil && s.Prior() != nil {
 			reqs = needed(s.Prior())
 		}
 	}
-	options, diags := i.installing(reqs)
+	options, diags := i.Installing(reqs)
 	if diags.HasErrors() {
 		return diags
 	}
@@ -159,22 +159,12 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	case before.Equal(next):
 		return diags
 	}
-	if err := next.Write(i.path(lockfile.Name), i.Dialect.Command()); err != nil {
+	if err := next.Write(i.Path(lockfile.Name), i.Dialect.Command()); err != nil {
 		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
 		return diags
 	}
 	i.told.Locked(before.Empty())
 	return diags
-}
-
-// installing is what the installation of providers begins with.
-func (d *Directory) installing(reqs install.Requirements) (install.Options, diag.List) {
-	o, diags := d.fetching(reqs)
-	sources, more := d.ProviderSources(o.Config)
-	diags.Append(more)
-	o.Dir, o.External = d.Memory().Providers(), sources.External
-	o.Builtin = map[addr.Provider]bool{builtin.Address: true}
-	return o, diags
 }
 
 // InitializeStack installs the modules and providers that deployments need.
@@ -185,5 +175,5 @@ func (d *Directory) InitializeStack(ctx context.Context, list []*deploy.Deployme
 		return diags
 	}
 	i := &initializing{Initialization: Initialization{Upgrade: upgrade}, Directory: d, told: told}
-	return append(diags, i.providers(ctx, func(s *state.Snapshot) install.Requirements { return Requirements(trees, s) }, nil)...)
+	return append(diags, i.providers(ctx, func(s *state.Snapshot) install.Requirements { return supply.Requirements(trees, s) }, nil)...)
 }

@@ -33,7 +33,7 @@ func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List
 	if diags.HasErrors() || i.Options.Backend != nil {
 		return i.Options.Backend, diags
 	}
-	want, more := backend.Declare(i.prog, i.BackendSettings(i.prog, i.inputs), extra)
+	want, more := i.Opener().Declare(i.prog, i.BackendSettings(i.prog, i.inputs), extra)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
@@ -50,7 +50,7 @@ func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if backend.SameRecord(record, have) && !i.Reconfigure {
+	if i.Opener().SameRecord(record, have) && !i.Reconfigure {
 		return next, diags
 	}
 	diags.Append(i.replaceBackend(ctx, have, want, next))
@@ -128,7 +128,7 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 // selectWorkspace makes sure that the selected workspace exists.
 func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) diag.List {
 	current, diags := i.Workspace()
-	if diags.HasErrors() || current == storage.DefaultWorkspace || i.getenv("TF_WORKSPACE") != "" || i.Options.Workspace != "" {
+	if diags.HasErrors() || current == storage.DefaultWorkspace || i.Getenv("TF_WORKSPACE") != "" || i.Options.Workspace != "" {
 		return diags
 	}
 	names, err := b.Workspaces(ctx)

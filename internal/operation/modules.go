@@ -24,7 +24,7 @@ type moduleInstaller struct {
 
 // moduleInstaller is one that tells lines of what it does.
 func (d *Directory) moduleInstaller(upgrade bool, tell func(line string)) (*moduleInstaller, diag.List) {
-	manifest, err := module.ReadManifest(d.Files(), d.dataName())
+	manifest, err := module.ReadManifest(d.Files(), d.DataName())
 	if err != nil {
 		manifest = module.Manifest{} // all modules are found again
 	}
@@ -67,11 +67,11 @@ func (d *Directory) localModules(files module.Files) func(context.Context, modul
 	if d.FS == nil {
 		return nil
 	}
-	manifest, err := module.ReadManifest(files, d.dataName())
+	manifest, err := module.ReadManifest(files, d.DataName())
 	if err != nil {
 		manifest = module.Manifest{} // what isn't local isn't installed
 	}
-	local := &module.Installer{Files: files, DataDir: d.dataName(), Manifest: module.Manifest{}, Dialect: d.Dialect}
+	local := &module.Installer{Files: files, DataDir: d.DataName(), Manifest: module.Manifest{}, Dialect: d.Dialect}
 	var mu sync.Mutex
 	return func(ctx context.Context, r module.Request) (string, diag.List) {
 		mu.Lock()
@@ -93,7 +93,7 @@ func (m *moduleInstaller) note(used module.Manifest) diag.List {
 
 // LoadModules loads the configuration and its tests as far as their declarations
 // go; with get it installs modules on the way and notes them.
-func (d *Directory) LoadModules(ctx context.Context, inputs map[string]engine.VariableInput, tests string, get, upgrade bool, tell func(line string)) (*Tested, diag.List) {
+func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.VariableInput, tests string, get, upgrade bool, tell func(line string)) (*Tested, diag.List) {
 	world, diags := d.World(Loading{})
 	if diags.HasErrors() {
 		return nil, diags
@@ -145,6 +145,6 @@ func (d *Directory) Fetcher(begin func(pkg, version string)) (module.Fetcher, di
 		Version:  d.Dialect.Version(),
 		Environ:  environment.All,
 		Begin:    begin,
-		HTTP:     agent.Default(d.getenv),
+		HTTP:     agent.Default(d.Getenv),
 	}), nil
 }

@@ -20,9 +20,12 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/fake"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/storage/inmem"
 )
@@ -51,12 +54,12 @@ func newBench(t *testing.T, files map[string]string) *bench {
 	}
 	b := &bench{provider: fake.New()}
 	b.provider.Resources["sim_object"] = fake.NewType("name string required", "zone string replace", "id string computed")
-	b.Directory = New(Options{
+	b.Directory = New(place.Options{
 		Dir: dir, OriginalDir: dir, Environ: map[string]string{}, Dialect: dialect.OpenTofu, Program: "weir",
 		Now:     func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
 		Catalog: provider.Catalog(fake.Catalog{sim: b.provider}),
 		Backend: &backend.Backend{Backend: inmem.New(), Kind: "inmem", Config: cty.EmptyObjectVal},
-		Reports: Reports{Problem: func(l diag.List) { t.Error(l.Err()) }},
+		Reports: place.Reports{Problem: func(l diag.List) { t.Error(l.Err()) }},
 	})
 	t.Cleanup(b.Close)
 	return b
@@ -73,7 +76,7 @@ func (b *bench) opening(operation string) Opening {
 // objects are what the state has, with the values of an attribute.
 func (b *bench) objects(t *testing.T) string {
 	t.Helper()
-	s, diags := b.State(t.Context(), StateOptions{}, "")
+	s, diags := b.State(t.Context(), states.Options{}, "")
 	if s == nil {
 		t.Fatal(diags.Err())
 	}
@@ -147,14 +150,14 @@ func estate(name string) map[string]string {
 func TestApply(t *testing.T) {
 	b := newBench(t, estate("first"))
 	no := &approver{}
-	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), Planning{}, 1, no) || no.plans != 1 || no.outcome != nil {
+	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), request.Planning{}, 1, no) || no.plans != 1 || no.outcome != nil {
 		t.Errorf("refused, but: %+v", no)
 	}
 	if got := b.provider.Count("Apply"); got != 0 {
 		t.Errorf("refused, but %d calls", got)
 	}
 	yes := &approver{approved: true}
-	if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), Planning{}, 1, yes) {
+	if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), request.Planning{}, 1, yes) {
 		t.Fatal(yes.problems.Err())
 	}
 	if got := yes.outcome.State.Outputs["id"].Value; got != cty.StringVal("id-1") {
@@ -168,7 +171,7 @@ func TestApply(t *testing.T) {
 		t.Error("nothing was told")
 	}
 	again := &approver{}
-	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), Planning{Mode: plan.Destroy}, 1, again); again.plans != 1 {
+	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), request.Planning{Mode: plan.Destroy}, 1, again); again.plans != 1 {
 		t.Errorf("the lock is still held: %v", again.problems.Err())
 	}
 }
@@ -178,12 +181,12 @@ func TestApply(t *testing.T) {
 func TestSaved(t *testing.T) {
 	b := newBench(t, estate("first"))
 	o := b.opening("plan")
-	o.Record, o.Vars = true, []Var{{Value: "zone=other"}}
+	o.Record, o.Vars = true, []place.Var{{Value: "zone=other"}}
 	w, diags := b.Open(t.Context(), b.Configuration(), o)
 	if w == nil {
 		t.Fatal(diags.Err())
 	}
-	made, diags := w.Plan(t.Context(), Planning{})
+	made, diags := w.Plan(t.Context(), request.Planning{})
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
@@ -200,7 +203,7 @@ func TestSaved(t *testing.T) {
 			t.Fatal(diags.Err())
 		}
 		a := &approver{approved: true}
-		done := b.Apply(t.Context(), b.Saved(content), b.opening("apply"), Planning{}, 1, a)
+		done := b.Apply(t.Context(), b.Saved(content), b.opening("apply"), request.Planning{}, 1, a)
 		if done != (want == "") || want != "" && a.problems[0].Summary != want {
 			t.Errorf("want %q, got %v: %v", want, done, a.problems.Err())
 		}
@@ -222,7 +225,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("got %v", diags)
 	}
 	w.Unlock()
-	if s, diags := b.State(t.Context(), StateOptions{Locking: session.Locking{}}, "state-rm"); s == nil {
+	if s, diags := b.State(t.Context(), states.Options{Locking: session.Locking{}}, "state-rm"); s == nil {
 		t.Error(diags.Err())
 	}
 }
@@ -239,7 +242,7 @@ func TestStop(t *testing.T) {
 		gate.Open()
 	}()
 	a := &approver{approved: true, limits: Limits{Stop: stop}}
-	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), Planning{}, 1, a) {
+	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), request.Planning{}, 1, a) {
 		t.Error("it claims that everything was done")
 	}
 	if got := b.objects(t); got != `sim_object.a {"id":"id-1","name":"x","zone":"z"}` {
@@ -261,7 +264,7 @@ func TestImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, diags := b.OpenImport(t.Context(), b.opening("import"), []Wanted{{target, "id-7"}})
+		i, diags := b.OpenImport(t.Context(), b.opening("import"), []request.Import{{Target: target, ID: "id-7"}})
 		if i != nil {
 			diags.Append(i.Prepare(t.Context()))
 			if !diags.HasErrors() {
@@ -299,7 +302,7 @@ func TestAtOnce(t *testing.T) {
 		}()
 		all.Go(func() {
 			a := &approver{approved: true}
-			if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), Planning{}, 1, a) {
+			if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), request.Planning{}, 1, a) {
 				t.Error(a.problems.Err())
 			}
 		})

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 )
 
 // Packages are packages of the configuration's providers, for several platforms.
 type Packages struct {
-	Vars      []Var
+	Vars      []place.Var
 	Platforms []string // empty for that of this machine
 	Only      []string // providers to limit it to; empty for none
 }
@@ -29,7 +30,7 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 	if diags.HasErrors() {
 		return install.Options{}, diags
 	}
-	o, more := d.fetching(Requirements(loaded.Tree, nil))
+	o, more := d.Fetching(supply.Requirements(loaded.Tree, nil))
 	diags.Append(more)
 	if diags.HasErrors() {
 		return o, diags
@@ -37,22 +38,6 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 	o.Locks.Adopt(d.Dialect.Registry())
 	diags.Append(restrict(o.Requirements, p.Only, d.Dialect.Registry()))
 	return o, diags
-}
-
-// fetching is what fetching packages of providers begins with.
-func (d *Directory) fetching(reqs install.Requirements) (install.Options, diag.List) {
-	config, environment, diags := d.UserSettings()
-	locks, more := d.locks()
-	diags.Append(more)
-	return install.Options{
-		Locks:        locks,
-		Requirements: reqs,
-		Registry:     d.Dialect.Registry(),
-		Config:       config,
-		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
-		Implied:      environment.PluginDirs(d.Dir),
-		HTTP:         agent.Default(d.getenv),
-	}, diags
 }
 
 // LockProviders adds the checksums of packages to the dependency lock file, from a
@@ -64,14 +49,14 @@ func (d *Directory) LockProviders(ctx context.Context, p Packages, from *cliconf
 		return nil, false, diags
 	}
 	// The file as it is counts, not what is taken over from another registry.
-	before, _ := d.locks()
+	before, _ := d.Locks()
 	o.Events = told
 	locks, changes, more := install.Lock(ctx, o, from, p.Platforms)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, false, diags
 	}
-	if err := locks.Write(d.path(lockfile.Name), d.Dialect.Command()); err != nil {
+	if err := locks.Write(d.Path(lockfile.Name), d.Dialect.Command()); err != nil {
 		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
 	}
 	return changes, before.Equal(locks), diags
@@ -83,7 +68,7 @@ func (d *Directory) MirrorProviders(ctx context.Context, p Packages, dir string,
 	if diags.HasErrors() {
 		return diags
 	}
-	return append(diags, install.Copy(ctx, o, d.path(dir), p.Platforms, told)...)
+	return append(diags, install.Copy(ctx, o, d.Path(dir), p.Platforms, told)...)
 }
 
 // restrict leaves only the providers that arguments name, if there are any.

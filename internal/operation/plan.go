@@ -10,26 +10,15 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/module"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/why"
 )
 
-// Planning says what a plan is for.
-type Planning struct {
-	Mode          plan.Mode
-	SkipRefresh   bool
-	Targets       []addr.Target
-	Excludes      []addr.Target
-	Replace       []addr.Instance
-	AllowDeferral bool
-	// Generate names a new file for the configuration of imports that have none.
-	Generate string
-}
-
 // Check looks for what keeps from planning, before anything is opened.
-func (d *Directory) Check(p Planning, operation string) diag.List {
+func (d *Directory) Check(p request.Planning, operation string) diag.List {
 	var diags diag.List
 	if p.Generate != "" {
-		if _, err := os.Stat(d.path(p.Generate)); err == nil {
+		if _, err := os.Stat(d.Path(p.Generate)); err == nil {
 			diags.Errorf("Target generated file already exists", "weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
 		}
 	}
@@ -52,7 +41,7 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 
 // Plan makes a plan. It is nil if that wasn't possible at all, and may be there
 // beside errors.
-func (w *Work) Plan(ctx context.Context, p Planning) (*plan.Plan, diag.List) {
+func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.List) {
 	o := w.options(p)
 	var generated diag.List
 	if p.Generate != "" && p.Mode == plan.Normal {
@@ -67,11 +56,11 @@ func (w *Work) Plan(ctx context.Context, p Planning) (*plan.Plan, diag.List) {
 
 // Explain makes a plan and tells why it deals as it does with the objects that
 // the target names.
-func (w *Work) Explain(ctx context.Context, p Planning, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
+func (w *Work) Explain(ctx context.Context, p request.Planning, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
 	return engine.Explain(ctx, w.Config, w.Snapshot(), w.options(p), target)
 }
 
-func (w *Work) options(p Planning) engine.PlanOptions {
+func (w *Work) options(p request.Planning) engine.PlanOptions {
 	return engine.PlanOptions{
 		Mode:          p.Mode,
 		SkipRefresh:   p.SkipRefresh,

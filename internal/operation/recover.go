@@ -7,11 +7,13 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/journal"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/request"
 )
 
 // Settle says of objects in doubt that they don't exist: of those given, or of all.
 // It returns these, and what is still in doubt.
-func (d *Directory) Settle(ctx context.Context, o StateOptions, forget []addr.Instance, all bool) (forgotten, left []journal.Operation, diags diag.List) {
+func (d *Directory) Settle(ctx context.Context, o states.Options, forget []addr.Instance, all bool) (forgotten, left []journal.Operation, diags diag.List) {
 	s, diags := d.State(ctx, o, "recover")
 	if s == nil {
 		return nil, nil, diags
@@ -42,7 +44,7 @@ func (d *Directory) Settle(ctx context.Context, o StateOptions, forget []addr.In
 
 // Import brings one existing object into the state.
 func (d *Directory) Import(ctx context.Context, o Opening, target addr.Target, id string) diag.List {
-	i, diags := d.OpenImport(ctx, o, []Wanted{{target, id}})
+	i, diags := d.OpenImport(ctx, o, []request.Import{{Target: target, ID: id}})
 	if i == nil {
 		return diags
 	}

@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/files"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
@@ -42,7 +43,7 @@ func (d *Directory) WritePlan(path string, c planfile.Content) error {
 	if err := diags.Err(); err != nil {
 		return err
 	}
-	return planfile.Write(d.path(path), c, all.Plan().Seal)
+	return planfile.Write(d.Path(path), c, all.Plan().Seal)
 }
 
 // Kept is a plan with all that applying it later needs.
@@ -72,10 +73,10 @@ func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error)
 		c.Backend.Lineage, c.Backend.Serial = base.Lineage, base.Serial
 	}
 	d := w.dir
-	if c.Lock, err = d.lockFile(); err != nil {
+	if c.Lock, err = d.LockFile(); err != nil {
 		return c, err
 	}
-	c.Modules, err = d.optionalFile(module.ManifestPath(d.dataName()))
+	c.Modules, err = d.OptionalFile(module.ManifestPath(d.DataName()))
 	return c, err
 }
 
@@ -116,49 +117,49 @@ func (w *Work) completeSchemas(ctx context.Context, p *plan.Plan) {
 // ReadPlan reads a saved plan, which is told from other files that people try.
 func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
-	if info, err := os.Stat(d.path(path)); err == nil && info.IsDir() {
+	if info, err := os.Stat(d.Path(path)); err == nil && info.IsDir() {
 		return planfile.Content{}, diag.OneError(summary, "It is a directory. Use -chdir to work in another directory.")
 	}
 	all, diags := d.Encryption()
 	if diags.HasErrors() {
 		return planfile.Content{}, diags
 	}
-	data, err := os.ReadFile(d.path(path))
+	data, err := os.ReadFile(d.Path(path))
 	if err != nil {
 		return planfile.Content{}, diag.OneError(summary, "Error: %s.", diag.Cause(err))
 	}
 	if !planfile.Is(data) && encryption.Recognize(data) != encryption.SealedPlan {
 		return planfile.Content{}, diag.OneError(summary, "The file isn't a saved plan. Save one with plan -out=PATH.")
 	}
-	content, more := planfile.Read(d.path(path), all.Plan().Open)
+	content, more := planfile.Read(d.Path(path), all.Plan().Open)
 	return content, append(diags, more...)
 }
 
 // LoadSaved loads the configuration that is in a plan file, with the plan's
 // values of variables. It may be there beside errors.
 func (d *Directory) LoadSaved(ctx context.Context, c planfile.Content) (*engine.Config, diag.List) {
-	inputs := map[string]engine.VariableInput{}
+	inputs := map[string]module.VariableInput{}
 	for name, v := range c.Plan.Variables {
 		if v.Given && !v.Ephemeral {
-			inputs[name] = engine.VariableInput{Value: v.Value, From: "plan"}
+			inputs[name] = module.VariableInput{Value: v.Value, From: "plan"}
 		}
 	}
 	return d.loadSaved(ctx, c, inputs, Loading{})
 }
 
-func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs map[string]engine.VariableInput, l Loading) (*engine.Config, diag.List) {
+func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs map[string]module.VariableInput, l Loading) (*engine.Config, diag.List) {
 	l.workspace = c.Backend.Workspace
 	world, diags := d.World(l)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	world.OriginalDir, world.Files = c.WorkDir, files.NewRecorder(d.disk(), c.Read)
+	world.OriginalDir, world.Files = c.WorkDir, files.NewRecorder(d.Disk(), c.Read)
 	sources := module.Memory{}
 	for name, data := range c.Files {
 		sources[name] = data
 	}
 	if len(c.Modules) > 0 {
-		sources[module.ManifestPath(d.dataName())] = c.Modules
+		sources[module.ManifestPath(d.DataName())] = c.Modules
 	}
 	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources, Resolve: d.localModules(sources)})
 	diags.Append(more)
@@ -195,7 +196,7 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() {
 				return nil, diags
 			}
-			return d.recordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
+			return d.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 		},
 		workspace: func() (string, diag.List) { return c.Backend.Workspace, nil },
 		check: func(s *session.Session) diag.List {
@@ -219,7 +220,7 @@ func stale(made planfile.Backend, s *session.Session) bool {
 
 // savedInputs are the values that the plan was made with, and the ephemeral
 // ones, which have to be given again.
-func (d *Directory) savedInputs(p *plan.Plan, vars []Var) (map[string]engine.VariableInput, diag.List) {
+func (d *Directory) savedInputs(p *plan.Plan, vars []place.Var) (map[string]module.VariableInput, diag.List) {
 	given, diags := d.Inputs(vars)
 	explicit := map[string]bool{}
 	for _, v := range vars {
@@ -227,7 +228,7 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []Var) (map[string]engine.Var
 			explicit[name] = true
 		}
 	}
-	inputs := map[string]engine.VariableInput{}
+	inputs := map[string]module.VariableInput{}
 	for name, v := range p.Variables {
 		in, ok := given[name]
 		switch {
@@ -241,7 +242,7 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []Var) (map[string]engine.Var
 				diags.Errorf("Mismatch between input and plan variable value", "The value of variable %q differs from the one that the saved plan was made with. Make a new plan with the new value.", name)
 			}
 			if v.Given {
-				inputs[name] = engine.VariableInput{Value: v.Value, From: "plan"}
+				inputs[name] = module.VariableInput{Value: v.Value, From: "plan"}
 			}
 		}
 	}
@@ -254,7 +255,7 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []Var) (map[string]engine.Var
 }
 
 // sameInput reports whether a given value is the one that was planned with.
-func sameInput(in engine.VariableInput, planned cty.Value) bool {
+func sameInput(in module.VariableInput, planned cty.Value) bool {
 	given := in.Value
 	if given == cty.NilVal {
 		given = cty.StringVal(in.Text)
@@ -273,7 +274,7 @@ func sameInput(in engine.VariableInput, planned cty.Value) bool {
 // sameLocks reports whether the dependency locks are those of the plan.
 func (d *Directory) sameLocks(planned []byte) diag.List {
 	then, diags := lockfile.Parse(planned, lockfile.Name)
-	now, more := d.locks()
+	now, more := d.Locks()
 	diags.Append(more)
 	if diags.HasErrors() || then.Equal(now) {
 		return diags

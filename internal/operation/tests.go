@@ -10,6 +10,8 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/leftover"
 	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/session"
@@ -64,9 +66,9 @@ func (d *Directory) UnderTest(tests string) func(file string) bool {
 // testStates is where the states of tests with real objects are kept.
 func (d *Directory) testStates() leftover.Shelf {
 	return leftover.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Open: func(files local.Override) (*session.Session, diag.List) {
-		s, diags := d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, StateOptions{Files: files})
+		s, diags := d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, states.Options{Files: files})
 		if s != nil {
-			d.onClose(s.Unlock)
+			d.OnClose(s.Unlock)
 		}
 		return s, diags
 	}}
@@ -102,7 +104,7 @@ func (s testShelf) Begin(ctx context.Context, l testresult.Label) (suite.Kept, d
 func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
 	files, diags := testfile.Load(d.Files(), ".", tests, d.Dialect)
 	for _, f := range files {
-		d.addSource(f.Source.Name, f.Source.Bytes)
+		d.AddSource(f.Source.Name, f.Source.Bytes)
 	}
 	known := d.Sources()
 	for _, problem := range diags {
@@ -110,7 +112,7 @@ func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
 			continue
 		}
 		if data, err := d.Files().ReadFile(problem.Subject.Filename); err == nil {
-			d.addSource(problem.Subject.Filename, data)
+			d.AddSource(problem.Subject.Filename, data)
 		}
 	}
 	return files, diags
@@ -118,23 +120,23 @@ func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
 
 // testInputs are the values that the directory of tests has for variables. Those
 // on the command line count more.
-func (d *Directory) testInputs(dir string, given map[string]engine.VariableInput) (map[string]engine.VariableInput, diag.List) {
-	in := map[string]engine.VariableInput{}
+func (d *Directory) testInputs(dir string, given map[string]module.VariableInput) (map[string]module.VariableInput, diag.List) {
+	in := map[string]module.VariableInput{}
 	var diags diag.List
-	names, err := d.automaticFiles(dir)
+	names, err := d.AutomaticFiles(dir)
 	if err != nil {
 		return in, nil // there is no such directory
 	}
 	for _, name := range names {
-		d.inputsFrom(filepath.Join(dir, name), in, &diags)
+		d.InputsFrom(filepath.Join(dir, name), in, &diags)
 	}
-	maps.DeleteFunc(in, func(name string, _ engine.VariableInput) bool { return given[name].From == "argument" })
+	maps.DeleteFunc(in, func(name string, _ module.VariableInput) bool { return given[name].From == "argument" })
 	return in, diags
 }
 
 // installed finds modules among those that init has installed.
 func (d *Directory) installed() (func(context.Context, module.Request) (string, diag.List), diag.List) {
-	manifest, err := module.ReadManifest(d.Files(), d.dataName())
+	manifest, err := module.ReadManifest(d.Files(), d.DataName())
 	if err != nil {
 		return nil, diag.OneError("Failed to read the list of installed modules", "%s. Run \"weir init\" to write it again.", err)
 	}
@@ -218,7 +220,7 @@ func (d *Directory) loadTestModule(ctx context.Context, o engine.LoadOptions, t 
 // Requirements lists the providers that the modules and the test files need, and
 // a state.
 func (t *Tested) Requirements(s *state.Snapshot) install.Requirements {
-	reqs := Requirements(t.config.Tree, s)
+	reqs := supply.Requirements(t.config.Tree, s)
 	named := func(tree *program.Tree, f *testfile.File) {
 		for _, p := range f.Providers {
 			if source := suite.Provider(tree.Program, p.Local); suite.Needs(tree, source) {
@@ -232,7 +234,7 @@ func (t *Tested) Requirements(s *state.Snapshot) install.Requirements {
 		}
 	}
 	for _, m := range t.modules {
-		for p, list := range Requirements(m.Tree, nil) {
+		for p, list := range supply.Requirements(m.Tree, nil) {
 			reqs[p] = append(reqs[p], list...)
 		}
 		named(m.Tree, m.file)

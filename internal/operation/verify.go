@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/session"
 )
 
 // Verify reads all that is kept of the state of the selected workspace, the
 // dependency lock file, and the plan files of the given names. It changes nothing.
-func (d *Directory) Verify(ctx context.Context, o StateOptions, plans []string) ([]session.Finding, diag.List) {
+func (d *Directory) Verify(ctx context.Context, o states.Options, plans []string) ([]session.Finding, diag.List) {
 	b, diags := d.CurrentBackend()
 	if b == nil || diags.HasErrors() {
 		return nil, diags
@@ -20,7 +21,7 @@ func (d *Directory) Verify(ctx context.Context, o StateOptions, plans []string) 
 		return nil, diags
 	}
 	list := s.Verify(ctx)
-	if data, err := d.lockFile(); err != nil {
+	if data, err := d.LockFile(); err != nil {
 		list = append(list, session.Finding{What: lockfile.Name, Problems: diag.OneError("Unreadable dependency lock file", "%s: %s. Put an intact copy in place, or remove it and run init, which writes it anew.", lockfile.Name, diag.Cause(err))})
 	} else if len(data) > 0 {
 		_, more := lockfile.Parse(data, lockfile.Name)

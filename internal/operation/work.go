@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -10,19 +9,24 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/files"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provisioner"
 	"weir.dev/weir/internal/session"
+	"weir.dev/weir/internal/state"
 )
 
 // Loading says how a configuration is loaded.
 type Loading struct {
-	Vars        []Var
+	Vars        []place.Var
 	Parallelism int
 	Sink        event.Sink
 	// Ask asks for values of variables that need one; nil has nobody to ask. It
-	// fails with ErrNoAnswer if nobody answers.
+	// fails with place.ErrNoAnswer if nobody answers.
 	Ask func(context.Context, *program.Variable) (string, error)
 	// Record keeps what expressions learn of files, for a saved plan.
 	Record bool
@@ -35,7 +39,7 @@ type Loading struct {
 // Opening says how the configuration and the state of an operation are opened.
 type Opening struct {
 	Loading
-	State StateOptions
+	State states.Options
 	// Operation is the name that others see in the lock; without one the state
 	// isn't locked.
 	Operation string
@@ -127,7 +131,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 		return nil, diags
 	}
 	if l.Ask != nil {
-		if more := d.askForVariables(ctx, inputs, l.Ask); more.HasErrors() {
+		if more := d.AskForVariables(ctx, inputs, l.Ask); more.HasErrors() {
 			diags.Append(more)
 			return nil, diags
 		}
@@ -154,10 +158,6 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	return config, diags
 }
 
-func (d *Directory) disk() files.Disk {
-	return files.Disk{Root: d.Dir, FS: d.FS, HomeDir: cmp.Or(d.Environ["HOME"], d.Home)}
-}
-
 // World is what a run takes from outside.
 func (d *Directory) World(l Loading) (engine.World, diag.List) {
 	workspace := l.workspace
@@ -175,23 +175,23 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 			diags.Errorf("Invalid TF_TEMPLATE_RECURSION_DEPTH", "How deep templates may render templates has to be a positive whole number, and it is %q.", text)
 		}
 	}
-	catalog := &lateCatalog{}
+	catalog := &supply.Late{}
 	if l.warm && !diags.HasErrors() && d.Catalog == nil {
-		d.warm(catalog)
+		d.Warm(catalog)
 	}
 	var source files.Source
 	if l.Record {
-		source = files.NewRecorder(d.disk(), files.Record{})
+		source = files.NewRecorder(d.Disk(), files.Record{})
 	}
 	return engine.World{
 		Dialect:     d.Dialect,
 		Files:       source,
-		Disk:        d.disk(),
-		Commands:    provisioner.Place{Dir: d.processDir(), Environ: d.environ()},
+		Disk:        d.Disk(),
+		Commands:    provisioner.Place{Dir: d.ProcessDir(), Environ: d.Environment()},
 		Catalog:     catalog,
 		WorkDir:     ".",
 		OriginalDir: d.OriginalDir,
-		DataDir:     d.dataName(),
+		DataDir:     d.DataName(),
 		Workspace:   workspace,
 		Now:         d.Now,
 		Random:      d.Random,
@@ -200,4 +200,14 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 
 		TemplateDepth: depth,
 	}, diags
+}
+
+// ProvideFor fills the catalog that a configuration was loaded with.
+func (d *Directory) ProvideFor(config *engine.Config, s *state.Snapshot) diag.List {
+	return d.Provide(config, supply.Requirements(config.Tree, s))
+}
+
+// Provide is ProvideFor with the requirements themselves.
+func (d *Directory) Provide(config *engine.Config, reqs install.Requirements) diag.List {
+	return d.Fill(config.World.Catalog.(*supply.Late), reqs)
 }

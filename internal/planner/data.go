@@ -96,7 +96,7 @@ func (r *run) mildly(i *eval.Instance, diags diag.List) diag.List {
 func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) cty.Value {
 	b := o.subject.Schema.Block
 	after := b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
-	previous, _ := r.origin(o.addr.Instance)
+	previous, _ := r.prior.Origin(o.addr.Instance)
 	o.change = &plan.Change{
 		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Read, Reason: reason,
 		Before: cty.NullVal(b.ImpliedType()), After: after,

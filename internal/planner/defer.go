@@ -127,7 +127,7 @@ func (r *run) deferData(o *object, config instance.Config, reason string) cty.Va
 	r.mu.Lock()
 	delete(r.objects, o.addr)
 	r.mu.Unlock()
-	o.stored = r.prior.current(o.addr.Instance)
+	o.stored = r.prior.Current(o.addr.Instance)
 	r.postponeChange(o, reason)
 	return v
 }

@@ -12,15 +12,19 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/instance"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planner/arrange"
+	"weir.dev/weir/internal/planner/references"
+	"weir.dev/weir/internal/planner/relevant"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/value"
 )
 
 // finish makes the plan of what the tasks have recorded.
 func (r *run) finish(diags *diag.List) *plan.Plan {
 	p := &plan.Plan{
-		Mode: r.Mode, Previous: r.prior.snapshot, Targets: r.Targets, Excludes: r.Excludes,
+		Mode: r.Mode, Previous: r.prior.Snapshot, Targets: r.Targets, Excludes: r.Excludes,
 		Timestamp: r.Now, Variables: r.planVariables(), Drift: r.drift, Schemas: map[addr.Provider]*provider.Schemas{},
 	}
 	slices.SortFunc(p.Drift, func(a, b *plan.Change) int { return a.Addr.Compare(b.Addr) })
@@ -46,20 +50,57 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	r.gatherChecks(diags.HasErrors())
 	p.Checks = r.checks.Results()
-	if b := newBuilder(r, objects); diags.HasErrors() {
-		b.outline()
+	if in := r.arranging(objects); diags.HasErrors() {
+		arrange.Outline(in)
 	} else {
-		diags.Append(b.build(p))
+		diags.Append(arrange.Graph(in, p))
 	}
 	p.Refreshed = r.refreshedState(objects, p)
-	p.Relevant = r.relevant(p)
+	p.Relevant = relevant.Attributes(r.root, r.Tree, p, r.forgottenData())
 	if !diags.HasErrors() {
 		diags.Append(r.unmatchedReplace(objects))
 	}
-	if !r.whole() {
+	if !r.scope.Whole() {
 		diags.Add(targetingWarning(len(r.Targets) > 0))
 	}
 	return p
+}
+
+// arranging is what the graph is made of.
+func (r *run) arranging(objects []*object) arrange.Input {
+	var first *references.First
+	if r.Mode != plan.Destroy {
+		first = references.CreatesFirst(r.Tree, r.references, r.scope.Covers)
+	}
+	recorded := make([]arrange.Object, len(objects))
+	list := make([]*arrange.Object, len(objects))
+	for n, o := range objects {
+		recorded[n] = arrange.Object{
+			Addr: o.addr, Previous: o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
+			Provider: o.conn.Addr, Change: o.change, Conditions: o.conditions,
+			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
+			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(r.deprovisioners(o)) > 0,
+		}
+		list[n] = &recorded[n]
+	}
+	return arrange.Input{
+		Mode: r.Mode, Objects: list, Root: r.root, Provider: r.pool.Node, Deferred: r.deferredOutput,
+		Whole: !r.scope.IsPart(), UnreadOutputs: r.UnreadOutputs, NewKey: r.NewKey,
+	}
+}
+
+// forgottenData are the results of data sources that a plan to destroy drops.
+func (r *run) forgottenData() []addr.Instance {
+	if r.Mode != plan.Destroy {
+		return nil
+	}
+	var list []addr.Instance
+	for a := range r.prior.Snapshot.Objects {
+		if a.Name.Mode == addr.Data && r.scope.Wants(a.Instance) {
+			list = append(list, a.Instance)
+		}
+	}
+	return list
 }
 
 // spareChecks leaves out the second reads for check blocks where apply would do
@@ -88,7 +129,7 @@ func (r *run) unmatchedReplace(objects []*object) diag.List {
 		return nil
 	}
 	for _, wanted := range r.Replace {
-		if r.find(addr.Object{Instance: wanted}) != nil || r.prior.current(wanted) != nil {
+		if r.find(addr.Object{Instance: wanted}) != nil || r.prior.Current(wanted) != nil {
 			continue
 		}
 		var options []string
@@ -155,7 +196,7 @@ func (r *run) planVariables() map[string]*plan.Variable {
 // refreshedState is the prior state as providers see it now, at the new
 // addresses.
 func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
-	s := r.prior.snapshot.Clone()
+	s := r.prior.Snapshot.Clone()
 	for a := range s.Objects {
 		if a.Name.Mode == addr.Data && r.dropsData(a) {
 			delete(s.Objects, a)
@@ -230,7 +271,7 @@ func (r *run) dropsData(a addr.Object) bool {
 		return false // providers may be configured with it until the end
 	}
 	desired, _, unsure := r.standing(a.Instance)
-	return !desired && !unsure && (len(r.Targets) == 0 || r.targeted(a.Instance))
+	return !desired && !unsure && (len(r.Targets) == 0 || r.scope.Targeted(a.Instance))
 }
 
 // settled is a stored object with what the configuration says about it now. Until
@@ -266,7 +307,7 @@ func (r *run) outputs() []*plan.OutputChange {
 		}
 		declared[o.Name] = true
 		c := &plan.OutputChange{Name: o.Name, Before: null, After: null, Sensitive: o.Sensitive}
-		stored, had := r.prior.snapshot.Outputs[o.Name]
+		stored, had := r.prior.Snapshot.Outputs[o.Name]
 		had = had && !stored.Value.IsNull()
 		if had {
 			c.Before, c.BeforeSensitive = stored.Value, stored.Sensitive
@@ -288,8 +329,8 @@ func (r *run) outputs() []*plan.OutputChange {
 		c.Before = sensitiveIf(c.Before, c.BeforeSensitive)
 		list = append(list, c)
 	}
-	if r.whole() {
-		for name, stored := range r.prior.snapshot.Outputs {
+	if r.scope.Whole() {
+		for name, stored := range r.prior.Snapshot.Outputs {
 			if !declared[name] && !stored.Value.IsNull() {
 				list = append(list, &plan.OutputChange{Name: name, Action: plan.Delete, Before: sensitiveIf(stored.Value, stored.Sensitive), After: null, BeforeSensitive: stored.Sensitive})
 			}
@@ -306,7 +347,7 @@ func (r *run) outputs() []*plan.OutputChange {
 
 func sensitiveIf(v cty.Value, sensitive bool) cty.Value {
 	if sensitive {
-		return v.Mark(sensitiveMark)
+		return v.Mark(value.Sensitive)
 	}
 	return v
 }
@@ -340,7 +381,7 @@ func (r *run) gatherChecks(failed bool) {
 		for _, f := range r.root.Frames() {
 			r.gatherFrame(f)
 		}
-	} else if r.whole() {
+	} else if r.scope.Whole() {
 		for _, o := range r.Tree.Program.Outputs {
 			if len(o.Preconditions) > 0 {
 				r.checks.Unevaluated(checks.In(r.root, "output_value", "output."+o.Name))
@@ -348,7 +389,7 @@ func (r *run) gatherChecks(failed bool) {
 		}
 	}
 	declare := r.checks.Declare
-	if failed || !r.whole() || r.Mode == plan.Destroy {
+	if failed || !r.scope.Whole() || r.Mode == plan.Destroy {
 		declare = r.checks.Unexpanded
 	}
 	for _, c := range r.Tree.Checkables() {
@@ -356,16 +397,13 @@ func (r *run) gatherChecks(failed bool) {
 	}
 }
 
-// whole reports whether the plan is about everything.
-func (r *run) whole() bool { return len(r.Targets)+len(r.Excludes) == 0 }
-
 // gatherFrame collects what is known of the conditions in a module instance.
 // Those in declarations that the plan leaves out have no instances.
 func (r *run) gatherFrame(f *eval.Frame) {
 	tree := r.Tree.At(f.Addr)
 	gather := func(declaration any, kind, name string, conditions int, outcomes []eval.Outcome) {
 		switch {
-		case conditions == 0 || r.scope != nil && !r.scope.covers(site{tree, declaration}):
+		case conditions == 0 || !r.scope.Covers(references.Site{Tree: tree, Declaration: declaration}):
 		case outcomes != nil:
 			r.checks.Add(checks.In(f, kind, name), conditions, outcomes)
 		default:
@@ -374,7 +412,7 @@ func (r *run) gatherFrame(f *eval.Frame) {
 	}
 	p := f.Program
 	for _, c := range p.Checks {
-		if r.scope != nil && c.Data != nil {
+		if r.scope.IsPart() && c.Data != nil {
 			gather(c.Data, "check", "check."+c.Name, 1, nil)
 		}
 	}
@@ -385,7 +423,7 @@ func (r *run) gatherFrame(f *eval.Frame) {
 		gather(o, "output_value", "output."+o.Name, len(o.Preconditions), f.OutputOutcomes(o))
 	}
 	for _, res := range p.Resources {
-		if len(res.Preconditions)+len(res.Postconditions) > 0 && (r.scope == nil || r.scope.covers(site{tree, res})) {
+		if len(res.Preconditions)+len(res.Postconditions) > 0 && (r.scope.Covers(references.Site{Tree: tree, Declaration: res})) {
 			r.gatherConditions(f, res)
 		}
 	}

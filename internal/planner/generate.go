@@ -29,7 +29,7 @@ type Generated struct {
 // import blocks refer to.
 func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 	r := newRun(ctx, in)
-	if diags := r.compileMoves(); diags.HasErrors() {
+	if diags := r.prior.CompileMoves(r.Tree, r, r.Facts); diags.HasErrors() {
 		return nil, diags
 	}
 	var list []Generated
@@ -63,7 +63,7 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 // be written.
 func (r *run) lacks(a addr.Instance, target *importTarget) bool {
 	return a.Module.IsRoot() && a.Key == addr.NoKey && target.block.ForEach == nil && target.frame == r.root &&
-		r.root.Program.ResourceByName[a.Name] == nil && r.prior.current(a) == nil
+		r.root.Program.ResourceByName[a.Name] == nil && r.prior.Current(a) == nil
 }
 
 // generate imports an object only to look at it.

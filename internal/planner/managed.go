@@ -23,7 +23,7 @@ import (
 // managed plans an instance of a managed resource and returns what it will
 // be.
 func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	previous, stored := r.claimFor(i)
+	previous, stored := r.prior.ClaimFor(i.Addr)
 	i.DependsOn(t)
 	if t.Current().Failed() {
 		return cty.DynamicVal, nil
@@ -50,7 +50,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
 		diags.Append(r.conditions(t, i, i.Resource.Postconditions, asItIs(o), "Resource postcondition failed"))
 		if !o.before.Exists() {
-			return i.Missing(o.subject.Schema.Block.ImpliedType(), r.prior.keys.Resource(i.Addr.Resource)), diags
+			return i.Missing(o.subject.Schema.Block.ImpliedType(), r.prior.Keys.Resource(i.Addr.Resource)), diags
 		}
 		return asItIs(o), diags
 	}
@@ -277,7 +277,7 @@ func (r *run) planChange(t *promise.Task, o *object, config instance.Config) dia
 	}
 	var p lifecycle.Planned
 	var more diag.List
-	ignore := instance.Paths(res.IgnoreChanges)
+	ignore := program.Paths(res.IgnoreChanges)
 	r.pool.Call(func() {
 		p, more = o.subject.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: o.before, Config: config.Value, Ignore: ignore, IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,

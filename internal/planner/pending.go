@@ -5,8 +5,9 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/order"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planner/arrange"
+	"weir.dev/weir/internal/planner/references"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 )
@@ -21,7 +22,7 @@ import (
 // expression, with all instances: the peers' rule. A reference whose expression
 // wasn't evaluated counts, because it says that the resource is needed.
 func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) bool {
-	for _, ref := range blockRefs(i.Resource) {
+	for _, ref := range references.Block(i.Resource) {
 		if ref.Kind != program.RefResource || ref.Resource.Name.Mode != addr.Managed {
 			continue
 		}
@@ -47,36 +48,13 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) bool {
 // circular reports whether a resource that a block of the same module names
 // leads back to that block, by whatever instances.
 func (r *run) circular(i *eval.Instance, res *program.Resource) bool {
-	r.circleOnce.Do(func() { r.circles = r.references().circles() })
+	r.circleOnce.Do(func() { r.circles = r.references().Circles() })
 	if len(r.circles) == 0 {
 		return false
 	}
 	tree := r.Tree.At(i.Addr.Module)
-	circle := r.circles[site{tree, i.Resource}]
-	return circle != 0 && circle == r.circles[site{tree, res}]
-}
-
-// circles numbers, from 1, the circles that sites are in.
-func (s *references) circles() map[site]int {
-	var all []site
-	number := map[site]int{}
-	for at := range s.closure(s.resources()) {
-		number[at] = len(all)
-		all = append(all, at)
-	}
-	edges := make([][]int, len(all))
-	for n, at := range all {
-		for _, to := range s.of(at) {
-			edges[n] = append(edges[n], number[to])
-		}
-	}
-	in := map[site]int{}
-	for n, circle := range order.Circles(edges) {
-		for _, member := range circle {
-			in[all[member]] = n + 1
-		}
-	}
-	return in
+	circle := r.circles[references.Site{Tree: tree, Declaration: i.Resource}]
+	return circle != 0 && circle == r.circles[references.Site{Tree: tree, Declaration: res}]
 }
 
 // pending reports whether a cell, directly or through others, depends on
@@ -119,14 +97,14 @@ func (r *run) loses(b eval.Block) bool {
 		return false
 	}
 	r.storedOnce.Do(r.indexStored)
-	return slices.ContainsFunc(r.storedIn[blockOf(b)], func(a addr.Object) bool {
-		if !r.chosen(a.Instance) {
+	return slices.ContainsFunc(r.storedIn[arrange.BlockOf(b)], func(a addr.Object) bool {
+		if !r.scope.Chooses(a.Instance) {
 			return false
 		}
 		if a.Deposed != "" {
 			return true
 		}
-		if _, claimed := r.prior.owner(a.Instance); claimed || r.moves.away(a.Instance) {
+		if _, claimed := r.prior.Owner(a.Instance); claimed || r.prior.Away(a.Instance) {
 			return false
 		}
 		desired, _, unsure := r.standing(a.Instance)
@@ -134,37 +112,12 @@ func (r *run) loses(b eval.Block) bool {
 	})
 }
 
-// A block names a resource in a module instance, or a call.
-type block struct {
-	module addr.Module
-	name   addr.Name
-	call   addr.Call
-}
-
-func blockOf(b eval.Block) block {
-	if b.Resource != nil {
-		return block{module: b.Frame.Addr, name: b.Resource.Name}
-	}
-	return block{module: b.Frame.Addr, call: b.Call.Call}
-}
-
-// blocksOf are the resource of an instance and the calls around it.
-func blocksOf(i addr.Instance) []block {
-	list := []block{{module: i.Module, name: i.Name}}
-	for m := i.Module; !m.IsRoot(); {
-		parent, step, _ := m.Parent()
-		list = append(list, block{module: parent, call: step.Call})
-		m = parent
-	}
-	return list
-}
-
 // indexStored finds the stored objects of each block.
 func (r *run) indexStored() {
-	r.storedIn = map[block][]addr.Object{}
-	for a := range r.prior.snapshot.Objects {
+	r.storedIn = map[arrange.Block][]addr.Object{}
+	for a := range r.prior.Snapshot.Objects {
 		if a.Name.Mode == addr.Managed {
-			for _, b := range blocksOf(a.Instance) {
+			for _, b := range arrange.BlocksOf(a.Instance) {
 				r.storedIn[b] = append(r.storedIn[b], a)
 			}
 		}

@@ -23,6 +23,10 @@ import (
 	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/lifecycle"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/planner/arrange"
+	"weir.dev/weir/internal/planner/prior"
+	"weir.dev/weir/internal/planner/references"
+	"weir.dev/weir/internal/planner/scope"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
 	"weir.dev/weir/internal/provider"
@@ -91,8 +95,7 @@ type run struct {
 	root *eval.Frame
 	pool *connect.Pool
 
-	prior *prior
-	moves *moveTable
+	prior *prior.Prior
 
 	mu       sync.Mutex
 	objects  map[addr.Object]*object
@@ -107,7 +110,7 @@ type run struct {
 	needed    map[addr.Resource]bool // by what is in doubt
 	leases    []leased
 
-	scope *scope // nil for everything, and in plans to destroy
+	scope *scope.Scope
 	// closed: nothing more is planned. told are the problems found until then;
 	// lacking is set when something was asked for that there isn't.
 	closed, lacking bool
@@ -116,14 +119,14 @@ type run struct {
 	removedOnce sync.Once
 	removed     *program.Removals
 
-	references func() *references
+	references func() *references.Of
 	circleOnce sync.Once
-	circles    map[site]int
+	circles    map[references.Site]int
 	storedOnce sync.Once
-	storedIn   map[block][]addr.Object
+	storedIn   map[arrange.Block][]addr.Object
 
-	doomOnce sync.Once
-	doomed   map[addr.Instance]bool // nil for everything
+	destroyOnce sync.Once
+	destroyed   map[addr.Instance]bool // nil for everything
 }
 
 // An object is what planning knows of one object of a resource instance.
@@ -147,16 +150,16 @@ type object struct {
 // marked as errored.
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
-	diags := r.compileMoves()
+	diags := r.prior.CompileMoves(r.Tree, r, r.Facts)
 	if !r.Import {
-		diags.Append(r.checkCovered(r.moves.to))
+		diags.Append(r.checkCovered(r.prior.Moved()))
 	}
 	if diags.HasErrors() {
-		return &plan.Plan{Mode: in.Mode, Previous: r.prior.snapshot, Refreshed: r.prior.snapshot, Errored: true}, diags
+		return &plan.Plan{Mode: in.Mode, Previous: r.prior.Snapshot, Refreshed: r.prior.Snapshot, Errored: true}, diags
 	}
 	if r.Mode == plan.Destroy {
 		// What is destroyed goes from where the configuration has it.
-		r.prior.keys = r.movedKeys()
+		r.prior.Keys = r.prior.KeysNow()
 	}
 	r.evaluate()
 	r.closeLeases()
@@ -182,14 +185,13 @@ func newRun(ctx context.Context, in Input) *run {
 	if in.Parallelism <= 0 {
 		in.Parallelism = 10
 	}
-	before := newPrior(in.Prior)
+	before := prior.New(in.Prior)
 	r := &run{
 		Input: in, ctx: ctx,
 		rt:        promise.NewRuntime(in.Parallelism),
 		pool:      in.Pool,
 		prior:     before,
-		objects:   make(map[addr.Object]*object, len(before.snapshot.Objects)),
-		moves:     &moveTable{},
+		objects:   make(map[addr.Object]*object, len(before.Snapshot.Objects)),
 		checks:    checks.New(),
 		imports:   importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}},
 		deferred:  map[addr.Instance]*plan.Deferred{},
@@ -197,12 +199,14 @@ func newRun(ctx context.Context, in Input) *run {
 	}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
-	r.references = sync.OnceValue(func() *references { return newReferences(in.Tree) })
+	r.references = sync.OnceValue(func() *references.Of { return references.In(in.Tree) })
 	r.waiting = newSearch(r.isDeferred)
-	r.needed = r.prior.snapshot.Behind(r.Needed)
-	if in.Mode != plan.Destroy {
-		r.scope = r.newScope()
+	r.needed = r.prior.Snapshot.Behind(r.Needed)
+	read := r.references
+	if in.Mode == plan.Destroy {
+		read = nil
 	}
+	r.scope = scope.New(in.Tree, in.Targets, in.Excludes, read)
 	return r
 }
 
@@ -219,7 +223,7 @@ func (r *run) evaluate() {
 	switch {
 	case r.Mode == plan.Destroy:
 		r.rt.Go(func(t *promise.Task) { (&destroyer{r}).walkStored(t, r.root) })
-	case r.scope != nil:
+	case r.scope.IsPart():
 		r.rt.Go(func(t *promise.Task) { r.walkScope(t, r.root) })
 	default:
 		r.rt.Go(func(t *promise.Task) {
@@ -228,7 +232,7 @@ func (r *run) evaluate() {
 		})
 	}
 	r.rt.Wait()
-	if len(r.imports.found) > 0 && r.scope == nil {
+	if len(r.imports.found) > 0 && !r.scope.IsPart() {
 		r.checkImports()
 	}
 	if r.Mode != plan.Destroy {
@@ -238,7 +242,7 @@ func (r *run) evaluate() {
 	r.sweep()
 	r.rt.Wait()
 	switch {
-	case r.scope != nil:
+	case r.scope.IsPart():
 		r.coveredOutputs()
 	case r.Mode != plan.Destroy:
 		r.runChecks()
@@ -342,7 +346,7 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 // Resource implements eval.Host.
 func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	switch {
-	case r.closed || r.leavesOut(i.Addr) || r.passesOver(i.Addr):
+	case r.closed || r.scope.LeavesOut(i.Addr) || r.scope.PassesOver(i.Addr):
 		return r.untouched(t, i)
 	case i.Addr.Name.Mode == addr.Data:
 		return r.data(t, i)

@@ -19,16 +19,16 @@ import (
 // claimed: orphans and deposed objects.
 func (r *run) sweep() {
 	failed := r.root.Diagnostics().HasErrors()
-	for _, a := range r.prior.snapshot.Addresses() {
+	for _, a := range r.prior.Snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {
 			continue
 		}
-		owner, claimed := r.prior.owner(a.Instance)
+		owner, claimed := r.prior.Owner(a.Instance)
 		if a.Deposed == "" && claimed {
 			continue
 		}
 		now := a
-		now.Instance = r.moves.now(a.Instance)
+		now.Instance = r.prior.Now(a.Instance)
 		if claimed {
 			now.Instance = owner
 		}
@@ -36,9 +36,9 @@ func (r *run) sweep() {
 		if now.Instance != a.Instance && reason == plan.DeleteNoResourceConfig {
 			reason = plan.DeleteNoMoveTarget
 		}
-		chosen := r.chosen(now.Instance) && !r.providerLeftOut(r.prior.snapshot.Objects[a].Provider)
+		chosen := r.scope.Chooses(now.Instance) && !r.scope.LeavesOutProvider(r.prior.Snapshot.Objects[a].Provider)
 		if r.Mode == plan.Destroy {
-			chosen = r.dooms(now.Instance)
+			chosen = r.destroys(now.Instance)
 		}
 		if a.Deposed == "" && (desired || unsure || failed) || !chosen {
 			continue
@@ -156,7 +156,7 @@ func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
 // it that the state names has to be there still. f is the module instance of the
 // object, where it has configuration.
 func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
-	stored := r.prior.snapshot.Objects[a]
+	stored := r.prior.Snapshot.Objects[a]
 	pi, diags := r.storedProvider(t, now, stored.Provider)
 	if pi == nil {
 		return nil, diags

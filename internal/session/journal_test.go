@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/storage/backends"
 	"weir.dev/weir/internal/storage/local"
 )
 
@@ -72,7 +73,7 @@ func TestJournalFound(t *testing.T) {
 		s := open(t, url, encryption.State{})
 		config := s.backend.Config.AsValueMap()
 		config["username"], config["password"] = cty.StringVal("me"), cty.StringVal(password)
-		b, diags := backend.Opener{}.Open("http", cty.ObjectVal(config), nil)
+		b, diags := backend.Opener{Types: backends.All()}.Open("http", cty.ObjectVal(config), nil)
 		if diags.HasErrors() {
 			t.Fatal(diags.Err())
 		}
@@ -174,7 +175,7 @@ func TestMigrateUnfinished(t *testing.T) {
 		for _, written := range []bool{false, true} {
 			t.Chdir(t.TempDir())
 			o := Options{DataDir: "data", Program: "weir", Version: "1.12.0", Problem: func(l diag.List) { t.Error(l) }}
-			old, next := backend.Opener{Dir: "."}.Local(nil), localAt(t, "moved.tfstate")
+			old, next := backend.Opener{Types: backends.All(), Dir: "."}.Local(nil), localAt(t, "moved.tfstate")
 			openIn := func(b *backend.Backend) *Session {
 				s, diags := Open(b, "default", o)
 				diags.Append(s.Read(t.Context()))
@@ -226,7 +227,7 @@ func localAt(t *testing.T, path string) *backend.Backend {
 	t.Helper()
 	config := local.Schema().EmptyValue().AsValueMap()
 	config["path"] = cty.StringVal(path)
-	b, diags := backend.Opener{}.Open("local", cty.ObjectVal(config), nil)
+	b, diags := backend.Opener{Types: backends.All()}.Open("local", cty.ObjectVal(config), nil)
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}

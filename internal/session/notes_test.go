@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/execgraph"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/storage/backends"
 	"weir.dev/weir/internal/storage/gcs"
 	"weir.dev/weir/internal/storage/servers"
 )
@@ -56,7 +57,7 @@ func machine(t *testing.T, address string, seals encryption.State, damaged bool)
 	t.Helper()
 	config := gcs.Schema().EmptyValue().AsValueMap()
 	config["bucket"], config["access_token"], config["storage_custom_endpoint"] = cty.StringVal("states"), cty.StringVal("t"), cty.StringVal(address+"/storage/v1/")
-	b, diags := backend.Opener{}.Open("gcs", cty.ObjectVal(config), nil)
+	b, diags := backend.Opener{Types: backends.All()}.Open("gcs", cty.ObjectVal(config), nil)
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}

@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/storage/backends"
 	statehttp "weir.dev/weir/internal/storage/http"
 	"weir.dev/weir/internal/syntax"
 )
@@ -79,7 +80,7 @@ func open(t *testing.T, url string, by encryption.State) *Session {
 	t.Helper()
 	config := statehttp.Schema().EmptyValue().AsValueMap()
 	config["address"] = cty.StringVal(url)
-	b, diags := backend.Opener{Getenv: func(string) string { return "" }}.Open("http", cty.ObjectVal(config), nil)
+	b, diags := backend.Opener{Types: backends.All(), Getenv: func(string) string { return "" }}.Open("http", cty.ObjectVal(config), nil)
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}

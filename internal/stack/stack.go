@@ -17,6 +17,7 @@ import (
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/analyze/calls"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/module"
@@ -61,19 +62,19 @@ func (Language) Check(call *program.Call, child *program.Program) diag.List {
 	case call.Kind == addr.Component:
 		return checkComponent(call, child)
 	}
-	return analyze.CheckCall(call, child)
+	return calls.Check(call, child)
 }
 
 // CheckInputs compares the inputs of a call with the programs that it loads.
-func (Language) CheckInputs(call *program.Call, variants []analyze.Variant) diag.List {
+func (Language) CheckInputs(call *program.Call, variants []calls.Variant) diag.List {
 	if call.Gone && call.Kind == addr.Component {
 		return nil
 	}
-	return analyze.CheckInputs(call, variants)
+	return calls.CheckInputs(call, variants)
 }
 
 func checkComponent(call *program.Call, child *program.Program) diag.List {
-	diags := analyze.CheckCall(call, child)
+	diags := calls.Check(call, child)
 	for _, p := range child.Providers {
 		diags.ErrorAt(p.Range, "Inline provider configuration not allowed", "A module that is used as a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", call)
 	}

@@ -48,13 +48,41 @@ func Mutants(ctx context.Context, files []*testfile.File, o Options, include fun
 	return list, all
 }
 
-// Notice carries out the tests with one change and names the run that notices it.
-func Notice(ctx context.Context, files []*testfile.File, o Options, m mutate.Mutant) (run string, noticed bool) {
+// notice carries out the tests with one change and names the run that notices it.
+func notice(ctx context.Context, files []*testfile.File, o Options, m mutate.Mutant) (run string, noticed bool) {
 	stop := make(chan struct{})
 	first := &firstFailure{stop: stop}
 	o.Compiled, o.Shelf, o.Report, o.Stop = m.Apply, nothingReal{}, first, stop
 	Run(ctx, testresult.New(files), o)
 	return first.run, first.run != ""
+}
+
+// Mutate carries out the tests with one of the changes at a time, and tells what
+// came of each, until it is stopped.
+func Mutate(ctx context.Context, files []*testfile.File, o Options, list []mutate.Mutant, tell func(m mutate.Mutant, run string, noticed bool)) (stopped bool) {
+	for _, m := range list {
+		if Stopped(ctx, o.Stop) {
+			return true
+		}
+		run, noticed := notice(ctx, files, o, m)
+		if Stopped(ctx, o.Stop) {
+			return true // what it came to says nothing
+		}
+		tell(m, run, noticed)
+	}
+	return false
+}
+
+// Stopped reports whether something has to end.
+func Stopped(ctx context.Context, stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // nothingReal refuses to make real objects again and again.

@@ -29,7 +29,7 @@ type Options struct {
 	// Inputs are values for variables from outside, for all files. TestInputs are
 	// those that the directory of tests has: in Terraform they are for the files
 	// in it alone.
-	Inputs, TestInputs map[string]engine.VariableInput
+	Inputs, TestInputs map[string]module.VariableInput
 	TestDir            string
 	// Resolve finds the directory behind a module call.
 	Resolve func(ctx context.Context, r module.Request) (string, diag.List)

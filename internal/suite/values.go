@@ -16,7 +16,6 @@ import (
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/function"
 	"weir.dev/weir/internal/module"
@@ -32,7 +31,7 @@ type values struct {
 	outputs map[string]cty.Value // of the runs before this one
 	vars    map[string]cty.Value
 	// inputs are those of the variables that the module declares.
-	inputs map[string]engine.VariableInput
+	inputs map[string]module.VariableInput
 	// functions are made for a run once.
 	functions map[string]ctyfunction.Function
 	// judging: what conditions refer to is checked with the module.
@@ -107,7 +106,7 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 	w.mu.Lock()
 	outputs := maps.Clone(w.outputs)
 	w.mu.Unlock()
-	v := &values{w: w, outputs: outputs, vars: map[string]cty.Value{}, inputs: map[string]engine.VariableInput{}}
+	v := &values{w: w, outputs: outputs, vars: map[string]cty.Value{}, inputs: map[string]module.VariableInput{}}
 	now := w.World.Now()
 	v.functions = function.Table(function.Env{Now: w.World.Now, PlanTimestamp: func() (time.Time, bool) { return now, true }, Files: w.World.Files})
 	var diags diag.List
@@ -141,14 +140,14 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 	diags.Append(v.assign(r.Variables, prog, true))
 	for name, made := range w.given {
 		declared := prog.VariableByName[name]
-		v.inputs[name] = engine.VariableInput{Value: made, From: "test", Range: r.Generate.Range}
+		v.inputs[name] = module.VariableInput{Value: made, From: "test", Range: r.Generate.Range}
 		v.set(declared, made)
 	}
 	return v, diags
 }
 
 // outside are the values for variables that the file's runs have from outside.
-func (w *work) outside() map[string]engine.VariableInput {
+func (w *work) outside() map[string]module.VariableInput {
 	if w.World.Dialect == dialect.Terraform && path.Dir(w.file.Name) != w.TestDir {
 		return w.Inputs
 	}
@@ -158,7 +157,7 @@ func (w *work) outside() map[string]engine.VariableInput {
 }
 
 // given reads an input by the type of its variable.
-func given(v *program.Variable, in engine.VariableInput) (cty.Value, diag.List) {
+func given(v *program.Variable, in module.VariableInput) (cty.Value, diag.List) {
 	switch {
 	case in.Value != cty.NilVal:
 		return in.Value, nil
@@ -211,7 +210,7 @@ func (v *values) declare(d *testfile.Variable, prog *program.Program) diag.List 
 	}
 	v.vars[d.Name] = converted
 	if prog.VariableByName[d.Name] != nil {
-		v.inputs[d.Name] = engine.VariableInput{Value: converted, From: "test", Range: d.Range}
+		v.inputs[d.Name] = module.VariableInput{Value: converted, From: "test", Range: d.Range}
 	}
 	return diags
 }
@@ -244,7 +243,7 @@ func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own 
 			}
 			continue
 		}
-		v.inputs[a.Name] = engine.VariableInput{Value: value, From: "test", Range: a.Expr.Range()}
+		v.inputs[a.Name] = module.VariableInput{Value: value, From: "test", Range: a.Expr.Range()}
 		if prepared, problems := eval.PrepareVariable(declared, value, a.Expr.Range()); !problems.HasErrors() {
 			results[a.Name] = prepared
 		} else {

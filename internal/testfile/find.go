@@ -162,3 +162,26 @@ func (m *Mock) add(other Mock) {
 		}
 	}
 }
+
+// Choose are the files of given names, or all of them without.
+func Choose(files []*File, filter []string) ([]*File, diag.List) {
+	if len(filter) == 0 {
+		return files, nil
+	}
+	var diags diag.List
+	var chosen []*File
+	for _, name := range filter {
+		n := slices.IndexFunc(files, func(f *File) bool { return f.Name == filepath.ToSlash(filepath.Clean(name)) })
+		switch {
+		case n < 0:
+			diags.Append(diag.OneWarning("Unknown test file", "The specified test file, %s, could not be found.", name))
+		case !slices.Contains(chosen, files[n]):
+			chosen = append(chosen, files[n])
+		}
+	}
+	if len(chosen) == 0 {
+		diags.Append(diag.OneWarning("No tests were found", "-filter is being used but no tests were found. Make sure you're using a relative path to the current working directory."))
+	}
+	slices.SortFunc(chosen, func(a, b *File) int { return strings.Compare(a.Name, b.Name) })
+	return chosen, diags
+}

@@ -111,3 +111,41 @@ type Report interface {
 	Cleaned(f *File, r *Run, diags diag.List, left *state.Snapshot)
 	FileEnds(f *File)
 }
+
+// Reports tell several at once.
+type Reports []Report
+
+// FileStarts implements Report.
+func (all Reports) FileStarts(f *File) {
+	for _, r := range all {
+		r.FileStarts(f)
+	}
+}
+
+// RunEnds implements Report.
+func (all Reports) RunEnds(f *File, run *Run) {
+	for _, r := range all {
+		r.RunEnds(f, run)
+	}
+}
+
+// CleanupStarts implements Report.
+func (all Reports) CleanupStarts(f *File) {
+	for _, r := range all {
+		r.CleanupStarts(f)
+	}
+}
+
+// Cleaned implements Report.
+func (all Reports) Cleaned(f *File, run *Run, diags diag.List, left *state.Snapshot) {
+	for _, r := range all {
+		r.Cleaned(f, run, diags, left)
+	}
+}
+
+// FileEnds implements Report.
+func (all Reports) FileEnds(f *File) {
+	for _, r := range all {
+		r.FileEnds(f)
+	}
+}

@@ -450,3 +450,35 @@ func outputChanges(all []*plan.OutputChange, o Options) string {
 	}
 	return b.String()
 }
+
+// Approval is how people are asked whether a plan is to be carried out, and the word
+// for that.
+func Approval(p *plan.Plan, workspace string) (what, query, description string) {
+	in := ""
+	if workspace != "default" {
+		in = " in workspace \"" + workspace + "\""
+	}
+	switch p.Mode {
+	case plan.Destroy:
+		return "Destroy", "Do you really want to destroy all resources" + in + "?",
+			"weir will destroy all your managed infrastructure, as shown above.\nThere is no undo. Only 'yes' will be accepted to confirm."
+	case plan.RefreshOnly:
+		return "Apply", "Would you like to update the state" + in + " to reflect these detected changes?",
+			"weir will write these changes to the state without modifying any real infrastructure.\nThere is no undo. Only 'yes' will be accepted to confirm."
+	}
+	return "Apply", "Do you want to perform these actions" + in + "?",
+		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve."
+}
+
+// NextSteps says what to do with a plan that changes something and was saved in a
+// file, or wasn't.
+func NextSteps(p *plan.Plan, program, file string, o Options) string {
+	if !p.HasChanges() {
+		return ""
+	}
+	text := fmt.Sprintf("Note: You didn't use the -out option to save this plan, so weir can't guarantee to take exactly these actions if you run \"%s apply\" now.", program)
+	if file != "" {
+		text = fmt.Sprintf("Saved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %q", file, program, file)
+	}
+	return fmt.Sprintf("\n%s\n\n%s\n", o.Pen.Rule(o.width()), style.Wrap(text, o.width()))
+}

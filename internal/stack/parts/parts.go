@@ -262,18 +262,6 @@ func (s *store) writePart(name string, part *state.Snapshot) error {
 	return durable.Replace(path, b.Bytes(), 0o600)
 }
 
-// Instance is the component instance that a module instance is or belongs to,
-// with the stack that has it. ok is false outside of components.
-func Instance(m addr.Module) (stack, instance addr.Module, ok bool) {
-	steps := m.Steps()
-	for i, s := range steps {
-		if s.Kind == addr.Component {
-			return addr.FromSteps(steps[:i]), addr.FromSteps(steps[:i+1]), true
-		}
-	}
-	return addr.Root, addr.Root, false
-}
-
 // within is a module below another one, as seen from there.
 func within(m, top addr.Module) addr.Module {
 	return addr.FromSteps(m.Steps()[len(top.Steps()):])
@@ -301,7 +289,7 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 	byFile := map[string]*component{}
 	for _, a := range whole.Addresses() {
 		o := whole.Objects[a]
-		stack, instance, ok := Instance(a.Module)
+		stack, instance, ok := a.Module.Component()
 		if !ok {
 			return nil, index{}, fmt.Errorf("%s belongs to no component", a)
 		}
@@ -356,7 +344,7 @@ func join(whole, part *state.Snapshot, c component) error {
 	if err != nil {
 		return err
 	}
-	stack, _, ok := Instance(instance)
+	stack, _, ok := instance.Component()
 	if !ok {
 		return fmt.Errorf("%q in the index is no component", c.Address)
 	}

@@ -14,7 +14,6 @@ import (
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
 )
 
@@ -41,7 +40,7 @@ func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, tree *program
 	}
 	found := map[addr.Module]int{}
 	for a := range prior.Objects {
-		_, instance, ok := parts.Instance(a.Module)
+		_, instance, ok := a.Module.Component()
 		if !ok || there[instance] {
 			continue
 		}

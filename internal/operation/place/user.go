@@ -1,0 +1,22 @@
+package place
+
+import (
+	"cmp"
+
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/diag"
+)
+
+// UserSettings are the user's own settings. Warnings about them are told once.
+func (d *Place) UserSettings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
+	environment := cliconfig.Environment{Getenv: d.Getenv, Home: cmp.Or(d.Environ["HOME"], d.Home), Dialect: d.Dialect, All: d.Environment()}
+	config, diags := cliconfig.Load(environment)
+	if d.Installation != nil {
+		config.Installation = d.Installation
+	}
+	if warnings := diags.Only(diag.Warning); len(warnings) > 0 && !d.warnedOfSettings {
+		d.warnedOfSettings = true
+		d.Settings(warnings)
+	}
+	return config, environment, diags.Only(diag.Error)
+}

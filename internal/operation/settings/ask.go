@@ -1,0 +1,41 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/program"
+)
+
+// AskForVariables asks for the variables that need a value and have none,
+// where somebody can be asked. Otherwise compiling reports them.
+func (d *Reader) AskForVariables(ctx context.Context, in map[string]module.VariableInput, ask func(context.Context, *program.Variable) (string, error)) diag.List {
+	prog, diags := d.RootSettings()
+	if diags.HasErrors() {
+		return nil // loading reports them
+	}
+	missing := slices.Clone(prog.Variables)
+	slices.SortFunc(missing, func(a, b *program.Variable) int { return strings.Compare(a.Name, b.Name) })
+	for _, v := range missing {
+		if _, given := in[v.Name]; given || !v.Required() {
+			continue
+		}
+		text, err := ask(ctx, v)
+		if errors.Is(err, place.ErrNoAnswer) {
+			return nil
+		}
+		if err != nil {
+			return diag.OneError("Failed to request interactive input", "weir attempted to request a value interactively for var.%s, but encountered an error: %s.", v.Name, err)
+		}
+		in[v.Name] = module.VariableInput{Text: text, From: "input", Range: hcl.Range{Filename: fmt.Sprintf("<input for var.%s>", v.Name)}}
+	}
+	return nil
+}

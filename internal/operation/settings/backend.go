@@ -1,0 +1,130 @@
+package settings
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/analyze"
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/storage/backends"
+	"weir.dev/weir/internal/syntax"
+)
+
+// Opener opens backends.
+func (d *Reader) Opener() backend.Opener {
+	return backend.Opener{Dir: d.Dir, Getenv: d.Getenv, Program: d.Program, Types: backends.All()}
+}
+
+// BackendSettings evaluates blocks of the root module.
+func (d *Reader) BackendSettings(prog *program.Program, inputs map[string]module.VariableInput) backend.Settings {
+	return func(body hcl.Body, s *schema.Block) (cty.Value, diag.List) {
+		return d.evaluateSettings(prog, body, s, inputs)
+	}
+}
+
+// Root reads the root module's own files, for commands that need no more than
+// its settings.
+func (d *Reader) Root() (*program.Program, diag.List) {
+	return d.compileRoot(d.Files())
+}
+
+// RootSettings is the root module as far as its settings go: perhaps without its
+// resources. What is wrong with the others isn't reported.
+func (d *Reader) RootSettings() (*program.Program, diag.List) {
+	if few, err := module.Settings(d.Files(), ".", d.Dialect); err == nil {
+		if prog, diags := d.compileRoot(few); !diags.HasErrors() {
+			return prog, diags
+		}
+	}
+	return d.Root() // settings may refer to the rest
+}
+
+func (d *Reader) compileRoot(files module.Files) (*program.Program, diag.List) {
+	source, diags := module.Load(files, ".", d.Dialect)
+	for _, f := range source.Files {
+		d.AddSource(f.Name, f.Bytes)
+	}
+	prog, more := analyze.Compile(source)
+	diags.Append(more)
+	return prog, diags
+}
+
+// BackendArguments reads the values of -backend-config.
+func (d *Reader) BackendArguments(flags []string) (map[string]cty.Value, diag.List) {
+	values := map[string]cty.Value{}
+	var diags diag.List
+	for _, text := range flags {
+		if name, v, ok := strings.Cut(text, "="); ok {
+			values[strings.TrimSpace(name)] = cty.StringVal(v)
+			continue
+		}
+		if text == "" {
+			clear(values) // forget what was given before
+			continue
+		}
+		data, err := d.ReadFile(text)
+		if err != nil {
+			diags.Errorf("Failed to read file", "The file %q of -backend-config could not be read: %s.", text, diag.Cause(err))
+			continue
+		}
+		d.AddSource(text, data)
+		file, problems := syntax.Parse(text, data)
+		diags.Append(problems)
+		attributes, more := file.Body.JustAttributes()
+		diags.Append(diag.FromHCL(more))
+		for _, attr := range syntax.InOrder(attributes) {
+			v, bad := attr.Expr.Value(nil)
+			diags.Append(diag.FromHCL(bad))
+			if !bad.HasErrors() {
+				values[attr.Name] = v
+			}
+		}
+	}
+	return values, diags
+}
+
+// CurrentBackend is the backend that the working directory was initialized
+// with. It has to be the one that the configuration asks for.
+func (d *Reader) CurrentBackend() (*backend.Backend, diag.List) {
+	inputs, diags := d.Inputs(d.SettingsVars)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	prog, more := d.RootSettings()
+	if more.HasErrors() {
+		return nil, more
+	}
+	return d.InitializedBackend(prog, inputs)
+}
+
+// InitializedBackend is CurrentBackend for a root module that was read.
+func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]module.VariableInput) (*backend.Backend, diag.List) {
+	diags := d.Encrypt(prog, inputs)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if d.Backend != nil {
+		return d.Backend, diags
+	}
+	record, err := d.Memory().Backend()
+	if err != nil {
+		return nil, diag.OneError("Failed to read the record of the backend", "%s. Run \"%s init -reconfigure\" to write it anew.", err, d.Program)
+	}
+	b, more := d.Opener().Initialized(prog, record, d.BackendSettings(prog, inputs))
+	return b, append(diags, more...)
+}
+
+// recordedBackend opens a backend from the record in a saved plan.
+func (d *Reader) RecordedBackend(kind string, config json.RawMessage, prog *program.Program) (*backend.Backend, diag.List) {
+	if d.Backend != nil {
+		return d.Backend, nil
+	}
+	return d.Opener().Recorded(kind, config, prog)
+}

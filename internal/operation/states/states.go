@@ -1,0 +1,156 @@
+// Package states finds, locks and reads the states of a directory: of its selected
+// workspace, of other workspaces, and of the deployments of a stack.
+//
+// It owns which state is meant and what workspaces there are. It refuses to know
+// what is done with a state.
+package states
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/encryption"
+	"weir.dev/weir/internal/operation/settings"
+	"weir.dev/weir/internal/session"
+	"weir.dev/weir/internal/stack/parts"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/storage/local"
+)
+
+// Options say which files a state is in, and how it is locked and read.
+type Options struct {
+	// Files are those to use in place of the local backend's own.
+	Files   local.Override
+	Locking session.Locking
+	// Damaged has a damaged journal taken for as far as it can be read.
+	Damaged bool
+	// Unread: the state is to be replaced, so it needn't be readable.
+	Unread bool
+}
+
+// A Keeper has the states of a directory.
+type Keeper struct{ *settings.Reader }
+
+// State opens the state of the selected workspace, locks it for the operation of
+// that name, if any, and reads it.
+func (d *Keeper) State(ctx context.Context, o Options, operation string) (*session.Session, diag.List) {
+	b, diags := d.CurrentBackend()
+	if b == nil {
+		return nil, diags
+	}
+	s, more := d.SelectedState(ctx, b, o, operation)
+	return s, append(diags, more...)
+}
+
+// SelectedState is State for another backend.
+func (d *Keeper) SelectedState(ctx context.Context, b *backend.Backend, o Options, operation string) (*session.Session, diag.List) {
+	name, diags := d.Workspace()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return d.StateIn(ctx, b, name, o, operation)
+}
+
+// StateIn is State for a workspace of a backend.
+func (d *Keeper) StateIn(ctx context.Context, b *backend.Backend, workspace string, o Options, operation string) (*session.Session, diag.List) {
+	s, diags := d.OpenState(b, workspace, o)
+	if s != nil && operation != "" {
+		diags.Append(d.Lock(ctx, s, operation, o))
+	}
+	if s == nil || diags.HasErrors() {
+		return nil, diags
+	}
+	if problems := d.Aside(s.Read(ctx)); !o.Unread || !problems.HasErrors() {
+		diags.Append(problems)
+	}
+	if diags.HasErrors() {
+		s.Unlock()
+		return nil, diags
+	}
+	return s, diags
+}
+
+// OpenSelected finds the state of the selected workspace. It takes no lock and
+// reads nothing.
+func (d *Keeper) OpenSelected(b *backend.Backend, o Options) (*session.Session, diag.List) {
+	name, diags := d.Workspace()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return d.OpenState(b, name, o)
+}
+
+// OpenState finds the state of a workspace. It takes no lock and reads nothing.
+func (d *Keeper) OpenState(b *backend.Backend, workspace string, o Options) (*session.Session, diag.List) {
+	options, diags := d.SessionOptions(b, o)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	s, more := session.Open(b, workspace, options)
+	return s, append(diags, more...)
+}
+
+// Lock takes the lock of a state unless the options say otherwise. It is
+// released when the directory is closed, on every path.
+func (d *Keeper) Lock(ctx context.Context, s *session.Session, operation string, o Options) diag.List {
+	d.OnClose(s.Unlock)
+	return s.Lock(ctx, operation, o.Locking)
+}
+
+// Commit saves a changed state.
+func (d *Keeper) Commit(ctx context.Context, s *session.Session, next *state.Snapshot) diag.List {
+	if err := s.Save(ctx, next); err != nil {
+		return diag.OneError("Failed to save state", "Error saving the state: %s.\n\nThe state was not changed.", err)
+	}
+	return nil
+}
+
+// StackBackend is where the states of a stack's deployments are.
+func (d *Keeper) StackBackend() *backend.Backend {
+	return &backend.Backend{Backend: parts.Backend{Dir: d.Path(parts.Dir)}, Kind: "stack", Config: cty.EmptyObjectVal}
+}
+
+// leastInterval is the least that TF_STATE_PERSIST_INTERVAL can ask for.
+const leastInterval = 20 * time.Second
+
+// SessionOptions are those of work on states in a backend.
+func (d *Keeper) SessionOptions(b *backend.Backend, o Options) (session.Options, diag.List) {
+	seals, diags := d.sealsFor(b)
+	options := session.Options{
+		Seals:    seals,
+		Files:    o.Files,
+		DataDir:  d.DataDir(),
+		Dir:      d.Dir,
+		Now:      d.Now,
+		Random:   d.Random,
+		Who:      d.Who,
+		Saving:   d.Saving,
+		Damaged:  o.Damaged,
+		Program:  d.Program,
+		Version:  d.Dialect.Version(),
+		Registry: d.Dialect.Registry(),
+		Notice:   d.Notice,
+		Problem:  d.Problem,
+	}
+	if n, err := strconv.Atoi(d.Environ["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
+		options.Interval = max(time.Duration(n)*time.Second, leastInterval)
+	}
+	return options, diags
+}
+
+// sealsFor is how states in a backend are encrypted.
+func (d *Keeper) sealsFor(b *backend.Backend) (encryption.State, diag.List) {
+	if _, stacks := b.Backend.(parts.Backend); stacks {
+		if d.Environ[settings.EncryptionVariable] != "" {
+			return encryption.State{}, diag.OneError("Unsupported encryption", "States of stacks can't be encrypted yet, and weir doesn't write in clear what is to be encrypted. The environment variable %s asks for it.", settings.EncryptionVariable)
+		}
+		return encryption.State{}, nil
+	}
+	all, diags := d.Encryption()
+	return all.State(), diags
+}

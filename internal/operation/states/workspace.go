@@ -1,0 +1,190 @@
+package states
+
+import (
+	"context"
+	"slices"
+
+	"weir.dev/weir/internal/backend"
+	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/storage"
+)
+
+// Workspaces lists the workspaces of the backend, and tells which is selected.
+func (d *Keeper) Workspaces(ctx context.Context) (names []string, current string, diags diag.List) {
+	_, names, diags = d.workspaces(ctx)
+	if diags.HasErrors() {
+		return nil, "", diags
+	}
+	current, more := d.Workspace()
+	return names, current, append(diags, more...)
+}
+
+func (d *Keeper) workspaces(ctx context.Context) (*backend.Backend, []string, diag.List) {
+	b, diags := d.CurrentBackend()
+	if b == nil || diags.HasErrors() {
+		return nil, nil, diags
+	}
+	names, err := b.Workspaces(ctx)
+	if err != nil {
+		diags.Errorf("Failed to list workspaces", "%s.", err)
+	}
+	return b, names, diags
+}
+
+// selectable refuses names that can't be, and selecting at all while the environment
+// decides.
+func (d *Keeper) selectable(name string) diag.List {
+	if given := d.Getenv("TF_WORKSPACE"); given != "" && given != name {
+		return diag.OneError("The selected workspace is overridden using the TF_WORKSPACE environment variable", "To select a workspace, change or unset that variable.")
+	}
+	if !place.ValidWorkspace(name) {
+		return diag.OneError("Invalid workspace name", "The workspace name %q is not allowed: %s", name, place.WorkspaceNames)
+	}
+	return nil
+}
+
+func (d *Keeper) chooseWorkspace(name string) diag.List {
+	if err := d.Memory().SetWorkspace(name); err != nil {
+		return diag.OneError("Failed to select workspace", "%s.", err)
+	}
+	return nil
+}
+
+// NewWorkspace creates a workspace and selects it. From names a state file to begin
+// with, or is empty.
+func (d *Keeper) NewWorkspace(ctx context.Context, name, from string, o Options) diag.List {
+	if diags := d.selectable(name); diags.HasErrors() {
+		return diags
+	}
+	b, names, diags := d.workspaces(ctx)
+	if diags.HasErrors() {
+		return diags
+	}
+	if slices.Contains(names, name) {
+		return append(diags, diag.OneError("Workspace \""+name+"\" already exists", "Use \"%s workspace select %s\" to switch to it.", d.Program, name)...)
+	}
+	if err := b.CreateWorkspace(ctx, name); err != nil {
+		return append(diags, diag.OneError("Failed to create workspace", "%s.", err)...)
+	}
+	if from != "" {
+		diags.Append(d.copyInto(ctx, b, name, from, o))
+	}
+	if !diags.HasErrors() {
+		diags.Append(d.chooseWorkspace(name))
+	}
+	return diags
+}
+
+// copyInto begins a workspace with a state from a file.
+func (d *Keeper) copyInto(ctx context.Context, b *backend.Backend, name, from string, o Options) diag.List {
+	data, err := d.ReadFile(from)
+	if err != nil {
+		return diag.OneError("Failed to read the state to copy", "%s: %s.", from, diag.Cause(err))
+	}
+	data, diags := d.OpenSealed(data)
+	if diags.HasErrors() {
+		return diags
+	}
+	snapshot, more := statefile.Read(data, from)
+	if diags.Append(more); diags.HasErrors() {
+		return diags
+	}
+	s, more := d.OpenState(b, name, o)
+	diags.Append(more)
+	if s != nil {
+		diags.Append(d.Lock(ctx, s, "workspace-new", o))
+	}
+	if diags.HasErrors() {
+		return diags
+	}
+	if err := s.Put(ctx, snapshot); err != nil {
+		diags.Errorf("Failed to write state", "%s.", err)
+	}
+	return diags
+}
+
+// A WorkspaceChange is what selecting a workspace has changed.
+type WorkspaceChange uint8
+
+const (
+	WorkspaceSame WorkspaceChange = iota
+	WorkspaceSwitched
+	WorkspaceMade
+)
+
+// SelectWorkspace selects a workspace, and creates it if that is wanted.
+func (d *Keeper) SelectWorkspace(ctx context.Context, name string, create bool) (WorkspaceChange, diag.List) {
+	if diags := d.selectable(name); diags.HasErrors() {
+		return WorkspaceSame, diags
+	}
+	b, names, diags := d.workspaces(ctx)
+	if diags.HasErrors() {
+		return WorkspaceSame, diags
+	}
+	current, more := d.Workspace()
+	if diags.Append(more); diags.HasErrors() {
+		return WorkspaceSame, diags
+	}
+	change := WorkspaceSwitched
+	switch there := slices.Contains(names, name); {
+	case there && name == current:
+		change = WorkspaceSame
+	case there:
+	case !create:
+		diags.Errorf("Workspace \""+name+"\" doesn't exist.", "You can create this workspace with the \"new\" subcommand or include the \"-or-create\" flag with the \"select\" subcommand.")
+		return WorkspaceSame, diags
+	default:
+		if err := b.CreateWorkspace(ctx, name); err != nil {
+			diags.Errorf("Failed to create workspace", "%s.", err)
+			return WorkspaceSame, diags
+		}
+		change = WorkspaceMade
+	}
+	return change, append(diags, d.chooseWorkspace(name)...)
+}
+
+// DeleteWorkspace deletes a workspace with its state, which has to be empty unless
+// forced. It tells how many objects are left without management.
+func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o Options) (left int, diags diag.List) {
+	current, diags := d.Workspace()
+	if diags.HasErrors() {
+		return 0, diags
+	}
+	if name == storage.DefaultWorkspace {
+		return 0, diag.OneError("Failed to delete workspace", "cannot delete default state")
+	}
+	b, names, more := d.workspaces(ctx)
+	if diags.Append(more); diags.HasErrors() {
+		return 0, diags
+	}
+	switch {
+	case !slices.Contains(names, name):
+		diags.Errorf("Workspace \""+name+"\" doesn't exist.", "Use \"%s workspace list\" to see which there are.", d.Program)
+		return 0, diags
+	case name == current:
+		diags.Errorf("Workspace \""+name+"\" is your active workspace.", "You cannot delete the currently active workspace. Please switch to another workspace and try again.")
+		return 0, diags
+	}
+	s, more := d.StateIn(ctx, b, name, o, "workspace-delete")
+	if diags.Append(more); s == nil {
+		return 0, diags
+	}
+	left = len(s.Snapshot().Objects)
+	doubts := s.Doubts()
+	s.Unlock() // it may be a file beside the state
+	if len(doubts) > 0 {
+		// Also with force: that says that what the state has is known to be left.
+		diags.Add(InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which goes with the workspace. Select the workspace, and see and settle them with:\n    %s recover", name, len(doubts), d.Program))
+		return 0, diags
+	}
+	if left > 0 && !force {
+		diags.Errorf("Workspace is not empty", "Workspace %q is currently tracking %d resource instances. Deleting it would leave them without management. Destroy them first, or use -force to delete the workspace nevertheless.", name, left)
+		return 0, diags
+	}
+	if err := b.DeleteWorkspace(ctx, name); err != nil {
+		diags.Errorf("Failed to delete workspace", "%s.", err)
+	}
+	return left, diags
+}
