@@ -189,7 +189,14 @@ func (a *approver) Again(round int) {
 // approve asks whether to go on.
 func (e *env) approve(ctx context.Context, p *plan.Plan, workspace string) bool {
 	what, query, description := view.Approval(p, workspace)
-	answer, err := e.ask(ctx, question{query: query, description: description, always: true})
+	q := question{query: query, description: description, always: true}
+	answer, err := e.ask(ctx, q)
+	for err == nil && answer == "details" {
+		if e.Written(view.Plan(e.Out, p, e.Viewing())) != 0 {
+			return false
+		}
+		answer, err = e.ask(ctx, q)
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return false

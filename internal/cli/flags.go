@@ -112,6 +112,7 @@ func (e *env) streamFlags(fs *flag.FlagSet) {
 	e.jsonFlags(fs)
 	e.inputFlag(fs)
 	e.sensitiveFlag(fs)
+	e.detailFlag(fs)
 	fs.Func("deprecation", "Which deprecation warnings to show: module:all, module:local or module:none, the `CHOICE`.", e.SetDeprecation)
 }
 
@@ -123,6 +124,10 @@ func (e *env) inputFlag(fs *flag.FlagSet) {
 func (e *env) jsonFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&e.JSON, "json", false, "Print one JSON object a line, for programs. Nothing is asked for then.")
 	fs.StringVar(&e.Into, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
+}
+
+func (e *env) detailFlag(fs *flag.FlagSet) {
+	fs.BoolFunc("detail", "Show all of each change, as where the output isn't a terminal. With -detail=brief changes that are alike have one row, as on a terminal.", e.SetDetail)
 }
 
 func (e *env) sensitiveFlag(fs *flag.FlagSet) {

@@ -115,5 +115,5 @@ func (e *env) showPlan(p *plan.Plan) {
 	if e.JSON || p.Errored && len(p.Changes) == 0 {
 		return
 	}
-	e.Written(view.Plan(e.Out, p, e.Viewing()))
+	e.Written(e.Plan(p))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"os"
-	"strconv"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
@@ -14,116 +13,109 @@ import (
 	"weir.dev/weir/internal/planfile"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/request"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/statefile"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/jsonconfig"
 	"weir.dev/weir/internal/view/jsonplan"
 	"weir.dev/weir/internal/view/jsonstate"
+	"weir.dev/weir/internal/view/review"
 )
 
 var showCommand = &command{
-	Name: "show", Args: "[PATH]", Max: 1,
+	Name: "show", Args: "[PATH [ADDRESS...]]", Max: -1,
 	Synopsis: "Show the current state or a saved plan",
-	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state.",
+	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state. With addresses only the changes that a saved plan makes there are shown, all of each.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o showOptions
-		var vars varFlags
-		vars.register(fs)
-		fs.BoolVar(&o.json, "json", false, "Print a JSON object. Sensitive values are not hidden.")
+		o.vars.register(fs)
+		fs.StringVar(&o.Format, "format", "text", "Show a saved plan as `FORM`: text, or markdown for a comment on a change that is to be reviewed.")
+		fs.BoolVar(&o.JSON, "json", false, "Print a JSON object. Sensitive values are not hidden.")
 		e.sensitiveFlag(fs)
-		fs.BoolVar(&o.state, "state", false, "Show the current state, as without a path.")
-		fs.StringVar(&o.plan, "plan", "", "Show the saved plan at `PATH`.")
-		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.setSteps)
-		fs.BoolVar(&o.config, "config", false, "Show the configuration. Requires -json.")
+		e.detailFlag(fs)
+		fs.BoolVar(&o.State, "state", false, "Show the current state, as without a path.")
+		fs.StringVar(&o.Plan, "plan", "", "Show the saved plan at `PATH`.")
+		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.SetSteps)
+		fs.BoolVar(&o.Config, "config", false, "Show the configuration. Requires -json.")
 		return func(ctx context.Context, args []string) int {
 			if len(args) > 0 {
-				o.path = args[0]
+				o.Path, o.Addresses = args[0], args[1:]
 			}
-			o.vars, e.directory.SettingsVars = vars, vars
+			e.directory.SettingsVars = o.vars
 			return e.show(ctx, o)
 		}
 	},
 }
 
 type showOptions struct {
-	json, state, config bool
-	steps               *bool // nil unless the option is given
-	path, plan          string
-	vars                varFlags
+	request.Show
+	vars varFlags
 }
-
-func (o *showOptions) setSteps(text string) error {
-	steps, err := strconv.ParseBool(text)
-	o.steps = &steps
-	return err
-}
-
-// wantsSteps reports whether the steps were asked for by name.
-func (o showOptions) wantsSteps() bool { return o.steps != nil && *o.steps }
 
 func (e *env) show(ctx context.Context, o showOptions) int {
-	chosen := 0
-	for _, given := range []bool{o.state, o.config, o.plan != "", o.path != ""} {
-		if given {
-			chosen++
-		}
+	if diags := o.Check(); diags != nil {
+		return e.Diags(diags)
 	}
 	switch {
-	case chosen > 1:
-		return e.Fail("Conflicting object types to show", "The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
-	case o.config && !o.json:
-		return e.Fail("JSON output required for configuration", "The -config option can be used only with -json.")
-	case o.config:
+	case o.Config:
 		return e.showConfig(ctx, o)
-	case o.plan != "":
-		return e.showPlanFile(ctx, o.plan, o)
-	case o.path == "" && o.wantsSteps():
-		return e.Fail("Saved plan required", "The -steps option shows the steps of a saved plan, so it needs the path of one.")
-	case o.path == "":
+	case o.Plan != "":
+		return e.showPlanFile(ctx, o.Plan, o)
+	case o.Path == "":
 		s := e.inState(ctx, stateFlags{}, "")
 		if s == nil {
 			return 1
 		}
-		return e.showState(ctx, s.Prior(), o.json)
+		return e.showState(ctx, s.Prior(), o.JSON)
 	}
-	data, err := os.ReadFile(o.path)
+	data, err := os.ReadFile(o.Path)
 	if err != nil {
-		return e.Fail("Failed to read the given file as a state or plan file", "%s: %s.", o.path, diag.Cause(err))
+		return e.Fail("Failed to read the given file as a state or plan file", "%s: %s.", o.Path, diag.Cause(err))
 	}
 	if len(data) == 0 {
-		return e.Fail("Failed to read the given file as a state or plan file", "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.path)
+		return e.Fail("Failed to read the given file as a state or plan file", "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.Path)
 	}
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
-		return e.showPlanFile(ctx, o.path, o)
+		return e.showPlanFile(ctx, o.Path, o)
 	}
-	if o.wantsSteps() {
-		return e.Fail("Saved plan required", "The -steps option shows the steps of a saved plan, and %s isn't one.", o.path)
+	if o.NeedsPlan() {
+		return e.Fail("Saved plan required", "Addresses and the options -steps and -format choose what is shown of a saved plan, and %s isn't one.", o.Path)
 	}
 	data, diags := e.directory.OpenSealed(data)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	snapshot, diags := statefile.Read(data, o.path)
+	snapshot, diags := statefile.Read(data, o.Path)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	return e.showState(ctx, snapshot, o.json)
+	return e.showState(ctx, snapshot, o.JSON)
 }
 
 // showPlanFile starts no provider: the schemas are in the file.
 func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int {
-	if o.json && o.wantsSteps() {
+	if o.JSON && o.WantsSteps() {
 		return e.Fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
 	}
 	content, diags := e.directory.ReadPlan(path)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	if !o.json {
-		code := e.Written(view.Plan(e.Out, content.Plan, e.Viewing()))
+	switch {
+	case o.Format == "markdown":
+		return e.Written(review.Markdown(e.Out, content.Plan, review.Limit))
+	case len(o.Addresses) > 0:
+		some, diags := o.Chosen(content.Plan)
+		if some == nil {
+			return e.Diags(diags)
+		}
+		return e.Written(view.Changes(e.Out, some, e.Viewing()))
+	}
+	if !o.JSON {
+		code := e.Written(e.Plan(content.Plan))
 		g := content.Plan.Graph
-		if code == 0 && (o.wantsSteps() || o.steps == nil && g != nil && len(g.Steps) > 0) {
+		if code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {
 			code = e.Written(view.Steps(e.Out, content.Plan, e.Viewing()))
 		}
 		return code

@@ -145,8 +145,10 @@ var table = []row{
 
 	{"view/packages", "provider/install", "program eval plan"},
 	{"view/tree", "words program", "state plan provider"},
-	{"view", "words program provider state execgraph plan why event format statefile view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
+	{"view", "words program provider state execgraph plan why event format statefile view/brief view/style view/clean view/diff view/stream view/jsonplan view/jsonstate",
 		"planner apply engine storage journal cli"},
+	{"view/brief", "words plan view/clean view/jsonplan view/jsonstate", "eval planner apply"},
+	{"view/review", "words plan view view/brief view/clean view/stream", "planner apply"},
 	{"view/style", "", ""},
 	{"view/clean", "view/style", ""},
 	{"view/diags", "diag value view/style view/clean", "program provider state plan"},
@@ -160,7 +162,7 @@ var table = []row{
 	{"view/jsonwhy", "words plan why", "planner apply"},
 	{"view/stream", "words state plan event view/style view/clean view/diags view/jsonplan view/jsonstate", "eval planner apply"},
 	{"terminal", "view/style", ""},
-	{"screen", "words deprecated event terminal view view/diags view/stream view/style", "planner apply engine storage cli"},
+	{"screen", "words deprecated event plan terminal view view/diags view/stream view/style", "planner apply engine storage cli"},
 	{"commands", "diag screen terminal", "planner apply engine storage cli"},
 	{"request", "words plan", "eval planner apply"},
 	{"cli", "*", ""}, // beside, it prints pages of docs

@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/terminal"
 	"weir.dev/weir/internal/view"
 	"weir.dev/weir/internal/view/diags"
@@ -33,6 +34,9 @@ type Options struct {
 	ConsolidateErrors   bool
 	Concise             bool
 	ShowSensitive       bool
+	// Overview: plans are shown with one row for changes that are alike; nil leaves
+	// it to where they are shown.
+	Overview *bool
 	// Deprecations says which deprecation warnings are shown: all, local or none.
 	Deprecations deprecated.Level
 }
@@ -171,6 +175,29 @@ func (s *Screen) Prose() int {
 // Viewing is how nouns are set for people.
 func (s *Screen) Viewing() view.Options {
 	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation}
+}
+
+// Plan shows a plan as it was asked for: on a terminal with one row for changes that
+// are alike.
+func (s *Screen) Plan(p *plan.Plan) error {
+	overview := s.Terminal && !s.Automation
+	if s.Overview != nil {
+		overview = *s.Overview
+	}
+	if overview {
+		return view.Overview(s.Out, p, s.Viewing())
+	}
+	return view.Plan(s.Out, p, s.Viewing())
+}
+
+// SetDetail reads the value of -detail.
+func (o *Options) SetDetail(text string) error {
+	overview := text == "brief"
+	o.Overview = &overview
+	if !overview && text != "true" && text != "full" {
+		return errors.New("has to be full or brief")
+	}
+	return nil
 }
 
 // Say prints for people.

@@ -63,6 +63,19 @@ func Changes(w io.Writer, pl *plan.Plan, o Options) error {
 	return p.flush(w)
 }
 
+// Change writes one planned change.
+func Change(w io.Writer, pl *plan.Plan, c *plan.Change) error {
+	p := &planPrinter{plan: pl}
+	p.WriteString(p.change(c) + "\n")
+	return p.flush(w)
+}
+
+// OutputChanges writes how root outputs change, nothing where none does.
+func OutputChanges(w io.Writer, pl *plan.Plan) error {
+	_, err := io.WriteString(w, outputChanges(pl.Outputs, Options{}))
+	return err
+}
+
 type planPrinter struct {
 	printer
 	plan    *plan.Plan
@@ -467,7 +480,7 @@ func Approval(p *plan.Plan, workspace string) (what, query, description string) 
 			"weir will write these changes to the state without modifying any real infrastructure.\nThere is no undo. Only 'yes' will be accepted to confirm."
 	}
 	return "Apply", "Do you want to perform these actions" + in + "?",
-		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve."
+		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. With 'details' all of each change is shown first."
 }
 
 // NextSteps says what to do with a plan that changes something and was saved in a

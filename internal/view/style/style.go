@@ -7,7 +7,9 @@ package style
 
 import (
 	"strings"
-	"unicode/utf8"
+	"unicode"
+
+	"golang.org/x/text/width"
 )
 
 // A Style is a way to set text, as the control sequence that starts it.
@@ -49,21 +51,44 @@ func (p Pen) Paint(text string, styles ...Style) string {
 // DefaultWidth is the width of output that isn't a terminal.
 const DefaultWidth = 78
 
+// Width is how many columns of a terminal plain text takes.
+func Width(text string) int {
+	n := 0
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case isWide(r):
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+func isWide(r rune) bool {
+	if r < 0x1100 {
+		return false
+	}
+	kind := width.LookupRune(r).Kind()
+	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth
+}
+
 // Wrap breaks every line of text at spaces so that it fits the width, where
 // words allow it. Lines that begin with a space are left as they are: they are
-// code or lists. A width below 1 means no limit.
-func Wrap(text string, width int) string {
-	if width < 1 {
+// code or lists. A limit below 1 means no limit.
+func Wrap(text string, limit int) string {
+	if limit < 1 {
 		return text
 	}
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/20)
 	for line := range strings.Lines(text) {
 		body, hasEnd := strings.CutSuffix(line, "\n")
-		if strings.HasPrefix(body, " ") || utf8.RuneCountInString(body) <= width {
+		if strings.HasPrefix(body, " ") || Width(body) <= limit {
 			b.WriteString(body)
 		} else {
-			wrapLine(&b, body, width)
+			wrapLine(&b, body, limit)
 		}
 		if hasEnd {
 			b.WriteByte('\n')
@@ -72,13 +97,13 @@ func Wrap(text string, width int) string {
 	return b.String()
 }
 
-func wrapLine(b *strings.Builder, line string, width int) {
+func wrapLine(b *strings.Builder, line string, limit int) {
 	at := 0
 	for i, word := range strings.Split(line, " ") {
-		n := utf8.RuneCountInString(word)
+		n := Width(word)
 		switch {
 		case i == 0:
-		case at+1+n > width:
+		case at+1+n > limit:
 			b.WriteByte('\n')
 			at = 0
 		default:
