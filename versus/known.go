@@ -87,6 +87,10 @@ var knowns = []*known{
 		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
 	},
 	{
+		Entry: "Outputs of objects that are gone stay with -refresh-only", Reason: "the peer knows no type of what is gone",
+		Where: "plan", Path: `\.output_changes\.[^.]*\.after(_unknown)?`, Peer: "(true)?", When: func(f finding) bool { return f.step.RefreshOnly && f.whollyUnknown() },
+	},
+	{
 		Entry: endedOutputs, Reason: "the peer keeps them",
 		Where: "plan", Path: `\.output_changes(\..*)?`, Peer: none, Weir: `.*"actions":\["delete"\].*`, When: destroysSome,
 	},
@@ -100,11 +104,11 @@ var knowns = []*known{
 	},
 	{
 		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
-		Where: "plan", Path: `\.(output_changes|prior_state\.values\.outputs)\.[^.]*`, Weir: none, When: destroys,
+		Where: "plan", Path: `\.(output_changes|prior_state\.values\.outputs)(\.[^.]*)?`, Weir: none, When: destroys,
 	},
 	{
 		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
-		Where: "plan", Path: `\.(output_changes\.[^.]*\.before|prior_state\.values\.outputs\..*)`, When: destroys,
+		Where: "plan", Path: `\.(output_changes\.[^.]*\.before(\[.*)?|prior_state\.values\.outputs\..*)`, When: destroys,
 	},
 	{
 		Entry: destroysByState, Reason: "what outputs refer to counts with the peer, also if they were never stored",
@@ -152,12 +156,36 @@ var knowns = []*known{
 		When: func(f finding) bool { return destroys(f) && partial(f) && f.leavesMoreAlone() },
 	},
 	{
-		Entry: "Destruction reads no data", Reason: "the peer forgets data before all is destroyed",
+		Entry: readsNoData, Reason: "the peer forgets data before all is destroyed",
 		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, Peer: none, When: func(f finding) bool { return destroys(f) && failed(f) },
 	},
 	{
-		Entry: "Destruction reads no data", Reason: "the peer forgets what it would read",
-		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: none, Weir: `.*"mode":"data".*`, When: destroysAll,
+		Entry: readsNoData, Reason: "the peer forgets what it would read",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: none, Weir: `.*"mode":"data".*`, When: destroys,
+	},
+	{
+		Entry: readsNoData, Reason: "the peer has forgotten what it would read",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, Peer: none, When: func(f finding) bool { return destroysSome(f) && f.forgottenData() },
+	},
+	{
+		Entry: readsNoData, Reason: "what the peer has forgotten refers to nothing",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Peer: none, When: func(f finding) bool { return destroysAll(f) && f.forgottenData() },
+	},
+	{
+		Entry: readsNoData, Reason: "the peer reads data",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*\.values\..*`, When: destroys,
+	},
+	{
+		Entry: "Data that could not be read is in no state", Reason: "the peer has it with null for what isn't known",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: `.*"ids":null,"names":null.*`, Weir: none,
+	},
+	{
+		Entry: "Modules without objects are in no state", Reason: "the peer lists them in plans",
+		Where: "plan", Path: `\.prior_state.*\.child_modules\[.*`, Peer: `{"address":"module\.([^"\\]|\\.)*"}`, Weir: none,
+	},
+	{
+		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' 'sim_objects' 'k_.*\.(ids|names)(\[.*)?`, When: deletesSome,
 	},
 	{
 		Entry: "Data of check blocks is read again only if something is done", Reason: "the peer lists the reads alone",
@@ -185,7 +213,7 @@ var knowns = []*known{
 	},
 	{
 		Entry: "Problems have a place where one is to blame", Reason: "the peer has none",
-		Where: "diags .*", Path: "(error Cannot delete .*)|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
+		Where: "diags .*", Path: "(error Cannot delete .*)|error Resource instance managed by newer provider version|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
 	},
 	{
 		Entry: "A creation isn't caused by replace_triggered_by", Reason: "there is nothing to replace",
@@ -244,6 +272,11 @@ var knowns = []*known{
 		Where: "events apply|state|cloud", When: leftUndone,
 	},
 	{
+		Entry: outputsLeftOut, Reason: "the peer looks at more validations in apply",
+		Where: "state", Path: `\.check_results\[".*\.var\.size'"\]\.(objects|status)`, Peer: `"pass"|{.*"status":"pass"}}`, Weir: `"unknown"|null`,
+		When: func(f finding) bool { return partial(f) && !destroys(f) },
+	},
+	{
 		Entry: appliedWhole, Reason: "the peer doesn't look at conditions again",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: partial,
 	},
@@ -258,6 +291,10 @@ var knowns = []*known{
 	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
 		Where: "(diags|events) apply", Path: "error Cannot delete .*|delete .* failed", Peer: "1", Weir: "0", When: movesInState,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "events apply|state|cloud", When: func(f finding) bool { return movesInState(f) && keepsInUse(f) },
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer leaves the old name where it leaves the object out",
@@ -276,6 +313,10 @@ var knowns = []*known{
 		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: makesAnew,
 	},
 	{
+		Entry: letsGoFirst, Reason: "what others let go of goes last",
+		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: replacesBeside,
+	},
+	{
 		Entry: goesOnBeside, Reason: "the peer waits for blocks",
 		Where: "events apply", Path: "(create|update) .*", Peer: "0", Weir: "1", When: goesOn,
 	},
@@ -288,8 +329,16 @@ var knowns = []*known{
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: failed,
 	},
 	{
-		Entry: "Objects are forgotten when nothing needs them", Reason: "the peer forgets at once",
+		Entry: forgottenLate, Reason: "the peer forgets at once",
 		Where: "state", Path: `\.resources.*`, Peer: none, When: forgets,
+	},
+	{
+		Entry: forgottenLate, Reason: "with -destroy the peer forgets after what the object needs",
+		Where: "state", Path: `\.resources.*`, Weir: none, When: func(f finding) bool { return destroys(f) && forgets(f) },
+	},
+	{
+		Entry: forgottenLate, Reason: "the peer opens what the forgotten object's block names",
+		Where: "events apply", Path: "(open|close) token .*", Peer: "1", Weir: "0", When: forgetsSome,
 	},
 	{
 		Entry: "Deposed objects that are gone", Reason: "the peer plans to do nothing",
@@ -306,6 +355,14 @@ var knowns = []*known{
 	{
 		Entry: "replace_triggered_by of a block without instances", Reason: "the peer fails",
 		Where: "exit plan", Path: "plan(; no change found for .*)+", Peer: "1", Weir: "0",
+	},
+	{
+		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
+		Where: "exit show", Peer: "1", Weir: "0", When: func(f finding) bool { return len(f.step.Excludes) > 0 },
+	},
+	{
+		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
+		Where: "diags plan", Path: "warning Failed to decode resource from state .*", Peer: "1", Weir: "0",
 	},
 	{
 		Entry: importsAlone, Reason: "the peer reads data",
@@ -345,6 +402,9 @@ const (
 	outputsLeftOut     = "Outputs of what -target or -exclude leaves out"
 	appliedWhole       = "A saved -target plan is applied whole"
 	goesOnBeside       = "Work goes on beside a failure"
+	forgottenLate      = "Objects are forgotten when nothing needs them"
+	readsNoData        = "Destruction reads no data"
+	renamedOnly        = "What is excluded keeps its type"
 	importsAlone       = "import looks at nothing else"
 	failedKeepsForget  = "What is never destroyed stays so where an operation fails"
 	endedOutputs       = "A targeted destruction ends the outputs of what it destroys"
@@ -472,6 +532,53 @@ func deletedAfterUpdate(f finding) bool {
 	return true
 }
 
+// keepsInUse reports whether a difference is about an object that the peer couldn't
+// delete and weir has deleted.
+func keepsInUse(f finding) bool {
+	gone, _ := f.weir.result("apply")
+	stayed, _ := f.peer.result("apply")
+	deleted, left := deletions(gone), deletions(stayed)
+	for _, c := range f.peer.changes() {
+		done, tried := left[c.object()]
+		if c.is("delete") && tried && !done && deleted[c.object()] && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// deletions are the names of the objects whose deletion a command has tried, and
+// whether one succeeded.
+func deletions(r result) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range r.Events {
+		if e.Op == "delete" && e.Phase == "end" {
+			names[e.Name] = names[e.Name] || e.Error == ""
+		}
+	}
+	return names
+}
+
+// deletesSome reports whether weir's apply has deleted objects.
+func deletesSome(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	return slices.Contains(slices.Collect(maps.Values(deletions(apply))), true)
+}
+
+// replacesBeside reports whether an object that is replaced is created in another
+// order with one that leaves and that something else lets go of.
+func replacesBeside(f finding) bool {
+	before, after, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before create ")
+	replaced, leaves, updated := false, false, false
+	for _, c := range f.peer.changes() {
+		name := c.Type + " " + c.object()
+		replaced = replaced || name == after && c.is("delete", "create")
+		leaves = leaves || name == before && c.is("delete")
+		updated = updated || c.is("update")
+	}
+	return replaced && leaves && updated
+}
+
 // makesAnew reports whether what is created in an order is new.
 func makesAnew(f finding) bool {
 	_, after, _ := strings.Cut(f.Peer, " before create ")
@@ -509,7 +616,7 @@ type change struct {
 	}
 }
 
-func (c change) is(action string) bool { return slices.Equal(c.Change.Actions, []string{action}) }
+func (c change) is(actions ...string) bool { return slices.Equal(c.Change.Actions, actions) }
 
 // object is the name that the object has in the cloud.
 func (c change) object() string { return cmp.Or(c.Change.Before.Name, c.Change.After.Name) }
@@ -558,6 +665,9 @@ func takesMore(f finding) bool {
 		return false
 	}
 	for address, c := range f.more() {
+		if c.Mode != "managed" {
+			continue
+		}
 		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
 		if of || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
 			return true
@@ -603,8 +713,8 @@ func goesOn(f finding) bool {
 	}
 	done, ours := begun(apply), f.weir.changes()
 	for address, c := range f.peer.changes() {
-		makes := c.is("create") || c.is("update")
-		if makes && ours[address].is(c.Change.Actions[0]) && (c.object() == "" || !done[c.object()]) && c.isAbout(f) {
+		makes := c.is("create") || c.is("update") || c.is("forget", "create")
+		if makes && ours[address].is(c.Change.Actions...) && (c.object() == "" || !done[c.object()]) && c.isAbout(f) {
 			return true
 		}
 	}
@@ -621,6 +731,56 @@ func forgets(f finding) bool {
 		}
 	}
 	return false
+}
+
+// forgetsSome reports whether the peer has something to forget.
+func forgetsSome(f finding) bool {
+	for _, c := range f.peer.changes() {
+		if c.is("forget") {
+			return true
+		}
+	}
+	return false
+}
+
+// forgottenData reports whether the state that the peer's plan begins with lacks
+// data that weir's has.
+func (f finding) forgottenData() bool {
+	have := f.peer.data()
+	for address := range f.weir.data() {
+		if !have[address] {
+			return true
+		}
+	}
+	return false
+}
+
+// data are the addresses of data in the state that a plan begins with.
+func (o outcome) data() map[string]bool {
+	type module struct {
+		Resources []struct{ Address, Mode string }
+		Children  []*module `json:"child_modules"`
+	}
+	var p struct {
+		Prior struct {
+			Values struct {
+				Root module `json:"root_module"`
+			}
+		} `json:"prior_state"`
+	}
+	shown, _ := o.result("show")
+	if json.Unmarshal(shown.Plan, &p) != nil {
+		return nil
+	}
+	all := map[string]bool{}
+	for todo := []*module{&p.Prior.Values.Root}; len(todo) > 0; todo = todo[1:] {
+		for _, r := range todo[0].Resources {
+			all[r.Address] = all[r.Address] || r.Mode == "data"
+		}
+		todo = append(todo, todo[0].Children...)
+	}
+	maps.DeleteFunc(all, func(_ string, data bool) bool { return !data })
+	return all
 }
 
 // begun are the names of the objects that a command has begun to work on.
@@ -667,6 +827,13 @@ func (f finding) endsMoreOutputs() bool {
 func (f finding) unknownOutput() bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
 	return strings.Contains(string(f.peer.outputs()[name].Unknown), "true")
+}
+
+// whollyUnknown reports whether the peer's plan knows nothing of the output that a
+// path of changes is about.
+func (f finding) whollyUnknown() bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".output_changes."), ".")
+	return string(f.peer.outputs()[name].Unknown) == "true"
 }
 
 type output struct {

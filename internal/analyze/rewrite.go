@@ -139,7 +139,7 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 		e.Source = r.expr(e.Source)
 		e.Each = r.expr(e.Each)
 		if each, ok := e.Each.(*hclsyntax.RelativeTraversalExpr); ok && each.Source == e.Item {
-			readEach(wholeCall(e.Source), each.Traversal, e.SrcRange)
+			readEach(splatCall(e.Source), each.Traversal, e.SrcRange)
 		}
 	case *hclsyntax.TemplateExpr:
 		r.each(e.Parts)
@@ -201,6 +201,16 @@ func (r *rewriter) expr(e hclsyntax.Expression) hclsyntax.Expression {
 // wholeCall is the call all of whose instances an expression names, or nil.
 func wholeCall(e hclsyntax.Expression) *program.Call {
 	if node, ok := e.(*program.RefExpr); ok && takesKey(node.Ref) {
+		return node.Ref.Call
+	}
+	return nil
+}
+
+// splatCall is wholeCall for what a splat goes through, where a single instance is
+// a list of one, or of none.
+func splatCall(e hclsyntax.Expression) *program.Call {
+	node, ok := e.(*program.RefExpr)
+	if ok && node.Ref.Kind == program.RefCall && node.Ref.Key == nil && node.Ref.Attr == "" && len(node.Ref.Rest) == 0 {
 		return node.Ref.Call
 	}
 	return nil

@@ -80,6 +80,7 @@ output "resource" { value = x_retired.r.id }
 output "output" { value = module.m.old }
 output "far" { value = module.far[0].old }
 output "each" { value = [module.far[*].old, [for m in module.far : m.old], [for m in module.far : m.new], module.far[*].new] }
+output "single" { value = module.m[*].old }
 `)
 	child := compile(t, `
 variable "older" {
@@ -121,6 +122,7 @@ output "new" { value = 1 }
 		`24 module.far[0].old: gone soon true`,
 		`25 module.far.old: gone soon true`,
 		`25 module.far.old: gone soon true`,
+		`26 module.m.old: gone soon false`,
 		`8 module.m older: use newer false`,
 	}
 	if !slices.Equal(got, want) {
@@ -133,7 +135,7 @@ output "new" { value = 1 }
 	if left := deprecated.None.Shown(other); len(left) != 1 || len(deprecated.All.Shown(other)) != len(other) || other[0].Summary != "other" {
 		t.Errorf("left: %v", left)
 	}
-	if none := deprecated.Uses(tree, func(addr.Provider) *provider.Schemas { return nil }); len(none) != 6 {
+	if none := deprecated.Uses(tree, func(addr.Provider) *provider.Schemas { return nil }); len(none) != 7 {
 		t.Errorf("without schemas: %v", none)
 	}
 }

@@ -149,6 +149,18 @@ func (l List) Only(s Severity) List {
 	return out
 }
 
+// WithoutUses leaves out what is wrong with uses of declarations: whatever it is,
+// all that is declared can be installed and read.
+func (l List) WithoutUses() List {
+	var out List
+	for _, d := range l {
+		if !d.Use {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // Beside are the diagnostics that another list doesn't tell as well.
 func (l List) Beside(other List) List {
 	type key struct{ summary, detail, address, place string }

@@ -56,7 +56,11 @@ func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.L
 		moves = append(moves, Move{at, moved})
 	}
 	if len(moves) == 0 {
-		return nil, diag.OneError(wrongSource, "Cannot move %s: does not match anything in the current state.", src)
+		diags := diag.OneError(wrongSource, "Cannot move %s: does not match anything in the current state.", src)
+		if _, taken := to.Objects[addr.Object{Instance: dst.Instance()}]; taken && src.HasKey {
+			diags.Append(alreadyThere(dst.Instance()))
+		}
+		return nil, diags
 	}
 	if dst.HasKey && !src.HasKey && !src.IsModule() && slices.ContainsFunc(moves, func(m Move) bool { return m.From.Key != addr.NoKey }) {
 		return nil, diag.OneError(wrongTarget, "Cannot move %s to %s: the source has several instances, and the destination is one.", src, dst)
@@ -67,10 +71,14 @@ func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.L
 	}
 	for _, m := range moves {
 		if _, taken := to.Objects[m.To]; taken && (from != to || !leaving[m.To] || m.To == m.From) {
-			return nil, diag.OneError(wrongTarget, "Cannot move to %s: there is already a resource instance at that address in the current state.", m.To.Instance)
+			return nil, alreadyThere(m.To.Instance)
 		}
 	}
 	return moves, nil
+}
+
+func alreadyThere(i addr.Instance) diag.List {
+	return diag.OneError(wrongTarget, "Cannot move to %s: there is already a resource instance at that address in the current state.", i)
 }
 
 // Moved are the states after moves from one to another, which may be the same.

@@ -165,11 +165,14 @@ func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
 	})
 }
 
-// all waits for everything in the frame.
+// all waits for everything in the frame but ephemeral resources, which are there
+// only for whoever refers to them, and what is within checks.
 func (f *Frame) all(t *promise.Task, via *hcl.Range) {
 	get(f, &f.content, t, subject{f, "content"}, via, func(t *promise.Task) struct{} {
 		for _, r := range f.Program.Resources {
-			f.whole(t, r, via)
+			if r.Name.Mode != addr.Ephemeral && r.Check == nil {
+				f.whole(t, r, via)
+			}
 		}
 		for _, c := range f.Program.Calls {
 			f.closed(t, c, via)

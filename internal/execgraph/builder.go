@@ -206,7 +206,7 @@ func (b *Builder) prune() {
 // their checks for them. They aren't read where a managed object is not what it
 // should be.
 func (b *Builder) holdChecks() {
-	if len(b.checks) == 0 {
+	if len(b.checks)+len(b.within) == 0 {
 		return
 	}
 	// What others wait for is done when they are.

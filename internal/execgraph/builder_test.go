@@ -128,6 +128,32 @@ func TestUntie(t *testing.T) {
 	}
 }
 
+// A provider that is configured with an object that is updated: what it deletes comes
+// after that, and what else needs the update doesn't wait for the deletion.
+func TestUntieUpdate(t *testing.T) {
+	b := NewBuilder(0)
+	gone := b.Destroy(object(t, "s_o.app"), provider("inner"), nil)
+	update := b.Update(object(t, "s_o.cluster"), provider(""), []Ref{gone})
+	b.OpenProvider(provider("inner"), []Ref{update})
+	b.Update(object(t, "s_o.beside"), provider(""), []Ref{update})
+	g, circle := b.Build()
+	if circle != nil {
+		t.Fatal(circle)
+	}
+	want := `0 open-provider provider
+1 apply s_o.cluster after 0
+2 open-provider provider.inner after 1
+3 apply s_o.beside after 0 1
+4 destroy s_o.app after 2
+5 gate after 4
+6 close-provider provider after 0 1 3 5 always
+7 close-provider provider.inner after 2 4 5 always
+`
+	if got := printed(t, g); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // A circle that isn't about deletions through a provider is reported.
 func TestCircle(t *testing.T) {
 	b := NewBuilder(0)

@@ -6,8 +6,9 @@ import "slices"
 // that are only there after an update or a replacement: its objects can't be
 // deleted before that, although they depend on what is changed. First updates
 // stop waiting for deletions, then all else stops waiting for the deletions
-// through such a provider. Whatever comes after the circle still waits for
-// them.
+// through such a provider. What comes after the circle still waits for them, in
+// the first case only where it waits for everything: others that have to wait
+// for a deletion do so themselves, not by way of an update.
 func (b *Builder) untie() {
 	core := b.circular()
 	if core == nil {
@@ -17,7 +18,7 @@ func (b *Builder) untie() {
 	b.loosen(core, func(n, a Ref) bool {
 		_, updates := slices.BinarySearch(b.updates, n)
 		return updates && deletes(a)
-	})
+	}, b.awaitsAll)
 	if core = b.circular(); core == nil {
 		return
 	}
@@ -29,7 +30,12 @@ func (b *Builder) untie() {
 		}
 		// Its own replacement and what the same provider deletes can wait.
 		return s.Provider != deletion.Provider || s.Kind != Destroy && s.Object.Instance != deletion.Object.Instance
-	})
+	}, func(Ref) bool { return true })
+}
+
+// awaitsAll reports whether a step comes when everything else is done.
+func (b *Builder) awaitsAll(n Ref) bool {
+	return b.steps[n].When == Always || slices.Contains(b.within, n) || slices.Contains(b.checks, n)
 }
 
 // deletions tells whether a step is a deletion or joins some.
@@ -52,9 +58,9 @@ func (b *Builder) deletions() func(Ref) bool {
 }
 
 // loosen drops the waiting of n for a within the core where drop says so. What
-// comes before the core n still waits for. Outside of the core whoever waits
-// for something in it waits for what was dropped too.
-func (b *Builder) loosen(core []bool, drop func(n, a Ref) bool) {
+// comes before the core n still waits for. Outside of the core what keep says and
+// waits for something in it waits for what was dropped too.
+func (b *Builder) loosen(core []bool, drop func(n, a Ref) bool, keep func(Ref) bool) {
 	var loosened, dropped []Ref
 	for i := range core {
 		n := Ref(i)
@@ -88,7 +94,7 @@ func (b *Builder) loosen(core []bool, drop func(n, a Ref) bool) {
 	}
 	gate := b.add(Step{Kind: Gate}, dropped)
 	for n := range core {
-		if !core[n] && slices.ContainsFunc(b.after[n], func(a Ref) bool { return core[a] }) {
+		if !core[n] && keep(Ref(n)) && slices.ContainsFunc(b.after[n], func(a Ref) bool { return core[a] }) {
 			b.after[n] = append(b.after[n], gate)
 		}
 	}

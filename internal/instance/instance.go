@@ -76,9 +76,10 @@ func SensitiveArguments(t *promise.Task, i *eval.Instance, sch *schema.Schema) [
 
 // Sensitive is what is sensitive of an object that is to be as configured:
 // where changes are ignored what is sensitive already, and elsewhere what the
-// configuration says. stored is what is changed, nil for nothing.
+// configuration says. stored is what is changed, nil for nothing; for what takes
+// the place of a tainted object nothing is ignored.
 func Sensitive(res *program.Resource, stored *state.Object, config Config) []cty.Path {
-	if stored == nil || !res.IgnoreAll && len(res.IgnoreChanges) == 0 {
+	if stored == nil || stored.Tainted || !res.IgnoreAll && len(res.IgnoreChanges) == 0 {
 		return config.Sensitive
 	}
 	if res.IgnoreAll {

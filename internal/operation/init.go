@@ -102,7 +102,7 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 	if versions := d.CheckVersions(&program.Tree{Program: prog}); versions.HasErrors() {
 		return versions
 	}
-	diags.Append(Declared(more).Only(diag.Error))
+	diags.Append(more.WithoutUses().Only(diag.Error))
 	if diags.HasErrors() {
 		return diags
 	}

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"weir.dev/weir/internal/agent"
@@ -107,7 +106,7 @@ func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.Va
 		options.Resolve = installer.resolve
 	}
 	all, diags := d.loadTested(ctx, options, tests)
-	diags = Declared(diags)
+	diags = diags.WithoutUses()
 	if all.config == nil {
 		return nil, diags
 	}
@@ -123,12 +122,6 @@ func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.Va
 		diags.Append(installer.note(kept))
 	}
 	return all, diags
-}
-
-// Declared leaves out what is wrong with uses of declarations: whatever it is, all
-// that is declared can be installed.
-func Declared(diags diag.List) diag.List {
-	return slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Use })
 }
 
 // Fetcher brings modules from elsewhere.

@@ -42,7 +42,7 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	o := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: resolve}
 	all, more := d.loadTested(ctx, o, tests)
 	// What is wrong with uses of declarations is for the runs to find.
-	diags.Append(Declared(more))
+	diags.Append(more.WithoutUses())
 	if !diags.HasErrors() {
 		diags.Append(d.Provide(all.config, all.Requirements(nil)))
 	}

@@ -211,7 +211,7 @@ func (b *builder) gate(before []int) int {
 // finish leaves out what nobody needs and puts the rest in order.
 func (b *builder) finish(objects []Object, prepares []bool) []Step {
 	b.inline(b.consumers(objects, prepares))
-	b.thin()
+	b.thin(objects)
 	uses := b.consumers(objects, prepares)
 	number := make([]int, len(b.after))
 	var steps []Step
@@ -298,16 +298,20 @@ func (b *builder) inlined(after, uses []int) []int {
 }
 
 // thin drops edges that another edge of the same step makes superfluous, as
-// far as that is seen in two steps.
-func (b *builder) thin() {
+// far as that is seen in two steps. By way of an update nobody is held to wait
+// for deletions: where a provider is in between, updates can't wait for them.
+func (b *builder) thin(objects []Object) {
 	const few = 16
 	covered := make([]int, len(b.after))
 	thinned := make([][]int, len(b.after))
 	for s, after := range b.after {
 		for _, before := range after {
+			updates := b.updates(objects, before)
 			if next := b.after[before-1]; len(next) <= few {
 				for _, far := range next {
-					covered[far-1] = s + 1
+					if !updates || b.creates(far) {
+						covered[far-1] = s + 1
+					}
 				}
 			}
 		}
@@ -318,6 +322,20 @@ func (b *builder) thin() {
 		}
 	}
 	b.after = thinned
+}
+
+// creates reports whether a step is a creation or update.
+func (b *builder) creates(step int) bool {
+	return step <= legs*b.n && Kind((step-1)%legs) == Create
+}
+
+// updates reports whether a step changes an object that is there.
+func (b *builder) updates(objects []Object, step int) bool {
+	if !b.creates(step) {
+		return false
+	}
+	o := &objects[(step-1)/legs]
+	return o.Stored && !o.Delete
 }
 
 // sorted is the steps in use in an order that keeps all edges, lowest numbers

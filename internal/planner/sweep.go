@@ -18,7 +18,6 @@ import (
 // sweep plans what becomes of the prior objects that no instance has
 // claimed: orphans and deposed objects.
 func (r *run) sweep() {
-	failed := r.root.Diagnostics().HasErrors()
 	for _, a := range r.prior.Snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {
 			continue
@@ -40,7 +39,7 @@ func (r *run) sweep() {
 		if r.Mode == plan.Destroy {
 			chosen = r.destroys(now.Instance)
 		}
-		if a.Deposed == "" && (desired || unsure || failed) || !chosen {
+		if a.Deposed == "" && (desired || unsure) || !chosen {
 			continue
 		}
 		r.rt.Go(func(t *promise.Task) { r.sweepObject(t, a, now, reason) })

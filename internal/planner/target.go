@@ -16,7 +16,7 @@ import (
 // whatever these need is evaluated because they ask for it.
 func (r *run) walkScope(t *promise.Task, f *eval.Frame) {
 	for _, res := range f.Program.Resources {
-		if res.Check != nil || !r.scope.MayChoose(addr.Resource{Module: f.Addr, Name: res.Name}) {
+		if res.Check != nil && len(r.Targets) == 0 || !r.scope.MayChoose(addr.Resource{Module: f.Addr, Name: res.Name}) {
 			continue
 		}
 		r.rt.Go(func(t *promise.Task) {

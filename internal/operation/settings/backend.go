@@ -36,14 +36,16 @@ func (d *Reader) Root() (*program.Program, diag.List) {
 }
 
 // RootSettings is the root module as far as its settings go: perhaps without its
-// resources. What is wrong with the others isn't reported.
+// resources. What is wrong with the others isn't reported, nor are mistakes in how
+// something declared is used.
 func (d *Reader) RootSettings() (*program.Program, diag.List) {
 	if few, err := module.Settings(d.Files(), ".", d.Dialect); err == nil {
 		if prog, diags := d.compileRoot(few); !diags.HasErrors() {
 			return prog, diags
 		}
 	}
-	return d.Root() // settings may refer to the rest
+	prog, diags := d.Root() // settings may refer to the rest
+	return prog, diags.WithoutUses()
 }
 
 func (d *Reader) compileRoot(files module.Files) (*program.Program, diag.List) {

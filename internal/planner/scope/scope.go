@@ -21,8 +21,8 @@ import (
 // exclusions, everything is but the excluded instances and the resources that
 // refer to excluded ones, by whatever instance. Then the plan is closed: root
 // outputs that lead to nothing left out are evaluated, from what is planned and
-// what is there, and nothing is planned for their sake. Check blocks and their
-// data sources aren't evaluated at all.
+// what is there, and nothing is planned for their sake. Check blocks aren't
+// evaluated at all, their data sources only where they are targets themselves.
 type Scope struct {
 	Targets, Excludes []addr.Target
 	tree              *program.Tree
