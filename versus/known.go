@@ -172,6 +172,10 @@ var knowns = []*known{
 		Where: "plan", Path: `\.relevant_attributes\[.*`, Peer: none, When: func(f finding) bool { return destroysAll(f) && f.forgottenData() },
 	},
 	{
+		Entry: readsNoData, Reason: "what the providers of data are configured with counts with the peer",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.readsData() },
+	},
+	{
 		Entry: readsNoData, Reason: "the peer reads data",
 		Where: "plan", Path: `\.prior_state.*' 'data' '.*\.values\..*`, When: destroys,
 	},
@@ -741,6 +745,12 @@ func forgetsSome(f finding) bool {
 		}
 	}
 	return false
+}
+
+// readsData reports whether the peer's plan does.
+func (f finding) readsData() bool {
+	plan, _ := f.peer.result("plan")
+	return slices.ContainsFunc(plan.Events, func(e event) bool { return e.Op == "data" })
 }
 
 // forgottenData reports whether the state that the peer's plan begins with lacks
