@@ -102,11 +102,11 @@ var table = []row{
 	{"storage/arguments", "words patience storage", "state plan planner apply view cli"},
 	{"storage/backends", "words storage storage/gcs storage/http storage/inmem storage/local storage/pg storage/s3", "state plan planner apply view cli"},
 	{"storage/gcs", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
-	{"storage/http", "words agent origin patience storage", "state plan planner apply view cli"},
+	{"storage/http", "words agent origin patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
 	{"storage/local", "words durable failpoint storage", "state plan planner apply view cli"},
 	{"storage/servers", "storage", ""}, // for tests
-	{"storage/pg", "words patience storage", "state plan planner apply view cli"},
+	{"storage/pg", "words patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/s3", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/storagetest", "words patience storage", "state plan planner apply view cli"},
 	{"workdir", "words durable", "state plan planner apply view cli"},

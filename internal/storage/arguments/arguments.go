@@ -89,6 +89,14 @@ func (r *Reader) Text(name string, variables ...string) string {
 	return r.variable(variables)
 }
 
+// TextOr is the same, with what it is where neither is set.
+func (r *Reader) TextOr(without, name string, variables ...string) string {
+	if text := r.Text(name, variables...); text != "" || r.Set(name) {
+		return text
+	}
+	return without
+}
+
 func (r *Reader) variable(names []string) string {
 	for _, name := range names {
 		if text := r.Getenv(name); text != "" {
@@ -100,12 +108,17 @@ func (r *Reader) variable(names []string) string {
 
 // Bool is an argument, or else the first of the variables that isn't empty.
 func (r *Reader) Bool(name string, variables ...string) bool {
+	return r.BoolOr(false, name, variables...)
+}
+
+// BoolOr is the same, with what it is where neither is set.
+func (r *Reader) BoolOr(without bool, name string, variables ...string) bool {
 	if r.Set(name) {
 		return r.Config.GetAttr(name).True()
 	}
 	text := r.variable(variables)
 	if text == "" {
-		return false
+		return without
 	}
 	b, err := strconv.ParseBool(text)
 	if err != nil {
@@ -114,12 +127,17 @@ func (r *Reader) Bool(name string, variables ...string) bool {
 	return b
 }
 
-// Int is an argument that is a whole number, or else without.
-func (r *Reader) Int(name string, without int) int {
-	if !r.Set(name) {
+// Int is an argument that is a whole number, or else the first of the variables that
+// isn't empty, or else without.
+func (r *Reader) Int(name string, without int, variables ...string) int {
+	text := r.variable(variables)
+	if r.Set(name) {
+		text = r.Config.GetAttr(name).AsBigFloat().Text('f', -1)
+	}
+	if text == "" {
 		return without
 	}
-	n, err := strconv.Atoi(r.Config.GetAttr(name).AsBigFloat().Text('f', -1))
+	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
 		r.Problem(name, "Invalid backend configuration", "%q must be a whole number that isn't negative.", name)
 		return without

@@ -9,12 +9,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,9 +21,9 @@ import (
 	"weir.dev/weir/internal/agent"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/origin"
-	"weir.dev/weir/internal/patience"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/arguments"
 )
 
 // Type is the entry for registries.
@@ -34,26 +32,23 @@ var Type = storage.TypeOf(Schema, New)
 // Schema is the shape of the configuration. What is left out comes from the
 // environment: TF_HTTP_ and the name in capitals.
 func Schema() *schema.Block {
-	attribute := func(t cty.Type, description string) *schema.Attribute {
-		return &schema.Attribute{Type: t, Optional: true, Description: description}
-	}
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
-		"address":                   attribute(cty.String, "The address of the state"),
-		"update_method":             attribute(cty.String, "The HTTP method that updates the state, POST by default"),
-		"lock_address":              attribute(cty.String, "The address of the lock; without it nothing is locked"),
-		"lock_method":               attribute(cty.String, "The HTTP method that locks, LOCK by default"),
-		"unlock_address":            attribute(cty.String, "The address that unlocks"),
-		"unlock_method":             attribute(cty.String, "The HTTP method that unlocks, UNLOCK by default"),
-		"username":                  attribute(cty.String, "The user for basic authentication"),
-		"password":                  attribute(cty.String, "The password for basic authentication"),
-		"skip_cert_verification":    attribute(cty.Bool, "Whether to trust any server certificate"),
-		"retry_max":                 attribute(cty.Number, "How often a request is repeated, 2 by default"),
-		"retry_wait_min":            attribute(cty.Number, "The shortest wait before a repetition in seconds, 1 by default"),
-		"retry_wait_max":            attribute(cty.Number, "The longest wait before a repetition in seconds, 30 by default"),
-		"client_ca_certificate_pem": attribute(cty.String, "The certificates of authorities to trust, as PEM"),
-		"client_certificate_pem":    attribute(cty.String, "The certificate that identifies the client, as PEM"),
-		"client_private_key_pem":    attribute(cty.String, "The private key for client_certificate_pem, as PEM"),
-		"headers":                   attribute(cty.Map(cty.String), "Headers for every request"),
+		"address":                   arguments.Optional(cty.String, "The address of the state"),
+		"update_method":             arguments.Optional(cty.String, "The HTTP method that updates the state, POST by default"),
+		"lock_address":              arguments.Optional(cty.String, "The address of the lock; without it nothing is locked"),
+		"lock_method":               arguments.Optional(cty.String, "The HTTP method that locks, LOCK by default"),
+		"unlock_address":            arguments.Optional(cty.String, "The address that unlocks"),
+		"unlock_method":             arguments.Optional(cty.String, "The HTTP method that unlocks, UNLOCK by default"),
+		"username":                  arguments.Optional(cty.String, "The user for basic authentication"),
+		"password":                  arguments.Optional(cty.String, "The password for basic authentication"),
+		"skip_cert_verification":    arguments.Optional(cty.Bool, "Whether to trust any server certificate"),
+		"retry_max":                 arguments.Optional(cty.Number, "How often a request is repeated, 2 by default"),
+		"retry_wait_min":            arguments.Optional(cty.Number, "The shortest wait before a repetition in seconds, 1 by default"),
+		"retry_wait_max":            arguments.Optional(cty.Number, "The longest wait before a repetition in seconds, 30 by default"),
+		"client_ca_certificate_pem": arguments.Optional(cty.String, "The certificates of authorities to trust, as PEM"),
+		"client_certificate_pem":    arguments.Optional(cty.String, "The certificate that identifies the client, as PEM"),
+		"client_private_key_pem":    arguments.Optional(cty.String, "The private key for client_certificate_pem, as PEM"),
+		"headers":                   arguments.Optional(cty.Map(cty.String), "Headers for every request"),
 	}}
 }
 
@@ -64,7 +59,7 @@ type Backend struct {
 
 // New makes a backend from a configuration of the type of Schema.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	c := &configuration{config: config, env: env}
+	c := &configuration{&arguments.Reader{Config: config, Env: env}}
 	b := &Backend{client{
 		address:      c.url("address"),
 		updateMethod: c.text("update_method", "POST"),
@@ -78,61 +73,32 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 		waitMin:      time.Duration(c.number("retry_wait_min", 1)) * time.Second,
 		waitMax:      time.Duration(c.number("retry_wait_max", 30)) * time.Second,
 	}}
-	var err error
-	if b.client.patience, err = patience.Limit(env.Getenv); err != nil {
-		c.diags.Errorf("Invalid duration", "%s.", err)
-	}
-	if b.client.address == nil && !c.diags.HasErrors() {
-		c.problem("address", "Missing required argument", "The backend needs the address of the state: set \"address\" or the environment variable TF_HTTP_ADDRESS.")
+	b.client.patience = c.Patience()
+	if b.client.address == nil && !c.Diags.HasErrors() {
+		c.Problem("address", "Missing required argument", "The backend needs the address of the state: set \"address\" or the environment variable TF_HTTP_ADDRESS.")
 	}
 	b.client.headers = c.headers(b.client.username != "")
 	b.client.http = c.httpClient()
-	if c.diags.HasErrors() {
-		return nil, c.diags
+	if c.Diags.HasErrors() {
+		return nil, c.Diags
 	}
-	return b, c.diags
+	return b, c.Diags
 }
 
-// configuration reads attributes with their defaults and collects what is
-// wrong with them.
-type configuration struct {
-	config cty.Value
-	env    storage.Env
-	diags  diag.List
-}
+// configuration reads attributes with their defaults.
+type configuration struct{ *arguments.Reader }
 
 const badConfig = "Invalid backend configuration"
 
-func (c *configuration) problem(attribute, summary, format string, args ...any) {
-	c.diags.Add(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Path: cty.GetAttrPath(attribute)})
-}
+// variable stands in for an argument.
+func variable(name string) string { return "TF_HTTP_" + strings.ToUpper(name) }
 
 func (c *configuration) text(name, without string) string {
-	if v := c.config.GetAttr(name); !v.IsNull() {
-		return v.AsString()
-	}
-	if c.env.Getenv != nil {
-		if text := c.env.Getenv("TF_HTTP_" + strings.ToUpper(name)); text != "" {
-			return text
-		}
-	}
-	return without
+	return c.TextOr(without, name, variable(name))
 }
 
 func (c *configuration) number(name string, without int) int {
-	n := without
-	var err error
-	if v := c.config.GetAttr(name); !v.IsNull() {
-		n, err = strconv.Atoi(v.AsBigFloat().Text('f', -1))
-	} else if c.env.Getenv != nil {
-		if text := c.env.Getenv("TF_HTTP_" + strings.ToUpper(name)); text != "" {
-			n, err = strconv.Atoi(text)
-		}
-	}
-	if err != nil || n < 0 {
-		c.problem(name, badConfig, "%q must be a whole number that isn't negative.", name)
-	}
-	return n
+	return c.Int(name, without, variable(name))
 }
 
 func (c *configuration) url(name string) *url.URL {
@@ -143,11 +109,11 @@ func (c *configuration) url(name string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil {
 		// The error repeats the address, which may have a password in it.
-		c.problem(name, badConfig, "%q is not a URL.", name)
+		c.Problem(name, badConfig, "%q is not a URL.", name)
 		return nil
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		c.problem(name, badConfig, "%q must be HTTP or HTTPS: it has to start with http:// or https://.", name)
+		c.Problem(name, badConfig, "%q must be HTTP or HTTPS: it has to start with http:// or https://.", name)
 	}
 	return u
 }
@@ -158,7 +124,7 @@ var (
 )
 
 func (c *configuration) headers(authenticated bool) map[string]string {
-	v := c.config.GetAttr("headers")
+	v := c.Config.GetAttr("headers")
 	if v.IsNull() {
 		return nil
 	}
@@ -166,48 +132,46 @@ func (c *configuration) headers(authenticated bool) map[string]string {
 	for name, value := range v.AsValueMap() {
 		switch lower := strings.ToLower(name); {
 		case !headerName.MatchString(name):
-			c.problem("headers", badConfig, "The name of header %q must not be empty and only contain A-Za-z0-9-_ characters.", name)
+			c.Problem("headers", badConfig, "The name of header %q must not be empty and only contain A-Za-z0-9-_ characters.", name)
 		case value.IsNull() || !headerValue.MatchString(value.AsString()):
-			c.problem("headers", badConfig, "The value of header %q must not be empty and only contain ascii characters.", name)
+			c.Problem("headers", badConfig, "The value of header %q must not be empty and only contain ascii characters.", name)
 		case lower == "authorization" && authenticated:
-			c.problem("headers", badConfig, "The header %q cannot be set when providing username.", name)
+			c.Problem("headers", badConfig, "The header %q cannot be set when providing username.", name)
 		case lower == "content-type" || lower == "content-md5":
-			c.problem("headers", badConfig, "The header %q is reserved.", name)
+			c.Problem("headers", badConfig, "The header %q is reserved.", name)
 		default:
 			headers[name] = value.AsString()
 		}
 	}
-	slices.SortFunc(c.diags, func(a, b diag.Diagnostic) int { return strings.Compare(a.Detail, b.Detail) })
+	slices.SortFunc(c.Diags, func(a, b diag.Diagnostic) int { return strings.Compare(a.Detail, b.Detail) })
 	return headers
 }
 
 func (c *configuration) httpClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	config := &tls.Config{}
-	if v := c.config.GetAttr("skip_cert_verification"); !v.IsNull() && v.True() {
-		config.InsecureSkipVerify = true
-	}
+	config.InsecureSkipVerify = c.Bool("skip_cert_verification")
 	if pem := c.text("client_ca_certificate_pem", ""); pem != "" {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM([]byte(pem)) {
-			c.problem("client_ca_certificate_pem", badConfig, "%q has no certificate in PEM form.", "client_ca_certificate_pem")
+			c.Problem("client_ca_certificate_pem", badConfig, "%q has no certificate in PEM form.", "client_ca_certificate_pem")
 		}
 	}
 	cert, key := c.text("client_certificate_pem", ""), c.text("client_private_key_pem", "")
 	switch {
 	case cert != "" && key == "":
-		c.problem("client_private_key_pem", badConfig, "client_certificate_pem is set but client_private_key_pem is not")
+		c.Problem("client_private_key_pem", badConfig, "client_certificate_pem is set but client_private_key_pem is not")
 	case key != "" && cert == "":
-		c.problem("client_certificate_pem", badConfig, "client_private_key_pem is set but client_certificate_pem is not")
+		c.Problem("client_certificate_pem", badConfig, "client_private_key_pem is set but client_certificate_pem is not")
 	case cert != "":
 		pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
 		if err != nil {
-			c.problem("client_certificate_pem", badConfig, "cannot load client certificate: %s", err)
+			c.Problem("client_certificate_pem", badConfig, "cannot load client certificate: %s", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport.TLSClientConfig = config
-	return agent.Client(origin.Stay(&http.Client{Transport: transport}), agent.Name(c.env.Getenv))
+	return agent.Client(origin.Stay(&http.Client{Transport: transport}), agent.Name(c.Env.Getenv))
 }
 
 // Workspaces fails: there are none.

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"weir.dev/weir/internal/patience"
 	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/arguments"
 )
 
 // Type is the entry for registries.
@@ -31,17 +31,14 @@ var Type = storage.TypeOf(Schema, New)
 // Schema is the shape of the configuration. What is left out comes from the
 // environment: PG_ and the name in capitals.
 func Schema() *schema.Block {
-	attribute := func(t cty.Type, description string) *schema.Attribute {
-		return &schema.Attribute{Type: t, Optional: true, Description: description}
-	}
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
-		"conn_str":             attribute(cty.String, "The connection string: a postgres:// URL, or keywords and values"),
-		"schema_name":          attribute(cty.String, "The schema for the table, terraform_remote_state by default"),
-		"table_name":           attribute(cty.String, "The table for the states, states by default"),
-		"index_name":           attribute(cty.String, "The index of the table, states_by_name by default"),
-		"skip_schema_creation": attribute(cty.Bool, "Whether the schema exists already"),
-		"skip_table_creation":  attribute(cty.Bool, "Whether the table exists already"),
-		"skip_index_creation":  attribute(cty.Bool, "Whether the index exists already"),
+		"conn_str":             arguments.Optional(cty.String, "The connection string: a postgres:// URL, or keywords and values"),
+		"schema_name":          arguments.Optional(cty.String, "The schema for the table, terraform_remote_state by default"),
+		"table_name":           arguments.Optional(cty.String, "The table for the states, states by default"),
+		"index_name":           arguments.Optional(cty.String, "The index of the table, states_by_name by default"),
+		"skip_schema_creation": arguments.Optional(cty.Bool, "Whether the schema exists already"),
+		"skip_table_creation":  arguments.Optional(cty.Bool, "Whether the table exists already"),
+		"skip_index_creation":  arguments.Optional(cty.Bool, "Whether the index exists already"),
 	}}
 }
 
@@ -61,52 +58,22 @@ type Backend struct {
 // New makes a backend from a configuration of the type of Schema. It doesn't
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	var diags diag.List
-	problem := func(name, format string, args ...any) {
-		diags.Add(diag.Diagnostic{Summary: "Invalid backend configuration", Detail: fmt.Sprintf(format, args...), Path: cty.GetAttrPath(name)})
-	}
-	given := func(name string) string {
-		if env.Getenv == nil {
-			return ""
-		}
-		return env.Getenv("PG_" + strings.ToUpper(name))
-	}
-	text := func(name, without string) string {
-		if v := config.GetAttr(name); !v.IsNull() {
-			return v.AsString()
-		}
-		if s := given(name); s != "" {
-			return s
-		}
-		return without
-	}
-	flag := func(name string) bool {
-		if v := config.GetAttr(name); !v.IsNull() {
-			return v.True()
-		}
-		s := given(name)
-		if s == "" {
-			return false
-		}
-		on, err := strconv.ParseBool(s)
-		if err != nil {
-			problem(name, "PG_%s has to be true or false.", strings.ToUpper(name))
-		}
-		return on
-	}
+	r := &arguments.Reader{Config: config, Env: env}
 	b := &Backend{
-		schema: text("schema_name", "terraform_remote_state"), table: text("table_name", "states"), index: text("index_name", "states_by_name"),
-		noSchema: flag("skip_schema_creation"), noTable: flag("skip_table_creation"), noIndex: flag("skip_index_creation"),
+		schema:   r.TextOr("terraform_remote_state", "schema_name", "PG_SCHEMA_NAME"),
+		table:    r.TextOr("states", "table_name", "PG_TABLE_NAME"),
+		index:    r.TextOr("states_by_name", "index_name", "PG_INDEX_NAME"),
+		noSchema: r.Bool("skip_schema_creation", "PG_SKIP_SCHEMA_CREATION"),
+		noTable:  r.Bool("skip_table_creation", "PG_SKIP_TABLE_CREATION"),
+		noIndex:  r.Bool("skip_index_creation", "PG_SKIP_INDEX_CREATION"),
 	}
 	var err error
-	if b.config, err = pgx.ParseConfig(text("conn_str", "")); err != nil {
-		problem("conn_str", "The connection string can't be used: %s. It is a URL such as postgres://user@host/database.", err)
+	if b.config, err = pgx.ParseConfig(r.Text("conn_str", "PG_CONN_STR")); err != nil {
+		r.Problem("conn_str", "Invalid backend configuration", "The connection string can't be used: %s. It is a URL such as postgres://user@host/database.", err)
 	}
-	if b.patience, err = patience.Limit(env.Getenv); err != nil {
-		diags.Errorf("Invalid duration", "%s.", err)
-	}
-	if diags.HasErrors() {
-		return nil, diags
+	b.patience = r.Patience()
+	if r.Diags.HasErrors() {
+		return nil, r.Diags
 	}
 	dial := b.config.DialFunc
 	b.config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -119,7 +86,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	if b.config.RuntimeParams["application_name"] == "" {
 		b.config.RuntimeParams["application_name"] = "weir"
 	}
-	return b, diags
+	return b, r.Diags
 }
 
 // quote is names as they stand in a query.

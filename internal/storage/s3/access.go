@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -87,7 +88,7 @@ func readAccess(r *arguments.Reader) access {
 	if a.region == "" && r.Getenv("AWS_REGION") == "" && r.Getenv("AWS_DEFAULT_REGION") == "" {
 		r.Problem("region", "Missing region value", `The "region" attribute or the "AWS_REGION" or "AWS_DEFAULT_REGION" environment variables must be set.`)
 	}
-	if a.region != "" && !r.Bool("skip_region_validation") && !regions.MatchString(a.region) {
+	if a.region != "" && !r.Bool("skip_region_validation") && !regions().MatchString(a.region) {
 		r.Problem("region", "Invalid region value", "invalid AWS Region: %s", a.region)
 	}
 	if r.Set("shared_credentials_file") {
@@ -123,7 +124,9 @@ func readAccess(r *arguments.Reader) access {
 }
 
 // regions are the names that regions have in all partitions.
-var regions = regexp.MustCompile(`^(us|eu|ap|sa|ca|me|af|il|mx|cn|eusc|us-gov|us-iso[bef]?|eu-isoe)(-[a-z]+)+-\d+$`)
+var regions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(us|eu|ap|sa|ca|me|af|il|mx|cn|eusc|us-gov|us-iso[bef]?|eu-isoe)(-[a-z]+)+-\d+$`)
+})
 
 // files are the elements of an argument, or else the one file that a variable names.
 func files(r *arguments.Reader, name, variable string) []string {

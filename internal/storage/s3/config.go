@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
@@ -66,9 +67,13 @@ func deprecated(r *arguments.Reader, name, by string) {
 	r.Warn(name, "Deprecated Parameter", "Parameter %q is deprecated. Use %q instead.", name, by)
 }
 
+// The forms of keys. They are compiled when they are asked for: at start they would
+// cost every command 0.1 MB.
 var (
-	kmsID  = regexp.MustCompile(`^(` + kmsUUID + `|alias/[a-zA-Z0-9/_-]+)$`)
-	kmsARN = regexp.MustCompile(`^(key/(` + kmsUUID + `)|alias/[a-zA-Z0-9/_-]+)$`)
+	kmsID  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(` + kmsUUID + `|alias/[a-zA-Z0-9/_-]+)$`) })
+	kmsARN = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(key/(` + kmsUUID + `)|alias/[a-zA-Z0-9/_-]+)$`)
+	})
 )
 
 const kmsUUID = `[a-f0-9]{8}-[a-f0-9]{4}-[1-5][a-f0-9]{3}-[ab89][a-f0-9]{3}-[a-f0-9]{12}|mrk-[a-f0-9]{32}`
@@ -108,10 +113,10 @@ func readSealing(r *arguments.Reader) sealing {
 		r.Problem("", "Invalid encryption configuration", "Only one of kms_key_id and %s can be set: the first is for keys that the key service manages (SSE-KMS), the second for a key of your own (SSE-C).", other)
 	}
 	if parsed, err := arn.Parse(s.kmsKey); err == nil {
-		if !kmsARN.MatchString(parsed.Resource) {
+		if !kmsARN().MatchString(parsed.Resource) {
 			r.Problem("kms_key_id", "Invalid KMS Key ARN", "Value must be a valid KMS Key ARN, got %q", s.kmsKey)
 		}
-	} else if !kmsID.MatchString(s.kmsKey) {
+	} else if !kmsID().MatchString(s.kmsKey) {
 		r.Problem("kms_key_id", "Invalid KMS Key ID", "Value must be a valid KMS Key ID, got %q", s.kmsKey)
 	}
 	return s
