@@ -5,6 +5,8 @@ package backends
 
 import (
 	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/storage/azurerm"
+	"weir.dev/weir/internal/storage/consul"
 	"weir.dev/weir/internal/storage/gcs"
 	"weir.dev/weir/internal/storage/http"
 	"weir.dev/weir/internal/storage/inmem"
@@ -16,11 +18,13 @@ import (
 // All returns the registry of all types.
 func All() storage.Registry {
 	return storage.Registry{
-		"gcs":   gcs.Type,
-		"http":  http.Type,
-		"inmem": inmem.Type,
-		"local": local.Type,
-		"pg":    pg.Type,
-		"s3":    s3.Type,
+		"azurerm": azurerm.Type,
+		"consul":  consul.Type,
+		"gcs":     gcs.Type,
+		"http":    http.Type,
+		"inmem":   inmem.Type,
+		"local":   local.Type,
+		"pg":      pg.Type,
+		"s3":      s3.Type,
 	}
 }
