@@ -101,12 +101,13 @@ var table = []row{
 	{"storage", "words", "state plan planner apply view cli"},
 	{"storage/arguments", "words patience storage", "state plan planner apply view cli"},
 	{"storage/azurerm", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
-	{"storage/backends", "words storage storage/azurerm storage/consul storage/gcs storage/http storage/inmem storage/local storage/pg storage/s3", "state plan planner apply view cli"},
+	{"storage/backends", "words storage storage/azurerm storage/consul storage/gcs storage/http storage/inmem storage/kubernetes storage/local storage/pg storage/s3", "state plan planner apply view cli"},
 	{"storage/consul", "words agent storage storage/arguments storage/rest", "state plan planner apply view cli"},
 	{"storage/gcs", "words agent patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/http", "words agent origin patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/inmem", "words storage", "state plan planner apply view cli"},
 	{"storage/local", "words durable failpoint storage", "state plan planner apply view cli"},
+	{"storage/kubernetes", "words agent storage storage/arguments storage/rest", "state plan planner apply view cli"},
 	{"storage/servers", "storage", ""}, // for tests
 	{"storage/pg", "words patience storage storage/arguments", "state plan planner apply view cli"},
 	{"storage/rest", "words patience", "state plan planner apply view cli"},
@@ -197,8 +198,8 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "origin agent provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli storage/azurerm storage/consul storage/rest", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "child terminal provider/plugin cliconfig provisioner module/fetch storage storage/servers operation operation/settings cli storage/azurerm", "let the caller hand over what the process would tell"},
+	{"net/http", "origin agent provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli storage/azurerm storage/consul storage/rest storage/kubernetes", "take a Fetcher or another narrow interface as an argument"},
+	{"os/exec", "child terminal provider/plugin cliconfig provisioner module/fetch storage storage/servers operation operation/settings cli storage/azurerm storage/kubernetes", "let the caller hand over what the process would tell"},
 	{"os/signal", "terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cli commands terminal cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
@@ -208,7 +209,7 @@ var guards = []guard{
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child durable files module request screen module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation operation/place operation/supply terminal cli cmd/weir weir testkit txtar lint storage/azurerm storage/consul",
+	{"os", "child durable files module request screen module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation operation/place operation/supply terminal cli cmd/weir weir testkit txtar lint storage/azurerm storage/consul storage/kubernetes",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "durable journal storage/local module/fetch provider/install provider/schemacache", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},

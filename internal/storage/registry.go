@@ -56,7 +56,7 @@ var removed = map[string]string{
 }
 
 // missing are types that incumbents have and this engine doesn't.
-var missing = []string{"cos", "kubernetes", "oci", "oss", "remote"}
+var missing = []string{"cos", "oci", "oss", "remote"}
 
 // cloud is said of cloud blocks, which stand where a backend may.
 const cloud = "States and runs of HCP Terraform, and of what has its interface, aren't supported yet. There is nothing wrong with the configuration; to work on it from here, use a backend, which may stand in an override file."

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/storage/gcs"
 	"weir.dev/weir/internal/storage/http"
 	"weir.dev/weir/internal/storage/inmem"
+	"weir.dev/weir/internal/storage/kubernetes"
 	"weir.dev/weir/internal/storage/local"
 	"weir.dev/weir/internal/storage/pg"
 	"weir.dev/weir/internal/storage/s3"
@@ -18,13 +19,14 @@ import (
 // All returns the registry of all types.
 func All() storage.Registry {
 	return storage.Registry{
-		"azurerm": azurerm.Type,
-		"consul":  consul.Type,
-		"gcs":     gcs.Type,
-		"http":    http.Type,
-		"inmem":   inmem.Type,
-		"local":   local.Type,
-		"pg":      pg.Type,
-		"s3":      s3.Type,
+		"azurerm":    azurerm.Type,
+		"consul":     consul.Type,
+		"gcs":        gcs.Type,
+		"http":       http.Type,
+		"inmem":      inmem.Type,
+		"kubernetes": kubernetes.Type,
+		"local":      local.Type,
+		"pg":         pg.Type,
+		"s3":         s3.Type,
 	}
 }
