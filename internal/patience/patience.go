@@ -15,6 +15,15 @@ import (
 	"time"
 )
 
+// Beyond is a limit for requests that nobody watches: long enough for Watch, whose
+// errors say more, to come first for those that are.
+func Beyond(limit time.Duration) time.Duration {
+	if limit <= 0 {
+		return 0
+	}
+	return 2*limit + time.Second
+}
+
 // Variable is the environment variable that says how long servers may do nothing.
 const Variable = "WEIR_STATE_TIMEOUT"
 

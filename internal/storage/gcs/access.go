@@ -157,7 +157,7 @@ func (a *access) client(ctx context.Context) (*http.Client, error) {
 	}
 	if a.patience > 0 { // what fetches tokens has no context of a request
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ResponseHeaderTimeout = a.patience
+		transport.ResponseHeaderTimeout = patience.Beyond(a.patience)
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport})
 	}
 	tokens, err := a.tokens(ctx, scope)

@@ -115,7 +115,7 @@ func setEndpoint(base **string, address string) {
 }
 
 func (a *access) transport(t *http.Transport) {
-	t.ResponseHeaderTimeout = a.patience // also where the SDK asks
+	t.ResponseHeaderTimeout = patience.Beyond(a.patience) // also where the SDK asks
 	if a.insecure {
 		if t.TLSClientConfig == nil {
 			t.TLSClientConfig = &tls.Config{}
