@@ -130,7 +130,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	for _, c := range in.Plan.Changes {
 		r.changes[c.Addr] = c
 	}
-	ev := &eval.Evaluator{Host: r, Facts: in.Facts, Lenient: in.Plan.Mode == plan.RefreshOnly}
+	ev := &eval.Evaluator{Host: host{r}, Facts: in.Facts, Lenient: in.Plan.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.dropOutputs()
 	r.tellImports()

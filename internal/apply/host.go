@@ -13,8 +13,11 @@ import (
 	"weir.dev/weir/internal/promise"
 )
 
+// A host answers the evaluator from the results so far.
+type host struct{ *run }
+
 // Variable implements eval.Host.
-func (r *run) Variable(v *program.Variable) (cty.Value, diag.List) {
+func (r host) Variable(v *program.Variable) (cty.Value, diag.List) {
 	if given, ok := r.Variables[v.Name]; ok {
 		return given, nil
 	}
@@ -22,17 +25,17 @@ func (r *run) Variable(v *program.Variable) (cty.Value, diag.List) {
 }
 
 // Program implements eval.Host.
-func (r *run) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+func (r host) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
 	return r.Load(f, c, k)
 }
 
 // Call implements eval.Host.
-func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
+func (r host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
 	return r.pool.Function(t, f, fn, args)
 }
 
 // Expand implements eval.Host: what was planned is expanded as it was then.
-func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
 	if r.Plan.Mode == plan.Destroy && b.Provider == nil && (b.Call == nil || b.Call.Nth == 0) {
 		if b.Resource != nil {
 			return b.Stored(r.keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), nil
@@ -49,7 +52,7 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 
 // Resource implements eval.Host: the result of the instance's step, or what
 // the state has where there is nothing to do.
-func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	r.mu.Lock()
 	res, ok := r.results[i.Addr]
 	r.mu.Unlock()
@@ -78,7 +81,7 @@ func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 // unfinished reports that a step has read an instance whose own step hasn't
 // ended: the graph has to order every reader after it. The reader fails, and
 // what was done so far is kept.
-func (r *run) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r host) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	t.Fail()
 	var diags diag.List
 	diags.ErrorAt(i.Resource.Range, "Bug in weir", "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and what was done is in the state. Please report this with the configuration; planning and applying again goes on from here.", i.Addr)
@@ -86,7 +89,7 @@ func (r *run) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.Lis
 }
 
 // stored is the value of an instance that isn't part of the plan.
-func (r *run) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r host) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	o := r.object(addr.Object{Instance: i.Addr})
 	switch {
 	case o == nil && r.partial():
@@ -112,7 +115,7 @@ func (r *run) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 }
 
 // partial reports whether the plan leaves out what it wasn't asked for.
-func (r *run) partial() bool {
+func (r host) partial() bool {
 	return r.Plan.Mode != plan.Destroy && len(r.Plan.Targets)+len(r.Plan.Excludes) > 0
 }
 

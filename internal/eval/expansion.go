@@ -104,7 +104,7 @@ func (e Expansion) Each() []*Each {
 func (f *Frame) expand(t *promise.Task, b Block) (Expansion, diag.List) {
 	r := b.repeat()
 	e, diags := f.ev.Host.Expand(t, b, func() (Expansion, diag.List) {
-		e, diags := f.evaluateRepeat(t, r)
+		e, diags := evaluateRepeat(f, t, r)
 		e.Unknown = e.Unknown || diags.HasErrors()
 		return e, diags
 	})
@@ -132,7 +132,7 @@ func kindOf(r program.Repeat) Kind {
 	return Single
 }
 
-func (f *Frame) evaluateRepeat(t *promise.Task, r program.Repeat) (Expansion, diag.List) {
+func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, diag.List) {
 	expr := r.Expr()
 	if expr == nil {
 		return Expansion{Count: 1}, nil

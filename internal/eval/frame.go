@@ -128,7 +128,7 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 			if outcome.Status == Fail {
 				problem := outcome.Problem(InvalidVariable.Summary, c)
 				problem.Code = InvalidVariable.Name
-				problem.Subject, problem.Context = f.valueRange(v).Ptr(), nil
+				problem.Subject, problem.Context = valueRange(f, v).Ptr(), nil
 				problem.Unmet = f.Checkable("input_variable", "var."+v.Name)
 				problem.Detail += "\n\nThis was checked by the validation rule at " + rangeText(c.Condition.Range()) + "."
 				diags.Add(problem)
@@ -157,7 +157,7 @@ func declaredMarks(v *program.Variable, result cty.Value) cty.Value {
 }
 
 // valueRange is where a variable's value comes from.
-func (f *Frame) valueRange(v *program.Variable) hcl.Range {
+func valueRange(f *Frame, v *program.Variable) hcl.Range {
 	if f.Call != nil {
 		if in := f.Call.Input(v.Name); in != nil {
 			return in.Expr.Range()
@@ -173,7 +173,7 @@ func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range
 			t.Fail()
 			return Result{Value: cty.DynamicVal, Diags: diags}
 		}
-		result, more := PrepareVariable(v, given, f.valueRange(v))
+		result, more := PrepareVariable(v, given, valueRange(f, v))
 		diags.Append(more)
 		if more.HasErrors() {
 			t.Fail()
@@ -276,7 +276,7 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 		v, more := Evaluate(t, o.Expr, ctx)
 		diags.Append(more)
 		if !more.HasErrors() {
-			v, more = f.checkOutput(t, o, v)
+			v, more = checkOutput(f, t, o, v)
 			diags.Append(more)
 		}
 		return Result{v, diags, outcomes}
@@ -289,7 +289,7 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 func (f *Frame) stored() bool { return f.Parent == nil || f.Call.Kind != addr.ModuleCall }
 
 // checkOutput applies an output's declared type and marks.
-func (f *Frame) checkOutput(t *promise.Task, o *program.Output, v cty.Value) (cty.Value, diag.List) {
+func checkOutput(f *Frame, t *promise.Task, o *program.Output, v cty.Value) (cty.Value, diag.List) {
 	var diags diag.List
 	if o.Type != cty.NilType {
 		if o.Defaults != nil && !v.IsNull() {

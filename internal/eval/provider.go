@@ -107,7 +107,7 @@ func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuratio
 	inherited := false
 	for {
 		// Only default configurations are inherited.
-		if c.decl = c.frame.findProvider(c.use); c.decl != nil && (!inherited || c.use.Alias == "") {
+		if c.decl = findProvider(c.frame, c.use); c.decl != nil && (!inherited || c.use.Alias == "") {
 			return c, nil
 		}
 		if c.frame.Parent == nil || inherited && c.use.Alias != "" {
@@ -131,7 +131,7 @@ func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuratio
 }
 
 // findProvider is the frame's own block for the use, or nil.
-func (f *Frame) findProvider(use program.ProviderUse) *program.Provider {
+func findProvider(f *Frame, use program.ProviderUse) *program.Provider {
 	for _, p := range f.Program.Providers {
 		if p.Provider == use.Provider && p.Alias == use.Alias && !f.IsProxy(p) {
 			return p

@@ -22,10 +22,10 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 		}
 	})
 	for _, r := range p.Resources {
-		f.walkResource(rt, r)
+		walkResource(f, rt, r)
 	}
 	for _, c := range p.AllCalls() {
-		f.walkCall(rt, c, func(child *Frame) { child.Walk(rt) })
+		walkCall(f, rt, c, func(child *Frame) { child.Walk(rt) })
 	}
 	rt.Go(func(t *promise.Task) {
 		for _, pr := range p.Providers {
@@ -43,19 +43,19 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 func (f *Frame) WalkRepeated(rt *promise.Runtime, whole func(*Frame), also func(*program.Resource) bool) {
 	for _, r := range f.Program.Resources {
 		if r.Repeat.Expr() != nil || also(r) {
-			f.walkResource(rt, r)
+			walkResource(f, rt, r)
 		}
 	}
 	for _, c := range f.Program.AllCalls() {
 		if c.Repeat.Expr() != nil {
-			f.walkCall(rt, c, func(child *Frame) { whole(child); child.Walk(rt) })
+			walkCall(f, rt, c, func(child *Frame) { whole(child); child.Walk(rt) })
 		} else {
-			f.walkCall(rt, c, func(child *Frame) { child.WalkRepeated(rt, whole, also) })
+			walkCall(f, rt, c, func(child *Frame) { child.WalkRepeated(rt, whole, also) })
 		}
 	}
 }
 
-func (f *Frame) walkResource(rt *promise.Runtime, r *program.Resource) {
+func walkResource(f *Frame, rt *promise.Runtime, r *program.Resource) {
 	rt.Go(func(t *promise.Task) {
 		list, ok := f.Found(t, r)
 		if !ok {
@@ -67,7 +67,7 @@ func (f *Frame) walkResource(rt *promise.Runtime, r *program.Resource) {
 	})
 }
 
-func (f *Frame) walkCall(rt *promise.Runtime, c *program.Call, each func(child *Frame)) {
+func walkCall(f *Frame, rt *promise.Runtime, c *program.Call, each func(child *Frame)) {
 	rt.Go(func(t *promise.Task) {
 		children := f.Calls(t, c, nil)
 		if f.calls[c.Index].expansion.Failed() {

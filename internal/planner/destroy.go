@@ -65,7 +65,7 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 		d.recordNoOp(o)
 		return v, diags
 	}
-	d.deletion(o)
+	sweeper{d.run}.deletion(o)
 	switch {
 	case d.holds(o):
 		d.postponeChange(o, neededInDoubt)
@@ -79,7 +79,7 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	default:
 		diags.Append(d.guard(t, o, i.Resource, i.Frame))
 		if !diags.HasErrors() {
-			diags.Append(d.planDeletion(o))
+			diags.Append(sweeper{d.run}.planDeletion(o))
 		}
 	}
 	d.record(o)
@@ -93,10 +93,10 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 // do.
 func (d *destroyer) connect(t *promise.Task, i *eval.Instance, previous addr.Instance, stored *state.Object) (*object, diag.List) {
 	now := addr.Object{Instance: i.Addr}
-	if pi, _ := d.storedProvider(t, now, stored.Provider); pi == nil || previous.Name.Type != i.Addr.Name.Type {
+	if pi, _ := (sweeper{d.run}).storedProvider(t, now, stored.Provider); pi == nil || previous.Name.Type != i.Addr.Name.Type {
 		return d.open(t, i)
 	}
-	o, diags := d.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
+	o, diags := sweeper{d.run}.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
 	if o != nil {
 		o.instance = i
 	}

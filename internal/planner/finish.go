@@ -21,8 +21,11 @@ import (
 	"weir.dev/weir/internal/value"
 )
 
+// A finishing makes the plan of what was recorded.
+type finishing struct{ *run }
+
 // finish makes the plan of what the tasks have recorded.
-func (r *run) finish(diags *diag.List) *plan.Plan {
+func (r finishing) finish(diags *diag.List) *plan.Plan {
 	p := &plan.Plan{
 		Mode: r.Mode, Previous: r.prior.Snapshot, Targets: r.Targets, Excludes: r.Excludes,
 		Timestamp: r.Now, Variables: r.planVariables(), Drift: r.drift, Schemas: map[addr.Provider]*provider.Schemas{},
@@ -67,7 +70,7 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 }
 
 // arranging is what the graph is made of.
-func (r *run) arranging(objects []*object) arrange.Input {
+func (r finishing) arranging(objects []*object) arrange.Input {
 	var first *references.First
 	if r.Mode != plan.Destroy {
 		first = references.CreatesFirst(r.Tree, r.references, r.scope.Covers)
@@ -79,7 +82,7 @@ func (r *run) arranging(objects []*object) arrange.Input {
 			Addr: o.addr, Previous: o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
 			Provider: o.conn.Addr, Change: o.change, Conditions: o.conditions,
 			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
-			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(r.deprovisioners(o)) > 0,
+			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper{r.run}.deprovisioners(o)) > 0,
 		}
 		list[n] = &recorded[n]
 	}
@@ -90,7 +93,7 @@ func (r *run) arranging(objects []*object) arrange.Input {
 }
 
 // forgottenData are the results of data sources that a plan to destroy drops.
-func (r *run) forgottenData() []addr.Instance {
+func (r finishing) forgottenData() []addr.Instance {
 	if r.Mode != plan.Destroy {
 		return nil
 	}
@@ -105,7 +108,7 @@ func (r *run) forgottenData() []addr.Instance {
 
 // spareChecks leaves out the second reads for check blocks where apply would do
 // nothing else: then things are as they were found now.
-func (r *run) spareChecks(objects []*object, p *plan.Plan) {
+func (r finishing) spareChecks(objects []*object, p *plan.Plan) {
 	quiet := !slices.ContainsFunc(objects, func(o *object) bool {
 		return o.change != nil && !o.again && (o.change.Action != plan.NoOp || o.change.Moved() || o.change.Importing != nil)
 	})
@@ -123,7 +126,7 @@ func (r *run) spareChecks(objects []*object, p *plan.Plan) {
 const maxOptions = 10
 
 // unmatchedReplace warns of -replace options that name no instance.
-func (r *run) unmatchedReplace(objects []*object) diag.List {
+func (r finishing) unmatchedReplace(objects []*object) diag.List {
 	var diags diag.List
 	if r.Mode != plan.Normal {
 		return nil
@@ -163,7 +166,7 @@ func targetingWarning(targets bool) diag.Diagnostic {
 }
 
 // sorted lists the recorded objects by address.
-func (r *run) sorted() []*object {
+func (r finishing) sorted() []*object {
 	list := make([]*object, 0, len(r.objects))
 	for _, o := range r.objects {
 		list = append(list, o)
@@ -172,7 +175,7 @@ func (r *run) sorted() []*object {
 	return list
 }
 
-func (r *run) planVariables() map[string]*plan.Variable {
+func (r finishing) planVariables() map[string]*plan.Variable {
 	vars := map[string]*plan.Variable{}
 	for _, v := range r.Tree.Program.Variables {
 		given, ok := r.Variables[v.Name]
@@ -195,7 +198,7 @@ func (r *run) planVariables() map[string]*plan.Variable {
 
 // refreshedState is the prior state as providers see it now, at the new
 // addresses.
-func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
+func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
 	s := r.prior.Snapshot.Clone()
 	for a := range s.Objects {
 		if a.Name.Mode == addr.Data && r.dropsData(a) {
@@ -266,17 +269,17 @@ func renamed(deps []addr.Resource, moved map[addr.Resource][]addr.Resource, here
 
 // dropsData reports whether a data source's old result is left out of the
 // state: read anew, or gone from the configuration.
-func (r *run) dropsData(a addr.Object) bool {
+func (r finishing) dropsData(a addr.Object) bool {
 	if r.Mode == plan.Destroy {
 		return false // providers may be configured with it until the end
 	}
-	desired, _, unsure := r.standing(a.Instance)
+	desired, _, unsure := sweeper{r.run}.standing(a.Instance)
 	return !desired && !unsure && (len(r.Targets) == 0 || r.scope.Targeted(a.Instance))
 }
 
 // settled is a stored object with what the configuration says about it now. Until
 // it is changed it may still need what it needed before.
-func (r *run) settled(o *object, p *plan.Plan) *state.Object {
+func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
 	stored, c := o.stored, o.change
 	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
 		return stored
@@ -297,7 +300,7 @@ func (r *run) settled(o *object, p *plan.Plan) *state.Object {
 }
 
 // outputs compares the root outputs with the stored ones.
-func (r *run) outputs() []*plan.OutputChange {
+func (r finishing) outputs() []*plan.OutputChange {
 	var list []*plan.OutputChange
 	null := cty.NullVal(cty.DynamicPseudoType)
 	declared := map[string]bool{}
@@ -376,7 +379,7 @@ func outputAction(c *plan.OutputChange, had bool) plan.Action {
 // gatherChecks collects the outcomes of conditions that evaluation has
 // computed, and declares the objects whose conditions had no instance. What
 // wasn't evaluated, because of -target or an error, isn't known to hold.
-func (r *run) gatherChecks(failed bool) {
+func (r finishing) gatherChecks(failed bool) {
 	if r.Mode != plan.Destroy {
 		for _, f := range r.root.Frames() {
 			r.gatherFrame(f)
@@ -399,7 +402,7 @@ func (r *run) gatherChecks(failed bool) {
 
 // gatherFrame collects what is known of the conditions in a module instance.
 // Those in declarations that the plan leaves out have no instances.
-func (r *run) gatherFrame(f *eval.Frame) {
+func (r finishing) gatherFrame(f *eval.Frame) {
 	tree := r.Tree.At(f.Addr)
 	gather := func(declaration any, kind, name string, conditions int, outcomes []eval.Outcome) {
 		switch {
@@ -430,7 +433,7 @@ func (r *run) gatherFrame(f *eval.Frame) {
 }
 
 // gatherConditions notes what isn't known of a resource's conditions.
-func (r *run) gatherConditions(f *eval.Frame, res *program.Resource) {
+func (r finishing) gatherConditions(f *eval.Frame, res *program.Resource) {
 	block := checks.In(f, "resource", res.Name.String())
 	r.checks.Declare(block.Kind, block.Address)
 	if _, _, known := f.Lookup(res, addr.NoKey); !known {

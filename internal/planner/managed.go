@@ -117,7 +117,7 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 // What is stored of it is then what the provider said, whatever else changes.
 func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if o.stored == nil {
-		return r.importPrior(t, o)
+		return importing{r}.importPrior(t, o)
 	}
 	var diags diag.List
 	if r.takesOver(o) {

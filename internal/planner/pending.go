@@ -107,7 +107,7 @@ func (r *run) loses(b eval.Block) bool {
 		if _, claimed := r.prior.Owner(a.Instance); claimed || r.prior.Away(a.Instance) {
 			return false
 		}
-		desired, _, unsure := r.standing(a.Instance)
+		desired, _, unsure := sweeper{r}.standing(a.Instance)
 		return !desired && !unsure
 	})
 }

@@ -172,7 +172,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	if ctx.Err() != nil {
 		diags = diag.List{{Severity: diag.Error, Summary: "Interrupted", Detail: "Planning was interrupted before it was done."}}
 	}
-	p := r.finish(&diags)
+	p := finishing{r}.finish(&diags)
 	p.Errored = diags.HasErrors()
 	if in.Observe != nil {
 		in.Observe(r.root)
@@ -227,19 +227,19 @@ func (r *run) evaluate() {
 		r.rt.Go(func(t *promise.Task) { r.walkScope(t, r.root) })
 	default:
 		r.rt.Go(func(t *promise.Task) {
-			r.expandImports(t)
+			importing{r}.expandImports(t)
 			r.root.Walk(r.rt)
 		})
 	}
 	r.rt.Wait()
 	if len(r.imports.found) > 0 && !r.scope.IsPart() {
-		r.checkImports()
+		importing{r}.checkImports()
 	}
 	if r.Mode != plan.Destroy {
 		r.checkMoves()
-		r.checkRemoved()
+		sweeper{r}.checkRemoved()
 	}
-	r.sweep()
+	sweeper{r}.sweep()
 	r.rt.Wait()
 	switch {
 	case r.scope.IsPart():

@@ -15,9 +15,12 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
+// A sweeper ends what no desired instance has claimed.
+type sweeper struct{ *run }
+
 // sweep plans what becomes of the prior objects that no instance has
 // claimed: orphans and deposed objects.
-func (r *run) sweep() {
+func (r sweeper) sweep() {
 	for _, a := range r.prior.Snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {
 			continue
@@ -47,7 +50,7 @@ func (r *run) sweep() {
 }
 
 // sweepObject plans the end of one object.
-func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
+func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
 	o, diags := r.leftover(t, a, now, nil)
 	if o == nil {
 		r.note(diags.InAddress(now.String()))
@@ -111,7 +114,7 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 // skipsDestroy says why an object without an instance in the configuration isn't
 // destroyed: its resource, which may still have others, says so now, or it said
 // so when the object was stored. There is no reason otherwise.
-func (r *run) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
+func (r sweeper) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
 	if t := r.Tree.At(i.Module); t != nil {
 		if res := t.Program.ResourceByName[i.Name]; res != nil && res.SkipDestroy {
 			return plan.ForgotDestroyFalse
@@ -125,7 +128,7 @@ func (r *run) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
 
 // heldBack reports whether the provider of an object without configuration is
 // configured with something that waits for a later round.
-func (r *run) heldBack(o *object) bool {
+func (r sweeper) heldBack(o *object) bool {
 	node := r.pool.Node(o.conn.Addr)
 	return node != nil && r.Mode == plan.Normal && (r.AllowDeferral || len(r.InDoubt) > 0) && r.waiting.reaches([]*promise.Node{node})
 }
@@ -133,7 +136,7 @@ func (r *run) heldBack(o *object) bool {
 // guardLeftover checks prevent_destroy of an instance that the configuration
 // doesn't have any more, although it has the resource. In a module instance
 // that is gone too nothing but a constant can be evaluated.
-func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
+func (r sweeper) guardLeftover(t *promise.Task, o *object) diag.List {
 	tree, f := r.Tree.At(o.addr.Module), r.frame(o.addr.Module)
 	if tree == nil || o.addr.Deposed != "" {
 		return nil
@@ -154,7 +157,7 @@ func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
 // leftover finds the provider of an object by the state: the configuration of
 // it that the state names has to be there still. f is the module instance of the
 // object, where it has configuration.
-func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
+func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
 	stored := r.prior.Snapshot.Objects[a]
 	pi, diags := r.storedProvider(t, now, stored.Provider)
 	if pi == nil {
@@ -175,7 +178,7 @@ func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*obj
 }
 
 // storedProvider finds the provider instance that a state names.
-func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
+func (r sweeper) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
 	var diags diag.List
 	f := r.frame(p.Module)
 	if f != nil {
@@ -212,7 +215,7 @@ func (r *run) frame(m addr.Module) *eval.Frame {
 
 // deletion makes the change that ends an object. A plan to destroy doesn't
 // tell of moves: nothing stays to be moved.
-func (r *run) deletion(o *object) *plan.Change {
+func (r sweeper) deletion(o *object) *plan.Change {
 	previous := o.previous
 	if r.Mode == plan.Destroy {
 		previous = o.addr.Instance
@@ -226,7 +229,7 @@ func (r *run) deletion(o *object) *plan.Change {
 }
 
 // planDeletion asks the providers that want to be asked.
-func (r *run) planDeletion(o *object) diag.List {
+func (r sweeper) planDeletion(o *object) diag.List {
 	for _, p := range r.deprovisioners(o) {
 		if !p.Continue && !provisioner.Runs(p.Type) {
 			return cannotRun(p)
@@ -249,7 +252,7 @@ func (r *run) removals() *program.Removals {
 // deprovisioners are what runs before the object is deleted: provisioners of
 // its resource, or else of the removed block that ends it. Tainted objects and
 // those that were put aside go without.
-func (r *run) deprovisioners(o *object) []*program.Provisioner {
+func (r sweeper) deprovisioners(o *object) []*program.Provisioner {
 	if o.stored == nil || o.stored.Tainted || o.addr.Deposed != "" {
 		return nil
 	}
@@ -276,7 +279,7 @@ func (r *run) deprovisioners(o *object) []*program.Provisioner {
 
 // standing says whether the configuration has an instance, and if not why.
 // It is unsure where instances weren't or couldn't be computed.
-func (r *run) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
+func (r sweeper) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
 	f := r.root
 	for _, s := range i.Module.Steps() {
 		call := f.Program.CallByName[s.Call]
@@ -329,7 +332,7 @@ func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason
 
 // checkRemoved reports removed blocks for instances that the configuration
 // still has.
-func (r *run) checkRemoved() {
+func (r sweeper) checkRemoved() {
 	for _, f := range r.root.Frames() {
 		for _, block := range f.Program.Removed {
 			if !block.From.Keyed() {
@@ -344,7 +347,7 @@ func (r *run) checkRemoved() {
 }
 
 // claims implements program.Claims.
-func (r *run) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
+func (r sweeper) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
 	f := r.frame(in)
 	if f == nil {
 		return false
@@ -355,7 +358,7 @@ func (r *run) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
 
 // forgets reports whether a removed block keeps the real object. Blocks that
 // don't say are read the way of the dialect.
-func (r *run) forgets(block *program.Removed) bool {
+func (r sweeper) forgets(block *program.Removed) bool {
 	if block.Destroy != nil {
 		return !*block.Destroy
 	}

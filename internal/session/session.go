@@ -264,7 +264,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		err = storage.ErrEmptyState
 	}
 	if errors.Is(err, storage.ErrEmptyState) {
-		return s.emptied()
+		return trouble{s}.emptied()
 	}
 	if err != nil {
 		return diag.OneError("Error loading the state", "%s.", err)
@@ -273,7 +273,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	s.base, s.known, s.prior = nil, nil, nil
 	snapshot, diags := statefile.Read(data, s.backend.Describe())
 	if diags.HasErrors() {
-		return s.torn(diags)
+		return trouble{s}.torn(diags)
 	}
 	s.base = snapshot
 	if store, ok := blank(s.store); ok && s.unwritten() {

@@ -25,17 +25,17 @@ type Finding struct {
 // Verify reads all that is kept of the state, and changes nothing. Problems are
 // errors where something is damaged, and say how to go on.
 func (s *Session) Verify(ctx context.Context) []Finding {
-	now, stored := s.verifyState(ctx)
+	now, stored := verification{s}.verifyState(ctx)
 	list := []Finding{now}
 	if l, ok := s.backend.WithFiles(s.Files).(*local.Backend); ok {
 		if path := l.Paths(s.workspace).Backup; path != "" && exists(path) {
-			list = append(list, s.verifyFile("backup", path, "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
+			list = append(list, verification{s}.verifyFile("backup", path, "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
 		}
 	}
 	for _, k := range s.History() {
-		list = append(list, s.verifyFile(fmt.Sprintf("serial %d", k.Serial), k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
+		list = append(list, verification{s}.verifyFile(fmt.Sprintf("serial %d", k.Serial), k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
 	}
-	list = append(list, s.verifyJournal(stored))
+	list = append(list, verification{s}.verifyJournal(stored))
 	if _, ok := s.takesNotes(); ok {
 		f := Finding{What: "note", Said: "there is none"}
 		l, diags := s.readNote(ctx)
@@ -44,10 +44,13 @@ func (s *Session) Verify(ctx context.Context) []Finding {
 		}
 		list = append(list, f)
 	}
-	return append(list, s.verifyLock(ctx))
+	return append(list, verification{s}.verifyLock(ctx))
 }
 
-func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
+// A verification reads what is kept of a state, one thing after the other.
+type verification struct{ *Session }
+
+func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
 	f := Finding{What: "state"}
 	data, err := s.store.Read(ctx)
 	if err == nil && data != nil && len(bytes.TrimSpace(data)) == 0 {
@@ -55,15 +58,15 @@ func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
 	}
 	switch {
 	case errors.Is(err, storage.ErrEmptyState):
-		f.Problems = s.emptied()
+		f.Problems = trouble{s.Session}.emptied()
 		return f, nil
 	case err != nil:
-		f.Problems = s.torn(diag.OneError("Error loading the state", "%s.", err))
+		f.Problems = trouble{s.Session}.torn(diag.OneError("Error loading the state", "%s.", err))
 		return f, nil
 	}
 	snapshot, diags := statefile.Read(data, s.backend.Describe())
 	if f.Problems = diags; diags.HasErrors() {
-		f.Problems = s.torn(diags)
+		f.Problems = trouble{s.Session}.torn(diags)
 		return f, nil
 	}
 	s.saved, s.base = data, snapshot
@@ -75,7 +78,7 @@ func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
 }
 
 // verifyFile reads a state that is kept beside the present one.
-func (s *Session) verifyFile(what, path, wayOut string) Finding {
+func (s verification) verifyFile(what, path, wayOut string) Finding {
 	f := Finding{What: what}
 	data, err := os.ReadFile(path)
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
@@ -98,7 +101,7 @@ func (s *Session) verifyFile(what, path, wayOut string) Finding {
 	return f
 }
 
-func (s *Session) verifyJournal(stored *state.Snapshot) Finding {
+func (s verification) verifyJournal(stored *state.Snapshot) Finding {
 	f := Finding{What: "journal"}
 	path := s.journalPath()
 	l, err := s.readJournal(path)
@@ -110,17 +113,17 @@ func (s *Session) verifyJournal(stored *state.Snapshot) Finding {
 		f.Said = "a run is writing it"
 		return f
 	case err != nil:
-		f.Problems = s.unreadable(path, err)
+		f.Problems = trouble{s.Session}.unreadable(path, err)
 		return f
 	}
 	rec, err := l.Fold(stored, s.digest())
 	switch {
 	case err != nil:
-		f.Problems = s.unusable(path, err)
+		f.Problems = trouble{s.Session}.unusable(path, err)
 	case rec.Foreign:
-		f.Problems = s.foreign(path, l)
+		f.Problems = trouble{s.Session}.foreign(path, l)
 	case l.Damaged > 0:
-		f.Problems = s.damaged(path, l, rec)
+		f.Problems = trouble{s.Session}.damaged(path, l, rec)
 	default:
 		f.Said = fmt.Sprintf("of a run that didn't end; %d results are to be saved, %d objects are in doubt", len(rec.Folded), creations(rec.InDoubt))
 	}
@@ -137,7 +140,7 @@ func creations(list []journal.Operation) (n int) {
 }
 
 // verifyLock reads what is stored of the lock.
-func (s *Session) verifyLock(ctx context.Context) Finding {
+func (s verification) verifyLock(ctx context.Context) Finding {
 	f := Finding{What: "lock"}
 	store, ok := s.store.Store.(storage.Held)
 	if !ok {

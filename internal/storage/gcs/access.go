@@ -19,6 +19,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 
+	"weir.dev/weir/internal/patience"
 	"weir.dev/weir/internal/storage/arguments"
 )
 

@@ -24,6 +24,8 @@ import (
 	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
 	"github.com/aws/smithy-go/logging"
 	"golang.org/x/net/http/httpproxy"
+
+	"weir.dev/weir/internal/patience"
 )
 
 // load finds credentials in the SDK's own order, assumes the roles that are asked
