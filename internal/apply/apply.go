@@ -150,22 +150,22 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")
 	}
 	if in.Plan.Mode == plan.Destroy && !diags.HasErrors() {
-		r.dropData()
+		dropData(r.state, in.Plan)
 	}
 	return r.state, diags
 }
 
 // dropData removes the results of data sources that the plan destroys, but for
 // those that something needs which stays.
-func (r *run) dropData() {
+func dropData(s *state.Snapshot, p *plan.Plan) {
 	needed := map[addr.Resource]bool{}
-	for _, o := range r.state.Objects {
+	for _, o := range s.Objects {
 		for _, dep := range o.Dependencies {
 			needed[dep] = true
 		}
 	}
-	maps.DeleteFunc(r.state.Objects, func(a addr.Object, _ *state.Object) bool {
-		return a.Name.Mode == addr.Data && !needed[a.Resource.Erase()] && addr.Wanted(r.Plan.Targets, r.Plan.Excludes, a.Instance)
+	maps.DeleteFunc(s.Objects, func(a addr.Object, _ *state.Object) bool {
+		return a.Name.Mode == addr.Data && !needed[a.Resource.Erase()] && addr.Wanted(p.Targets, p.Excludes, a.Instance)
 	})
 }
 
