@@ -3,9 +3,12 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"os/user"
+	"syscall"
 
 	"weir.dev/weir/internal/cli"
+	"weir.dev/weir/internal/provider/guard"
 )
 
 func main() { os.Exit(run()) }
@@ -24,20 +27,28 @@ func who() string {
 }
 
 func run() int {
+	if len(os.Args) > 1 && os.Args[1] == guard.Command {
+		// It passes on what a provider prints, whoever still reads it, and leaves
+		// it to the engine when to end.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt)
+		return guard.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	}
 	growFirst()
 	defer profile()()
 	defer count()
-	home, _ := os.UserHomeDir() // settings may say that there is one elsewhere
+	home, _ := os.UserHomeDir()      // settings may say that there is one elsewhere
+	executable, _ := os.Executable() // what needs it is left out
 	return cli.Run(cli.Process{
-		Args:    os.Args,
-		Environ: os.Environ(),
-		In:      os.Stdin,
-		Out:     os.Stdout,
-		Err:     os.Stderr,
-		Getwd:   os.Getwd,
-		Chdir:   os.Chdir,
-		Home:    home,
-		Who:     who,
-		Exit:    os.Exit,
+		Executable: executable,
+		Args:       os.Args,
+		Environ:    os.Environ(),
+		In:         os.Stdin,
+		Out:        os.Stdout,
+		Err:        os.Stderr,
+		Getwd:      os.Getwd,
+		Chdir:      os.Chdir,
+		Home:       home,
+		Who:        who,
+		Exit:       os.Exit,
 	})
 }

@@ -47,6 +47,8 @@ type Process struct {
 	Home  string        // where the environment doesn't say
 	Who   func() string // USER@HOST, for those who wait for a lock
 	Exit  func(int)     // ends the process at once, for the third interrupt; nil doesn't
+	// Executable is the file of the program, for processes of its own.
+	Executable string
 }
 
 // Run does what the arguments say and returns the exit code.
@@ -169,7 +171,7 @@ func newEnv(p Process) (*env, error) {
 	}
 	e.Sources = func() map[string][]byte { return e.directory.Sources() }
 	e.directory = operation.New(place.Options{
-		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program,
+		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program, Executable: p.Executable,
 		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Reports: e.reports(),
 	})
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {

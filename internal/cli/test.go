@@ -114,7 +114,7 @@ func (t *tester) run(ctx context.Context) int {
 
 // cleanUp destroys what earlier tests have left.
 func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o suite.Options) int {
-	left, diags := t.directory.LeftByTests(ctx)
+	left, diags := t.directory.LeftByTests(ctx, o.World.Catalog)
 	if len(t.filter) > 0 {
 		left = slices.DeleteFunc(left, func(l suite.Left) bool {
 			return !slices.ContainsFunc(all.Files, func(f *testresult.File) bool { return f.Name == l.File })

@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/durable"
+	"weir.dev/weir/internal/journal"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
@@ -33,12 +34,19 @@ import (
 // each, with the state, its journal and a note of whose it is.
 type Shelf struct {
 	Dir string
+	// Guards is how the files begin that the guards of this process's providers hold;
+	// empty without guards.
+	Guards string
 	// Open finds the state in the files that are named.
 	Open func(local.Override) (*session.Session, diag.List)
 }
 
+// GuardDir is where guards have their files, in the directory of all states.
+const GuardDir = ".guards"
+
 const (
 	noteName  = "test.json"
+	answers   = "answers" // of providers, a directory beside the state
 	operation = "test"
 )
 
@@ -46,6 +54,7 @@ const (
 // run that changed it last.
 type State struct {
 	testresult.Label
+	guards  string // as the note has it
 	dir     string
 	session *session.Session
 	record  *session.Recorder // of the apply under way
@@ -58,6 +67,7 @@ func (s Shelf) Begin(ctx context.Context, l testresult.Label) (*State, diag.List
 		if err == nil {
 			k, diags := s.take(ctx, dir)
 			if k != nil {
+				k.guards = s.Guards
 				return k, nil
 			}
 			if _, err = os.Stat(dir); err == nil {
@@ -109,6 +119,9 @@ func (s Shelf) take(ctx context.Context, dir string) (*State, diag.List) {
 // Record begins an apply; the outputs are those of the runs so far. The journal is
 // nil where nothing happens to objects.
 func (k *State) Record(ctx context.Context, l testresult.Label, outputs map[string]cty.Value, p *plan.Plan, stop <-chan struct{}) (apply.Journal, diag.List) {
+	if err := k.forgetAnswers(); err != nil {
+		return nil, diag.OneError("Failed to keep the state of a test", "Nothing was done, because there is no place for what providers answer in %s: %s.", k.dir, diag.Cause(err))
+	}
 	begins := *p
 	start := state.Empty()
 	if p.Refreshed != nil {
@@ -118,7 +131,7 @@ func (k *State) Record(ctx context.Context, l testresult.Label, outputs map[stri
 	begins.Refreshed = start
 	err := k.session.Save(ctx, start)
 	if err == nil && l != k.Label {
-		err = note(k.dir, l)
+		err = note(k.dir, noted{l, k.guards})
 		k.Label = l
 	}
 	if err != nil {
@@ -190,28 +203,37 @@ func (k *State) Doubts() []string {
 	return list
 }
 
+// InDoubt are Doubts as they were journalled.
+func (k *State) InDoubt() []journal.Operation { return k.session.Doubts() }
+
 // Forget says that none of the objects in doubt exists.
 func (k *State) Forget() error { return k.session.Settle(nil) }
 
 // note writes whose state a directory has.
-func note(dir string, l testresult.Label) error {
-	text, err := json.Marshal(l)
+func note(dir string, n noted) error {
+	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
 	return durable.Replace(filepath.Join(dir, noteName), text, 0o600)
 }
 
-// noted reads whose state a directory has. Without a note nothing was done yet.
-func noted(dir string) (l testresult.Label, ok bool, err error) {
+// A noted label comes with the guards of the process that wrote it.
+type noted struct {
+	testresult.Label
+	Guards string `json:"guards,omitempty"`
+}
+
+// noteIn reads whose state a directory has. Without a note nothing was done yet.
+func noteIn(dir string) (n noted, ok bool, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, noteName))
 	if errors.Is(err, os.ErrNotExist) {
-		return l, false, nil
+		return n, false, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &l)
+		err = json.Unmarshal(text, &n)
 	}
-	return l, err == nil, err
+	return n, err == nil, err
 }
 
 // directories are those that states are kept in, this process's own included.
@@ -222,7 +244,7 @@ func (s Shelf) directories() []string {
 	}
 	var list []string
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && e.Name() != GuardDir {
 			list = append(list, filepath.Join(s.Dir, e.Name()))
 		}
 	}
@@ -234,7 +256,7 @@ func (s Shelf) directories() []string {
 func (s Shelf) Waiting() int {
 	n := 0
 	for _, dir := range s.directories() {
-		if _, ok, err := noted(dir); ok || err != nil {
+		if _, ok, err := noteIn(dir); ok || err != nil {
 			n++
 		}
 	}
@@ -247,7 +269,7 @@ func (s Shelf) Left(ctx context.Context) ([]*State, diag.List) {
 	var list []*State
 	var diags diag.List
 	for _, dir := range s.directories() {
-		l, ok, err := noted(dir)
+		n, ok, err := noteIn(dir)
 		if err != nil {
 			diags.Errorf("Unreadable state of a test", "The note in %s, which says what test made the state there, can't be read: %s.", dir, diag.Cause(err))
 			continue
@@ -261,7 +283,7 @@ func (s Shelf) Left(ctx context.Context) ([]*State, diag.List) {
 			_ = k.Drop()
 			continue
 		}
-		k.Label = l
+		k.Label, k.guards = n.Label, n.Guards
 		list = append(list, k)
 	}
 	return list, diags

@@ -79,7 +79,8 @@ var table = []row{
 
 	// the side door: what a provider or provisioner is behind its interface
 	{"child", "", ""},
-	{"provider/plugin", "words child provider provider/plugin/tfplugin5 provider/plugin/tfplugin6", "program eval plan planner apply state"},
+	{"provider/guard", "child durable", ""},
+	{"provider/plugin", "words child provider provider/guard provider/plugin/tfplugin5 provider/plugin/tfplugin6", "program eval plan planner apply state"},
 	{"provider/plugin/tfplugin5", "", ""}, // generated
 	{"provider/plugin/tfplugin6", "", ""}, // generated
 	{"provider/builtin", "words provider conform storage state statefile", "program eval plan planner apply storage/backends"},
@@ -144,7 +145,7 @@ var table = []row{
 	{"property", "words program", "state plan provider suite cli"},
 	{"watch", "files", ""},
 	{"snapshot", "words plan testfile view view/diff", "planner apply engine suite cli"},
-	{"leftover", "words apply durable module plan session state statefile storage/local testresult", "suite view cli"},
+	{"leftover", "words apply durable journal module plan provider provider/guard session state statefile storage/local testresult", "suite view cli"},
 	{"view/testview", "words state testresult mutate view view/style view/stream view/jsonplan view/jsonstate", "planner apply engine storage"},
 
 	{"view/packages", "provider/install", "program eval plan"},
@@ -173,7 +174,7 @@ var table = []row{
 	{"cliconfig", "diag addr dialect durable", ""},
 	{"login", "", ""},
 	{"release", "", ""},
-	{"cmd/weir", "cli work", ""},
+	{"cmd/weir", "cli provider/guard work", ""},
 	{"weir", "*", "cli login view"}, // for other programs
 	{"weirtest", "weir", ""},
 
@@ -199,17 +200,17 @@ type guard struct {
 
 var guards = []guard{
 	{"net/http", "origin agent provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli storage/azurerm storage/consul storage/rest storage/kubernetes", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "child terminal provider/plugin cliconfig provisioner module/fetch storage storage/servers operation operation/settings cli storage/azurerm storage/kubernetes", "let the caller hand over what the process would tell"},
+	{"os/exec", "child terminal provider/plugin cliconfig provisioner module/fetch storage storage/servers operation operation/settings cli storage/azurerm storage/kubernetes provider/guard", "let the caller hand over what the process would tell"},
 	{"os/signal", "terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cli commands terminal cmd/weir", "take options as a struct"},
 	{"testing", "testkit storage/storagetest", "move it to a _test.go file or to testkit"},
-	{"google.golang.org/grpc", "provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
+	{"google.golang.org/grpc", "provider/guard provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/aws/aws-sdk-go-v2", "storage/s3", "use the storage.Backend interface"},
 	{"github.com/Azure/azure-sdk-for-go", "storage/azurerm", "use the storage.Backend interface"},
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child durable files module request screen module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation operation/place operation/supply terminal cli cmd/weir weir testkit txtar lint storage/azurerm storage/consul storage/kubernetes",
+	{"os", "child durable files module request screen module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation operation/place operation/supply terminal cli cmd/weir weir testkit txtar lint storage/azurerm storage/consul storage/kubernetes provider/guard",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "durable journal storage/local module/fetch provider/install provider/schemacache", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},

@@ -13,7 +13,9 @@ import (
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/storage"
@@ -32,6 +34,11 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	diags.Append(more)
 	world, more := d.World(l)
 	diags.Append(more)
+	guard, more := d.guard()
+	diags.Append(more)
+	if late, ok := world.Catalog.(*supply.Late); ok {
+		late.Guard(guard)
+	}
 	limits, more := d.callLimits()
 	diags.Append(more)
 	resolve, more := d.installed()
@@ -47,7 +54,7 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 		diags.Append(d.Provide(all.config, all.Requirements(nil)))
 	}
 	return all.files, suite.Options{
-		Shelf: testShelf{d.testStates()}, Program: d.Program,
+		Shelf: testShelf{d.testStates(guard)}, Program: d.Program,
 		World: world, Dir: ".", Files: d.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
 		Resolve: resolve, Sources: d.Sources(), Limits: limits,
 	}, diags
@@ -64,8 +71,12 @@ func (d *Directory) UnderTest(tests string) func(file string) bool {
 }
 
 // testStates is where the states of tests with real objects are kept.
-func (d *Directory) testStates() leftover.Shelf {
-	return leftover.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Open: func(files local.Override) (*session.Session, diag.List) {
+func (d *Directory) testStates(guard *plugin.Guard) leftover.Shelf {
+	guards := ""
+	if guard != nil {
+		guards = guard.Hold
+	}
+	return leftover.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Guards: guards, Open: func(files local.Override) (*session.Session, diag.List) {
 		s, diags := d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, states.Options{Files: files})
 		if s != nil {
 			d.OnClose(s.Unlock)
@@ -76,13 +87,15 @@ func (d *Directory) testStates() leftover.Shelf {
 
 // WaitingTests counts the states of tests that are to be cleaned up, or that
 // tests under way have.
-func (d *Directory) WaitingTests() int { return d.testStates().Waiting() }
+func (d *Directory) WaitingTests() int { return d.testStates(nil).Waiting() }
 
-// LeftByTests takes the states that tests have left whose process has ended.
-func (d *Directory) LeftByTests(ctx context.Context) ([]suite.Left, diag.List) {
+// LeftByTests takes the states that tests have left whose process has ended, with
+// what providers have answered since.
+func (d *Directory) LeftByTests(ctx context.Context, catalog provider.Catalog) ([]suite.Left, diag.List) {
 	var list []suite.Left
-	states, diags := d.testStates().Left(ctx)
+	states, diags := d.testStates(nil).Left(ctx)
 	for _, s := range states {
+		diags.Append(d.hear(ctx, s, catalog))
 		list = append(list, suite.Left{Label: s.Label, Snapshot: s.Objects(), Outputs: s.Outputs(), Kept: s})
 	}
 	return list, diags

@@ -112,13 +112,10 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		return diags
 	}
 	if len(rec.Folded) > 0 {
-		if err := s.Save(ctx, rec.State); err != nil {
+		if err := s.Adopt(ctx, rec.State); err != nil {
 			diags.Errorf("Failed to save the recovered state", "Saving the state with what the journal %s knows: %s. The journal is kept; run the command again once the cause is removed.", path, err)
 			return diags
 		}
-		saved := s.stamped(rec.State)
-		s.base, s.wrote, s.changed = saved, false, false
-		s.adopt(saved)
 	}
 	if len(s.doubts) > 0 && len(rec.Folded)+len(settled) == 0 {
 		return diags // the journal has nothing else

@@ -294,6 +294,18 @@ func (s *Session) adopt(snapshot *state.Snapshot) {
 	}
 }
 
+// Adopt saves a state that was found out beside what was read, as that from which
+// everything else starts.
+func (s *Session) Adopt(ctx context.Context, found *state.Snapshot) error {
+	if err := s.Save(ctx, found); err != nil {
+		return err
+	}
+	saved := s.stamped(found)
+	s.base, s.wrote, s.changed = saved, false, false
+	s.adopt(saved)
+	return nil
+}
+
 // Save writes a state whose content differs from what is stored. However often
 // it is called, the serial grows by one.
 func (s *Session) Save(ctx context.Context, next *state.Snapshot) error {

@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 )
 
@@ -51,7 +52,9 @@ func key(r *testresult.Run) string {
 
 func (w *work) carry(ctx context.Context) {
 	w.outputs = map[string]cty.Value{}
-	w.file.Status = testresult.Pass
+	if w.file.Status = testresult.Pass; w.stopped() {
+		w.file.Status = testresult.Skip
+	}
 	w.Report.FileStarts(w.file)
 	w.carryRuns(ctx)
 	w.Report.CleanupStarts(w.file)
@@ -200,7 +203,7 @@ func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *e
 		r.Worsen(testresult.Error)
 		return
 	}
-	after, diags := w.execute(ctx, config, p, journal, w.Stop)
+	after, diags := w.execute(e.keeping(ctx), config, p, journal, w.Stop)
 	if after != nil {
 		e.snapshot, e.last = after, r
 		w.ended(r, storedOutputs(config, after))
@@ -255,6 +258,14 @@ func (w *work) execute(ctx context.Context, config *engine.Config, p *plan.Plan,
 	limits := w.Limits
 	limits.Stop, limits.Journal = stop, journal
 	return engine.Apply(ctx, config, &applied, limits)
+}
+
+// keeping has the answers of providers kept with the state.
+func (e *entry) keeping(ctx context.Context) context.Context {
+	if e.kept == nil || e.kept.Answers() == "" {
+		return ctx
+	}
+	return provider.AnswersTo(ctx, e.kept.Answers())
 }
 
 // cleanUp destroys what the states have, the last first.

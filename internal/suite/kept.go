@@ -35,6 +35,9 @@ type Kept interface {
 	// none of them does.
 	Doubts() []string
 	Forget() error
+	// Answers is a directory for what providers answer to creations; empty where
+	// that isn't kept.
+	Answers() string
 	// Drop ends it: there is nothing left. Release leaves it for others.
 	Drop() error
 	Release()

@@ -42,6 +42,7 @@ type Options struct {
 	Home        string // where the environment doesn't say
 	Dialect     dialect.Dialect
 	Program     string // the name in messages that say what to run
+	Executable  string // the file of the program; empty where it isn't the command
 	Now         func() time.Time
 	Random      io.Reader // of what has to be unique; not of keys
 	// Who tells people who wait for a lock whose it is.

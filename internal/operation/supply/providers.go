@@ -117,7 +117,13 @@ type Late struct {
 	// early gives what was prepared while the configuration was loaded, once
 	// it is complete; nil where nothing was.
 	early func() *supply
+	// guard is how processes are guarded; nil where they aren't.
+	guard *plugin.Guard
 }
+
+// Guard has the processes of providers guarded, before it is known which ones there
+// are.
+func (c *Late) Guard(g *plugin.Guard) { c.guard = g }
 
 func (c *Late) get() (provider.Catalog, diag.List) {
 	c.mu.Lock()

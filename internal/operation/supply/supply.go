@@ -124,6 +124,9 @@ func (d *Supplier) Fill(c *Late, reqs install.Requirements) diag.List {
 		_, needed := reqs[p]
 		return needed
 	})
+	if c.guard != nil {
+		s.catalog.Guard(c.guard)
+	}
 	c.set(s.catalog)
 	return diags
 }

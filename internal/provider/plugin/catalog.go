@@ -93,6 +93,13 @@ type Memory interface {
 // asked for.
 func (c *Catalog) Remember(m Memory) { c.memory = m }
 
+// Guard has the processes that are started from now on guarded.
+func (c *Catalog) Guard(g *Guard) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.template.Guard = g
+}
+
 // remembered fills an entry from memory.
 func (c *Catalog) remembered(p addr.Provider, e *entry) bool {
 	if c.memory == nil {

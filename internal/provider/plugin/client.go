@@ -8,12 +8,16 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/guard"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
+	"weir.dev/weir/internal/schema"
 )
 
 // A client is one running plugin. It speaks protocol 6; speak translates for
@@ -26,6 +30,7 @@ type client struct {
 	capabilities *tfplugin6.ClientCapabilities
 	schemas      *provider.Schemas
 	askFirst     bool // a process must be asked for its schemas first
+	guarded      bool // a guard is between this process and the plugin
 
 	conn  grpc.ClientConnInterface
 	rpc   tfplugin6.ProviderClient
@@ -252,6 +257,9 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.Ap
 		ProviderMeta:    x.encodeMeta(r.Meta),
 		PlannedIdentity: x.encodeIdentity(r.PlannedIdentity),
 	}
+	if !x.failed() {
+		ctx = x.keepAnswer(ctx, r)
+	}
 	if x.failed() {
 		return provider.ApplyResponse{Unsent: true, Diags: x.diags}
 	}
@@ -260,6 +268,10 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.Ap
 		var refused *refusal
 		return provider.ApplyResponse{Unsent: errors.As(err, &refused), Diags: x.diags}
 	}
+	return x.applied(resp)
+}
+
+func (x *exchange) applied(resp *tfplugin6.ApplyResourceChange_Response) provider.ApplyResponse {
 	out := provider.ApplyResponse{
 		New:      x.decode(resp.NewState),
 		Private:  resp.Private,
@@ -268,6 +280,36 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.Ap
 	}
 	out.Diags = x.diags
 	return out
+}
+
+// keepAnswer has the answer to a creation kept where the context asks for it.
+func (x *exchange) keepAnswer(ctx context.Context, r provider.ApplyRequest) context.Context {
+	dir, ok := provider.AnswersIn(ctx)
+	if !ok || r.Prior != cty.NilVal && !r.Prior.IsNull() {
+		return ctx
+	}
+	file := provider.AnswerFile(dir, r.Addr)
+	if x.c.guarded {
+		return metadata.AppendToOutgoingContext(ctx, guard.Header, file)
+	}
+	if err := guard.Asked(file); err != nil {
+		x.diags.Errorf("Failed to keep answers", "%s isn't created, because it couldn't be noted that it was asked for: %s.", r.Addr, diag.Cause(err))
+	}
+	return ctx
+}
+
+// Answer reads the answer to a creation that a guard has kept, about an object of
+// the given schema.
+func Answer(data []byte, typ string, s *schema.Schema) provider.ApplyResponse {
+	x := &exchange{c: &client{name: "the provider"}, call: "ApplyResourceChange", schema: s}
+	resp := &tfplugin6.ApplyResourceChange_Response{}
+	// The bytes of protocol 5 are the same.
+	if err := proto.Unmarshal(data, resp); err != nil {
+		x.diags.Errorf("Unreadable answer", "What the provider has answered about an object of type %s can't be read: %s.", typ, err)
+		return provider.ApplyResponse{Diags: x.diags}
+	}
+	x.diags.Append(diagnostics(resp.Diagnostics))
+	return x.applied(resp)
 }
 
 func (c *client) Import(ctx context.Context, r provider.ImportRequest) provider.ImportResponse {

@@ -64,7 +64,14 @@ type Command struct {
 	Deferral bool
 	// Reattach, when set, is a running plugin to use in place of Path.
 	Reattach *Reattach
+	// Guard, when set, is a process between this one and the plugin, which keeps
+	// answers when this one is gone.
+	Guard *Guard
 }
+
+// A Guard says how to run one: Program is one that package guard makes a guard, Hold
+// the beginning of the name of the file that the guard holds.
+type Guard struct{ Program, Hold string }
 
 func (c *Command) name() string {
 	if c.Reattach != nil {
@@ -111,6 +118,7 @@ func connect(ctx context.Context, command Command) (*client, error) {
 	c := &client{
 		name:    command.name(),
 		version: command.EngineVersion,
+		guarded: command.Guard != nil && command.Reattach == nil,
 		capabilities: &tfplugin6.ClientCapabilities{
 			DeferralAllowed:            command.Deferral,
 			WriteOnlyAttributesAllowed: true,
@@ -169,7 +177,7 @@ func launch(ctx context.Context, command Command) (*life, error) {
 			6: {"provider": dispenser{protocol: 6}},
 		},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         p.lookup("TF_DISABLE_PLUGIN_TLS") == "",
+		AutoMTLS:         command.Guard == nil && p.lookup("TF_DISABLE_PLUGIN_TLS") == "",
 		RunnerFunc:       p.run,
 		SkipHostEnv:      true,
 		Logger:           log,

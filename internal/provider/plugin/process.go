@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 
 	"weir.dev/weir/internal/child"
+	"weir.dev/weir/internal/provider/guard"
 )
 
 // A process is one plugin process.
@@ -31,6 +33,7 @@ type process struct {
 	cmd     *exec.Cmd
 	stdout  io.ReadCloser
 	stderr  io.ReadCloser
+	stdin   io.Closer     // of a guard, which takes its end for the end of this process
 	said    lastWords     // to the standard error
 	told    lastWords     // as the standard error, over the connection
 	exited  chan struct{} // closed when the process has ended
@@ -90,6 +93,13 @@ func (p *process) run(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Ru
 		Env:  slices.Concat(p.env, p.logEnv(), spec.Env),
 	}
 	var err error
+	if g := p.command.Guard; g != nil {
+		p.cmd.Path = g.Program
+		p.cmd.Args = []string{g.Program, guard.Command, g.Hold + strconv.FormatInt(guards.Add(1), 10), p.command.Path}
+		if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+			return nil, err
+		}
+	}
 	if p.stdout, err = p.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
@@ -97,13 +107,20 @@ func (p *process) run(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Ru
 	return p, err
 }
 
+// guards counts those that this process has started.
+var guards atomic.Int64
+
 func (p *process) Start(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killed {
 		return errors.New("the start was cancelled")
 	}
-	err := child.Start(p.cmd, syscall.SIGKILL)
+	onDeath := syscall.SIGKILL
+	if p.command.Guard != nil {
+		onDeath = 0 // it ends by itself, when everything is answered
+	}
+	err := child.Start(p.cmd, onDeath)
 	p.started = err == nil
 	if p.started {
 		go p.watch()
@@ -130,6 +147,9 @@ func (p *process) Wait(context.Context) error {
 	<-p.exited
 	p.stdout.Close()
 	p.stderr.Close()
+	if p.stdin != nil {
+		p.stdin.Close()
+	}
 	return nil
 }
 
