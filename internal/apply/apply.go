@@ -89,6 +89,7 @@ type run struct {
 	checks  *checks.Set
 	diags   diag.List
 	stopped bool
+	cut     bool           // something wasn't done because the run was stopped
 	ready   []execgraph.ID // waiting to be chosen
 }
 
@@ -146,7 +147,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.root.Diagnostics())
-	if r.stopped {
+	if r.cut {
 		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")
 	}
 	if in.Plan.Mode == plan.Destroy && !diags.HasErrors() {
@@ -303,6 +304,7 @@ func (r *run) turn(s *execgraph.Step) turn {
 		return superfluous
 	}
 	if r.stopped && s.Kind != execgraph.Gate && s.Kind != execgraph.Output && !s.Kind.Closes() {
+		r.cut = true
 		return skipped
 	}
 	if s.When == execgraph.OnSuccess {

@@ -134,9 +134,11 @@ func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput, pro
 	return after, true, diags
 }
 
+// halted reports whether nothing is to be begun any more.
 func (r *run) halted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.cut = r.cut || r.stopped
 	return r.stopped
 }
 

@@ -8,6 +8,7 @@ package suite
 
 import (
 	"context"
+	"slices"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
@@ -78,6 +79,14 @@ func Run(ctx context.Context, suite *testresult.Suite, o Options) {
 		w.carry(ctx)
 		suite.Status = max(suite.Status, f.Status)
 	}
+	if s.stopped() && slices.ContainsFunc(suite.Files, unfinished) {
+		suite.Status = max(suite.Status, testresult.Fail)
+	}
+}
+
+// unfinished reports whether runs of a file weren't carried out.
+func unfinished(f *testresult.File) bool {
+	return slices.ContainsFunc(f.Runs, func(r *testresult.Run) bool { return r.Status <= testresult.Skip })
 }
 
 // A session is what all files share.

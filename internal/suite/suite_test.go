@@ -446,3 +446,53 @@ run "later" {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// In Terraform, variables that a file gives may refer to one another in any order,
+// and to runs.
+func TestFileVariables(t *testing.T) {
+	files := module.Memory{
+		"main.tf": []byte(`
+variable "name" { type = string }
+output "name" { value = var.name }
+`),
+		"a.tftest.hcl": []byte(`
+variables {
+  full  = "${var.half} ${var.base}"
+  base  = "b"
+  half  = "half of ${var.base}"
+  later = run.one.name
+}
+run "one" {
+  variables { name = var.full }
+  assert {
+    condition     = output.name == "half of b b"
+    error_message = "It is ${output.name}."
+  }
+}
+run "two" {
+  variables { name = "${var.later}!" }
+  assert {
+    condition     = output.name == "half of b b!"
+    error_message = "It is ${output.name}."
+  }
+}
+`),
+	}
+	for d, want := range map[dialect.Dialect]testresult.Status{dialect.Terraform: testresult.Pass, dialect.OpenTofu: testresult.Error} {
+		w := newWorld(files)
+		w.dialect = d
+		if all, report := w.run(t); all.Status != want {
+			t.Errorf("with %v: %v\n%s", d, all.Status, report.text.String())
+		}
+	}
+}
+
+// What an interrupt came before is skipped, files and runs alike.
+func TestStoppedBefore(t *testing.T) {
+	w := newWorld(module.Memory{"main.tf": []byte(""), "a.tftest.hcl": []byte(`run "a" {}`)})
+	close(w.stop)
+	all, report := w.run(t)
+	if all.Status != testresult.Fail || all.Files[0].Status != testresult.Skip || report.text.String() != "a skip\n" {
+		t.Errorf("the file: %v, its runs:\n%s", all.Files[0].Status, report.text.String())
+	}
+}

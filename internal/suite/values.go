@@ -221,6 +221,11 @@ func (v *values) declare(d *testfile.Variable, prog *program.Program) diag.List 
 func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own bool) diag.List {
 	var diags diag.List
 	results := map[string]cty.Value{}
+	// In Terraform, those of a file may refer to one another.
+	mutual := !own && v.w.World.Dialect == dialect.Terraform
+	if mutual {
+		list = referredFirst(list)
+	}
 	for _, a := range list {
 		declared := prog.VariableByName[a.Name]
 		value, more := v.eval(a.Expr)
@@ -238,6 +243,9 @@ func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own 
 		}
 		if declared == nil {
 			results[a.Name] = value
+			if mutual {
+				v.vars[a.Name] = value
+			}
 			if own {
 				diags.WarnAt(a.Range, "Value for undeclared variable", "The module under test does not declare a variable named %q, but it is given a value in this run. Expressions of the test may refer to it all the same.", a.Name)
 			}
@@ -249,9 +257,43 @@ func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own 
 		} else {
 			diags.Append(problems)
 		}
+		if mutual {
+			maps.Copy(v.vars, results)
+		}
 	}
 	maps.Copy(v.vars, results)
 	return diags
+}
+
+// referredFirst puts what others refer to before them. In a circle, what comes
+// first in the file stays first.
+func referredFirst(list []*testfile.Assignment) []*testfile.Assignment {
+	byName := map[string]*testfile.Assignment{}
+	for _, a := range list {
+		byName[a.Name] = a
+	}
+	var ordered []*testfile.Assignment
+	seen := map[*testfile.Assignment]bool{}
+	var add func(*testfile.Assignment)
+	add = func(a *testfile.Assignment) {
+		if a == nil || seen[a] {
+			return
+		}
+		seen[a] = true
+		for _, t := range a.Expr.Variables() {
+			if len(t) < 2 || t.RootName() != "var" {
+				continue
+			}
+			if step, ok := t[1].(hcl.TraverseAttr); ok {
+				add(byName[step.Name])
+			}
+		}
+		ordered = append(ordered, a)
+	}
+	for _, a := range list {
+		add(a)
+	}
+	return ordered
 }
 
 // object evaluates what mocks and overrides give.
