@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/value"
 )
@@ -239,6 +240,9 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Co
 		diags.Errorf("Configuration contains unknown value", "The configuration of %s still has values that aren't known, although everything it depends on is done. This is a bug in weir.", op.change.Addr)
 		return p, diags
 	}
+	if p, ok := asShown(op, prior); ok {
+		return p, nil
+	}
 	r.pool.Call(func() {
 		p, diags = op.subject.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: prior, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
@@ -255,6 +259,17 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Co
 		diags.Append(op.subject.Same(shown, p))
 	}
 	return p, diags
+}
+
+// asShown is the final plan where it can only be the one that was shown: all of that
+// is known, so that the configuration was too, and the provider answers the same
+// question alike.
+func asShown(op operation, prior lifecycle.Object) (lifecycle.Planned, bool) {
+	if _, alike := op.conn.Provider.(provider.Repeatable); !alike || op.change.Action != plan.Update || !prior.Exists() {
+		return lifecycle.Planned{}, false
+	}
+	shown, _ := op.change.After.UnmarkDeep()
+	return lifecycle.Planned{Change: conform.Update, Value: shown, Private: op.change.Private, Identity: op.change.AfterIdentity}, shown.IsWhollyKnown()
 }
 
 // callApply asks the provider to make the change, unless there is none.

@@ -64,19 +64,22 @@ var impure = []string{"bcrypt", "timestamp", "uuid"}
 // caller may add to it.
 func Table(env Env) map[string]function.Function {
 	env = env.withDefaults()
-	fixed := fixedTable()
-	table := make(map[string]function.Function, 2*len(fixed)+64)
-	maps.Copy(table, fixed)
-	env.addFiles(table)
-	env.addTime(table)
-	table["uuid"] = uuidFunc(env.Random)
+	table := maps.Clone(fixedTable())
+	own := map[string]function.Function{}
+	env.addFiles(own)
+	env.addTime(own)
+	own["uuid"] = uuidFunc(env.Random)
 	if env.Pure {
 		for _, name := range impure {
-			table[name] = function.Unpredictable(table[name])
+			fn, ok := own[name]
+			if !ok {
+				fn = table[name]
+			}
+			own[name] = function.Unpredictable(fn)
 		}
 	}
-	for _, name := range slices.Collect(maps.Keys(table)) {
-		table[namespace+name] = table[name]
+	for name, fn := range own {
+		table[name], table[namespace+name] = fn, fn
 	}
 	// Templates see the finished table, themselves included.
 	env.addTemplates(table)
@@ -109,7 +112,8 @@ func (env Env) withDefaults() Env {
 	return env
 }
 
-// fixedTable holds the functions that depend on nothing but their arguments.
+// fixedTable holds the functions that depend on nothing but their arguments, under
+// both of their names.
 var fixedTable = sync.OnceValue(func() map[string]function.Function {
 	table := map[string]function.Function{}
 	for _, add := range []func(map[string]function.Function){
@@ -123,6 +127,9 @@ var fixedTable = sync.OnceValue(func() map[string]function.Function {
 			fn = withBound(fn, estimate)
 		}
 		table[name] = withLinearConversion(fn)
+	}
+	for _, name := range slices.Collect(maps.Keys(table)) {
+		table[namespace+name] = table[name]
 	}
 	return table
 })

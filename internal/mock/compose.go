@@ -3,7 +3,6 @@ package mock
 import (
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -73,10 +72,10 @@ func (c *composer) fill(attrs map[string]*schema.Attribute, blocks map[string]*s
 		return object
 	}
 	values := object.AsValueMap()
-	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+	for _, name := range sorted(attrs) {
 		values[name] = c.attribute(attrs[name], name, values[name], attr(config, name), field(given, name), path+"."+name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(blocks)) {
+	for _, name := range sorted(blocks) {
 		nested, own, inner := blocks[name], values[name], field(given, name)
 		if inner != cty.NilVal && c.strict {
 			if !inner.Type().IsObjectType() && !inner.Type().IsMapType() {
@@ -100,6 +99,16 @@ func (c *composer) fill(attrs map[string]*schema.Attribute, blocks map[string]*s
 		}
 	}
 	return cty.ObjectVal(values)
+}
+
+// sorted lists names in order, so that problems are told in one.
+func sorted[T any](all map[string]T) []string {
+	names := make([]string, 0, len(all))
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // nested completes the objects of a nested block or attribute.

@@ -58,6 +58,9 @@ func (m *mock) given(i addr.Instance) Given {
 	return g
 }
 
+// AnswersAlike implements provider.Repeatable.
+func (*mock) AnswersAlike() {}
+
 // UpgradeState decodes what a stand-in has made.
 func (m *mock) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.Value, diag.List) {
 	var diags diag.List

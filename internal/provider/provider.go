@@ -82,6 +82,9 @@ type Mocker interface {
 	Mock(ctx context.Context, p addr.ProviderConfig) (Provider, diag.List)
 }
 
+// A Repeatable provider answers the same question alike, however often it is asked.
+type Repeatable interface{ AnswersAlike() }
+
 // A Provider is one running provider. Its methods may be called at the same
 // time. Values cross this border without marks; configuration and planned
 // values have the implied type of the schema.

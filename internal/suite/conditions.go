@@ -4,6 +4,7 @@ import (
 	"context"
 	"weir.dev/weir/internal/testresult"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -25,7 +26,11 @@ type conditions struct {
 }
 
 func compile(r *testresult.Run, config *engine.Config, v *values) (conditions, diag.List) {
-	c := conditions{given: map[string]cty.Value{"run": v.runs(), "var": cty.ObjectVal(v.vars)}}
+	var exprs []hcl.Expression
+	for _, a := range r.Asserts {
+		exprs = append(exprs, a.Condition, a.ErrorMessage)
+	}
+	c := conditions{given: map[string]cty.Value{"run": v.runs(exprs...), "var": cty.ObjectVal(v.vars)}}
 	var diags diag.List
 	known := func(name string) bool { _, ok := v.vars[name]; return ok }
 	v.judging = true

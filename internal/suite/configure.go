@@ -304,7 +304,7 @@ func (e boundExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if diags := e.values.check(e.Expression); diags.HasErrors() {
 		return cty.DynamicVal, diags.ToHCL()
 	}
-	return e.Expression.Value(e.values.context())
+	return e.Expression.Value(e.values.context(e.Expression))
 }
 
 // Variables are none, as far as the module is concerned.

@@ -38,12 +38,37 @@ type values struct {
 	judging bool
 }
 
-// runs is the object run.
-func (v *values) runs() cty.Value { return cty.ObjectVal(v.outputs) }
+// runs is the object run, with what the expressions refer to: all earlier runs would
+// make each run dearer than the one before.
+func (v *values) runs(exprs ...hcl.Expression) cty.Value {
+	named := map[string]cty.Value{}
+	for _, expr := range exprs {
+		if expr == nil {
+			continue
+		}
+		for _, t := range expr.Variables() {
+			if t.RootName() != "run" {
+				continue
+			}
+			if len(t) < 2 {
+				return cty.ObjectVal(v.outputs)
+			}
+			step, ok := t[1].(hcl.TraverseAttr)
+			if !ok {
+				return cty.ObjectVal(v.outputs)
+			}
+			if outputs, there := v.outputs[step.Name]; there {
+				named[step.Name] = outputs
+			}
+		}
+	}
+	return cty.ObjectVal(named)
+}
 
-func (v *values) context() *hcl.EvalContext {
+// context is for one expression.
+func (v *values) context(expr hcl.Expression) *hcl.EvalContext {
 	return &hcl.EvalContext{
-		Variables: map[string]cty.Value{"var": cty.ObjectVal(v.vars), "run": v.runs()},
+		Variables: map[string]cty.Value{"var": cty.ObjectVal(v.vars), "run": v.runs(expr)},
 		Functions: v.functions,
 	}
 }
@@ -53,7 +78,7 @@ func (v *values) eval(expr hcl.Expression) (cty.Value, diag.List) {
 	if diags := v.check(expr); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	value, hd := expr.Value(v.context())
+	value, hd := expr.Value(v.context(expr))
 	return value, eval.Diagnostics(hd)
 }
 
