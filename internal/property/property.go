@@ -22,6 +22,10 @@ import (
 
 // A Generator makes values of one variable.
 type Generator struct {
+	// Counts: the variable may say how many instances something has, and numbers
+	// are such that these fit into memory, unless the module itself mentions others.
+	Counts bool
+
 	variable *program.Variable
 	random   *rand.Rand
 	made     int
@@ -43,6 +47,12 @@ func New(v *program.Variable, seed uint64, purpose string) *Generator {
 		g.known(v.Default)
 	}
 	return g
+}
+
+// Counting reports whether variables of a module may say how many instances
+// something has: in the module, or in those that it calls.
+func Counting(p *program.Program) bool {
+	return len(p.Calls) > 0 || slices.ContainsFunc(p.Resources, func(r *program.Resource) bool { return r.Repeat.Count != nil })
 }
 
 // mentioned gathers the constants of a condition.
@@ -174,8 +184,14 @@ func (g *Generator) number() *big.Float {
 		return new(big.Float).Add(n, big.NewFloat(float64(g.random.IntN(3)-1)))
 	}
 	corners := []float64{0, 1, -1, 2, 10, 100, 0.5, 65535, 1 << 31, 1 << 53}
+	if g.Counts {
+		corners = corners[:7]
+	}
 	if n := g.random.IntN(2 * len(corners)); n < len(corners) {
 		return big.NewFloat(corners[n])
+	}
+	if g.Counts {
+		return big.NewFloat(float64(g.random.IntN(100)))
 	}
 	return big.NewFloat(float64(g.random.IntN(1000)))
 }

@@ -136,3 +136,29 @@ func TestSimpler(t *testing.T) {
 		}
 	}
 }
+
+// Numbers that say how many instances there are stay small, unless a validation
+// mentions others.
+func TestCounts(t *testing.T) {
+	for _, v := range variables(t, `
+variable "n" { type = number }
+variable "big" {
+  type = number
+  validation {
+    condition     = var.big <= 5000
+    error_message = "x"
+  }
+}
+`) {
+		g := property.New(v, 1, "")
+		g.Counts = true
+		most := int64(0)
+		for range 300 {
+			n, _ := g.Next().AsBigFloat().Int64()
+			most = max(most, n)
+		}
+		if bound := map[string]int64{"n": 100, "big": 5001}[v.Name]; most > bound || most < bound-1 {
+			t.Errorf("%s: up to %d", v.Name, most)
+		}
+	}
+}

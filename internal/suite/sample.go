@@ -31,6 +31,7 @@ type sampling struct {
 	run       *testresult.Run
 	from      entry
 	variables []*program.Variable
+	counting  bool // they may say how many instances something has
 	outputs   map[string]cty.Value
 }
 
@@ -62,7 +63,9 @@ func (w *work) sample(ctx context.Context, r *testresult.Run, from entry) {
 	}
 	var generators []*property.Generator
 	for _, v := range s.variables {
-		generators = append(generators, property.New(v, w.Seed, w.file.Name+"/"+r.Name))
+		g := property.New(v, w.Seed, w.file.Name+"/"+r.Name)
+		g.Counts = s.counting
+		generators = append(generators, g)
 	}
 	for tries := 0; r.Samples < want && tries < want*maxRefused && ctx.Err() == nil && !w.stopped(); tries++ {
 		values := map[string]cty.Value{}
@@ -90,6 +93,7 @@ func (s *sampling) find(ctx context.Context) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
+	s.counting = property.Counting(config.Tree.Program)
 	for _, name := range s.run.Generate.Variables {
 		v := config.Tree.Program.VariableByName[name]
 		if v == nil {

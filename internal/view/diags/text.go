@@ -99,7 +99,7 @@ func box(b *strings.Builder, g group, sources map[string][]byte, o Options) {
 	}
 	var body strings.Builder
 	body.WriteString(o.Pen.Paint(title, style.Bold, colour) + o.Pen.Paint(clean.Line(g.Summary), style.Bold) + "\n\n")
-	place(&body, JSON(g.Diagnostic, sources), o.Pen)
+	place(&body, JSON(g.Diagnostic, sources), g.Compared, o.Pen)
 	detail := clean.Text(g.Detail)
 	if g.others > 0 {
 		detail = strings.TrimRight(detail, "\n") + "\n\n" + others(g)
@@ -147,7 +147,7 @@ func others(g group) string {
 
 // place writes where the problem is: the object, the file, the source lines
 // and what the references in them were.
-func place(b *strings.Builder, d *Diagnostic, pen style.Pen) {
+func place(b *strings.Builder, d *Diagnostic, compared *diag.Comparison, pen style.Pen) {
 	if d.Address != "" {
 		fmt.Fprintf(b, "  with %s,\n", clean.Line(d.Address))
 	}
@@ -165,6 +165,7 @@ func place(b *strings.Builder, d *Diagnostic, pen style.Pen) {
 		b.WriteString(":\n")
 		code(b, d.Snippet, pen)
 		values(b, d.Snippet, pen)
+		sides(b, compared, pen)
 	}
 	b.WriteByte('\n')
 }
