@@ -34,6 +34,7 @@ func run() int {
 		return guard.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	}
 	growFirst()
+	limitMemory()
 	defer profile()()
 	defer count()
 	home, _ := os.UserHomeDir()      // settings may say that there is one elsewhere

@@ -45,8 +45,8 @@ var services = map[string]string{
 const (
 	leastPassphrase = 16
 	leastIterations = 200_000
-	mostIterations  = 1 << 30 // in metadata; more is damage or malice
-	mostLength      = 1 << 16 // of keys and salts
+	mostIterations  = 50_000_000 // half a minute; more, in metadata, is damage or malice
+	mostLength      = 1 << 16    // of keys and salts
 )
 
 // deriving says how a key is derived from a passphrase; it is kept beside what
@@ -126,7 +126,9 @@ func derivingBy(values map[string]cty.Value) (d deriving, saltLength int, err er
 	switch {
 	case d.Length <= 0 || d.Length > mostLength:
 		err = invalid("the key length must be a whole number larger than zero")
-	case d.Iterations <= 0 || d.Iterations > mostIterations:
+	case d.Iterations > mostIterations:
+		err = invalid("the number of iterations is larger than %d, which takes longer than anybody waits", mostIterations)
+	case d.Iterations <= 0:
 		err = invalid("the number of iterations must be a whole number larger than zero")
 	case d.Iterations < leastIterations:
 		err = invalid("the number of iterations is dangerously low (<%d), refusing to generate key", leastIterations)

@@ -7,6 +7,8 @@
 package module
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,12 +66,53 @@ func (d Disk) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// ReadFile implements Files.
+// MaxSource is how long a file of configuration may be, in bytes: several times what
+// generators write. Beyond that, what it takes to read it may be more than a machine
+// has.
+const MaxSource = 64 << 20
+
+// sources are the ends of names of files of configuration.
+var sources = []string{".tf", ".tofu", ".tf.json", ".tofu.json", ".tfvars", ".tfvars.json", ".hcl"}
+
+// ReadFile implements Files. A file of configuration has to be a file and no longer
+// than MaxSource.
 func (d Disk) ReadFile(path string) ([]byte, error) {
+	if !slices.ContainsFunc(sources, func(end string) bool { return strings.HasSuffix(path, end) }) {
+		if d.within(path) {
+			return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
+		}
+		return os.ReadFile(d.path(path))
+	}
+	var info fs.FileInfo
+	var err error
+	if d.within(path) {
+		info, err = fs.Stat(d.FS, filepath.ToSlash(filepath.Clean(path)))
+	} else {
+		info, err = os.Stat(d.path(path))
+	}
+	if err == nil {
+		err = limited(info)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
 	if d.within(path) {
 		return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
 	}
 	return os.ReadFile(d.path(path))
+}
+
+// limited refuses what can't be a file of configuration.
+func limited(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a directory")
+	case info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice != 0 && info.Name() != "null":
+		return errors.New("it is a device, which may have no end")
+	case info.Size() > MaxSource:
+		return fmt.Errorf("it has %d MiB, and a file of configuration may have %d: split it, or read the data in it with file or jsondecode", info.Size()>>20, MaxSource>>20)
+	}
+	return nil
 }
 
 // Memory has files by path, as a saved plan has them.

@@ -108,7 +108,7 @@ func parse(files Files, path string) parsed {
 	var p parsed
 	data, err := files.ReadFile(path)
 	if err != nil {
-		p.diags.Errorf("Failed to read file", "The file %q could not be read.", path)
+		p.diags.Errorf("Failed to read file", "The file %q could not be read: %s.", path, diag.Cause(err))
 		return p
 	}
 	p.file, p.diags = syntax.Parse(path, data)

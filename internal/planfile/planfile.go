@@ -32,9 +32,10 @@ import (
 // format is the version of the archive's layout. Readers refuse others.
 const format = 1
 
-// maxEntry bounds what one entry may unpack to, so that a hostile archive
-// can't exhaust memory by its compression alone.
-const maxEntry = 4 << 30
+// maxContent bounds what all entries together may unpack to, so that a hostile archive
+// can't exhaust memory by its compression alone. A plan of 100,000 objects has a tenth
+// of it.
+const maxContent = 2 << 30
 
 // Content is what a plan file holds.
 type Content struct {
@@ -325,16 +326,18 @@ func unpack(data []byte) (map[string][]byte, error) {
 	}
 	entries := map[string][]byte{}
 	foreign := false
+	left := uint64(maxContent)
 	for _, f := range r.File {
 		if _, twice := entries[f.Name]; twice {
 			return nil, fmt.Errorf("the file is damaged: it has two entries %q", f.Name)
 		}
-		if f.UncompressedSize64 > maxEntry {
+		if f.UncompressedSize64 > left {
 			return nil, fmt.Errorf("the file is damaged: its entry %q claims %d bytes", f.Name, f.UncompressedSize64)
 		}
 		if entries[f.Name], err = readEntry(f); err != nil {
 			return nil, fmt.Errorf("the file is damaged in its entry %q (%w)", f.Name, err)
 		}
+		left -= f.UncompressedSize64
 		foreign = foreign || f.Name == "tfplan"
 	}
 	want, ok := entries[entryDigest]
@@ -358,5 +361,5 @@ func readEntry(f *zip.File) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, maxEntry))
+	return io.ReadAll(io.LimitReader(r, int64(f.UncompressedSize64)+1)) // the reader refuses more than that
 }

@@ -126,41 +126,51 @@ func extract(archive, dir string) error {
 		return err
 	}
 	defer root.Close()
+	if len(r.File) > mostFiles {
+		return errTooLarge
+	}
+	left := mostBytes
 	for _, f := range r.File {
-		if err := extractFile(root, f); err != nil {
+		n, err := extractFile(root, f, left)
+		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
+		left -= n
 	}
 	return nil
 }
 
-func extractFile(root *os.Root, f *zip.File) error {
+// extractFile extracts a member, and returns its size, which may be so many bytes.
+func extractFile(root *os.Root, f *zip.File, most int64) (n int64, err error) {
 	name := filepath.FromSlash(f.Name)
 	if !filepath.IsLocal(name) {
-		return errors.New("the name leads out of the package")
+		return 0, errors.New("the name leads out of the package")
 	}
 	if strings.HasSuffix(f.Name, "/") {
-		return root.MkdirAll(name, 0o755)
+		return 0, root.MkdirAll(name, 0o755)
 	}
 	if !f.Mode().IsRegular() {
-		return errors.New("it is neither a file nor a directory")
+		return 0, errors.New("it is neither a file nor a directory")
 	}
 	if dir := filepath.Dir(name); dir != "." {
 		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	in, err := f.Open()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer in.Close()
 	out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.Mode().Perm()|0o200)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	n, err = io.Copy(out, io.LimitReader(in, most+1))
+	if err == nil && n > most {
+		err = errTooLarge
+	}
+	return n, errors.Join(err, out.Close())
 }
 
 // link makes an unpacked package available at another place: by a symbolic

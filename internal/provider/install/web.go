@@ -22,6 +22,15 @@ type web struct {
 	limits cliconfig.Registry
 }
 
+// What a package may have at most: the largest there are have a tenth of it. They are
+// variables for tests.
+var (
+	mostBytes int64 = 8 << 30 // of the archive, and of all files together
+	mostFiles       = 100_000
+)
+
+var errTooLarge = errors.New("it is larger than any provider, so it isn't one")
+
 // maxDocument is the largest answer that isn't a package, in bytes.
 const maxDocument = 64 << 20
 
@@ -160,7 +169,10 @@ func (in *installer) download(ctx context.Context, f *found, to string) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(out, resp.Body)
+		n, err := io.Copy(out, io.LimitReader(resp.Body, mostBytes+1))
+		if err == nil && n > mostBytes {
+			err = errTooLarge
+		}
 		return errors.Join(err, out.Close())
 	})
 	if err != nil {
