@@ -159,6 +159,11 @@ func (c refactoring) removed(b *hcl.Block) {
 			c.later = append(c.later, func() { c.removedProvisioner(r, inner, in) })
 		}
 	}
+	c.later = append(c.later, func() {
+		for _, p := range r.Provisioners {
+			p.Outer = r.Connection
+		}
+	})
 	if r.Destroy == nil {
 		c.diags.WarnAt(b.DefRange, "Missing lifecycle from the removed block", "Say in a lifecycle block whether the objects shall be destroyed, with destroy = true or destroy = false. Without it OpenTofu only forgets them, and Terraform destroys them.")
 	}

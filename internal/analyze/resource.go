@@ -184,6 +184,9 @@ func (c *compiler) resolveResource(r *resourceBlock) {
 		at := *in
 		at.self, at.destroy = true, hasDestroy
 		p.Connection = c.body(r.connection.Body, r.connection.DefRange, &at)
+		for _, inner := range p.Provisioners {
+			inner.Outer = p.Connection
+		}
 	}
 }
 

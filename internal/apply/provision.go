@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -100,13 +101,22 @@ func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p
 		return diags
 	}
 	unmarked, marks := v.UnmarkDeep()
+	at := r.Commands
+	if provisioner.Connects(p.Type) {
+		var more diag.List
+		at.Connection, more = connection(p, i.Context(t, self))
+		diags.Append(more)
+		if diags.HasErrors() {
+			return diags
+		}
+	}
 	e := event.Event{Kind: event.ProvisionStart, Addr: o, Provisioner: p.Type}
 	hidden := value.HiddenMarks(marks)
 	told := false
 	var err error
 	r.pool.Occupy(func() {
 		r.tell(e)
-		err = kind.Run(r.commands, r.Commands, unmarked, func(line string) {
+		err = kind.Run(r.commands, at, unmarked, func(line string) {
 			out := e
 			out.Kind, out.Text = event.ProvisionOutput, line
 			if hidden {
@@ -135,4 +145,26 @@ func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p
 	}
 	r.tell(e)
 	return diags
+}
+
+// connection is how a provisioner reaches its machine: what its own block says, and else
+// that of the resource.
+func connection(p *program.Provisioner, ctx *hcl.EvalContext) (cty.Value, diag.List) {
+	var diags diag.List
+	s := provisioner.Connection()
+	merged := s.EmptyValue().AsValueMap()
+	for _, b := range p.Connections() {
+		v, hd := s.Decode(b.Body, ctx)
+		diags.Append(eval.Diagnostics(hd))
+		if hd.HasErrors() {
+			return cty.NilVal, diags
+		}
+		v, _ = v.UnmarkDeep() // it is shown nowhere
+		for name, a := range v.AsValueMap() {
+			if !a.IsNull() {
+				merged[name] = a
+			}
+		}
+	}
+	return cty.ObjectVal(merged), diags
 }

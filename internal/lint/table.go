@@ -89,7 +89,8 @@ var table = []row{
 	{"provider/version", "", ""},
 	{"provider/schemacache", "", ""},
 	{"provider/fake", "words provider", "program eval plan planner apply"},
-	{"provisioner", "words child", "program eval plan planner apply state"},
+	{"provisioner", "words child provisioner/remote", "program eval plan planner apply state"},
+	{"provisioner/remote", "words", "program eval plan planner apply state"},
 
 	// formats and bytes
 	{"statefile", "words provider state", "program eval planner apply"},
@@ -199,7 +200,7 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "origin agent provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli storage/azurerm storage/consul storage/rest storage/kubernetes", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "origin agent provider/install module/fetch login storage storage/gcs storage/http storage/s3 storage/servers cli storage/azurerm storage/consul storage/rest storage/kubernetes provisioner/remote", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "child terminal provider/plugin cliconfig provisioner module/fetch storage storage/servers operation operation/settings cli storage/azurerm storage/kubernetes provider/guard", "let the caller hand over what the process would tell"},
 	{"os/signal", "terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cli commands terminal cmd/weir", "take options as a struct"},
@@ -209,8 +210,9 @@ var guards = []guard{
 	{"github.com/Azure/azure-sdk-for-go", "storage/azurerm", "use the storage.Backend interface"},
 	{"golang.org/x/oauth2", "storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "storage/pg storage/servers", "use the storage.Backend interface"},
+	{"golang.org/x/crypto/ssh", "function provisioner/remote", "let provisioner/remote connect"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "child durable files module request screen module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation operation/place operation/supply terminal cli cmd/weir weir testkit txtar lint storage/azurerm storage/consul storage/kubernetes provider/guard",
+	{"os", "child durable files module request screen module/fetch function provider/plugin provider/install provider/lockfile provider/schemacache cliconfig provisioner statefile planfile journal leftover session snapshot storage storage/gcs storage/local storage/s3 storage/servers stack/parts watch workdir format engine operation operation/place operation/supply terminal cli cmd/weir weir testkit txtar lint storage/azurerm storage/consul storage/kubernetes provider/guard provisioner/remote",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "durable journal storage/local module/fetch provider/install provider/schemacache", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
@@ -235,14 +236,35 @@ func (r *run) config(t *promise.Task, o *object) (instance.Config, diag.List) {
 	return c, diags
 }
 
-// cannotRun refuses a provisioner before anything is done that it belongs to.
+// cannotRun refuses a provisioner before anything is done that it belongs to, by what is
+// written down about it.
 func cannotRun(p *program.Provisioner) diag.List {
 	var diags diag.List
 	if provisioner.Find(p.Type) == nil {
 		diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
 		return diags
 	}
-	diags.ErrorAt(p.Range, "Provisioner can't be run", "weir knows the provisioner %q but can't run it, so nothing is done to the object. Use local-exec with a command such as ssh or scp, let the object set itself up (cloud-init and the like), or leave it out with -exclude.", p.Type)
+	if !provisioner.Connects(p.Type) {
+		return nil
+	}
+	if len(p.Connections()) == 0 {
+		diags.ErrorAt(p.Range, "Missing connection configuration", "The provisioner %q works on another machine, and nothing says how to get there: it needs a connection block of its own or of its resource.", p.Type)
+		return diags
+	}
+	var typ *hcl.Attribute
+	for _, b := range p.Connections() {
+		content, _, _ := b.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
+		if own := content.Attributes["type"]; own != nil {
+			typ = own
+		}
+	}
+	if typ == nil {
+		return nil
+	}
+	// Where it refers to something it is looked at when the connection is made.
+	if v, problems := typ.Expr.Value(nil); !problems.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() != "" && v.AsString() != "ssh" {
+		diags.ErrorAt(typ.Expr.Range(), "Unsupported connection type", "Connections are over SSH, and this one wants %q, so nothing is done to the object. Windows has OpenSSH as well: install it when the machine is made, and use type = \"ssh\" with target_platform = \"windows\".", v.AsString())
+	}
 	return diags
 }
 
@@ -253,17 +275,30 @@ func (r *run) provisioners(t *promise.Task, o *object, self cty.Value) diag.List
 	makes := o.change.Action == plan.Create || o.change.Action.IsReplace()
 	for _, p := range o.instance.Resource.Provisioners {
 		kind := provisioner.Find(p.Type)
-		if kind == nil || makes && !provisioner.Runs(p.Type) {
-			diags.Append(cannotRun(p))
-			continue
+		if kind == nil || makes {
+			if more := cannotRun(p); len(more) > 0 {
+				diags.Append(more)
+				continue
+			}
 		}
 		if p.OnDestroy {
 			continue
 		}
 		ctx := o.instance.Context(t, self)
-		_, hd := kind.Schema().Decode(p.Config.Body, ctx)
+		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
 		diags.Append(eval.Diagnostics(hd))
+		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
+			diags.ErrorAt(p.Range, "Invalid "+p.Type+" provisioner configuration", "%s.", err)
+		}
 		eval.Complete(t, p.Config.Refs, ctx)
+		if !provisioner.Connects(p.Type) {
+			continue
+		}
+		for _, b := range p.Connections() {
+			_, hd := provisioner.Connection().Decode(b.Body, ctx)
+			diags.Append(eval.Diagnostics(hd))
+			eval.Complete(t, b.Refs, ctx)
+		}
 	}
 	return diags
 }

@@ -11,7 +11,6 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/promise"
-	"weir.dev/weir/internal/provisioner"
 	"weir.dev/weir/internal/state"
 )
 
@@ -231,8 +230,8 @@ func (r sweeper) deletion(o *object) *plan.Change {
 // planDeletion asks the providers that want to be asked.
 func (r sweeper) planDeletion(o *object) diag.List {
 	for _, p := range r.deprovisioners(o) {
-		if !p.Continue && !provisioner.Runs(p.Type) {
-			return cannotRun(p)
+		if diags := cannotRun(p); len(diags) > 0 && !p.Continue {
+			return diags
 		}
 	}
 	if !o.conn.Schemas.PlanDestroy {

@@ -201,7 +201,20 @@ type Provisioner struct {
 	Continue   bool // on_failure = continue
 	Config     *Body
 	Connection *Body // nil without
+	Outer      *Body // the connection of the whole block, for what Connection leaves out
 	Range      hcl.Range
+}
+
+// Connections are the connection blocks that say how the provisioner reaches another
+// machine, from the outer one to its own.
+func (p *Provisioner) Connections() []*Body {
+	var list []*Body
+	for _, b := range []*Body{p.Outer, p.Connection} {
+		if b != nil {
+			list = append(list, b)
+		}
+	}
+	return list
 }
 
 // A ProviderUse names a provider configuration as a module sees it.

@@ -27,17 +27,24 @@ type Provisioner interface {
 type Place struct {
 	Dir     string
 	Environ []string
+	// Connection is how to reach another machine, of the implied type of the schema of
+	// Connection; cty.NilVal for none.
+	Connection cty.Value
 }
 
-var kinds = map[string]Provisioner{"local-exec": localExec{}, "file": file, "remote-exec": remoteExec}
+var kinds = map[string]Provisioner{"local-exec": localExec{}, "file": file{}, "remote-exec": remoteExec{}}
 
-// Runs reports whether provisioners of a type can be run. Those that can't are
-// known so that configurations with them can be checked.
-func Runs(typ string) bool {
-	kind, ok := kinds[typ]
-	_, only := kind.(described)
-	return ok && !only
+// Check says what is wrong with a configuration beside its types. It need not be known.
+func Check(kind Provisioner, config cty.Value) error {
+	if c, ok := kind.(interface{ check(cty.Value) error }); ok {
+		unmarked, _ := config.UnmarkDeep()
+		return c.check(unmarked)
+	}
+	return nil
 }
+
+// Connects reports whether provisioners of a type work on another machine.
+func Connects(typ string) bool { return typ == "file" || typ == "remote-exec" }
 
 // Find returns the provisioner of a type, or nil.
 func Find(typ string) Provisioner { return kinds[typ] }

@@ -29,8 +29,11 @@ func provisioners(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
 			diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
 			continue
 		}
-		_, hd := kind.Schema().Decode(p.Config.Body, ctx)
+		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
 		diags.Append(eval.Diagnostics(hd))
+		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
+			diags.ErrorAt(p.Range, "Invalid "+p.Type+" provisioner configuration", "%s.", err)
+		}
 		host, at := outerHost, outer
 		if p.Connection != nil {
 			own, more := connection(p.Connection, ctx)
