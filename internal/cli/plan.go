@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"flag"
-	"os"
-	"path/filepath"
 
 	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation"
@@ -50,8 +48,8 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if code := e.Start(); code != 0 {
 		return code
 	}
-	if p.out != "" && !isDir(filepath.Dir(p.out)) {
-		return e.Fail("Failed to write plan file", "The directory of %q doesn't exist.", p.out)
+	if diags := request.CheckOut(p.out); diags != nil {
+		return e.Diags(diags)
 	}
 	options, diags := p.options(e, "plan")
 	if diags.HasErrors() {
@@ -100,11 +98,6 @@ func (p *planning) opening(e *env, command string) operation.Opening {
 		State:     p.state.options(),
 		Operation: command,
 	}
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // showPlan shows a plan to people or as part of the stream.

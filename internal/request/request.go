@@ -8,6 +8,7 @@ package request
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"weir.dev/weir/internal/addr"
@@ -34,6 +35,17 @@ type Plan struct {
 	Targets, TargetFiles       []string
 	Excludes, ExcludeFiles     []string
 	Replace                    []string
+}
+
+// CheckOut refuses to save a plan at a path without a directory; "" isn't saved.
+func CheckOut(path string) diag.List {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return diag.OneError("Failed to write plan file", "The directory of %q doesn't exist.", path)
+	}
+	return nil
 }
 
 // IsGiven reports whether something is asked for that only makes sense for a plan
