@@ -90,11 +90,11 @@ func (d Disk) ReadFile(path string) ([]byte, error) {
 	} else {
 		info, err = os.Stat(d.path(path))
 	}
-	if err == nil {
+	if err == nil { // else reading fails with the error that callers know
 		err = limited(info)
-	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
 	}
 	if d.within(path) {
 		return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))

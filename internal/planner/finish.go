@@ -82,7 +82,7 @@ func (r finishing) arranging(objects []*object) arrange.Input {
 			Addr: o.addr, Previous: o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
 			Provider: o.conn.Addr, Change: o.change, Conditions: o.conditions,
 			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
-			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper{r.run}.deprovisioners(o)) > 0,
+			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper(r).deprovisioners(o)) > 0,
 		}
 		list[n] = &recorded[n]
 	}
@@ -273,7 +273,7 @@ func (r finishing) dropsData(a addr.Object) bool {
 	if r.Mode == plan.Destroy {
 		return false // providers may be configured with it until the end
 	}
-	desired, _, unsure := sweeper{r.run}.standing(a.Instance)
+	desired, _, unsure := sweeper(r).standing(a.Instance)
 	return !desired && !unsure && (len(r.Targets) == 0 || r.scope.Targeted(a.Instance))
 }
 

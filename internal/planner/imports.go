@@ -291,7 +291,7 @@ func importingOf(r *run, o *object) *plan.Importing {
 // checkImports reports targets without configuration.
 func (r importing) checkImports() {
 	for a, target := range r.imports.found {
-		desired, _, unsure := sweeper{r.run}.standing(a)
+		desired, _, unsure := sweeper(r).standing(a)
 		if !desired && !unsure {
 			r.note(diag.List{{Severity: diag.Error, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. Write the resource block, or let weir write one with -generate-config-out=FILE.", Subject: target.block.Range.Ptr()}})
 		}

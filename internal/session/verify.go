@@ -58,15 +58,15 @@ func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot
 	}
 	switch {
 	case errors.Is(err, storage.ErrEmptyState):
-		f.Problems = trouble{s.Session}.emptied()
+		f.Problems = trouble(s).emptied()
 		return f, nil
 	case err != nil:
-		f.Problems = trouble{s.Session}.torn(diag.OneError("Error loading the state", "%s.", err))
+		f.Problems = trouble(s).torn(diag.OneError("Error loading the state", "%s.", err))
 		return f, nil
 	}
 	snapshot, diags := statefile.Read(data, s.backend.Describe())
 	if f.Problems = diags; diags.HasErrors() {
-		f.Problems = trouble{s.Session}.torn(diags)
+		f.Problems = trouble(s).torn(diags)
 		return f, nil
 	}
 	s.saved, s.base = data, snapshot
@@ -113,17 +113,17 @@ func (s verification) verifyJournal(stored *state.Snapshot) Finding {
 		f.Said = "a run is writing it"
 		return f
 	case err != nil:
-		f.Problems = trouble{s.Session}.unreadable(path, err)
+		f.Problems = trouble(s).unreadable(path, err)
 		return f
 	}
 	rec, err := l.Fold(stored, s.digest())
 	switch {
 	case err != nil:
-		f.Problems = trouble{s.Session}.unusable(path, err)
+		f.Problems = trouble(s).unusable(path, err)
 	case rec.Foreign:
-		f.Problems = trouble{s.Session}.foreign(path, l)
+		f.Problems = trouble(s).foreign(path, l)
 	case l.Damaged > 0:
-		f.Problems = trouble{s.Session}.damaged(path, l, rec)
+		f.Problems = trouble(s).damaged(path, l, rec)
 	default:
 		f.Said = fmt.Sprintf("of a run that didn't end; %d results are to be saved, %d objects are in doubt", len(rec.Folded), creations(rec.InDoubt))
 	}
