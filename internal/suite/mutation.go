@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -53,8 +54,21 @@ func notice(ctx context.Context, files []*testfile.File, o Options, m mutate.Mut
 	stop := make(chan struct{})
 	first := &firstFailure{stop: stop}
 	o.Compiled, o.Shelf, o.Report, o.Stop = m.Apply, nothingReal{}, first, stop
-	Run(ctx, testresult.New(files), o)
+	Run(ctx, testresult.New(again(files, o)), o)
 	return first.run, first.run != ""
+}
+
+// again reads test files once more: conditions that were compiled for one program
+// stay with it.
+func again(files []*testfile.File, o Options) []*testfile.File {
+	fresh, diags := testfile.Load(o.Files, o.Dir, cmp.Or(o.TestDir, "tests"), o.World.Dialect)
+	fresh = slices.DeleteFunc(fresh, func(f *testfile.File) bool {
+		return !slices.ContainsFunc(files, func(wanted *testfile.File) bool { return wanted.Name == f.Name })
+	})
+	if diags.HasErrors() || len(fresh) != len(files) {
+		return files
+	}
+	return fresh
 }
 
 // Mutate carries out the tests with one of the changes at a time, and tells what
