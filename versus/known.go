@@ -27,6 +27,7 @@ type known struct {
 type finding struct {
 	difference
 	step       simtest.Step
+	before     world // what weir began with
 	peer, weir outcome
 }
 
@@ -38,7 +39,7 @@ var knowns = []*known{
 	},
 	{
 		Entry: failedOutputs, Reason: "the peer stores what the plan knew",
-		Where: "state", Path: `\.outputs\..*`, When: failed,
+		Where: "state", Path: `\.outputs\..*`, When: func(f finding) bool { return failed(f) && f.keepsOutput() },
 	},
 	{
 		Entry: "Objects keep their provider until another one has dealt with them", Reason: "the peer goes by who has looked at it",
@@ -46,11 +47,11 @@ var knowns = []*known{
 	},
 	{
 		Entry: storedDependencies, Reason: "the peer stores what is only named",
-		Where: "state", Path: `\.resources.*\.dependencies(\[.*)?`, Weir: none,
+		Where: "state", Path: `\.resources.*\.dependencies(\[.*)?`, Weir: none, When: namesNothing,
 	},
 	{
 		Entry: storedDependencies, Reason: "the peer shows what is only named",
-		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Weir: none,
+		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Weir: none, When: namesNothing,
 	},
 	{
 		Entry: "Deposed objects have the version of their schema", Reason: "the peer has none",
@@ -429,6 +430,88 @@ func partial(f finding) bool { return len(f.step.Targets)+len(f.step.Excludes) >
 func failed(f finding) bool {
 	apply, ok := f.peer.result("apply")
 	return ok && apply.Exit != 0
+}
+
+// keepsOutput reports whether weir has left an output of the state as it was.
+func (f finding) keepsOutput() bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
+	name, _, _ = strings.Cut(name, "[")
+	return compact(f.before.output(name)) == compact(f.weir.After.output(name))
+}
+
+// output is one that a state has, nil for none.
+func (w world) output(name string) any {
+	state, _ := decode(w[stateFile]).(map[string]any)
+	outputs, _ := state["outputs"].(map[string]any)
+	return outputs[name]
+}
+
+// namesNothing reports whether the dependencies that only the peer has are on
+// resources of which weir has no objects, or come by way of such a resource.
+func namesNothing(f finding) bool {
+	document := f.peer.After[stateFile]
+	if f.Where == "plan" {
+		shown, _ := f.peer.result("show")
+		document = shown.Plan
+	}
+	path := f.Path
+	if i := strings.LastIndex(path, "depend"); i >= 0 {
+		end := strings.IndexAny(path[i:]+"[", "[.")
+		path = path[:i+end]
+	}
+	have := f.weir.After.resources()
+	for address := range quotedNames(compact(at(decode(document), path))) {
+		if !have[address] {
+			return true
+		}
+	}
+	return false
+}
+
+// quotedNames are the texts in a JSON value.
+func quotedNames(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, name := range quoted.FindAllString(text, -1) {
+		if name = strings.Trim(name, "\"\\"); name != "" {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// at is the part of a document at a path of differences, nil for none.
+func at(document any, path string) any {
+	if path == "" {
+		return document
+	}
+	members, _ := document.(map[string]any)
+	for name, v := range members {
+		if rest, ok := strings.CutPrefix(path, step(name)); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return at(v, rest)
+		}
+	}
+	return nil
+}
+
+// resources are the addresses, without keys, of those that a state has objects of.
+func (w world) resources() map[string]bool {
+	var s struct {
+		Resources []struct {
+			Module, Type, Name, Mode string
+			Instances                []json.RawMessage
+		}
+	}
+	all := map[string]bool{}
+	if json.Unmarshal(w[stateFile], &s) != nil {
+		return all
+	}
+	for _, r := range s.Resources {
+		mode := map[string]string{"data": "data.", "ephemeral": "ephemeral."}[r.Mode]
+		if address := keys.ReplaceAllString(strings.TrimPrefix(r.Module+"."+mode+r.Type+"."+r.Name, "."), ""); len(r.Instances) > 0 {
+			all[address] = true
+		}
+	}
+	return all
 }
 
 // deprecations are the summaries of warnings about what is deprecated.
@@ -900,10 +983,10 @@ func (k *known) fits(d finding) bool {
 
 // explain finds the known differences among those of a step and of what the
 // engines made of it. What is said beside another exit follows from the exit.
-func explain(list []difference, step simtest.Step, peer, weir outcome) {
+func explain(list []difference, step simtest.Step, before world, peer, weir outcome) {
 	ended := map[string]*known{}
 	for i, d := range list {
-		f := finding{difference: d, step: step, peer: peer, weir: weir}
+		f := finding{difference: d, step: step, before: before, peer: peer, weir: weir}
 		for _, k := range knowns {
 			if k.fits(f) {
 				list[i].Known = k

@@ -35,7 +35,7 @@ func (m *match) play(c simtest.Case) (found []difference, err error) {
 			return nil, err
 		}
 		list := compare(right, want, got)
-		explain(list, step, want, got)
+		explain(list, step, left, want, got)
 		for j := range list {
 			list[j].Step = i
 		}

@@ -89,6 +89,12 @@ func (r finishing) arranging(objects []*object) arrange.Input {
 	return arrange.Input{
 		Mode: r.Mode, Objects: list, Root: r.root, Provider: r.pool.Node, Deferred: r.deferredOutput,
 		Whole: !r.scope.IsPart(), UnreadOutputs: r.UnreadOutputs, NewKey: r.NewKey,
+		Written: func(i addr.Instance) []addr.Resource {
+			if t := r.Tree.At(i.Module); t != nil && t.Program.ResourceByName[i.Name] != nil {
+				return r.references().Nearest(t, t.Program.ResourceByName[i.Name])
+			}
+			return nil
+		},
 	}
 }
 

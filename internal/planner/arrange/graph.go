@@ -56,6 +56,10 @@ type Input struct {
 	UnreadOutputs bool
 	// NewKey makes the key of a deposed object.
 	NewKey func() string
+	// Written are the resources that the block of an instance names: what an object
+	// that was imported and not applied since depends on. The state has no
+	// dependencies of it.
+	Written func(addr.Instance) []addr.Resource
 }
 
 // Graph gives a plan its graph, its changes what depends on the order, and what is
@@ -396,7 +400,11 @@ func (b *builder) addStateEdges() {
 		if o.Stored == nil {
 			continue
 		}
-		for _, dep := range o.Stored.Dependencies {
+		deps := o.Stored.Dependencies
+		if len(deps) == 0 && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
+			deps = b.in.Written(o.Addr.Instance)
+		}
+		for _, dep := range deps {
 			if v, ok := b.group(GroupFor(o.Previous, dep), dep, members); ok && v != i {
 				b.vertices[i].State = append(b.vertices[i].State, v)
 			}

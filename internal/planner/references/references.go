@@ -330,3 +330,28 @@ func (s *Of) Circles() map[Site]int {
 	}
 	return in
 }
+
+// Nearest are the managed resources, sorted, that a resource leads to directly or by way
+// of what isn't a managed resource.
+func (s *Of) Nearest(t *program.Tree, own *program.Resource) []addr.Resource {
+	managed := func(at Site) *program.Resource {
+		res, ok := at.Declaration.(*program.Resource)
+		if !ok || res == own || res.Name.Mode != addr.Managed {
+			return nil
+		}
+		return res
+	}
+	var list []addr.Resource
+	for at := range reach([]Site{{t, own}}, func(at Site) []Site {
+		if managed(at) != nil {
+			return nil
+		}
+		return s.Site(at)
+	}) {
+		if res := managed(at); res != nil {
+			list = append(list, addr.Resource{Module: s.Path(at.Tree), Name: res.Name})
+		}
+	}
+	slices.SortFunc(list, addr.Resource.Compare)
+	return list
+}
