@@ -1,0 +1,159 @@
+package apply_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/testkit"
+)
+
+const two = `resource "sim_object" "a" { name = "a" }
+resource "sim_object" "b" {
+  name   = "b"
+  parent = sim_object.a.id
+}
+`
+
+// TestRules has for each rule of applying what was applied before, what is applied
+// then, and which objects the state has afterwards.
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		rule          string
+		before, after string
+		outside       func(*testkit.Bench)
+		options       engine.PlanOptions
+		want          string // objects
+		problems      string
+	}{
+		{rule: "what is created is in the state with what it needs", after: two, want: "sim_object.a\nsim_object.b needs sim_object.a"},
+		{rule: "what is deleted isn't", before: two, after: "", want: ""},
+		{rule: "destroying leaves nothing", before: two, after: two, options: engine.PlanOptions{Mode: plan.Destroy}, want: ""},
+		{rule: "what can't be created isn't there, nor what needs it", after: two,
+			outside: func(b *testkit.Bench) { b.Fail("Apply", "sim_object", "no way") }, problems: "Scripted failure"},
+		{rule: "a failed deletion keeps the object", before: two, after: "",
+			outside: func(b *testkit.Bench) { b.Fail("Apply", "sim_object", "no way") }, want: "sim_object.a\nsim_object.b needs sim_object.a", problems: "Scripted failure"},
+		{rule: "a replacement before the end leaves one object", before: two, after: `resource "sim_object" "a" {
+  name = "a"
+  zone = "z"
+  lifecycle { create_before_destroy = true }
+}
+resource "sim_object" "b" {
+  name   = "b"
+  parent = sim_object.a.id
+}
+`, want: "sim_object.a\nsim_object.b needs sim_object.a"},
+		{rule: "a replacement after the end leaves one object", before: two, after: `resource "sim_object" "a" {
+  name = "a"
+  zone = "z"
+}
+`, want: "sim_object.a"},
+		{rule: "a failed replacement leaves the old object aside", before: two, after: `resource "sim_object" "a" {
+  name = "a"
+  zone = "z"
+  lifecycle { create_before_destroy = true }
+}
+resource "sim_object" "b" {
+  name   = "b"
+  parent = sim_object.a.id
+}
+`, outside: func(b *testkit.Bench) { b.Fail("Apply", "sim_object", "no way") }, want: "sim_object.a\nsim_object.b needs sim_object.a", problems: "Scripted failure"},
+		{rule: "a failed provisioner taints", after: `resource "sim_object" "a" {
+  name = "a"
+  provisioner "local-exec" { command = "exit 1" }
+}`, want: "sim_object.a tainted", problems: "local-exec provisioner error"},
+		{rule: "a provisioner may fail where that is said", after: `resource "sim_object" "a" {
+  name = "a"
+  provisioner "local-exec" {
+    command    = "exit 1"
+    on_failure = continue
+  }
+}`, want: "sim_object.a"},
+		{rule: "a provisioner of the end that fails keeps the object", before: `resource "sim_object" "a" {
+  name = "a"
+  provisioner "local-exec" {
+    when    = destroy
+    command = "exit 1"
+  }
+}`, after: `resource "sim_object" "a" {
+  name = "a"
+  provisioner "local-exec" {
+    when    = destroy
+    command = "exit 1"
+  }
+}`, options: engine.PlanOptions{Mode: plan.Destroy}, want: "sim_object.a", problems: "local-exec provisioner error"},
+		{rule: "a postcondition fails the run and keeps the object", after: `resource "sim_object" "a" {
+  name = "a"
+  lifecycle {
+    postcondition {
+      condition     = self.size > 1000
+      error_message = "No."
+    }
+  }
+}`, want: "sim_object.a", problems: "Resource postcondition failed"},
+		{rule: "data that waits is read in the apply", after: `resource "sim_object" "a" { name = "a" }
+data "sim_lookup" "d" { key = sim_object.a.id }
+resource "sim_object" "b" { name = data.sim_lookup.d.found }
+output "o" { value = data.sim_lookup.d.found }
+`, want: "data.sim_lookup.d\nsim_object.a\nsim_object.b needs data.sim_lookup.d needs sim_object.a"},
+		{rule: "data that fails stops what needs it", after: `resource "sim_object" "a" { name = "a" }
+data "sim_lookup" "d" { key = sim_object.a.id }
+resource "sim_object" "b" { name = data.sim_lookup.d.found }
+`, outside: func(b *testkit.Bench) { b.Fail("ReadData", "sim_lookup", "no way") }, want: "sim_object.a", problems: "Scripted failure"},
+		{rule: "ephemeral resources are opened and not kept", after: `resource "sim_object" "a" { name = "a" }
+ephemeral "sim_token" "t" { scope = sim_object.a.id }
+resource "sim_object" "b" {
+  name = "b"
+  provisioner "local-exec" { command = "test -n '${ephemeral.sim_token.t.value}'" }
+}
+`, want: "sim_object.a\nsim_object.b needs ephemeral.sim_token.t needs sim_object.a"},
+		{rule: "checks see what was applied", after: `resource "sim_object" "a" { name = "a" }
+check "c" {
+  data "sim_lookup" "d" { key = sim_object.a.id }
+  assert {
+    condition     = data.sim_lookup.d.found == "?"
+    error_message = "No."
+  }
+}
+`, want: "data.sim_lookup.d\nsim_object.a"},
+		{rule: "removed forgets without a call", before: two, after: `resource "sim_object" "a" { name = "a" }
+removed {
+  from = sim_object.b
+  lifecycle { destroy = false }
+}
+`, want: "sim_object.a"},
+		{rule: "moves only change addresses", before: two, after: strings.ReplaceAll(two, `"b"`, `"x"`) + "moved {\n  from = sim_object.b\n  to   = sim_object.x\n}\n",
+			want: "sim_object.a\nsim_object.x needs sim_object.a"},
+		{rule: "instances of modules are kept by their keys", after: `module "m" {
+  for_each = toset(["p", "q"])
+  source   = "./m"
+  name     = each.key
+}
+output "o" { value = module.m["p"].id }
+-- m/main.tf --
+variable "name" {}
+resource "sim_object" "a" { name = var.name }
+output "id" { value = sim_object.a.id }
+`, want: "module.m[\"p\"].sim_object.a\nmodule.m[\"q\"].sim_object.a"},
+	} {
+		t.Run(strings.ReplaceAll(c.rule, " ", "_"), func(t *testing.T) {
+			b := testkit.New(t)
+			if c.before != "" {
+				if diags := b.Apply(c.before, engine.PlanOptions{}); diags.HasErrors() {
+					t.Fatal(diags.Err())
+				}
+			}
+			if c.outside != nil {
+				c.outside(b)
+			}
+			diags := b.Apply(c.after, c.options)
+			if got := testkit.Problems(diags); got != c.problems {
+				t.Errorf("problems %q, want %q", got, c.problems)
+			}
+			if got := testkit.Objects(b.State); got != c.want {
+				t.Errorf("objects\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
