@@ -328,7 +328,7 @@ func (r *run) skip(s *execgraph.Step) {
 		c, made := r.created[s.Object]
 		r.mu.Unlock()
 		if made {
-			r.provisioned(c, false)
+			provisioning{r}.provisioned(c, false)
 		}
 	}
 }
@@ -354,7 +354,7 @@ func (r *run) end(id execgraph.ID, failed bool) {
 // cell that failed and whose problem is reported there.
 func (r *run) step(t *promise.Task, s *execgraph.Step) (_ diag.List, failed bool) {
 	var diags diag.List
-	failed = t.Apart(func(t *promise.Task) { diags = r.perform(t, s) })
+	failed = t.Try(func(t *promise.Task) { diags = r.perform(t, s) })
 	return diags, failed || diags.HasErrors()
 }
 
@@ -379,9 +379,9 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step) diag.List {
 	case execgraph.RestoreDeposed:
 		return r.restore(s)
 	case execgraph.Provision:
-		return r.provision(t, s)
+		return provisioning{r}.provision(t, s)
 	case execgraph.ProvisionDestroy:
-		return r.provisionDestroy(t, s)
+		return provisioning{r}.provisionDestroy(t, s)
 	case execgraph.Destroy:
 		return r.destroy(t, s)
 	case execgraph.Forget:

@@ -154,7 +154,7 @@ func (r *run) standInFrame(p *program.Program, m addr.Module) *eval.Frame {
 	defer r.mu.Unlock()
 	f := r.apart[m]
 	if f == nil {
-		f = r.root.Apart(p, m)
+		f = r.root.Detached(p, m)
 		r.apart[m] = f
 	}
 	return f

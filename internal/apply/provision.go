@@ -19,9 +19,12 @@ import (
 	"weir.dev/weir/internal/value"
 )
 
+// A provisioning runs the provisioners of objects.
+type provisioning struct{ *run }
+
 // provision runs the creation-time provisioners of an instance, one after the
 // other. The instance is complete when they have.
-func (r *run) provision(t *promise.Task, s *execgraph.Step) diag.List {
+func (r provisioning) provision(t *promise.Task, s *execgraph.Step) diag.List {
 	r.mu.Lock()
 	c := r.created[s.Object]
 	delete(r.created, s.Object)
@@ -40,7 +43,7 @@ func (r *run) provision(t *promise.Task, s *execgraph.Step) diag.List {
 
 // provisioned tells that an object is complete, which it isn't before its
 // provisioners have ended, or that it won't be.
-func (r *run) provisioned(c created, well bool) {
+func (r provisioning) provisioned(c created, well bool) {
 	e := event.Event{Kind: event.ApplyErrored, Addr: c.op.change.Addr, Action: plan.Create}
 	if well {
 		e.Kind = event.ApplyComplete
@@ -51,7 +54,7 @@ func (r *run) provisioned(c created, well bool) {
 
 // provisionDestroy runs the destruction-time provisioners of an object: those
 // of its resource, or of the removed block that ended it.
-func (r *run) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.List {
+func (r provisioning) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.List {
 	if r.object(s.Object) == nil {
 		return nil
 	}
@@ -68,7 +71,7 @@ func (r *run) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.List {
 	return r.runProvisioners(t, s.Object, standIn, block.Provisioners, true, self)
 }
 
-func (r *run) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {
+func (r provisioning) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {
 	var diags diag.List
 	for _, p := range list {
 		if p.OnDestroy != onDestroy {
@@ -88,7 +91,7 @@ func (r *run) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, 
 	return diags.InAddress(o.Instance.String())
 }
 
-func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p *program.Provisioner, self cty.Value) diag.List {
+func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p *program.Provisioner, self cty.Value) diag.List {
 	kind := provisioner.Find(p.Type)
 	if kind == nil {
 		var diags diag.List

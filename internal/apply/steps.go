@@ -423,12 +423,12 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	}()
 	op, diags, ok := r.open(t, s)
 	if !ok {
-		return r.mildly(op, diags)
+		return instance.CheckWarnings(r.checks, op.instance, diags)
 	}
 	config, more := instance.Configure(t, op.instance, op.subject.Schema)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
-		return r.mildly(op, diags.InAddress(i.String()))
+		return instance.CheckWarnings(r.checks, op.instance, diags.InAddress(i.String()))
 	}
 	diags.Append(r.conditions(t, op.instance, true, cty.NilVal))
 	if diags.HasErrors() {
@@ -445,7 +445,7 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	r.tell(e)
 	diags.Append(r.locate(op.instance, s.Object, more))
 	if more.HasErrors() {
-		return r.mildly(op, diags)
+		return instance.CheckWarnings(r.checks, op.instance, diags)
 	}
 	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
 	stored, err := op.subject.Store(lifecycle.Object{Value: v}, op.conn.Addr, instance.SensitivePaths(marked))
@@ -457,25 +457,6 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	r.setResult(i, result{marked, false})
 	done = true
 	diags.Append(r.conditions(t, op.instance, false, marked).InAddress(i.String()))
-	return diags
-}
-
-// mildly turns the errors of a data source in a check block into warnings.
-func (r *run) mildly(op operation, diags diag.List) diag.List {
-	if op.instance == nil || op.instance.Resource.Check == nil {
-		return diags
-	}
-	if !diags.HasErrors() {
-		return diags
-	}
-	var messages []eval.Outcome
-	for n := range diags {
-		if diags[n].Severity == diag.Error {
-			diags[n].Severity, diags[n].Unmet = diag.Warning, op.instance.Frame.Checkable("check", "check."+op.instance.Resource.Check.Name)
-			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
-		}
-	}
-	r.checks.Add(checks.In(op.instance.Frame, "check", "check."+op.instance.Resource.Check.Name), 0, messages)
 	return diags
 }
 

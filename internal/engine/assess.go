@@ -15,7 +15,7 @@ func Assess(root *eval.Frame, list []*program.Condition, given map[string]cty.Va
 	outcomes := make([]eval.Outcome, len(list))
 	promise.NewRuntime(1).Do(func(t *promise.Task) {
 		for i, c := range list {
-			t.Apart(func(t *promise.Task) { outcomes[i] = assess(t, root, c, given) })
+			t.Try(func(t *promise.Task) { outcomes[i] = assess(t, root, c, given) })
 		}
 	})
 	return outcomes

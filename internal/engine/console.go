@@ -57,7 +57,7 @@ func (k *Console) Eval(source string) (cty.Value, diag.List) {
 	}
 	v := cty.DynamicVal
 	k.rt.Do(func(t *promise.Task) {
-		t.Apart(func(t *promise.Task) {
+		t.Try(func(t *promise.Task) {
 			var more diag.List
 			v, more = eval.Evaluate(t, expr, k.root.Context(t, nil, cty.NilVal))
 			diags.Append(more)

@@ -171,7 +171,7 @@ func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 func (f *Frame) touch(t *promise.Task, ref *program.Ref) {
 	if f.ev.Modular {
 		// Nothing has an order, but circles are to be found.
-		t.Apart(func(t *promise.Task) { f.read(t, ref) })
+		t.Try(func(t *promise.Task) { f.read(t, ref) })
 		return
 	}
 	f.read(t, ref)

@@ -60,9 +60,9 @@ func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, 
 	}
 }
 
-// Apart makes a frame that nobody refers to, for expressions that refer to
+// Detached makes a frame that nobody refers to, for expressions that refer to
 // nothing in their module.
-func (f *Frame) Apart(p *program.Program, a addr.Module) *Frame {
+func (f *Frame) Detached(p *program.Program, a addr.Module) *Frame {
 	return f.ev.newFrame(p, a, nil, nil, nil)
 }
 

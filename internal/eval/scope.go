@@ -238,7 +238,7 @@ func (s *scope) anyOutputs(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, h
 	f, t := s.frame, s.task
 	f.touch(t, ref)
 	var fs frames
-	t.Apart(func(t *promise.Task) { fs = f.frames(t, ref.Call, &ref.Range) })
+	t.Try(func(t *promise.Task) { fs = f.frames(t, ref.Call, &ref.Range) })
 	values := make([]cty.Value, len(fs.list))
 	for n, child := range fs.list {
 		values[n] = child.anyOutputs()

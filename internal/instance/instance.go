@@ -67,7 +67,7 @@ func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, d
 // an instance, as far as that can be told: problems are nobody's.
 func SensitiveArguments(t *promise.Task, i *eval.Instance, sch *schema.Schema) []cty.Path {
 	var paths []cty.Path
-	t.Apart(func(t *promise.Task) {
+	t.Try(func(t *promise.Task) {
 		v, _ := sch.Block.Decode(i.Resource.Config.Body, i.Context(t, cty.NilVal))
 		paths = SensitivePaths(v)
 	})
@@ -244,5 +244,24 @@ func CheckPaths(sch *schema.Schema, r *program.Resource) diag.List {
 			diags.WarnAt(traversal.SourceRange(), "Redundant ignore_changes element", "ignore_changes keeps what was configured when the object was made. The provider alone decides about %s, which has no configured value, so naming it here has no effect: remove it.", value.PathName(path))
 		}
 	}
+	return diags
+}
+
+// CheckWarnings turns the errors of a data source in a check block into warnings:
+// there they are an outcome of the check. Others it leaves as they are. The instance
+// is nil where it couldn't be found.
+func CheckWarnings(set *checks.Set, i *eval.Instance, diags diag.List) diag.List {
+	if i == nil || i.Resource.Check == nil || !diags.HasErrors() {
+		return diags
+	}
+	var messages []eval.Outcome
+	check := i.Frame.Checkable("check", "check."+i.Resource.Check.Name)
+	for n := range diags {
+		if diags[n].Severity == diag.Error {
+			diags[n].Severity, diags[n].Unmet = diag.Warning, check
+			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
+		}
+	}
+	set.Add(checks.Subject(*check), 0, messages)
 	return diags
 }

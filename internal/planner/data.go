@@ -4,7 +4,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/checks"
 	"weir.dev/weir/internal/conform"
 	"weir.dev/weir/internal/connect"
 	"weir.dev/weir/internal/diag"
@@ -33,7 +32,7 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	if diags.HasErrors() {
 		t.Fail()
 	}
-	diags = r.mildly(i, diags)
+	diags = instance.CheckWarnings(r.checks, i, diags)
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
@@ -62,7 +61,7 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	}
 	v, more := r.readData(o, config)
 	failed := more.HasErrors()
-	diags.Append(r.mildly(i, more))
+	diags.Append(instance.CheckWarnings(r.checks, i, more))
 	if i.Resource.Check != nil && r.Mode == plan.Normal {
 		r.readAgain(o, config, v, failed)
 	}
@@ -72,24 +71,6 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
 	return v, diags
-}
-
-// mildly turns the errors of a data source in a check block into warnings:
-// there they are an outcome of the check.
-func (r *run) mildly(i *eval.Instance, diags diag.List) diag.List {
-	if i.Resource.Check == nil || !diags.HasErrors() {
-		return diags
-	}
-	var messages []eval.Outcome
-	check := i.Frame.Checkable("check", "check."+i.Resource.Check.Name)
-	for n := range diags {
-		if diags[n].Severity == diag.Error {
-			diags[n].Severity, diags[n].Unmet = diag.Warning, check
-			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
-		}
-	}
-	r.checks.Add(checks.Subject(*check), 0, messages)
-	return diags
 }
 
 // postpone records that a data source is read during apply.

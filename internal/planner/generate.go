@@ -68,7 +68,7 @@ func (r importing) lacks(a addr.Instance, target *importTarget) bool {
 
 // generate imports an object only to look at it.
 func (r importing) generate(t *promise.Task, a addr.Instance, target *importTarget) (text string, diags diag.List) {
-	t.Apart(func(t *promise.Task) {
+	t.Try(func(t *promise.Task) {
 		o, more := r.lookup(t, a, target.block)
 		diags.Append(more)
 		if o == nil {

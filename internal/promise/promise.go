@@ -96,9 +96,9 @@ type frame struct {
 	via  *hcl.Range
 }
 
-// Apart does work whose reads and failures are nobody else's, and reports
+// Try does work whose reads and failures are nobody else's, and reports
 // whether it failed.
-func (t *Task) Apart(work func(*Task)) (failed bool) {
+func (t *Task) Try(work func(*Task)) (failed bool) {
 	return t.apart(work).failed
 }
 

@@ -93,7 +93,7 @@ func (x *explainer) variable(f *eval.Frame, v *program.Variable, chain []*progra
 		x.because(chain, "is declared as ephemeral, and the value would be kept in files")
 	case f.Parent == nil:
 		value := cty.NilVal
-		x.task.Apart(func(t *promise.Task) { value = f.Variable(t, v, nil) })
+		x.task.Try(func(t *promise.Task) { value = f.Variable(t, v, nil) })
 		if !value.IsWhollyKnown() {
 			x.because(chain, "has no valid value. Give it one with -var, in a file of values or in the environment, also to init")
 		}
@@ -121,7 +121,7 @@ func (x *explainer) call(f *eval.Frame, ref *program.Ref, chain []*program.Ref) 
 		return
 	}
 	var children []*eval.Frame
-	x.task.Apart(func(t *promise.Task) { children = f.Calls(t, ref.Call, nil) })
+	x.task.Try(func(t *promise.Task) { children = f.Calls(t, ref.Call, nil) })
 	if len(children) == 0 {
 		x.because(chain, "is a module that isn't loaded")
 	}
@@ -173,7 +173,7 @@ func Problem(reasons []Reason, where hcl.Range, what string) diag.Diagnostic {
 func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr *program.Expr, what string) (string, []Reason, diag.List) {
 	var v cty.Value
 	var diags diag.List
-	failed := t.Apart(func(t *promise.Task) { v, diags = eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal)) })
+	failed := t.Try(func(t *promise.Task) { v, diags = eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal)) })
 	if diags.HasErrors() {
 		return "", nil, diags
 	}

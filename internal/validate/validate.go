@@ -58,7 +58,7 @@ func Run(ctx context.Context, in Input) diag.List {
 	var extra diag.List
 	for _, f := range whole() {
 		rt.Do(func(t *promise.Task) {
-			t.Apart(func(t *promise.Task) { extra.Append(h.frame(t, f)) })
+			t.Try(func(t *promise.Task) { extra.Append(h.frame(t, f)) })
 		})
 	}
 	var references diag.List

@@ -211,7 +211,7 @@ func (r *reader) input(t *promise.Task, p *program.Program, frame *eval.Frame, d
 		return
 	}
 	v := cty.DynamicVal
-	failed := t.Apart(func(t *promise.Task) {
+	failed := t.Try(func(t *promise.Task) {
 		var more diag.List
 		v, more = eval.Evaluate(t, expr, frame.Context(t, nil, cty.NilVal))
 		diags.Append(more)
