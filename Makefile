@@ -8,7 +8,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo examples notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
+.PHONY: help build demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -36,6 +36,20 @@ test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	cd conformance && go test ./...
 	cd aws && go test ./...
 	cd real && go test ./engine
+
+# What comes from outside: texts, and files that others write.
+FUZZED := syntax:FuzzParse statefile:FuzzRead planfile:FuzzDecode journal:FuzzRead provider/lockfile:FuzzParse
+FUZZTIME ?= 60s
+fuzz: ## made-up input for what reads texts and files; FUZZTIME=60s for each, FUZZED='syntax:FuzzParse' picks
+	@for target in $(FUZZED); do \
+	  echo "== $$target"; \
+	  go test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime $(FUZZTIME) ./internal/$${target%%:*} || exit 1; \
+	done
+
+# What many goroutines work on at once. The detector needs a C compiler.
+RACED := ./internal/apply ./internal/session ./internal/connect ./internal/journal ./internal/storage/local ./internal/storage/http ./internal/storage/gcs ./internal/terminal ./internal/patience
+race: ## the race detector on what is concurrent, where there is a C compiler
+	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 
 lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allowed per package
 	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends tools versus); \

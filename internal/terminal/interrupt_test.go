@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,10 +11,9 @@ import (
 // TestInterrupts follows the signals during work that must not be cut short.
 func TestInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var said []string
-		exited := 0
-		i := NewInterrupts(func(text string) { said = append(said, text) })
-		i.Exit = func(code int) { exited = code }
+		var said, exited atomic.Int64
+		i := NewInterrupts(func(string) { said.Add(1) })
+		i.Exit = func(code int) { exited.Store(int64(code)) }
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var unsaved context.CancelFunc
@@ -25,8 +25,8 @@ func TestInterrupts(t *testing.T) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
-			if (ctx.Err() == nil) != working || (i.Saving().Err() == nil) != saving || exited != code {
-				t.Errorf("work: %v, saving: %v, exit code %d", ctx.Err(), i.Saving().Err(), exited)
+			if (ctx.Err() == nil) != working || (i.Saving().Err() == nil) != saving || exited.Load() != int64(code) {
+				t.Errorf("work: %v, saving: %v, exit code %d", ctx.Err(), i.Saving().Err(), exited.Load())
 			}
 		}
 		i.interrupted(cancel, unsaved)
@@ -43,8 +43,8 @@ func TestInterrupts(t *testing.T) {
 		i.interrupted(cancel, unsaved)
 		at(0, false, false, 0)
 		at(lastWords, false, false, exitInterrupted)
-		if len(said) != 2 {
-			t.Errorf("%q", said)
+		if n := said.Load(); n != 2 {
+			t.Errorf("%d notices", n)
 		}
 	})
 }
