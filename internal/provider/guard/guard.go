@@ -156,10 +156,16 @@ func (g *guard) forward(_ any, in grpc.ServerStream) error {
 	headers = headers.Copy()
 	ctx := in.Context()
 	file := ""
+	var first *message
 	if named := headers.Get(Header); len(named) == 1 {
 		file = named[0]
 		ctx = context.WithoutCancel(ctx)
 		headers.Delete(Header)
+		// Whose request hasn't come whole isn't asked anything.
+		first = new(message)
+		if err := in.RecvMsg(first); err != nil {
+			return err
+		}
 		if err := Asked(file); err != nil {
 			return status.Errorf(codes.Internal, "the answer couldn't be kept, so nothing was asked: %s", err)
 		}
@@ -169,6 +175,11 @@ func (g *guard) forward(_ any, in grpc.ServerStream) error {
 	out, err := g.provider.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
 	if err != nil {
 		return err
+	}
+	if first != nil {
+		if err := out.SendMsg(first); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
 	}
 	go ask(in, out)
 	return answer(in, out, file)
