@@ -56,7 +56,7 @@ func Fetching(name string, ev install.Event) string {
 }
 
 func authentication(ev install.Event) string {
-	text := string(ev.Authentication)
+	text := ev.Authentication.String()
 	if ev.KeyID != "" {
 		text += ", key ID " + ev.KeyID
 	}
