@@ -12,7 +12,7 @@ export CGO_ENABLED := 0
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-RELEASE := weir.dev/weir/internal/release
+RELEASE := weir.dev/weir/internal/system/release
 COMMIT = $(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null)
 DATE = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
 STAMP = -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
@@ -38,16 +38,16 @@ test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	cd real && go test ./engine
 
 # What comes from outside: texts, and files that others write.
-FUZZED := syntax:FuzzParse statefile:FuzzRead planfile:FuzzDecode journal:FuzzRead provider/lockfile:FuzzParse
+FUZZED := lang/syntax:FuzzParse state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
 FUZZTIME ?= 60s
-fuzz: ## made-up input for what reads texts and files; FUZZTIME=60s for each, FUZZED='syntax:FuzzParse' picks
+fuzz: ## made-up input for what reads texts and files; FUZZTIME=60s for each, FUZZED='lang/syntax:FuzzParse' picks
 	@for target in $(FUZZED); do \
 	  echo "== $$target"; \
 	  go test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime $(FUZZTIME) ./internal/$${target%%:*} || exit 1; \
 	done
 
 # What many goroutines work on at once. The detector needs a C compiler.
-RACED := ./internal/apply ./internal/session ./internal/connect ./internal/journal ./internal/storage/local ./internal/storage/http ./internal/storage/gcs ./internal/terminal ./internal/patience
+RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/state/journal ./internal/state/storage/local ./internal/state/storage/http ./internal/state/storage/gcs ./internal/front/terminal ./internal/system/patience
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 
@@ -62,7 +62,7 @@ lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allo
 	cd aws && go vet ./...
 	cd real && go vet ./...
 	cd backends && go vet ./...
-	go test -count=1 ./internal/lint
+	go test -count=1 ./internal/proof/lint
 	cd tools && go vet ./... && go test ./... && go run ./notice -check
 	$(STATICCHECK) ./...
 	go mod tidy -diff
@@ -140,7 +140,7 @@ aws-modules: build ## public AWS modules beside another engine: REPOS=CLONES PEE
 	  -out $(CURDIR)/.cache/aws-modules -run '$(RUN)' $(if $(ONLY),-only $(ONLY)) -report $(CURDIR)/.cache/aws-modules/report.md
 
 # The scenarios whose outcome doesn't hang on the moment of a kill or signal; the
-# crash points of every write are in internal/crash.
+# crash points of every write are in internal/proof/crash.
 FAULTS := empty_state,disk_full,readonly_dir,http_put_fails,stale_plan,order,secrets,ansi
 chaos: build ## faults while an apply runs; RUN=kill9,order picks
 	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .

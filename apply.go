@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/event"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/request"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // ApplyOptions say how to apply a plan.

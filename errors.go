@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
-	"weir.dev/weir/internal/session"
-	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Errors that programs react to. They are found with [errors.Is], in an [*Error] too.

@@ -4,15 +4,15 @@ import (
 	"context"
 	"encoding/json"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/front/view/jsonplan"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planfile"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/request"
-	"weir.dev/weir/internal/view/jsonplan"
-	"weir.dev/weir/internal/why"
+	"weir.dev/weir/internal/plan/planfile"
+	"weir.dev/weir/internal/plan/why"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // PlanOptions say what a plan is for. The zero value plans what the configuration

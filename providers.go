@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/provider/plugin"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // A ProviderSource is a place that providers come from. [Mirror], [NetworkMirror],

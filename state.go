@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"slices"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/journal"
+	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/statefile"
-	"weir.dev/weir/internal/view/jsonstate"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A State is what is known of real objects at one moment.

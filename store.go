@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/state/storage"
 )
 
 // A Store keeps states: for each workspace the bytes of a state and a lock. Its

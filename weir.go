@@ -48,16 +48,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/provider/install"
-	"weir.dev/weir/internal/release"
-	"weir.dev/weir/internal/session"
+	"weir.dev/weir/internal/system/release"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // Options are what a workspace takes from outside. The zero value is a program

@@ -9,19 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planfile"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // catalog has the built-in provider alone.

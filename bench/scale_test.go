@@ -12,18 +12,18 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/suite"
-	"weir.dev/weir/internal/testfile"
-	"weir.dev/weir/internal/testresult"
-	"weir.dev/weir/internal/work"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/work"
 )
 
 var update = flag.Bool("update", false, "write the counters anew")

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/simtest"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/proof/simtest"
 )
 
 // limit is how long one command may take.

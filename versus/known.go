@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"weir.dev/weir/internal/simtest"
+	"weir.dev/weir/internal/proof/simtest"
 )
 
 // A known difference is deliberate, or one where the peer is wrong. A

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"weir.dev/weir/internal/simtest"
+	"weir.dev/weir/internal/proof/simtest"
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/simtest"
+	"weir.dev/weir/internal/proof/simtest"
 )
 
 // A match is two engines that play the same histories.

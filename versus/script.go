@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/simtest"
+	"weir.dev/weir/internal/proof/simtest"
 )
 
 // script writes a history as a case of the conformance kit, whose results are

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/simtest"
+	"weir.dev/weir/internal/proof/simtest"
 )
 
 // A scripted player has in its state what the root's text declares, a line each.

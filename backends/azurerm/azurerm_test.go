@@ -16,10 +16,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/backends/engines"
-	"weir.dev/weir/internal/storage"
-	"weir.dev/weir/internal/storage/azurerm"
-	"weir.dev/weir/internal/storage/servers"
-	"weir.dev/weir/internal/storage/storagetest"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/azurerm"
+	"weir.dev/weir/internal/state/storage/servers"
+	"weir.dev/weir/internal/state/storage/storagetest"
 )
 
 const account = "account"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"weir.dev/weir/backends/engines"
-	"weir.dev/weir/internal/storage/servers"
+	"weir.dev/weir/internal/state/storage/servers"
 )
 
 func TestEngines(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"weir.dev/weir/backends/engines"
-	"weir.dev/weir/internal/storage/servers"
+	"weir.dev/weir/internal/state/storage/servers"
 )
 
 func TestEngines(t *testing.T) {

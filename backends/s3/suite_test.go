@@ -14,9 +14,9 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/storage"
-	"weir.dev/weir/internal/storage/s3"
-	"weir.dev/weir/internal/storage/storagetest"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/s3"
+	"weir.dev/weir/internal/state/storage/storagetest"
 )
 
 // gateway starts an S3 with a bucket named states.

@@ -19,7 +19,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/aws/cloud"
-	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/state/storage"
 )
 
 // tables starts a DynamoDB with a table named locks, or makes that table anew in the

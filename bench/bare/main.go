@@ -14,10 +14,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/plugin"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 const typ = "null_resource"

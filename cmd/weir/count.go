@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"weir.dev/weir/internal/work"
+	"weir.dev/weir/internal/word/work"
 )
 
 // count writes the counters of work to the file that WEIR_COUNTERS names.

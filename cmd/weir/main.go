@@ -7,7 +7,7 @@ import (
 	"os/user"
 	"syscall"
 
-	"weir.dev/weir/internal/cli"
+	"weir.dev/weir/internal/front/cli"
 	"weir.dev/weir/internal/provider/guard"
 )
 

@@ -15,19 +15,19 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/checks"
-	"weir.dev/weir/internal/connect"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/event"
-	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/checks"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/provisioner"
+	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
 )
 
 // Input is what an apply is a function of, beside the world.

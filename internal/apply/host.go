@@ -3,14 +3,14 @@ package apply
 import (
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/instance"
-	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
 )
 
 // A host answers the evaluator from the results so far.

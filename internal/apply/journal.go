@@ -5,13 +5,13 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/event"
-	"weir.dev/weir/internal/instance"
-	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Journal keeps what would be lost with the process. When a method returns

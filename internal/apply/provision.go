@@ -6,17 +6,17 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/event"
-	"weir.dev/weir/internal/execgraph"
-	"weir.dev/weir/internal/instance"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
-	"weir.dev/weir/internal/provisioner"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/provider/provisioner"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/value"
 )
 
 // A provisioning runs the provisioners of objects.

@@ -7,18 +7,18 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/connect"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	functions "weir.dev/weir/internal/function"
-	"weir.dev/weir/internal/instance"
-	"weir.dev/weir/internal/lifecycle"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
+	"weir.dev/weir/internal/lang/analyze"
+	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/value"
 )
 
 // A Console evaluates expressions in the root module against a state.

@@ -8,17 +8,17 @@ import (
 	"io"
 	"time"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/event"
-	"weir.dev/weir/internal/files"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planner"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/provisioner"
+	"weir.dev/weir/internal/provider/provisioner"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // World is what a run takes from outside: time, directories, providers.

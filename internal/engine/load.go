@@ -7,15 +7,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/analyze/calls"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
-	functions "weir.dev/weir/internal/function"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/analyze/calls"
+	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // LoadOptions say what to load.

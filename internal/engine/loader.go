@@ -8,15 +8,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze/calls"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/function"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
-	"weir.dev/weir/internal/static"
+	"weir.dev/weir/internal/eval/static"
+	"weir.dev/weir/internal/lang/analyze/calls"
+	"weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
 )
 
 // A place is a module instance, or with no key where one is possible a call. What

@@ -10,20 +10,20 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/apply"
-	"weir.dev/weir/internal/connect"
-	"weir.dev/weir/internal/deprecated"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/engine/validate"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/execgraph"
-	functions "weir.dev/weir/internal/function"
+	"weir.dev/weir/internal/eval/deprecated"
+	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planner"
+	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/plan/planner"
+	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/validate"
-	"weir.dev/weir/internal/why"
-	"weir.dev/weir/internal/work"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/work"
 )
 
 // Validate checks a loaded configuration against its providers' schemas.

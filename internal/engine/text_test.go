@@ -7,11 +7,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/value"
 )
 
 func (s *story) printf(format string, args ...any) { fmt.Fprintf(&s.out, format, args...) }

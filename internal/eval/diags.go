@@ -13,10 +13,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/value"
 )
 
 // An ArgumentError is a problem of one argument of a provider function.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/promise"
-	"weir.dev/weir/internal/txtar"
+	"weir.dev/weir/internal/proof/txtar"
+	"weir.dev/weir/internal/word/promise"
 )
 
 // source makes an archive of one file.

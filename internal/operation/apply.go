@@ -4,15 +4,15 @@ import (
 	"context"
 	"slices"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/request"
-	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // Limits say when an apply has to end early.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/module/fetch"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/module/fetch"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // CopyModule fills the directory, which has to be empty, with a copy of

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // generate writes configuration for imports that have none to a new file, and

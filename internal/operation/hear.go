@@ -9,15 +9,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/journal"
-	"weir.dev/weir/internal/leftover"
-	"weir.dev/weir/internal/lifecycle"
+	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/operation/leftover"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/guard"
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // guard is how the providers of tests are guarded: nil where the program can't be a

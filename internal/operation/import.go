@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planner"
-	"weir.dev/weir/internal/request"
+	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // An Import brings existing objects into the state, all or none.

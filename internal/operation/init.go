@@ -3,18 +3,18 @@ package operation
 import (
 	"context"
 
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/supply"
-	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Initialization says what is to be made ready in a directory, and how.

@@ -3,8 +3,8 @@ package operation
 import (
 	"time"
 
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Variables of the environment that limit how long providers may take.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/session"
-	"weir.dev/weir/internal/storage"
-	"weir.dev/weir/internal/workdir"
+	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/operation/session"
+	"weir.dev/weir/internal/operation/workdir"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Copies are states that could be copied to another backend.

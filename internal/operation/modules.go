@@ -4,12 +4,12 @@ import (
 	"context"
 	"sync"
 
-	"weir.dev/weir/internal/agent"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/module/fetch"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/module/fetch"
+	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/system/agent"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A moduleInstaller installs modules and tells of each that wasn't there.

@@ -15,19 +15,19 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/event"
+	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/fake"
-	"weir.dev/weir/internal/request"
-	"weir.dev/weir/internal/session"
-	"weir.dev/weir/internal/storage/inmem"
+	"weir.dev/weir/internal/state/storage/inmem"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 var sim = addr.OpenTofu.Provider("sim")

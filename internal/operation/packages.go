@@ -3,13 +3,13 @@ package operation
 import (
 	"context"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Packages are packages of the configuration's providers, for several platforms.

@@ -5,13 +5,13 @@ import (
 	"os"
 	"strings"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/request"
-	"weir.dev/weir/internal/why"
+	"weir.dev/weir/internal/plan/why"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Check looks for what keeps from planning, before anything is opened.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/journal"
+	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/states"
-	"weir.dev/weir/internal/request"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Settle says of objects in doubt that they don't exist: of those given, or of all.

@@ -3,8 +3,8 @@ package operation
 import (
 	"context"
 
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Validate checks the configuration with the schemas of its providers. Neither

@@ -3,10 +3,10 @@ package operation
 import (
 	"context"
 
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/session"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Verify reads all that is kept of the state of the selected workspace, the

@@ -5,8 +5,8 @@ import (
 
 	"github.com/hashicorp/go-version"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // CheckVersions holds the configuration to the version that is claimed.

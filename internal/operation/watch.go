@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/files"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/suite"
-	"weir.dev/weir/internal/testfile"
-	"weir.dev/weir/internal/watch"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/watch"
 )
 
 // A TestWatch knows what each test file depends on: itself, its mocks, the

@@ -4,20 +4,20 @@ import (
 	"context"
 	"strconv"
 
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/event"
-	"weir.dev/weir/internal/files"
+	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/provider/install"
-	"weir.dev/weir/internal/provisioner"
-	"weir.dev/weir/internal/session"
+	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Loading says how a configuration is loaded.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/execgraph"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // Action is what is done to an object.

@@ -15,14 +15,14 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/analyze/calls"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/syntax"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/analyze/calls"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // A Language reads what the calls of a stack load. It is an engine.Language.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // A Snapshot is a state at one moment. It isn't changed after it was made;

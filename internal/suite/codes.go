@@ -1,6 +1,6 @@
 package suite
 
-import "weir.dev/weir/internal/diag"
+import "weir.dev/weir/internal/word/diag"
 
 // Codes of problems.
 var (

@@ -2,20 +2,20 @@ package suite
 
 import (
 	"context"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testresult"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/value"
 )
 
 // conditions are the asserts of a run, compiled for its configuration.

@@ -7,20 +7,20 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testresult"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // A Root is a module that runs are about: where it is, and under which key the

@@ -3,10 +3,10 @@ package suite
 import (
 	"fmt"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/testfile"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // expected are the failures that a run wants.

@@ -5,17 +5,17 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testresult"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/apply"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // work is one file under way.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/apply"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Shelf keeps states with real objects beyond the process.

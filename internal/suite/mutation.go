@@ -6,12 +6,12 @@ import (
 	"slices"
 	"sync"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/mutate"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/testfile"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/mutate"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Mutants lists the changes that could be made to the programs that the tests

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/mutate"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/suite"
-	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/suite/mutate"
+	"weir.dev/weir/internal/suite/testfile"
 )
 
 // A change of what an output comes to is noticed by a condition on the output, whose

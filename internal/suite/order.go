@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"weir.dev/weir/internal/testfile"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
 )
 
 // waits says which earlier runs each run of a file waits for: all of them, unless

@@ -4,18 +4,18 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testresult"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/mock"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/suite/mock"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // overrides are what a run has made up instead of asking providers.

@@ -10,11 +10,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/property"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/suite/property"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/diag"
 )
 
 const (

@@ -10,15 +10,15 @@ import (
 	"context"
 	"slices"
 
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/files"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/testfile"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Options are everything that running tests is a function of.

@@ -5,11 +5,11 @@ import (
 	"maps"
 	"slices"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/testfile"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // targets reports override blocks that are about nothing in the configuration of a

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"weir.dev/weir/internal/testresult"
+	"weir.dev/weir/internal/suite/testresult"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -14,14 +14,14 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	ctyfunction "github.com/zclconf/go-cty/cty/function"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/function"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/syntax"
-	"weir.dev/weir/internal/testfile"
+	"weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // values are what the expressions of a run may refer to, and the inputs that

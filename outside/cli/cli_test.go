@@ -13,11 +13,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"weir.dev/weir/internal/cli"
+	"weir.dev/weir/internal/front/cli"
 )
 
 // scripts stand beside the commands.
-const scripts = "../../internal/cli/testdata/"
+const scripts = "../../internal/front/cli/testdata/"
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){

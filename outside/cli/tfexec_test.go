@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 
-	"weir.dev/weir/internal/dialect"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 const wrapped = `variable "v" {

@@ -11,9 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 
-	"weir.dev/weir/internal/conform"
-	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/value"
 )
 
 // The generators below make random schemas and values of them.

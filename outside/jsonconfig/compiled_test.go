@@ -8,14 +8,14 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/dialect"
-	modules "weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/front/view/jsonconfig"
+	"weir.dev/weir/internal/lang/analyze"
+	modules "weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/view/jsonconfig"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/schema"
 )
 
 // TestCompiledConfiguration goes from files to JSON, for what trees made by

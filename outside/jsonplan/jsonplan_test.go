@@ -9,14 +9,14 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/front/view/jsonplan"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/program"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/value"
-	"weir.dev/weir/internal/view/jsonplan"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/value"
 )
 
 var (

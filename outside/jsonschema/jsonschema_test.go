@@ -8,10 +8,10 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/front/view/jsonschema"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/view/jsonschema"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/schema"
 )
 
 func TestMarshalIsReadable(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/view/jsonstate"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/schema"
 )
 
 var sim = addr.Provider{Host: "example.com", Namespace: "acme", Type: "sim"}

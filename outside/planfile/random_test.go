@@ -13,14 +13,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/execgraph"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/planfile"
+	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/schema"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/value"
 )
 
 var text = rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[a-z]{1,8}`), rapid.SampledFrom([]string{"é", "${x}", "a\"b", "\n", "%{if}"}))

@@ -9,9 +9,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
 )
 
 func write(t *rapid.T, s *state.Snapshot) string {

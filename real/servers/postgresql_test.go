@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"weir.dev/weir/internal/storage/servers"
+	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/real/engine"
 )
 

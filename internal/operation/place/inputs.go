@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Var is a value for a variable of the root module, or a file with some.

@@ -18,17 +18,17 @@ import (
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/dialect"
-	"weir.dev/weir/internal/files"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/operation/workdir"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
-	"weir.dev/weir/internal/workdir"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // Options are what the operations in a directory take from outside.

@@ -3,8 +3,8 @@ package place
 import (
 	"cmp"
 
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // UserSettings are the user's own settings. Warnings about them are told once.

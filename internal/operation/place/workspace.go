@@ -1,7 +1,7 @@
 package place
 
 import (
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Workspace is the name of the selected workspace.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/place"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // AskForVariables asks for the variables that need a value and have none,

@@ -7,14 +7,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/storage/backends"
-	"weir.dev/weir/internal/syntax"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/state/storage/backends"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/schema"
 )
 
 // Opener opens backends.

@@ -13,16 +13,16 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/encryption"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
-	"weir.dev/weir/internal/static"
-	"weir.dev/weir/internal/syntax"
+	"weir.dev/weir/internal/eval/static"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
 )
 
 // EncryptionVariable has an encryption block's content that is laid over what

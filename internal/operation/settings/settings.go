@@ -9,15 +9,15 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/function"
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/eval/static"
+	"weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/place"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
-	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/static"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/schema"
 )
 
 // A Reader reads the settings of a directory.

@@ -1,6 +1,6 @@
 package states
 
-import "weir.dev/weir/internal/diag"
+import "weir.dev/weir/internal/word/diag"
 
 // Codes of problems.
 var (

@@ -12,14 +12,14 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/encryption"
+	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/settings"
-	"weir.dev/weir/internal/session"
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/storage/local"
+	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Options say which files a state is in, and how it is locked and read.

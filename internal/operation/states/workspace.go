@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"weir.dev/weir/internal/backend"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/place"
-	"weir.dev/weir/internal/statefile"
-	"weir.dev/weir/internal/storage"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Workspaces lists the workspaces of the backend, and tells which is selected.

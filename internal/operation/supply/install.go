@@ -1,12 +1,12 @@
 package supply
 
 import (
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/agent"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/system/agent"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Fetching is what fetching packages of providers begins with.

@@ -10,17 +10,17 @@ import (
 	"strings"
 	"sync"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/storage"
-	"weir.dev/weir/internal/storage/backends"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/backends"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Sources are where providers come from beside installed packages.

@@ -13,13 +13,13 @@ import (
 	"strconv"
 	"strings"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/operation/settings"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/provider/schemacache"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Supplier finds the providers of a directory.

@@ -5,11 +5,11 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/conform"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/value"
 )
 
 const dataType = "terraform_data"

@@ -7,13 +7,13 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/conform"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/schema"
-	"weir.dev/weir/internal/statefile"
-	"weir.dev/weir/internal/storage"
-	"weir.dev/weir/internal/value"
+	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/value"
 )
 
 const remoteType = "terraform_remote_state"

@@ -34,8 +34,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"weir.dev/weir/internal/child"
-	"weir.dev/weir/internal/durable"
+	"weir.dev/weir/internal/system/child"
+	"weir.dev/weir/internal/system/durable"
 )
 
 // Command is the argument of the engine's program that makes it a guard; the file

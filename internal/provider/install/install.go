@@ -21,12 +21,12 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/origin"
+	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
+	"weir.dev/weir/internal/system/origin"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Platform is OS_ARCH of the running program.

@@ -7,10 +7,10 @@ import (
 	"regexp"
 	"slices"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/diag"
+	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Change says what Lock found out for one provider and platform.

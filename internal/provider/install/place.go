@@ -7,9 +7,9 @@ import (
 	"os"
 	"slices"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/version"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // A source is one place with provider packages. Both methods return

@@ -11,8 +11,8 @@ import (
 	"os"
 	"time"
 
-	"weir.dev/weir/internal/cliconfig"
-	"weir.dev/weir/internal/origin"
+	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/system/origin"
 )
 
 // web makes requests to registries and mirrors.

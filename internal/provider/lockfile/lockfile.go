@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/provider/version"
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Name is the name of the file in the root module's directory.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/addr"
+	"weir.dev/weir/internal/word/addr"
 )
 
 const normal = `# This file is maintained automatically by "tofu init".

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Builtin makes a provider that runs inside of the engine.

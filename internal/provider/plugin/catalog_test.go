@@ -12,8 +12,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/word/addr"
 )
 
 func testProvider(name string) addr.Provider {

@@ -12,12 +12,12 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/guard"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
-	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/schema"
 )
 
 // A client is one running plugin. It speaks protocol 6; speak translates for

@@ -34,9 +34,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // maxMessage is the largest message either way, in bytes.

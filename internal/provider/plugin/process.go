@@ -22,8 +22,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 
-	"weir.dev/weir/internal/child"
 	"weir.dev/weir/internal/provider/guard"
+	"weir.dev/weir/internal/system/child"
 )
 
 // A process is one plugin process.

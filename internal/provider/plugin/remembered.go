@@ -11,7 +11,7 @@ import (
 
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
-	"weir.dev/weir/internal/schema"
+	"weir.dev/weir/internal/word/schema"
 )
 
 var errCutOff = errors.New("what a provider declares is cut off")

@@ -12,15 +12,15 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/analyze"
-	"weir.dev/weir/internal/diag"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/function"
-	"weir.dev/weir/internal/module"
-	"weir.dev/weir/internal/program"
-	"weir.dev/weir/internal/promise"
-	"weir.dev/weir/internal/static"
-	"weir.dev/weir/internal/syntax"
+	"weir.dev/weir/internal/eval/static"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
 )
 
 // Default is the deployment of a stack without deployment files.

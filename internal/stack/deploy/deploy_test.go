@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/module"
+	"weir.dev/weir/internal/lang/module"
 )
 
 func TestLoad(t *testing.T) {

@@ -22,12 +22,12 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/durable"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/statefile"
-	"weir.dev/weir/internal/storage"
-	"weir.dev/weir/internal/storage/local"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // Dir is the directory of all deployments, IndexFile the index in that of one.

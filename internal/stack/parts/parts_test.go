@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/statefile"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
 )
 
 func object(t *testing.T, provider, name string, needs ...string) *state.Object {

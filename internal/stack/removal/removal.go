@@ -11,10 +11,10 @@ import (
 	"maps"
 	"slices"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/diag"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // The kinds of problems that have names.

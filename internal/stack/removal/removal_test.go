@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/addr"
-	"weir.dev/weir/internal/program"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 )
 
 func prior(t *testing.T, addresses ...string) *state.Snapshot {

@@ -1,0 +1,55 @@
+package validate
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/provider/provisioner"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+)
+
+// provisioners checks the provisioners of a resource and their connections, those
+// for destruction too: it is late for that when the object is to go.
+func provisioners(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
+	var diags diag.List
+	ctx := i.Context(t, self)
+	outer := i.Resource.Connection
+	outerHost := false
+	if outer != nil && len(i.Resource.Provisioners) > 0 {
+		var more diag.List
+		outerHost, more = connection(outer, ctx)
+		diags.Append(more)
+	}
+	for _, p := range i.Resource.Provisioners {
+		kind := provisioner.Find(p.Type)
+		if kind == nil {
+			diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
+			continue
+		}
+		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
+		diags.Append(eval.Diagnostics(hd))
+		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
+			diags.ErrorAt(p.Range, "Invalid "+p.Type+" provisioner configuration", "%s.", err)
+		}
+		host, at := outerHost, outer
+		if p.Connection != nil {
+			own, more := connection(p.Connection, ctx)
+			diags.Append(more)
+			host, at = host || own, p.Connection
+		}
+		if at != nil && !host {
+			diags.ErrorAt(at.Range, "Missing required argument", "The argument \"host\" is required, but no definition was found.")
+		}
+	}
+	return diags
+}
+
+// connection checks a connection block and reports whether it names a host.
+func connection(b *program.Body, ctx *hcl.EvalContext) (host bool, diags diag.List) {
+	_, hd := provisioner.Connection().Decode(b.Body, ctx)
+	content, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "host"}}})
+	return content.Attributes["host"] != nil, eval.Diagnostics(hd)
+}

@@ -1,0 +1,65 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/schema"
+)
+
+// references checks the attributes that references to resources name, whether
+// anything evaluates them or not.
+func (h *host) references(p *program.Program) diag.List {
+	var diags diag.List
+	for _, ref := range p.AttributeReads {
+		if ref.Lenient {
+			continue
+		}
+		name := ref.Resource.Name
+		schemas, problems := h.Pool.Schemas(ref.Resource.Provider.Provider)
+		if problems.HasErrors() {
+			continue // reported for the resource itself
+		}
+		if sch := schemas.Resource(name.Mode, name.Type); sch != nil {
+			diags.Append(attribute(ref, sch.Block))
+		}
+	}
+	return diags
+}
+
+// attribute checks the path that a reference has behind the object.
+func attribute(ref *program.Ref, b *schema.Block) diag.List {
+	object := cty.UnknownVal(b.ImpliedType())
+	_, hd := ref.Rest.TraverseRel(object)
+	if !hd.HasErrors() {
+		return nil
+	}
+	step, ok := ref.Rest[0].(hcl.TraverseAttr)
+	if !ok || object.Type().HasAttribute(step.Name) {
+		return diag.FromHCL(hd)
+	}
+	var names []string
+	for name := range object.Type().AttributeTypes() {
+		names = append(names, name)
+	}
+	var diags diag.List
+	diags.ErrorAt(step.SrcRange, "Unsupported attribute", "This object has no argument, nested block, or exported attribute named %s.%s", addr.Quote(step.Name), eval.Suggestion(step.Name, names))
+	return diags
+}
+
+// merged leaves out of the problems that the evaluation has found those that
+// references have told already.
+func merged(found, references diag.List) diag.List {
+	found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
+		return d.Subject != nil && slices.ContainsFunc(references, func(r diag.Diagnostic) bool {
+			return r.Alike(d) && r.Subject != nil && r.Subject.Overlaps(*d.Subject)
+		})
+	})
+	return append(found, references...)
+}

@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+
+	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/stream"
+	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/word/diag"
+)
+
+var applyCommand = &command{
+	Name: "apply", Main: true, Args: "[PLAN]", Max: 1,
+	Synopsis: "Create or update infrastructure",
+	Long:     "Without a saved plan one is made, shown, and carried out once it is approved. A saved plan is carried out as it is.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var a applying
+		a.register(e, fs)
+		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
+	},
+}
+
+var destroyCommand = &command{
+	Name: "destroy", Main: true,
+	Synopsis: "Destroy previously-created infrastructure",
+	Long:     "The same as apply -destroy.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var a applying
+		a.register(e, fs)
+		return func(ctx context.Context, args []string) int {
+			switch {
+			case a.Destroy:
+				return e.Fail("Invalid mode option", "The -destroy option is not valid for the destroy command, which always runs in destroy mode.")
+			case a.RefreshOnly:
+				return e.Fail("Invalid mode option", "The -refresh-only option is not valid for the destroy command.")
+			}
+			a.Destroy = true
+			return a.run(ctx, e, args)
+		}
+	},
+}
+
+var refreshCommand = &command{
+	Name:     "refresh",
+	Synopsis: "Update the state to match remote systems",
+	Long:     "The same as apply -refresh-only -auto-approve. plan -refresh-only shows the differences first.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var a applying
+		a.state.register(fs)
+		a.vars.register(fs)
+		e.streamFlags(fs)
+		a.registerScope(fs, "Refresh")
+		registerParallelism(fs, &a.parallelism)
+		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
+		a.refresh, a.RefreshOnly, a.approved, a.quiet = true, true, true, true
+		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
+	},
+}
+
+// applying has the flags of apply.
+type applying struct {
+	planning
+	approved       bool
+	suppressForget bool
+	// quiet: programs aren't told of a plan and an apply, only of what is
+	// refreshed.
+	quiet bool
+}
+
+func (a *applying) register(e *env, fs *flag.FlagSet) {
+	a.planning.register(e, fs)
+	fs.BoolVar(&a.approved, "auto-approve", false, "Don't ask for approval.")
+	fs.BoolVar(&a.suppressForget, "suppress-forget-errors", false, "Succeed although objects were forgotten rather than destroyed.")
+	fs.StringVar(&a.generate, "generate-config-out", "", "")
+}
+
+func (a *applying) run(ctx context.Context, e *env, args []string) int {
+	if code := e.Start(); code != 0 {
+		return code
+	}
+	if len(args) > 0 {
+		return a.runSaved(ctx, e, args[0])
+	}
+	if e.JSON && !a.approved {
+		return e.Fail("Plan file or auto-approve required", "weir cannot ask for interactive approval when -json is set. You can either apply a saved plan file, or enable the -auto-approve option.")
+	}
+	options, diags := a.options(e, "apply")
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	return e.apply(ctx, e.directory.Configuration(), a.opening(e, "apply"), options, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget})
+}
+
+// runSaved carries out a saved plan.
+func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
+	content, diags := e.directory.ReadPlan(path)
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	if a.IsGiven() {
+		return e.Fail("Can't change a saved plan", "The options -destroy, -refresh-only, -replace, -target and -exclude decide what is planned. A saved plan was made already; leave them out, or make a new plan.")
+	}
+	opening := a.opening(e, "apply")
+	opening.Ask, opening.Record = nil, false
+	return e.apply(ctx, e.directory.Saved(content), opening, request.Planning{}, 1, &approver{env: e, saved: true, quiet: a.quiet, allowForget: a.suppressForget})
+}
+
+// apply is an apply with somebody who looks on.
+func (e *env) apply(ctx context.Context, s operation.Subject, o operation.Opening, p request.Planning, rounds int, a operation.Approver) int {
+	if !e.directory.Apply(ctx, s, o, p, rounds, a) {
+		return 1
+	}
+	return 0
+}
+
+// An approver shows what is planned, asks whether to go on unless that is known,
+// and shows what came of it.
+type approver struct {
+	*env
+	approved, saved bool
+	quiet           bool
+	allowForget     bool
+}
+
+// Opened implements operation.Approver.
+func (a *approver) Opened(found diag.List) { a.Diags(found) }
+
+// Planned implements operation.Approver.
+func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
+	switch {
+	case made == nil:
+		a.Diags(found)
+		return nil, false
+	case a.saved:
+		if a.Stream != nil {
+			a.Stream.Changes(made)
+		}
+		return found, true
+	}
+	if !a.quiet || !a.JSON || found.HasErrors() {
+		a.showPlan(made)
+	}
+	if found.HasErrors() || !a.approved {
+		// They are to be known before the question.
+		if a.Diags(found) != 0 {
+			return nil, false
+		}
+		found = nil
+	}
+	return found, !made.HasChanges() || a.approved || a.approve(ctx, made, w.Workspace())
+}
+
+// Limits implements operation.Approver.
+func (a *approver) Limits() (operation.Limits, func()) {
+	stop, end := a.interrupts.Begin()
+	return operation.Limits{Stop: stop, Saving: a.interrupts.Saving(), AllowForget: a.allowForget}, end
+}
+
+// Applied implements operation.Approver.
+func (a *approver) Applied(p *plan.Plan, o *operation.Outcome, found diag.List) {
+	a.Diags(found)
+	if o == nil {
+		return
+	}
+	if o.Doubted {
+		a.Diags(o.Left)
+	}
+	a.applied(p, o, a.quiet)
+	if !o.Doubted {
+		a.Diags(o.Left)
+	}
+}
+
+// Problem implements operation.Approver.
+func (a *approver) Problem(l diag.List) { a.Diags(l) }
+
+// Again implements operation.Approver.
+func (a *approver) Again(round int) {
+	if !a.JSON {
+		a.Say("\nRound %d is done. Planning what was put off...\n", round)
+	}
+}
+
+// approve asks whether to go on.
+func (e *env) approve(ctx context.Context, p *plan.Plan, workspace string) bool {
+	what, query, description := view.Approval(p, workspace)
+	q := question{query: query, description: description, always: true}
+	answer, err := e.ask(ctx, q)
+	for err == nil && answer == "details" {
+		if e.Written(view.Plan(e.Out, p, e.Viewing())) != 0 {
+			return false
+		}
+		answer, err = e.ask(ctx, q)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return false
+	case err != nil:
+		e.Fail("Error asking for approval", "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
+		return false
+	case answer != "yes":
+		e.Say("\n%s cancelled.\n", what)
+		return false
+	}
+	e.Say("\n")
+	return true
+}
+
+// applied shows the totals, unless programs are to be told of outputs alone, and
+// the outputs. What waits for objects in doubt isn't settled by another round.
+func (e *env) applied(p *plan.Plan, o *operation.Outcome, quiet bool) {
+	counts := e.Counter.Counts()
+	destroy := p.Mode == plan.Destroy
+	outputs := o.State.Outputs
+	if e.Stream != nil {
+		if !quiet {
+			e.Stream.Applied(counts, destroy, o.Doubted)
+		}
+		if !destroy {
+			e.Written(e.Stream.Outputs(outputs))
+		}
+	}
+	if e.JSON {
+		return
+	}
+	if o.Doubted {
+		e.Say("\n%s\n", e.Pen().Paint(stream.DoubtedText(counts, destroy), style.Bold, style.Yellow))
+	} else {
+		e.Say("\n%s\n", e.Pen().Paint(stream.AppliedText(counts, destroy), style.Bold, style.Green))
+		e.Written(view.NextRound(e.Out, p, e.program, e.Viewing()))
+	}
+	if !destroy {
+		e.Written(view.OutputsAfterApply(e.Out, outputs, e.Viewing()))
+	}
+}

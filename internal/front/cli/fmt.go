@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"io"
+
+	"weir.dev/weir/internal/lang/format"
+	"weir.dev/weir/internal/word/diag"
+)
+
+var fmtCommand = &command{
+	Name: "fmt", Args: "[TARGET...]", Max: -1,
+	Synopsis: "Reformat your configuration in the standard style",
+	Long:     "Without a target the files of the current directory are rewritten. A target is a directory, a file, or \"-\" for standard input, whose result goes to standard output.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var o fmtOptions
+		fs.BoolVar(&o.list, "list", true, "Don't list the files that change.")
+		fs.BoolVar(&o.write, "write", true, "Don't write the files.")
+		fs.BoolVar(&o.diff, "diff", false, "Show what changes.")
+		fs.BoolVar(&o.check, "check", false, "Write nothing; exit with status 0 if all files have the style and 3 otherwise.")
+		fs.BoolVar(&o.recursive, "recursive", false, "Also look into subdirectories.")
+		return func(_ context.Context, args []string) int { return e.format(o, args) }
+	},
+}
+
+type fmtOptions struct{ list, write, diff, check, recursive bool }
+
+// exitBadFormat is the status of fmt for files that can't be read or parsed.
+const exitBadFormat = 2
+
+func (e *env) format(o fmtOptions, args []string) int {
+	if o.check {
+		o.write = false
+	}
+	if len(args) == 1 && args[0] == "-" {
+		return e.formatInput(o)
+	}
+	paths, diags := format.Targets(args, o.recursive)
+	changed := false
+	for _, f := range format.Files(paths) {
+		if f.Err != nil {
+			diags.Errorf("Failed to read file", "Failed to read %s: %s.", f.Path, diag.Cause(f.Err))
+			continue
+		}
+		e.directory.AddSources(map[string][]byte{f.Path: f.Before})
+		diags.Append(diag.FromHCL(f.Diags))
+		if !f.Changed() || f.Diags.HasErrors() {
+			continue
+		}
+		changed = true
+		if err := e.reformatted(f, o); err != nil {
+			diags.Errorf("Failed to write file", "Failed to write %s: %s.", f.Path, diag.Cause(err))
+		}
+	}
+	return e.formatted(o, diags, changed)
+}
+
+// reformatted tells of a file that changes, and writes it.
+func (e *env) reformatted(f format.File, o fmtOptions) error {
+	if o.list {
+		e.Say("%s\n", f.Path)
+	}
+	if o.diff {
+		e.Say("%s", f.Diff())
+	}
+	if !o.write {
+		return nil
+	}
+	return f.Write()
+}
+
+func (e *env) formatInput(o fmtOptions) int {
+	data, err := io.ReadAll(e.in)
+	if err != nil {
+		e.Fail("Failed to read standard input", "%s.", err)
+		return exitBadFormat
+	}
+	const name = "<stdin>"
+	e.directory.AddSources(map[string][]byte{name: data})
+	after, problems := format.Check(data, name)
+	diags := diag.FromHCL(problems)
+	f := format.File{Path: name, Before: data, After: after}
+	if !diags.HasErrors() {
+		switch {
+		case o.diff:
+			e.Say("%s", f.Diff())
+		case !o.check:
+			e.Say("%s", after)
+		}
+	}
+	return e.formatted(o, diags, f.Changed())
+}
+
+func (e *env) formatted(o fmtOptions, diags diag.List, changed bool) int {
+	if e.Diags(diags) != 0 {
+		return exitBadFormat
+	}
+	if o.check && changed {
+		return exitFormat
+	}
+	return 0
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/word/diag"
+)
+
+var importCommand = &command{
+	Name: "import", Args: "ADDRESS ID", Min: 2, Max: 2,
+	Synopsis: "Associate existing infrastructure with a resource",
+	Long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var i importing
+		i.state.register(fs)
+		i.vars.register(fs)
+		e.inputFlag(fs)
+		remoteVersion(fs)
+		registerParallelism(fs, &i.parallelism)
+		fs.String("config", "", "")
+		fs.Bool("allow-missing-config", false, "")
+		return func(ctx context.Context, args []string) int { return i.run(ctx, e, [2]string{args[0], args[1]}) }
+	},
+}
+
+type importing struct {
+	state       stateFlags
+	vars        varFlags
+	parallelism int
+}
+
+// run imports objects, each an address and what the provider knows it by.
+func (i *importing) run(ctx context.Context, e *env, objects ...[2]string) int {
+	if code := e.Start(); code != 0 {
+		return code
+	}
+	wanted := make([]request.Import, len(objects))
+	for n, o := range objects {
+		var diags diag.List
+		if wanted[n], diags = request.ReadImport(o[0], o[1]); diags.HasErrors() {
+			return e.Diags(diags)
+		}
+	}
+	o := operation.Opening{
+		Loading:   operation.Loading{Vars: i.vars, Parallelism: i.parallelism, Sink: e.Sink(), Ask: e.asker()},
+		State:     i.state.options(),
+		Operation: "import",
+	}
+	w, diags := e.directory.OpenImport(ctx, o, wanted)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	defer w.Unlock()
+	for _, o := range wanted {
+		e.Say("%s: Importing from ID %q...\n", o.Target, o.ID)
+	}
+	if e.Diags(w.Prepare(ctx)) != 0 {
+		return 1
+	}
+	for _, o := range wanted {
+		e.Say("%s: Import prepared!\n  Prepared %s for import\n", o.Target, o.Target.Name.Type)
+	}
+	if e.Diags(w.Save(e.interrupts.Saving())) != 0 {
+		return 1
+	}
+	e.Say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")
+	return 0
+}

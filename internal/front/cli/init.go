@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"weir.dev/weir/internal/front/view/packages"
+	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/word/dialect"
+)
+
+var initCommand = &command{
+	Name: "init", Main: true,
+	Synopsis: "Prepare your working directory for other commands",
+	Long:     "Initializes the backend, fetches modules and installs providers. It is safe to run it again: what is there already stays.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		i := &initializing{env: e}
+		i.register(fs)
+		return func(ctx context.Context, _ []string) int { return i.run(ctx) }
+	},
+}
+
+// initializing has the flags of init.
+type initializing struct {
+	*env
+	state stateFlags
+	vars  varFlags
+
+	backend, cloud, get, upgrade         bool
+	reconfigure, migrateState, forceCopy bool
+	backendConfig, pluginDirs            texts
+	lockMode, fromModule                 string
+}
+
+func (i *initializing) register(fs *flag.FlagSet) {
+	i.state.registerLock(fs)
+	i.vars.register(fs)
+	i.jsonFlags(fs)
+	i.inputFlag(fs)
+	remoteVersion(fs)
+	fs.BoolVar(&i.backend, "backend", true, "Don't initialize the backend; use what was initialized before.")
+	fs.BoolVar(&i.cloud, "cloud", true, "")
+	fs.Var(&i.backendConfig, "backend-config", "Complete the backend block: a `NAME=VALUE`, or a file with such lines. May be repeated.")
+	fs.BoolVar(&i.reconfigure, "reconfigure", false, "Use the backend as it is configured now, whatever was initialized before. No state is copied.")
+	fs.BoolVar(&i.migrateState, "migrate-state", false, "Copy states from the backend that was initialized before to the one that is configured now.")
+	fs.BoolVar(&i.forceCopy, "force-copy", false, "Answer yes to all questions about copying states. Implies -migrate-state.")
+	fs.BoolVar(&i.get, "get", true, "Don't fetch modules.")
+	fs.BoolVar(&i.upgrade, "upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
+	fs.Var(&i.pluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`. May be repeated.")
+	fs.StringVar(&i.lockMode, "lockfile", "", "What may be done to the dependency lock file: the only `MODE` is readonly.")
+	fs.StringVar(&i.fromModule, "from-module", "", "Begin with a copy of the module at `SOURCE` in an empty directory.")
+	i.registerTests(fs)
+}
+
+func (i *initializing) run(ctx context.Context) int {
+	if code := i.Start(); code != 0 {
+		return code
+	}
+	if i.forceCopy {
+		i.migrateState = true
+	}
+	switch {
+	case i.migrateState && i.reconfigure:
+		return i.Fail("Wrong combination of options", "The -migrate-state and -reconfigure options are mutually-exclusive")
+	case i.migrateState && i.JSON && !i.forceCopy:
+		return i.Fail("Wrong combination of options", "The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
+	case i.lockMode != "" && i.lockMode != "readonly":
+		return i.Fail("Failed to parse command-line flags", "-lockfile has to be readonly, not %q.", i.lockMode)
+	case i.lockMode == "readonly" && i.upgrade:
+		return i.Fail("Invalid init options", "The -upgrade flag conflicts with -lockfile=readonly.")
+	}
+	i.backend = i.backend && i.cloud
+	if i.fromModule != "" {
+		if i.Diags(i.directory.CheckEmpty()) != 0 {
+			return 1
+		}
+		i.tell("copying_configuration_message", "%s from %q...\n", i.Pen().Paint("Copying configuration", style.Bold), i.fromModule)
+		if i.Diags(i.directory.CopyModule(ctx, i.fromModule)) != 0 {
+			return 1
+		}
+	}
+
+	nothing, diags := i.directory.HasNothing(i.tests)
+	switch {
+	case i.Diags(diags) != 0:
+		return 1
+	case nothing:
+		i.tell("output_init_empty_message", "weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
+		return 0
+	}
+	if i.Diags(i.directory.Initialize(ctx, i.options(), i)) != 0 {
+		return 1
+	}
+	i.success()
+	return 0
+}
+
+// options are what the flags say.
+func (i *initializing) options() operation.Initialization {
+	return operation.Initialization{
+		Vars: i.vars, State: i.state.options(), Tests: i.tests,
+		Backend: i.backend, BackendConfig: i.backendConfig, Reconfigure: i.reconfigure, Migrate: i.migrateState,
+		Modules: i.get, Upgrade: i.upgrade, PluginDirs: i.pluginDirs, ReadOnlyLocks: i.lockMode == "readonly",
+	}
+}
+
+// tell says something about the progress, to people or in the stream. Programs
+// know messages of Terraform by a code; what has none is only for the log.
+func (i *initializing) tell(code, format string, args ...any) {
+	if stream := i.env.Stream; stream != nil {
+		text := unwrapped(strings.TrimPrefix(trimmed(format, args...), "- "))
+		switch {
+		case i.Dialect == dialect.OpenTofu:
+			stream.Info(text, "", nil)
+		case code == "":
+			stream.Log(text)
+		default:
+			stream.Info(text, "init_output", map[string]any{"message_code": code})
+		}
+	}
+	if !i.JSON {
+		i.Say(format, args...)
+	}
+}
+
+// unwrapped is text whose paragraphs are lines.
+func unwrapped(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for n, p := range paragraphs {
+		paragraphs[n] = strings.ReplaceAll(p, "\n", " ")
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+func (i *initializing) heading(code, text string) {
+	if i.JSON {
+		i.tell(code, "%s", text)
+		return
+	}
+	i.Say("\n%s\n", i.Pen().Paint(text, style.Bold))
+}
+
+// Begins implements operation.Initializer.
+func (i *initializing) Begins(p operation.Part) {
+	switch {
+	case p == operation.BackendPart:
+		i.heading("initializing_backend_message", "Initializing the backend...")
+	case p == operation.ProvidersPart:
+		i.heading("initializing_provider_plugin_message", "Initializing provider plugins...")
+	case i.upgrade:
+		i.heading("upgrading_modules_message", "Upgrading modules...")
+	default:
+		i.heading("initializing_modules_message", "Initializing modules...")
+	}
+}
+
+// BackendSet implements operation.Initializer.
+func (i *initializing) BackendSet(kind string) {
+	i.tell("backend_configured_success", "\nSuccessfully configured the backend %q! weir will automatically\nuse this backend unless the backend configuration changes.\n", kind)
+}
+
+// BackendUnset implements operation.Initializer.
+func (i *initializing) BackendUnset(kind string) {
+	i.tell("backend_configured_unset", "\nSuccessfully unset the backend %q. weir will now operate locally.\n", kind)
+}
+
+// Copy implements operation.Initializer.
+func (i *initializing) Copy(ctx context.Context, c operation.Copies) (bool, error) {
+	q := question{
+		query:       "Do you want to copy existing state to the new backend?",
+		description: fmt.Sprintf("There is state in the %q backend, and none of it in the newly configured %q backend. Do you want to copy it there? Enter \"yes\" to copy and \"no\" to start with an empty state.", c.From, c.To),
+	}
+	if c.Overwrites {
+		q.description = fmt.Sprintf("Both the %q backend and the newly configured %q backend have state. Do you want to overwrite the state in the new backend? Enter \"yes\" to copy and \"no\" to use what is there.", c.From, c.To)
+	}
+	if c.States > 1 {
+		q.query = fmt.Sprintf("Do you want to migrate all workspaces to %q?", c.To)
+	}
+	if i.forceCopy {
+		return true, nil
+	}
+	answer, err := i.ask(ctx, q)
+	return answer == "yes", err
+}
+
+// Choose implements operation.Initializer.
+func (i *initializing) Choose(ctx context.Context, current string, names []string) (string, error) {
+	return i.ask(ctx, question{
+		query:       fmt.Sprintf("The currently selected workspace (%s) does not exist.", current),
+		description: "Enter the name of one of these workspaces to select it:\n" + strings.Join(names, "\n"),
+	})
+}
+
+// Chosen implements operation.Initializer.
+func (i *initializing) Chosen(workspace string) {
+	i.tell("", "The selected workspace doesn't exist here; now using workspace %q.\n", workspace)
+}
+
+// Module implements operation.Initializer.
+func (i *initializing) Module(line string) { i.tell("", "%s\n", line) }
+
+// Locked implements operation.Initializer.
+func (i *initializing) Locked(first bool) {
+	if first {
+		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s init\" in the future.\n", lockfile.Name, i.program)
+		return
+	}
+	i.tell("dependencies_lock_changes_info", "\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)
+}
+
+// Provider implements operation.Initializer.
+func (i *initializing) Provider(ev install.Event) {
+	if text := packages.Installing(i.Dialect.Registry().Display(ev.Provider), ev); text != "" {
+		i.tell("", "- %s\n", text)
+	}
+}
+
+func (i *initializing) success() {
+	i.tell("output_init_success_message", "\n%s\n", i.Pen().Paint("weir has been successfully initialized!", style.Bold, style.Green))
+	if i.Automation {
+		return
+	}
+	i.tell("output_init_success_cli_message", "\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.program)
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/front/view/tree"
+	"weir.dev/weir/internal/operation"
+)
+
+var getCommand = &command{
+	Name:     "get",
+	Synopsis: "Install or upgrade remote modules",
+	Long:     "The part of init that is about modules.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var vars varFlags
+		vars.register(fs)
+		update := fs.Bool("update", false, "Fetch modules again that are there already.")
+		fs.BoolVar(&e.JSON, "json", false, "Print one JSON object a line, for programs.")
+		e.registerTests(fs)
+		return func(ctx context.Context, _ []string) int {
+			if code := e.Start(); code != 0 {
+				return code
+			}
+			inputs, diags := e.directory.Inputs(vars)
+			if diags.HasErrors() {
+				return e.Diags(diags)
+			}
+			_, more := e.directory.LoadModules(ctx, inputs, e.tests, true, *update, func(line string) {
+				if e.JSON {
+					e.Stream.Log(line)
+					return
+				}
+				e.Say("%s\n", line)
+			})
+			diags.Append(more)
+			return e.Diags(diags)
+		}
+	},
+}
+
+var modulesCommand = &command{
+	Name:     "modules",
+	Synopsis: "Show all declared modules in a working directory",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		asJSON := fs.Bool("json", false, "Print a JSON object.")
+		return func(ctx context.Context, _ []string) int { return e.modules(ctx, *asJSON) }
+	},
+}
+
+func (e *env) modules(ctx context.Context, asJSON bool) int {
+	config, diags := e.directory.Load(ctx, operation.Loading{})
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	list := tree.Modules(config.Tree)
+	if asJSON {
+		return e.PrintJSON(struct {
+			FormatVersion string        `json:"format_version"`
+			Modules       []tree.Module `json:"modules"`
+		}{"1.0", list})
+	}
+	return e.Written(tree.WriteModules(e.Out, list))
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"slices"
+
+	"weir.dev/weir/internal/front/view/jsonschema"
+	"weir.dev/weir/internal/front/view/tree"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/operation/supply"
+	"weir.dev/weir/internal/word/addr"
+)
+
+var providersCommands = []*command{
+	{
+		Name:     "providers",
+		Synopsis: "Show the providers required for this configuration",
+		Setup: func(e *env, fs *flag.FlagSet) runner {
+			var vars varFlags
+			vars.register(fs)
+			fs.String("test-directory", "tests", "")
+			return func(ctx context.Context, _ []string) int { return e.providers(ctx, vars) }
+		},
+	},
+	providersLockCommand, providersMirrorCommand,
+	{
+		Name:     "providers schema",
+		Synopsis: "Show schemas for the providers used in the configuration",
+		Setup: func(e *env, fs *flag.FlagSet) runner {
+			var vars varFlags
+			vars.register(fs)
+			asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
+			return func(ctx context.Context, _ []string) int {
+				if !*asJSON {
+					return e.Fail("The `providers schema` command requires the `-json` flag", "There is no other form of the output yet.")
+				}
+				return e.providerSchemas(ctx, vars)
+			}
+		},
+	},
+}
+
+func (e *env) providers(ctx context.Context, vars varFlags) int {
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	e.Say("\nProviders required by configuration:\n")
+	if code := e.Written(tree.WriteProviders(e.Out, config.Tree)); code != 0 {
+		return code
+	}
+	b, diags := e.directory.InitializedBackend(config.Tree.Program, config.Inputs)
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	s, diags := e.directory.SelectedState(ctx, b, states.Options{}, "")
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	if s.Prior() != nil && len(s.Prior().Objects) > 0 {
+		e.Say("Providers required by state:\n\n")
+		for _, p := range s.Prior().Providers() {
+			e.Say("    provider[%s]\n\n", p)
+		}
+	}
+	return 0
+}
+
+func (e *env) providerSchemas(ctx context.Context, vars varFlags) int {
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	reqs := supply.Requirements(config.Tree, nil)
+	// Providers of objects in the state count too, where there is one.
+	if b, more := e.directory.InitializedBackend(config.Tree.Program, config.Inputs); !more.HasErrors() {
+		if s, _ := e.directory.SelectedState(ctx, b, states.Options{}, ""); s != nil {
+			reqs = supply.Requirements(config.Tree, s.Prior())
+		}
+	}
+	diags = e.directory.Provide(config, reqs)
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	var list []addr.Provider
+	for p := range reqs {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, addr.Provider.Compare)
+	schemas, more := supply.Schemas(ctx, config.World.Catalog, list)
+	diags.Append(more)
+	e.JSON = true // warnings must not mix with the document
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	text, err := jsonschema.Marshal(schemas)
+	return e.Document(text, err, "provider schemas")
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/word/addr"
+)
+
+var recoverCommand = &command{
+	Name:     "recover",
+	Synopsis: "Settle what an interrupted run has left in doubt",
+	Long:     "Saves what the journal of an interrupted run knows, and lists the objects that may exist: a provider was asked to create them and gave no answer. These are not created again until it is said of each whether it exists. Without options nothing but that is done.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var r recovering
+		r.state.register(fs)
+		r.vars.register(fs)
+		registerParallelism(fs, &r.parallelism)
+		fs.Var(&r.forget, "forget", "The object at `ADDRESS` doesn't exist, so it may be created again. May be repeated.")
+		fs.BoolVar(&r.all, "forget-all", false, "None of the objects in doubt exists, but for those that are imported.")
+		fs.Var(&r.imports, "import", "The object exists: import it. `ADDRESS=ID` is where it belongs and what the provider knows it by, as for the import command. May be repeated.")
+		fs.StringVar(&r.importsFrom, "import-from", "", "Import what `FILE` lists, ADDRESS=ID a line. Empty lines and those that begin with # are skipped.")
+		fs.BoolVar(&r.state.damaged, "damaged", false, "Take what can be read of a journal that was damaged. What it doesn't say any more isn't in the state afterwards.")
+		return func(ctx context.Context, _ []string) int { return r.run(ctx, e) }
+	},
+}
+
+type recovering struct {
+	importing
+	forget  texts
+	imports texts
+	all     bool // forget all that is left
+
+	importsFrom string // a file with more of imports
+}
+
+func (r *recovering) run(ctx context.Context, e *env) int {
+	// Imports first: they take the lock and read the configuration themselves.
+	objects, err := request.Imports(r.imports, r.importsFrom)
+	if err != nil {
+		return e.Fail("Invalid import", "%s.", err)
+	}
+	if len(objects) > 0 {
+		if code := r.importing.run(ctx, e, objects...); code != 0 {
+			return code
+		}
+		e.Progress = nil
+	}
+	var forget []addr.Instance
+	for _, text := range r.forget {
+		i, err := addr.ParseInstance(text)
+		if err != nil {
+			return e.Fail("Invalid address", "%s.", err)
+		}
+		forget = append(forget, i)
+	}
+	forgotten, left, diags := e.directory.Settle(ctx, r.state.options(), forget, r.all)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	for _, o := range forgotten {
+		e.Say("%s doesn't exist; it may be created again.\n", o.Object.Instance)
+	}
+	if len(left) == 0 {
+		e.Say("Nothing is in doubt.\n")
+		return 0
+	}
+	e.Say("In doubt:\n")
+	for _, o := range left {
+		e.Say("  %s\n", o.Object)
+	}
+	return 0
+}

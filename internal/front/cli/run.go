@@ -1,0 +1,214 @@
+// Package cli is the command line: it reads flags, environment and settings,
+// wires the other packages together and turns results into text and exit
+// codes.
+//
+// It decides nothing about configurations, plans or states. Nothing below it
+// knows of flags, terminals or the environment.
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/front/terminal"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
+)
+
+// Exit codes beyond 0 and 1.
+const (
+	exitChanges = 2  // plan -detailed-exitcode
+	exitFormat  = 3  // fmt -check
+	exitPanic   = 11 // a bug of this program
+)
+
+// A Process is what a run takes from outside.
+type Process struct {
+	Args    []string // with the program's name
+	Environ []string
+	In      *os.File
+	Out     *os.File
+	Err     *os.File
+	Getwd   func() (string, error)
+	// Chdir serves -chdir, once, before anything else happens: providers and
+	// provisioners expect to be started in that directory.
+	Chdir func(string) error
+	Home  string        // where the environment doesn't say
+	Who   func() string // USER@HOST, for those who wait for a lock
+	Exit  func(int)     // ends the process at once, for the third interrupt; nil doesn't
+	// Executable is the file of the program, for processes of its own.
+	Executable string
+}
+
+// Run does what the arguments say and returns the exit code.
+func Run(p Process) (code int) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			fmt.Fprintf(p.Err, crashText, problem, debug.Stack())
+			code = exitPanic
+		}
+	}()
+	e, err := newEnv(p)
+	if err != nil {
+		fmt.Fprintf(p.Err, "%s\n", err)
+		return 1
+	}
+	args, err := e.globalFlags(p)
+	if err != nil {
+		fmt.Fprintf(p.Err, "%s\n", err)
+		return 1
+	}
+	ctx, stop := e.interrupts.Watch(context.Background())
+	defer stop()
+	defer e.close()
+	t := commands.Table[*env]{Program: e.program, Screen: e.Screen, Getenv: func(name string) string { return e.vars[name] }, Env: e, All: table}
+	return t.Run(ctx, args)
+}
+
+const crashText = `
+!!!!!!!!!!!!!!!!!!!!!!!!!!! WEIR CRASH !!!!!!!!!!!!!!!!!!!!!!!!!!!!
+
+weir came upon a state of affairs that it does not expect. That is a mistake in
+weir, not in your configuration. Please report it with the text below, after
+taking out what is confidential.
+
+panic: %v
+
+%s
+!!!!!!!!!!!!!!!!!!!!!!!!!!! WEIR CRASH !!!!!!!!!!!!!!!!!!!!!!!!!!!!
+`
+
+// globalFlags handles what stands before the command and returns the rest.
+func (e *env) globalFlags(p Process) ([]string, error) {
+	args := p.Args[1:]
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		name, val, hasVal := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[0], "-"), "-"), "=")
+		switch name {
+		case "chdir":
+			if !hasVal || val == "" {
+				return nil, errors.New("Invalid -chdir option: must include an equals sign followed by a directory path, like -chdir=example")
+			}
+			if err := p.Chdir(val); err != nil {
+				return nil, fmt.Errorf("Error handling -chdir option: %s", err)
+			}
+			args = args[1:]
+			continue
+		case "compat":
+			var err error
+			if e.Dialect, err = dialect.Parse(val); err != nil {
+				return nil, fmt.Errorf("-compat is %q; %s", val, err)
+			}
+			e.directory.Dialect = e.Dialect
+			args = args[1:]
+			continue
+		case "version", "v":
+			return append([]string{"version"}, args[1:]...), nil
+		}
+		break
+	}
+	return args, nil
+}
+
+// env is what commands share: the outside world and how to print. It holds no
+// results.
+type env struct {
+	*screen.Screen
+	program string // the name in help texts
+	in      *os.File
+
+	inTerminal bool
+
+	vars        map[string]string
+	originalDir string // path.cwd
+	input       bool   // prompts are allowed
+
+	interrupts *terminal.Interrupts
+	directory  *operation.Directory
+	lines      *terminal.Lines
+	tests      string // the directory of tests
+}
+
+func newEnv(p Process) (*env, error) {
+	if len(p.Args) == 0 {
+		return nil, errors.New("the arguments lack the program's name")
+	}
+	e := &env{
+		Screen:     &screen.Screen{Out: p.Out, Err: p.Err, Terminal: terminal.Is(p.Out)},
+		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
+		in:         p.In,
+		inTerminal: terminal.Is(p.In),
+		lines:      terminal.NewLines(p.In),
+		vars:       map[string]string{},
+		input:      true,
+	}
+	e.interrupts = terminal.NewInterrupts(func(text string) { e.Notice(text) })
+	e.interrupts.Exit = p.Exit
+	e.ConsolidateWarnings = true
+	for _, pair := range p.Environ {
+		if name, val, ok := strings.Cut(pair, "="); ok {
+			e.vars[name] = val
+		}
+	}
+	e.Plain = e.vars["NO_COLOR"] != "" || e.vars["TERM"] == "dumb"
+	e.Automation = e.vars["TF_IN_AUTOMATION"] != ""
+	var err error
+	if e.originalDir, err = p.Getwd(); err != nil {
+		return nil, fmt.Errorf("Error getting pwd: %s", err)
+	}
+	if e.Dialect, err = dialectOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
+		return nil, err
+	}
+	e.Sources = func() map[string][]byte { return e.directory.Sources() }
+	e.directory = operation.New(place.Options{
+		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program, Executable: p.Executable,
+		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Reports: e.reports(),
+	})
+	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
+		e.input = false
+	}
+	return e, nil
+}
+
+func (e *env) close() {
+	e.directory.Close()
+	e.Screen.Close()
+}
+
+// reports are how operations tell.
+func (e *env) reports() place.Reports {
+	return place.Reports{
+		Notice:  func(text string) { e.Notice(text) },
+		Problem: func(l diag.List) { e.Diags(l) },
+		Aside:   e.AsideDiags,
+		Settings: func(warnings diag.List) {
+			fmt.Fprint(e.Err, "There are some problems with the CLI configuration:\n"+e.DiagText(warnings)+"\n")
+		},
+		Log: e.Err,
+	}
+}
+
+// dialectOf is the dialect that a setting names, or else the program's own name.
+func dialectOf(setting, program string) (dialect.Dialect, error) {
+	if setting == "" && program == dialect.Terraform.Command() {
+		return dialect.Terraform, nil
+	}
+	if setting == "" {
+		return dialect.OpenTofu, nil
+	}
+	d, err := dialect.Parse(setting)
+	if err != nil {
+		err = fmt.Errorf("WEIR_COMPAT is %q; %w", setting, err)
+	}
+	return d, err
+}

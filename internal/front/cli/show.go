@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"os"
+
+	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/jsonconfig"
+	"weir.dev/weir/internal/front/view/jsonplan"
+	"weir.dev/weir/internal/front/view/jsonstate"
+	"weir.dev/weir/internal/front/view/review"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/operation/supply"
+	"weir.dev/weir/internal/plan/planfile"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+var showCommand = &command{
+	Name: "show", Args: "[PATH [ADDRESS...]]", Max: -1,
+	Synopsis: "Show the current state or a saved plan",
+	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state. With addresses only the changes that a saved plan makes there are shown, all of each.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var o showOptions
+		o.vars.register(fs)
+		fs.StringVar(&o.Format, "format", "text", "Show a saved plan as `FORM`: text, or markdown for a comment on a change that is to be reviewed.")
+		fs.BoolVar(&o.JSON, "json", false, "Print a JSON object. Sensitive values are not hidden.")
+		e.sensitiveFlag(fs)
+		e.detailFlag(fs)
+		fs.BoolVar(&o.State, "state", false, "Show the current state, as without a path.")
+		fs.StringVar(&o.Plan, "plan", "", "Show the saved plan at `PATH`.")
+		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.SetSteps)
+		fs.BoolVar(&o.Config, "config", false, "Show the configuration. Requires -json.")
+		return func(ctx context.Context, args []string) int {
+			if len(args) > 0 {
+				o.Path, o.Addresses = args[0], args[1:]
+			}
+			e.directory.SettingsVars = o.vars
+			return e.show(ctx, o)
+		}
+	},
+}
+
+type showOptions struct {
+	request.Show
+	vars varFlags
+}
+
+func (e *env) show(ctx context.Context, o showOptions) int {
+	if diags := o.Check(); diags != nil {
+		return e.Diags(diags)
+	}
+	switch {
+	case o.Config:
+		return e.showConfig(ctx, o)
+	case o.Plan != "":
+		return e.showPlanFile(ctx, o.Plan, o)
+	case o.Path == "":
+		s := e.inState(ctx, stateFlags{}, "")
+		if s == nil {
+			return 1
+		}
+		return e.showState(ctx, s.Prior(), o.JSON)
+	}
+	data, err := os.ReadFile(o.Path)
+	if err != nil {
+		return e.Fail("Failed to read the given file as a state or plan file", "%s: %s.", o.Path, diag.Cause(err))
+	}
+	if len(data) == 0 {
+		return e.Fail("Failed to read the given file as a state or plan file", "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.Path)
+	}
+	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
+		return e.showPlanFile(ctx, o.Path, o)
+	}
+	if o.NeedsPlan() {
+		return e.Fail("Saved plan required", "Addresses and the options -steps and -format choose what is shown of a saved plan, and %s isn't one.", o.Path)
+	}
+	data, diags := e.directory.OpenSealed(data)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	snapshot, diags := statefile.Read(data, o.Path)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	return e.showState(ctx, snapshot, o.JSON)
+}
+
+// showPlanFile starts no provider: the schemas are in the file.
+func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int {
+	if o.JSON && o.WantsSteps() {
+		return e.Fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
+	}
+	content, diags := e.directory.ReadPlan(path)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	switch {
+	case o.Format == "markdown":
+		return e.Written(review.Markdown(e.Out, content.Plan, review.Limit))
+	case len(o.Addresses) > 0:
+		some, diags := o.Chosen(content.Plan)
+		if some == nil {
+			return e.Diags(diags)
+		}
+		return e.Written(view.Changes(e.Out, some, e.Viewing()))
+	}
+	if !o.JSON {
+		code := e.Written(e.Plan(content.Plan))
+		g := content.Plan.Graph
+		if code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {
+			code = e.Written(view.Steps(e.Out, content.Plan, e.Viewing()))
+		}
+		return code
+	}
+	config, diags := e.directory.LoadSaved(ctx, content)
+	var tree *program.Tree
+	if config != nil {
+		tree = config.Tree
+	}
+	if tree == nil {
+		return e.Diags(diags)
+	}
+	text, err := jsonplan.Marshal(content.Plan, tree, e.Dialect.Version())
+	return e.Document(text, err, "plan")
+}
+
+func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int {
+	if s == nil {
+		s = state.Empty()
+	}
+	var schemas map[addr.Provider]*provider.Schemas
+	if !s.IsEmpty() {
+		var diags diag.List
+		schemas, diags = e.directory.StateSchemas(ctx, s)
+		if asJSON && diags.HasErrors() {
+			return e.Diags(diags)
+		}
+	}
+	if !asJSON {
+		if s.IsEmpty() {
+			e.Say("No state.\n")
+			return 0
+		}
+		return e.Written(view.State(e.Out, s, schemas, e.Viewing()))
+	}
+	text, err := jsonstate.Marshal(s, schemas)
+	return e.Document(text, err, "state")
+}
+
+func (e *env) showConfig(ctx context.Context, o showOptions) int {
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: o.vars})
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	diags = e.directory.ProvideFor(config, nil)
+	schemas, more := supply.Schemas(ctx, config.World.Catalog, supply.Providers(config.Tree))
+	diags.Append(more)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	text, err := jsonconfig.Marshal(config.Tree, schemas)
+	return e.Document(text, err, "configuration")
+}

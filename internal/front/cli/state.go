@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/operation/session"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/edit"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+var stateCommands = []*command{
+	{
+		Name:     "state",
+		Synopsis: "Advanced state management",
+		Long:     "Commands that look at the state and change it without asking any provider.",
+	},
+	{
+		Name: "state list", Aliases: []string{"state ls"}, Args: "[ADDRESS...]", Max: -1,
+		Synopsis: "List resources in the state",
+		Setup:    setupStateList,
+	},
+	{
+		Name: "state show", Args: "ADDRESS", Min: 1, Max: 1,
+		Synopsis: "Show a resource in the state",
+		Setup:    setupStateShow,
+	},
+	{
+		Name: "state mv", Aliases: []string{"state move"}, Args: "SOURCE DESTINATION", Min: 2, Max: 2,
+		Synopsis: "Move an item in the state",
+		Long:     "Gives objects another address, without a change to the objects. SOURCE and DESTINATION are both resource instances, both resources or both modules. Where the configuration moves, a moved block does the same for everyone who uses it.",
+		Setup:    setupStateMove,
+	},
+	{
+		Name: "state rm", Aliases: []string{"state remove"}, Args: "ADDRESS...", Min: 1, Max: -1,
+		Synopsis: "Remove instances from the state",
+		Long:     "Forgets objects. They go on existing and are no longer managed.",
+		Setup:    setupStateRemove,
+	},
+	{
+		Name:     "state pull",
+		Synopsis: "Pull current state and output to stdout",
+		Setup: func(e *env, _ *flag.FlagSet) runner {
+			return func(ctx context.Context, _ []string) int { return e.statePull(ctx) }
+		},
+	},
+	{
+		Name: "state push", Args: "PATH", Min: 1, Max: 1,
+		Synopsis: "Update remote state from a local state file",
+		Long:     "Puts the state from a file (or from standard input, for \"-\") in the place of the present one. One of another lineage, or an older one, is refused unless forced.",
+		Setup:    setupStatePush,
+	},
+	{
+		Name:     "state history",
+		Synopsis: "List earlier states that were kept",
+		Long:     "Each change of a state keeps the one before in the data directory, the last 20 of them. Of states that aren't in files on this machine that is so only where they are encrypted.",
+		Setup:    setupStateHistory,
+	},
+	{
+		Name: "state verify", Args: "[PLAN...]", Max: -1,
+		Synopsis: "Look whether all that is kept of the state can be read",
+		Long:     "Reads the state, its backup and earlier states, the journal of a run that didn't end, the lock, the dependency lock file, and the plan files that are named. Changes nothing. Damage is an error that says how to go on.",
+		Setup: func(e *env, fs *flag.FlagSet) runner {
+			var f stateFlags
+			fs.StringVar(&f.state, "state", "", "The state file is at `PATH`.")
+			return func(ctx context.Context, plans []string) int { return e.stateVerify(ctx, f, plans) }
+		},
+	},
+	{
+		Name:     "state undo",
+		Synopsis: "Go back to an earlier state",
+		Long:     "Gives the state the content that it had before. Nothing happens to the infrastructure.",
+		Setup:    setupStateUndo,
+	},
+	{
+		Name: "state replace-provider", Args: "FROM TO", Min: 2, Max: 2,
+		Synopsis: "Replace provider in the state",
+		Setup:    setupReplaceProvider,
+	},
+}
+
+func (e *env) stateVerify(ctx context.Context, f stateFlags, plans []string) int {
+	found, diags := e.directory.Verify(ctx, f.options(), plans)
+	for _, f := range found {
+		if diags.Append(f.Problems); !f.Problems.HasErrors() {
+			e.Say("%s: %s\n", f.What, f.Said)
+		}
+	}
+	return e.Diags(diags)
+}
+
+// inState opens the state, locks it if the command changes it, and reads it.
+// A problem has been reported when the session is nil.
+func (e *env) inState(ctx context.Context, f stateFlags, operation string) *session.Session {
+	return e.open(ctx, f.options(), operation)
+}
+
+func (e *env) open(ctx context.Context, o states.Options, operation string) *session.Session {
+	s, diags := e.directory.State(ctx, o, operation)
+	if e.Diags(diags) != 0 {
+		return nil
+	}
+	return s
+}
+
+// existing is inState for commands that need a state to be there.
+func (e *env) existing(ctx context.Context, f stateFlags, operation string) *session.Session {
+	s := e.inState(ctx, f, operation)
+	if s != nil && s.Prior() == nil {
+		e.noState()
+		return nil
+	}
+	return s
+}
+
+// noState reports that there is nothing to work on.
+func (e *env) noState() int {
+	return e.Fail("No state file was found", "State management commands need a state. Run this command in a directory where something was applied, or use the -state option to name a state file.")
+}
+
+// commit saves a changed state and reports problems.
+func (e *env) commit(ctx context.Context, s *session.Session, next *state.Snapshot) int {
+	return e.Diags(e.directory.Commit(ctx, s, next))
+}
+
+func setupStateList(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
+	id := fs.String("id", "", "Only objects whose attribute id is `ID`.")
+	return func(ctx context.Context, args []string) int {
+		s := e.existing(ctx, f, "")
+		if s == nil {
+			return 1
+		}
+		targets, diags := edit.Targets(args)
+		if diags.HasErrors() {
+			return e.Diags(diags)
+		}
+		for _, t := range targets {
+			if !edit.Has(s.Prior(), t) {
+				diags.Errorf("Unknown "+t.Kind(), "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program)
+			}
+		}
+		var list strings.Builder
+		for _, at := range edit.Select(s.Prior(), targets, *id) {
+			list.WriteString(at.String())
+			list.WriteByte('\n')
+		}
+		e.Say("%s", list.String())
+		return e.Diags(diags)
+	}
+}
+
+func setupStateRemove(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	f.register(fs)
+	remoteVersion(fs)
+	dry := fs.Bool("dry-run", false, "Only say what would be removed.")
+	return func(ctx context.Context, args []string) int {
+		targets, diags := edit.Targets(args)
+		if diags.HasErrors() {
+			return e.Diags(diags)
+		}
+		s := e.existing(ctx, f, "state-rm")
+		if s == nil {
+			return 1
+		}
+		next, removed, diags := edit.Remove(s.Prior(), targets)
+		for _, i := range removed {
+			e.Say("%s %s\n", verb(*dry, "Would remove", "Removed"), i)
+		}
+		if e.Diags(diags) != 0 {
+			return 1
+		}
+		if *dry {
+			return 0
+		}
+		if code := e.commit(ctx, s, next); code != 0 {
+			return code
+		}
+		e.Say("Successfully removed %d resource instance(s).\n", len(removed))
+		return 0
+	}
+}
+
+func setupStateShow(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
+	e.sensitiveFlag(fs)
+	return func(ctx context.Context, args []string) int {
+		i, err := addr.ParseInstance(args[0])
+		if err != nil {
+			return e.Fail("Error parsing instance address: "+args[0], "%s. This command requires that the address references one specific instance. To view the available instances, use \"state list\".", err)
+		}
+		s := e.existing(ctx, f, "")
+		if s == nil {
+			return 1
+		}
+		at := addr.Object{Instance: i}
+		o := s.Prior().Objects[at]
+		if o == nil {
+			return e.Fail("No instance found for the given address", "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.")
+		}
+		// The object can be shown without its schema too.
+		schemas, _ := e.directory.StateSchemas(ctx, s.Prior())
+		return e.Written(view.Object(e.Out, at, o, schemas, e.Viewing()))
+	}
+}
+
+func verb(dry bool, would, did string) string {
+	if dry {
+		return would
+	}
+	return did
+}
+
+func (e *env) statePull(ctx context.Context) int {
+	s := e.inState(ctx, stateFlags{}, "")
+	if s == nil {
+		return 1
+	}
+	if s.Base() == nil {
+		return 0
+	}
+	var b bytes.Buffer
+	if err := statefile.Write(&b, s.Base()); err != nil {
+		return e.Fail("Failed to write state", "%s.", err)
+	}
+	e.Say("%s", b.String())
+	return 0
+}
+
+func setupStatePush(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	f.registerLock(fs)
+	remoteVersion(fs)
+	force := fs.Bool("force", false, "Write the state even if its lineage differs or its serial is lower.")
+	return func(ctx context.Context, args []string) int {
+		data, err := e.readInput(args[0])
+		if err != nil {
+			return e.Fail("Failed to read the state to push", "%s: %s.", args[0], diag.Cause(err))
+		}
+		data, diags := e.directory.OpenSealed(data)
+		if e.Diags(diags) != 0 {
+			return 1
+		}
+		pushed, diags := statefile.Read(data, args[0])
+		if e.Diags(diags) != 0 {
+			return 1
+		}
+		o := f.options()
+		o.Unread = *force
+		s := e.open(ctx, o, "state-push")
+		if s == nil {
+			return 1
+		}
+		next, diags := edit.Push(s.Base(), pushed, *force)
+		if e.Diags(diags) != 0 {
+			return 1
+		}
+		if err := s.Put(ctx, next); err != nil {
+			return e.Fail("Failed to write state", "%s.", err)
+		}
+		return 0
+	}
+}
+
+// readInput reads a file, or standard input for "-".
+func (e *env) readInput(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(e.in)
+	}
+	return os.ReadFile(name)
+}
+
+func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	f.register(fs)
+	remoteVersion(fs)
+	approve := fs.Bool("auto-approve", false, "Don't ask for approval.")
+	e.inputFlag(fs)
+	return func(ctx context.Context, args []string) int {
+		from, err := e.Dialect.Registry().ParseProvider(args[0])
+		if err != nil {
+			return e.Fail(fmt.Sprintf("Invalid \"from\" provider %q", args[0]), "%s.", err)
+		}
+		to, err := e.Dialect.Registry().ParseProvider(args[1])
+		if err != nil {
+			return e.Fail(fmt.Sprintf("Invalid \"to\" provider %q", args[1]), "%s.", err)
+		}
+		s := e.inState(ctx, f, "state-replace-provider")
+		if s == nil {
+			return 1
+		}
+		if s.Base() == nil {
+			return e.noState()
+		}
+		// The state as it is stored: the names in it are what this is about.
+		next, changed := edit.ReplaceProvider(s.Base(), from, to)
+		if len(changed) == 0 {
+			e.Say("No matching resources found.\n")
+			return 0
+		}
+		e.Say("weir will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", from, to, len(changed))
+		for _, resource := range changed {
+			e.Say("  %s\n", resource)
+		}
+		if !*approve {
+			q := question{query: "\nDo you want to make these changes?\nOnly 'yes' will be accepted to continue."}
+			if yes, code := e.confirm(ctx, q, "Approval required", "-auto-approve"); code != 0 {
+				return code
+			} else if !yes {
+				e.Say("Cancelled replacing providers.\n")
+				return 0
+			}
+		}
+		if code := e.commit(ctx, s, next); code != 0 {
+			return code
+		}
+		e.Say("\nSuccessfully replaced provider for %d resources.\n", len(changed))
+		return 0
+	}
+}

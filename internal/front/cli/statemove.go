@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"weir.dev/weir/internal/operation/session"
+	"weir.dev/weir/internal/state/edit"
+	"weir.dev/weir/internal/word/diag"
+)
+
+func setupStateMove(e *env, fs *flag.FlagSet) runner {
+	var f stateFlags
+	f.registerLock(fs)
+	fs.StringVar(&f.state, "state", "", "Move from the state file at `PATH`.")
+	fs.StringVar(&f.backup, "backup", "", "Keep the state from before at `PATH`; \"-\" keeps none.")
+	out := fs.String("state-out", "", "Move to the state file at `PATH`.")
+	fs.String("backup-out", "", "")
+	remoteVersion(fs)
+	dry := fs.Bool("dry-run", false, "Only say what would be moved.")
+	return func(ctx context.Context, args []string) int {
+		s := e.existing(ctx, f, "state-mv")
+		if s == nil {
+			return 1
+		}
+		target := s.Prior()
+		var other *session.Session
+		if *out != "" && *out != f.state {
+			var diags diag.List
+			o := stateFlags{state: *out, backup: "-", lock: f.lock, timeout: f.timeout}.options()
+			other, diags = e.directory.StateIn(ctx, e.directory.Opener().Local(nil), s.Workspace(), o, "state-mv")
+			if e.Diags(diags) != 0 {
+				return 1
+			}
+			target = other.Snapshot()
+		}
+		moves, refused := edit.Moves(s.Prior(), target, args[0], args[1])
+		if refused != nil {
+			return e.Diags(refused)
+		}
+		shown := map[string]bool{}
+		for _, m := range moves {
+			line := fmt.Sprintf("%s %q to %q\n", verb(*dry, "Would move", "Move"), m.From.Instance, m.To.Instance)
+			if !shown[line] {
+				shown[line] = true
+				e.Say("%s", line)
+			}
+		}
+		if *dry {
+			return 0
+		}
+		from, to := edit.Moved(s.Prior(), target, moves)
+		if other != nil {
+			// The target first: an object in two states is better than one in none.
+			if code := e.commit(ctx, other, to); code != 0 {
+				return code
+			}
+		}
+		if code := e.commit(ctx, s, from); code != 0 {
+			return code
+		}
+		e.Say("Successfully moved %d object(s).\n", len(shown))
+		return 0
+	}
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"flag"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/front/commands"
+)
+
+type (
+	command = commands.Command[*env]
+	runner  = commands.Runner
+)
+
+// table has all commands in the order of the help text.
+var table = slices.Concat([]*command{
+	initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
+	analyzeCommand, consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand, loginCommand, logoutCommand,
+	modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
+	taintCommand, testCommand, untaintCommand, versionCommand, whyCommand,
+}, metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands)
+
+func init() {
+	for _, c := range table {
+		group, _, _ := strings.Cut(c.Name, " ")
+		if slices.Contains([]string{"state", "workspace", "taint", "untaint", "output", "force-unlock"}, group) && c.Setup != nil {
+			c.Setup = withVariables(c.Setup)
+		}
+	}
+}
+
+// withVariables adds -var and -var-file to a command that needs a backend and no
+// more of the configuration: settings of the backend may refer to variables.
+func withVariables(setup func(*env, *flag.FlagSet) runner) func(*env, *flag.FlagSet) runner {
+	return func(e *env, fs *flag.FlagSet) runner {
+		(*varFlags)(&e.directory.SettingsVars).register(fs)
+		return setup(e, fs)
+	}
+}

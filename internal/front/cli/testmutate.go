@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"weir.dev/weir/internal/front/snapshot"
+	"weir.dev/weir/internal/front/view/testview"
+	"weir.dev/weir/internal/suite"
+	"weir.dev/weir/internal/suite/mutate"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// mutating has the flags about mutation.
+type mutating struct {
+	on   bool
+	most int
+}
+
+func (m *mutating) register(fs *flag.FlagSet) {
+	fs.BoolVar(&m.on, "mutate", false, "Make small changes to the configuration, one at a time, and show those that no test notices.")
+	fs.IntVar(&m.most, "mutations", 200, "With -mutate: make at most `NUMBER` changes, spread evenly over all that there are.")
+}
+
+// mutate carries out the tests with one change of the configuration at a time.
+func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Options) int {
+	if t.mutating.most < 1 {
+		return t.Fail("Invalid number of changes", "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
+	}
+	stop, end := t.interrupts.Begin()
+	defer end()
+	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.program}).Judge
+	o.Stop = stop
+	o.Report = t.reports(o, false, nil)
+	all, first := suite.Mutants(ctx, files, o, t.directory.UnderTest(o.TestDir))
+	if first.Status != testresult.Pass {
+		return t.Fail("Tests fail", "Whether tests notice changes can be told once they pass without any.")
+	}
+	chosen := mutate.Choose(all, t.mutating.most)
+	tally := testview.Mutation{Possible: len(all)}
+	ended := suite.Mutate(ctx, files, o, chosen, tally.Add)
+	if t.Stream != nil {
+		tally.JSON(t.Stream)
+	}
+	if !t.JSON {
+		fmt.Fprint(t.Out, tally.Text(o.Sources, t.Pen()))
+	}
+	if ended {
+		t.Diags(diag.OneWarning("Interrupted", "%d changes weren't tried any more.", len(chosen)-tally.Tried))
+		return 1
+	}
+	return 0
+}

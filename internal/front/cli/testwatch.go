@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/front/view/testview"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/suite"
+	"weir.dev/weir/internal/suite/testfile"
+	"weir.dev/weir/internal/suite/testresult"
+)
+
+// watch carries out the tests, and again those that a change can affect, until it
+// is interrupted.
+func (t *tester) watch(ctx context.Context) int {
+	if t.mutating.on || t.cleanup {
+		return t.Fail("Incompatible options", "The -watch option carries out tests again and again, which neither -mutate nor -cleanup does.")
+	}
+	whole := t.directory
+	defer func() { t.directory = whole }()
+	watched := whole.WatchTests(t.tests)
+	var changed []string
+	for code := 0; ; {
+		t.directory = whole.With(whole.Reports)
+		code = t.again(ctx, watched, changed, code)
+		t.directory.Close()
+		if suite.Stopped(ctx, t.interrupts.Stop()) {
+			return code
+		}
+		if changed = watched.Wait(ctx); len(changed) == 0 {
+			return code
+		}
+	}
+}
+
+// again carries out the tests that changes affect. Where there are none, the exit
+// code stays as it was.
+func (t *tester) again(ctx context.Context, w *operation.TestWatch, changed []string, code int) int {
+	all, options, diags := t.directory.OpenTests(ctx, operation.Loading{Vars: t.vars, Parallelism: t.parallelism}, t.tests)
+	if diags.HasErrors() {
+		t.Diags(diags)
+		t.Say("\nWaiting for changes.\n")
+		return 1
+	}
+	chosen, more := testfile.Choose(all, t.filter)
+	diags.Append(more)
+	affected := w.Affected(chosen, changed)
+	if len(affected) == 0 {
+		return code
+	}
+	changed = slices.DeleteFunc(changed, func(name string) bool { return len(w.Affected(chosen, []string{name})) == 0 })
+	if len(changed) > 0 {
+		t.Say("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), names(affected))
+	}
+	t.Diags(diags)
+	options.Seed, options.Keep = t.seed, t.verbose
+	w.Note(affected, &options)
+	code = t.carry(ctx, testresult.New(affected), options)
+	t.Say("\nWaiting for changes of %s and %s.\n", testview.Count(len(chosen), "test file"), testview.Count(w.Modules(), "module"))
+	return code
+}
+
+func names(list []*testfile.File) string {
+	var all []string
+	for _, f := range list {
+		all = append(all, f.Name)
+	}
+	return strings.Join(all, ", ")
+}

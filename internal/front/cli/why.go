@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/jsonwhy"
+	"weir.dev/weir/internal/word/addr"
+)
+
+var whyCommand = &command{
+	Name: "why", Args: "ADDRESS", Min: 1, Max: 1,
+	Synopsis: "Explain why a resource instance changes, is replaced, waits or is deferred",
+	Long:     "Makes a plan as the plan command does and follows the references from the object at ADDRESS to the input, the attribute or the rule that is the cause. ADDRESS may also be a resource with several instances, or a module: then everything below it that changes is explained. Nothing is changed.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var p planning
+		p.planFlags.register(fs)
+		p.state.register(fs)
+		p.vars.register(fs)
+		e.inputFlag(fs)
+		e.sensitiveFlag(fs)
+		asJSON := fs.Bool("json", false, "Print a JSON object.")
+		return func(ctx context.Context, args []string) int { return p.why(ctx, e, args[0], *asJSON) }
+	},
+}
+
+func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool) int {
+	target, err := addr.ParseTarget(address)
+	if err != nil {
+		return e.Fail("Invalid address", "%s.", err)
+	}
+	chosen, diags := p.choose()
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "why"))
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	defer w.Unlock()
+	made, list, diags := w.Explain(ctx, chosen, target)
+	if made == nil || diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	if len(list) == 0 {
+		return e.Fail("Nothing to explain", "The plan has no object at %s. Check the address; \"%s state list\" shows what there is, and the plan what would be.", target, e.program)
+	}
+	if !asJSON {
+		return e.Written(view.Why(e.Out, list, e.Viewing()))
+	}
+	text, err := jsonwhy.Marshal(list)
+	return e.Document(text, err, "the explanation")
+}

@@ -1,0 +1,325 @@
+// Package screen is where commands tell what they do and what came of it: results,
+// problems and progress, as text for people, as a stream of JSON objects, or both.
+//
+// It owns the two streams of a process and the options about presentation. It
+// refuses to know what commands there are, and asks nobody anything.
+package screen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"weir.dev/weir/internal/eval/deprecated"
+	"weir.dev/weir/internal/front/terminal"
+	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/diags"
+	"weir.dev/weir/internal/front/view/stream"
+	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
+)
+
+// Options are what every command lets people choose about presentation.
+type Options struct {
+	NoColor             bool
+	CompactWarnings     bool
+	ConsolidateWarnings bool
+	ConsolidateErrors   bool
+	Concise             bool
+	ShowSensitive       bool
+	// Overview: plans are shown with one row for changes that are alike; nil leaves
+	// it to where they are shown.
+	Overview *bool
+	// Deprecations says which deprecation warnings are shown: all, local or none.
+	Deprecations deprecated.Level
+}
+
+// TakeFlags takes the options that may stand anywhere out of arguments.
+func (o *Options) TakeFlags(args []string) []string {
+	var rest []string
+	for i, arg := range args {
+		if arg == "--" || arg == "-" {
+			return append(rest, args[i:]...)
+		}
+		name, val, hasVal := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		if name == "deprecation" && strings.HasPrefix(arg, "-") && o.SetDeprecation(val) == nil {
+			continue
+		}
+		on := !hasVal || val == "true" || val == "1"
+		target := map[string]*bool{
+			"no-color":             &o.NoColor,
+			"compact-warnings":     &o.CompactWarnings,
+			"consolidate-warnings": &o.ConsolidateWarnings,
+			"consolidate-errors":   &o.ConsolidateErrors,
+			"concise":              &o.Concise,
+		}[name]
+		if target == nil || !strings.HasPrefix(arg, "-") {
+			rest = append(rest, arg)
+			continue
+		}
+		*target = on
+	}
+	return rest
+}
+
+// SetDeprecation reads the value of -deprecation.
+func (o *Options) SetDeprecation(text string) error {
+	text, ok := strings.CutPrefix(text, "module:")
+	level := deprecated.Level(text)
+	if !ok || level != deprecated.All && level != deprecated.Local && level != deprecated.None {
+		return errors.New("has to be module:all, module:local or module:none")
+	}
+	o.Deprecations = level
+	return nil
+}
+
+// A Screen is the two streams of a process with how to write to them.
+type Screen struct {
+	Out, Err io.Writer
+	Options
+	Dialect dialect.Dialect
+	// Terminal: Out is one that people look at.
+	Terminal bool
+	// Plain: the environment doesn't want colours.
+	Plain bool
+	// Automation: hints on what to run next are unwanted.
+	Automation bool
+	// JSON: results are for programs, and text isn't wanted. Into names a file for
+	// what JSON prints, beside text.
+	JSON bool
+	Into string
+	// Sources has the files that problems may be about.
+	Sources func() map[string][]byte
+
+	// Stream is set where results are a stream of JSON objects; Progress and Counter
+	// where a command shows what it does.
+	Stream   *stream.JSON
+	Progress stream.Progress
+	Counter  *stream.Counter
+	closers  []func()
+}
+
+// Start begins the output of a command that shows what it does: the stream for
+// programs where one is wanted, and the text for people.
+func (s *Screen) Start() int {
+	if s.Into != "" {
+		if s.JSON {
+			return s.Fail("Invalid output format", "The -json and -json-into arguments are mutually exclusive")
+		}
+		file, err := os.OpenFile(s.Into, os.O_TRUNC|os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return s.Fail("Invalid argument", "Unable to open the file %q specified by -json-into for writing: %s", s.Into, diag.Cause(err))
+		}
+		s.closers = append(s.closers, func() { file.Close() })
+		s.Stream = stream.NewJSON(file, s.Dialect, nil)
+	}
+	if s.JSON {
+		s.Stream = stream.NewJSON(s.Out, s.Dialect, nil)
+	}
+	s.Counter = &stream.Counter{}
+	all := []stream.Progress{s.Counter}
+	if s.Stream != nil {
+		all = append(all, s.Stream)
+	}
+	if !s.JSON {
+		all = append(all, stream.Human(s.Out, stream.Options{Pen: s.Pen(), Concise: s.Concise}))
+	}
+	s.Progress = stream.Multi(all...)
+	s.closers = append(s.closers, s.Progress.Close)
+	return 0
+}
+
+// Close ends what was begun.
+func (s *Screen) Close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+	s.closers = nil
+}
+
+// Sink is where events go, nil for a command that shows none.
+func (s *Screen) Sink() event.Sink {
+	if s.Progress == nil {
+		return nil
+	}
+	return s.Progress.Event
+}
+
+// Pen is how text is set: with colours on terminals, unless they are unwanted.
+func (s *Screen) Pen() style.Pen { return style.Pen{On: s.Terminal && !s.NoColor && !s.Plain} }
+
+// Width is that of the terminal, or 0 where text isn't wrapped.
+func (s *Screen) Width() int {
+	if !s.Terminal {
+		return 0
+	}
+	return terminal.Width(s.Out, style.DefaultWidth)
+}
+
+// Prose is the width at which messages are wrapped, on any output: programs
+// match on them, line breaks and all.
+func (s *Screen) Prose() int {
+	if w := s.Width(); w > 0 {
+		return w
+	}
+	return style.DefaultWidth
+}
+
+// Viewing is how nouns are set for people.
+func (s *Screen) Viewing() view.Options {
+	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation}
+}
+
+// Plan shows a plan as it was asked for: on a terminal with one row for changes that
+// are alike.
+func (s *Screen) Plan(p *plan.Plan) error {
+	overview := s.Terminal && !s.Automation
+	if s.Overview != nil {
+		overview = *s.Overview
+	}
+	if overview {
+		return view.Overview(s.Out, p, s.Viewing())
+	}
+	return view.Plan(s.Out, p, s.Viewing())
+}
+
+// SetDetail reads the value of -detail.
+func (o *Options) SetDetail(text string) error {
+	overview := text == "brief"
+	o.Overview = &overview
+	if !overview && text != "true" && text != "full" {
+		return errors.New("has to be full or brief")
+	}
+	return nil
+}
+
+// Say prints for people.
+func (s *Screen) Say(format string, args ...any) { fmt.Fprintf(s.Out, format, args...) }
+
+// Log puts a message for people into the stream, if there is one.
+func (s *Screen) Log(text string) {
+	if s.Stream != nil {
+		s.Stream.Log(strings.TrimSpace(text))
+	}
+}
+
+// Notice tells people something beside the results, or in the stream.
+func (s *Screen) Notice(text string) {
+	if s.JSON {
+		s.Log(text)
+		return
+	}
+	fmt.Fprint(s.Out, text)
+}
+
+// Aside tells people something that isn't part of the results, and programs too.
+func (s *Screen) Aside(text string) {
+	s.Log(text)
+	if !s.JSON {
+		fmt.Fprintf(s.Err, "\n%s\n", text)
+	}
+}
+
+// Diags prints diagnostics: errors on standard error, warnings beside the
+// results, or all of them in the stream of -json. It returns the exit code: 1 if
+// there is an error and 0 otherwise.
+func (s *Screen) Diags(l diag.List) int {
+	code := 0
+	if l.HasErrors() {
+		code = 1
+	}
+	if len(l) == 0 {
+		return code
+	}
+	l = s.Deprecations.Shown(l.Condense())
+	l.Sort()
+	if s.Stream != nil {
+		s.Stream.Diagnostics(l, s.Sources())
+		if s.JSON {
+			return code
+		}
+	}
+	compact := s.CompactWarnings && code == 0 // beside errors they matter
+	for _, severity := range []diag.Severity{diag.Warning, diag.Error} {
+		w := s.Out
+		if severity == diag.Error || s.JSON {
+			w = s.Err
+		}
+		fmt.Fprint(w, s.text(l.Only(severity), compact))
+	}
+	return code
+}
+
+// AsideDiags prints warnings where they don't mix with what a command prints, and
+// returns what is left to print.
+func (s *Screen) AsideDiags(l diag.List) diag.List {
+	if s.Progress == nil && !l.HasErrors() {
+		// Commands that print the state itself: this is no part of it.
+		fmt.Fprint(s.Err, s.DiagText(l))
+		return nil
+	}
+	return l
+}
+
+// PeopleDiags prints diagnostics for people alone.
+func (s *Screen) PeopleDiags(l diag.List) {
+	kept := s.Stream
+	s.Stream = nil
+	s.Diags(l)
+	s.Stream = kept
+}
+
+// DiagText sets diagnostics for people.
+func (s *Screen) DiagText(l diag.List) string { return s.text(l, s.CompactWarnings) }
+
+func (s *Screen) text(l diag.List, compact bool) string {
+	pen := s.Pen()
+	return diags.Text(l, s.Sources(), diags.Options{
+		Pen:                 pen,
+		Plain:               !pen.On,
+		Width:               s.Prose(),
+		CompactWarnings:     compact,
+		ConsolidateWarnings: s.ConsolidateWarnings,
+		ConsolidateErrors:   s.ConsolidateErrors,
+	})
+}
+
+// Fail prints one error and returns the exit code for it.
+func (s *Screen) Fail(summary, format string, args ...any) int {
+	return s.Diags(diag.OneError(summary, format, args...))
+}
+
+// Written turns a failure to print into an exit code. A reader that has seen
+// enough and is gone is none.
+func (s *Screen) Written(err error) int {
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
+		return s.Fail("Failed to write output", "%s.", err)
+	}
+	return 0
+}
+
+// Document prints a document that is for programs, unless it couldn't be made.
+func (s *Screen) Document(text []byte, err error, what string) int {
+	if err != nil {
+		return s.Fail("Failed to marshal "+what+" to json", "%s.", err)
+	}
+	s.Say("%s\n", text)
+	return 0
+}
+
+// PrintJSON prints a value as an indented JSON document.
+func (s *Screen) PrintJSON(v any) int {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return s.Fail("Failed to write JSON", "%s.", err)
+	}
+	s.Say("%s\n", text)
+	return 0
+}

@@ -1,0 +1,161 @@
+// Package terminal is where the command line meets a person and a shell: signals,
+// lines that are typed, widths, words and the form of options.
+//
+// It refuses to know what commands there are and what they do.
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"weir.dev/weir/internal/front/view/style"
+)
+
+// Is reports whether a file is a terminal.
+func Is(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
+
+// Width is that of the terminal behind a writer, or else the given one.
+func Width(w io.Writer, without int) int {
+	if f, ok := w.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return without
+}
+
+// ReadSecret reads a line that isn't shown.
+func ReadSecret(f *os.File) (string, error) {
+	text, err := term.ReadPassword(int(f.Fd()))
+	return string(text), err
+}
+
+// Lines reads lines so that waiting for one can be given up.
+type Lines struct {
+	from  io.Reader
+	lines chan line
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+func NewLines(from io.Reader) *Lines { return &Lines{from: from} }
+
+// Next waits for a line. The last one may lack its end.
+func (r *Lines) Next(ctx context.Context) (string, error) {
+	if r.lines == nil {
+		r.lines = make(chan line)
+		go func() {
+			in := bufio.NewReader(r.from)
+			for {
+				text, err := in.ReadString('\n')
+				if err != nil && text != "" {
+					err = nil
+				}
+				r.lines <- line{strings.TrimRight(text, "\r\n"), err}
+				if err != nil {
+					close(r.lines)
+					return
+				}
+			}
+		}()
+	}
+	select {
+	case l, ok := <-r.lines:
+		if !ok {
+			return "", io.EOF
+		}
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// WriteFlag writes an option; in its usage `NAME` is the placeholder.
+func WriteFlag(b *strings.Builder, f *flag.Flag) {
+	placeholder, usage := flag.UnquoteUsage(f)
+	head := "-" + f.Name
+	boolean, ok := f.Value.(interface{ IsBoolFlag() bool })
+	switch {
+	case ok && boolean.IsBoolFlag() && f.DefValue == "true":
+		head += "=false"
+	case ok && boolean.IsBoolFlag():
+	default:
+		head += "=" + placeholder
+	}
+	text := Indent(usage, 26, 78)
+	if len(head) < 22 {
+		fmt.Fprintf(b, "  %-23s %s", head, strings.TrimLeft(text, " "))
+		return
+	}
+	fmt.Fprintf(b, "  %s\n%s", head, text)
+}
+
+// Indent wraps text and sets it in by n spaces; lines that begin with a space
+// keep their breaks.
+func Indent(text string, n, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(style.Wrap(text, width-n)) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(strings.Repeat(" ", n))
+		}
+		b.WriteString(line)
+	}
+	if !strings.HasSuffix(b.String(), "\n") {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// SplitWords splits text as a shell does, without expanding anything.
+func SplitWords(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord := false
+	var quote rune
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped:
+			if quote == '"' && r != '"' && r != '\\' {
+				word.WriteRune('\\')
+			}
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, inWord = r, true
+		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errors.New("a quote or an escape isn't closed")
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

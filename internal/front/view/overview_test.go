@@ -1,0 +1,140 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/word/addr"
+)
+
+func overview(t testing.TB, p *plan.Plan, o Options) string {
+	t.Helper()
+	p.Schemas = schemas
+	var b bytes.Buffer
+	if err := Overview(&b, p, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// mixed has every kind of row, alike changes in several modules among them.
+func mixed(t *testing.T) *plan.Plan {
+	small := object(values{"id": text("i-2"), "name": text("small"), "secret": text("hunter2"), "tags": cty.MapVal(values{"a": text("1")})})
+	p := &plan.Plan{}
+	add := func(address string, action plan.Action, before, after cty.Value, more ...func(*plan.Change)) *plan.Change {
+		c := change(t, address, action, before, after, more...)
+		p.Changes = append(p.Changes, c)
+		return c
+	}
+	for i := range 500 {
+		add(fmt.Sprintf("sim_object.node[%d]", i), plan.Update, full(), with(full(), values{"name": text("gen-2"), "id": later()}))
+	}
+	for _, zone := range []string{"a", "b", "c"} {
+		for i := range 2 {
+			add(fmt.Sprintf("module.zone[%q].sim_object.disk[%d]", zone, i), plan.DeleteThenCreate, small, with(small, values{"id": later(), "name": text("n-" + zone)}),
+				because(plan.ReplaceCannotUpdate), forced(cty.GetAttrPath("name")))
+		}
+	}
+	for _, i := range []int{1, 2, 3, 7} {
+		add(fmt.Sprintf("sim_object.left[%d]", i), plan.Delete, small, cty.NilVal, because(plan.DeleteCountIndex))
+	}
+	add("sim_object.secret", plan.Update, small, with(small, values{"secret": text("hunter3")}))
+	add("sim_object.policy", plan.Update, full(), with(full(), values{"policy": text(`{"Version":"1","Statement":[{"Effect":"Deny","Action":"a"}]}`), "script": text("#!/bin/sh\necho one\necho 3\n")}))
+	add("sim_object.wide[\"日本語のなまえ\"]", plan.Update, small, with(small, values{"tags": cty.MapVal(values{"a": text("一"), "b": text("2")}), "size": cty.NumberIntVal(3), "on": cty.True}))
+	add("sim_object.tainted", plan.CreateThenDelete, small, with(small, values{"id": later()}), because(plan.ReplaceTainted))
+	add("sim_object.gone", plan.Create, cty.NilVal, small)
+	add("sim_object.drifted", plan.Update, small, with(small, values{"name": text("as-configured")}))
+	add("sim_object.forgotten", plan.Forget, small, cty.NilVal, because(plan.ForgotDestroyFalse))
+	add("sim_object.moved", plan.NoOp, small, small, from(t, "sim_object.old[0]"))
+	add("sim_object.imported", plan.NoOp, small, small, func(c *plan.Change) { c.Importing = &plan.Importing{ID: "i-2"} })
+	add("sim_object.same", plan.NoOp, small, small)
+	p.Drift = []*plan.Change{
+		change(t, "sim_object.gone", plan.Delete, small, cty.NilVal),
+		change(t, "sim_object.drifted", plan.Update, small, with(small, values{"name": text("by hand")})),
+	}
+	p.Deferred = []*plan.Deferred{
+		{Change: change(t, "sim_object.later[*]", plan.Create, cty.NilVal, small), Reason: "instance_count_unknown"},
+	}
+	p.Outputs = []*plan.OutputChange{{Name: "longer", Action: plan.Update, Before: text("x"), After: later()}}
+	return p
+}
+
+// TestOverview: what a plan comes to fits a screen at any width, every object is
+// in it, and no secret is.
+func TestOverview(t *testing.T) {
+	for _, width := range []int{40, 80, 200} {
+		got := overview(t, mixed(t), Options{Width: width})
+		golden(t, fmt.Sprintf("overview-%d.txt", width), got)
+		if strings.Contains(got, "hunter") {
+			t.Errorf("at %d columns a secret is shown", width)
+		}
+		for line := range strings.Lines(got) {
+			if n := style.Width(strings.TrimRight(line, "\n")); width == 200 && n > width {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	}
+}
+
+// TestOverviewOfEqualChanges: five hundred of them are one row.
+func TestOverviewOfEqualChanges(t *testing.T) {
+	p := &plan.Plan{}
+	for i := range 500 {
+		p.Changes = append(p.Changes, change(t, fmt.Sprintf("sim_object.node[%d]", i), plan.Update, full(), with(full(), values{"name": text("gen-2")})))
+	}
+	got := overview(t, p, Options{Width: 80})
+	if n := strings.Count(got, "\n"); n > 25 {
+		t.Errorf("%d lines", n)
+	}
+	if !strings.Contains(got, `~ sim_object.node[0…499]  ×500  name "full" → "gen-2"`) || !strings.Contains(got, "\nPlan: 0 to add, 500 to change, 0 to destroy.\n") {
+		t.Error(got)
+	}
+}
+
+// TestOverviewWithoutChanges: there is nothing to put in rows, so both say the same.
+func TestOverviewWithoutChanges(t *testing.T) {
+	for _, p := range []*plan.Plan{{}, {Mode: plan.Destroy}, {Errored: true}, {Mode: plan.RefreshOnly, Drift: []*plan.Change{change(t, "sim_object.gone", plan.Delete, full(), cty.NilVal)}}} {
+		if got := overview(t, p, Options{}); got != render(t, p, Options{}) {
+			t.Error(got)
+		}
+	}
+}
+
+func TestChain(t *testing.T) {
+	b := execgraph.NewBuilder(8)
+	object := func(name string) addr.Object {
+		return addr.Object{Instance: addr.Resource{Name: addr.Name{Type: "sim_object", Name: name}}.Instance(addr.NoKey)}
+	}
+	p := addr.ProviderConfig{Provider: sim}
+	first := b.Update(object("a"), p, nil)
+	b.Update(object("b"), p, []execgraph.Ref{first})
+	b.Update(object("c"), p, nil)
+	g, _ := b.Build()
+	steps, longest := chain(g)
+	// Three updates between opening and closing the provider; two follow each other.
+	if steps != len(g.Steps) || longest != 4 {
+		t.Errorf("%d steps, %d in a row", steps, longest)
+	}
+}
+
+func BenchmarkOverview(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		p := &plan.Plan{Schemas: schemas}
+		for i := range n {
+			p.Changes = append(p.Changes, change(b, fmt.Sprintf("module.m[%d].sim_object.a[%d]", i%10, i), plan.Update, full(), with(full(), values{"name": later()})))
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				overview(b, p, Options{})
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/change")
+		})
+	}
+}

@@ -1,0 +1,175 @@
+package stream
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"weir.dev/weir/internal/front/view/clean"
+	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Options say how lines for people are set.
+type Options struct {
+	Pen style.Pen
+	// Concise leaves out all but provisioners' output and interruptions.
+	Concise bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+type human struct {
+	*tracker
+	w io.Writer
+	o Options
+}
+
+// Human shows events as lines for people.
+func Human(w io.Writer, o Options) Progress {
+	h := &human{w: w, o: o}
+	h.tracker = track(o.Now, h.remind)
+	return h
+}
+
+// Close stops the reminders.
+func (h *human) Close() { h.tracker.close() }
+
+// verbs are the words for an operation.
+type verbs struct{ starts, goes, noun string }
+
+func verbsOf(a plan.Action) verbs {
+	switch {
+	case a == plan.Create:
+		return verbs{"Creating...", "creating", "Creation"}
+	case a == plan.Update:
+		return verbs{"Modifying...", "modifying", "Modifications"}
+	case a == plan.Delete:
+		return verbs{"Destroying...", "destroying", "Destruction"}
+	case a == plan.Read:
+		return verbs{"Reading...", "reading", "Read"}
+	case a == plan.Forget:
+		return verbs{"Removing from state...", "removing from state", "Removal from state"}
+	case a.IsReplace():
+		return verbs{"Replacing...", "replacing", "Replacement"}
+	}
+	return verbs{"Applying...", "applying", "Apply"}
+}
+
+func ephemeralVerbs(text string) verbs {
+	switch text {
+	case "renewing":
+		return verbs{"Renewing...", "renewing", "Renew"}
+	case "closing":
+		return verbs{"Closing...", "closing", "Close"}
+	}
+	return verbs{"Opening...", "opening", "Open"}
+}
+
+// wordsOf are the words for whatever an event is about.
+func wordsOf(e event.Event) verbs {
+	switch e.Kind {
+	case event.EphemeralStart, event.EphemeralComplete:
+		return ephemeralVerbs(e.Text)
+	case event.ReadStart, event.ReadComplete:
+		return verbsOf(plan.Read)
+	}
+	return verbsOf(e.Action)
+}
+
+// Event shows one event.
+func (h *human) Event(e event.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	switch e.Kind {
+	case event.ImportPrepare:
+		h.say(e, "Preparing import..."+id(e))
+	case event.ImportStart:
+		h.say(e, "Importing..."+id(e))
+	case event.ImportComplete:
+		h.say(e, "Import complete"+id(e))
+	case event.RefreshStart:
+		h.say(e, "Refreshing state..."+id(e))
+	case event.ReadStart, event.ApplyStart, event.EphemeralStart:
+		if e.Kind == event.ApplyStart && e.Action == plan.NoOp {
+			return
+		}
+		h.begin(e)
+		h.say(e, wordsOf(e).starts+id(e))
+	case event.ReadComplete, event.ApplyComplete, event.EphemeralComplete:
+		if e.Kind == event.ApplyComplete && e.Action == plan.NoOp {
+			return
+		}
+		_, took := h.end(e)
+		h.say(e, fmt.Sprintf("%s complete after %s%s", wordsOf(e).noun, took, id(e)))
+	case event.ApplyErrored:
+		h.end(e)
+	case event.ProvisionStart:
+		h.say(e, fmt.Sprintf("Provisioning with '%s'...", clean.Line(e.Provisioner)))
+	case event.ProvisionOutput:
+		prefix := h.o.Pen.Paint(fmt.Sprintf("%s (%s):", clean.Line(e.Addr.Instance.String()), clean.Line(e.Provisioner)), style.Bold)
+		for _, line := range outputLines(e.Text) {
+			h.line(prefix + " " + clean.Text(line))
+		}
+	case event.Stopping:
+		h.line("\nInterrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...\n")
+	}
+}
+
+func (h *human) remind(e event.Event, elapsed time.Duration) {
+	inside := elapsed.String() + " elapsed"
+	if e.IDKey != "" && e.IDValue != "" {
+		inside = clean.Line(e.IDKey) + "=" + shorten(clean.Line(e.IDValue), 80) + ", " + inside
+	}
+	h.say(e, fmt.Sprintf("Still %s... [%s]", wordsOf(e).goes, inside))
+}
+
+func (h *human) say(e event.Event, text string) {
+	if !h.o.Concise {
+		h.line(h.o.Pen.Paint(clean.Line(e.Addr.String())+": "+text, style.Bold))
+	}
+}
+
+// line writes at once, so that other writers don't get between. An output that
+// can't be written is no reason to stop the work.
+func (h *human) line(text string) { _, _ = io.WriteString(h.w, text+"\n") }
+
+// id names the object in brackets, or is empty.
+func id(e event.Event) string {
+	if e.IDKey == "" || e.IDValue == "" {
+		return ""
+	}
+	return fmt.Sprintf(" [%s=%s]", clean.Line(e.IDKey), clean.Line(e.IDValue))
+}
+
+// shorten leaves out the middle of what is longer than limit characters.
+func shorten(s string, limit int) string {
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	left := (limit - 3) / 2
+	return string(r[:left]) + "..." + string(r[len(r)-(limit-3-left):])
+}
+
+// outputLines are the lines of a program's output that have something on them.
+// A lone carriage return ends a line: programs draw progress that way.
+func outputLines(text string) []string {
+	var out []string
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if line = strings.TrimRightFunc(line, unicode.IsSpace); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}

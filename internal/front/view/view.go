@@ -1,0 +1,66 @@
+// Package view sets the engine's nouns for people: plans, states, outputs and
+// values. Its subpackages set the other forms: diagnostics, JSON documents,
+// progress, graphs.
+//
+// It is an edge. It decides nothing and compares nothing but for display; it
+// takes writers and options as arguments and knows neither flags nor streams.
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"weir.dev/weir/internal/front/view/style"
+)
+
+// Engine is the engine's name in texts for people.
+const Engine = "weir"
+
+// Options say how things are set.
+type Options struct {
+	Pen style.Pen
+	// Width is where prose is wrapped; 0 means style.DefaultWidth.
+	Width int
+	// ShowSensitive shows secrets.
+	ShowSensitive bool
+	// Product is the engine's name in the lines of a plan that other programs look
+	// for, whole: they know OpenTofu and Terraform. Empty is Engine.
+	Product string
+	// Automation leaves out advice on what to run next.
+	Automation bool
+}
+
+func (o Options) product() string {
+	if o.Product == "" {
+		return Engine
+	}
+	return o.Product
+}
+
+func (o Options) width() int {
+	if o.Width < 1 {
+		return style.DefaultWidth
+	}
+	return o.Width
+}
+
+// A printer collects text and keeps it whole until it is written at once.
+type printer struct {
+	strings.Builder
+	o Options
+}
+
+func (p *printer) printf(format string, args ...any) { fmt.Fprintf(&p.Builder, format, args...) }
+
+// prose writes wrapped text and a line end.
+func (p *printer) prose(text string) {
+	p.WriteString(style.Wrap(text, p.o.width()) + "\n")
+}
+
+func (p *printer) rule() { p.WriteString(p.o.Pen.Rule(p.o.width()) + "\n") }
+
+func (p *printer) flush(w io.Writer) error {
+	_, err := io.WriteString(w, p.String())
+	return err
+}

@@ -1,0 +1,148 @@
+package analyze
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/word/addr"
+)
+
+var (
+	callSchema          = schema([]string{"source!", "version", "count", "for_each", "depends_on", "providers"}, "_", "lifecycle", "locals", "provider:type")
+	callLifecycleSchema = schema([]string{"enabled"})
+)
+
+// call declares a module call.
+func (c *compiler) call(b *hcl.Block) {
+	kind, _ := addr.ParseKind(b.Type)
+	call := c.newCall(b, kind, 0)
+	if first := c.prog.CallByName[call.Call]; first != nil {
+		c.duplicate(b.DefRange, "Duplicate "+b.Type+" call", "A "+b.Type+" call", call.Name, first.Range)
+		return
+	}
+	call.Index = len(c.prog.Calls)
+	c.prog.Calls = append(c.prog.Calls, call)
+	c.prog.CallByName[call.Call] = call
+}
+
+// goneCall declares the call of a stack's removed block. Each instance may have a
+// block of its own.
+func (c *compiler) goneCall(b *hcl.Block) {
+	kind, _ := addr.ParseKind(b.Labels[0])
+	call := c.newCall(b, kind, 1)
+	call.Gone, call.Nth = true, 1
+	for _, other := range c.prog.Gone {
+		if other.Call == call.Call {
+			call.Nth++
+		}
+	}
+	c.prog.Gone = append(c.prog.Gone, call)
+}
+
+// newCall decodes a call whose name is in a label of its block.
+func (c *compiler) newCall(b *hcl.Block, kind addr.Kind, label int) *program.Call {
+	call := &program.Call{Call: addr.Call{Kind: kind, Name: b.Labels[label]}, Range: b.DefRange}
+	c.name(b, label, "Invalid "+b.Type+" instance name")
+	content, rest := c.split(b.Body, callSchema)
+	attrs := content.Attributes
+	lifecycle := hcl.Attributes{}
+	seen := map[string]*hcl.Block{}
+	for _, inner := range content.Blocks {
+		first := seen[inner.Type]
+		seen[inner.Type] = inner
+		switch inner.Type {
+		case "lifecycle":
+			if first != nil && first.DefRange.Filename == inner.DefRange.Filename {
+				c.diags.ErrorAt(inner.DefRange, "Duplicate lifecycle block", "This module call already has a lifecycle block at %s.", first.DefRange)
+				continue
+			}
+			for name, attr := range c.content(inner.Body, callLifecycleSchema).Attributes {
+				lifecycle[name] = attr
+			}
+		case "_":
+			rest = c.escape(rest, inner, first)
+		default:
+			c.diags.ErrorAt(inner.TypeRange, "Reserved block type name in module block", "The block type name %q is reserved for use by the language.", inner.Type)
+		}
+	}
+	call.Repeat = c.repeat(attrs, lifecycle["enabled"], b.Type)
+	inputs, diags := rest.JustAttributes()
+	c.hcl(diags)
+	c.later = append(c.later, func() { c.resolveCall(call, attrs, inputs) })
+	return call
+}
+
+func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes) {
+	in := instances(call.Repeat)
+	c.resolveRepeat(&call.Repeat, noScope)
+	early := *in
+	early.static = true
+	call.Source = c.attribute(attrs["source"], &early)
+	call.Version = c.attribute(attrs["version"], &early)
+	call.DependsOn = c.dependsOn(attrs["depends_on"], noScope)
+	c.localVersion(attrs)
+	if attr := attrs["providers"]; attr != nil {
+		call.Passes = true
+		c.passed(call, attr, in)
+	}
+	for i, attr := range syntax.InOrder(inputs) {
+		call.Inputs = append(call.Inputs, &program.Input{
+			Index: i, Name: attr.Name, Expr: c.expr(attr.Expr, in), Range: attr.NameRange,
+		})
+	}
+}
+
+// localVersion refuses a version of what isn't in a registry.
+func (c *compiler) localVersion(attrs hcl.Attributes) {
+	source, version := attrs["source"], attrs["version"]
+	if source == nil || version == nil {
+		return
+	}
+	v, diags := source.Expr.Value(nil)
+	if diags.HasErrors() || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
+		return
+	}
+	if module.IsRegistry(v.AsString()) {
+		return
+	}
+	c.diags.ErrorAt(source.Expr.Range(), "Invalid registry module source address",
+		"The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", v.AsString())
+}
+
+// passed reads the providers argument of a call.
+func (c *compiler) passed(call *program.Call, attr *hcl.Attribute, in *scope) {
+	pairs, diags := hcl.ExprMap(attr.Expr)
+	c.hcl(diags)
+	seen := map[program.ProviderName]hcl.Range{}
+	for _, pair := range pairs {
+		inner, ok := c.providerRef(pair.Key, "providers")
+		if !ok {
+			continue
+		}
+		if inner.key != nil {
+			c.diags.ErrorAt(pair.Key.Range(), "Invalid module provider configuration", "Instance keys are not allowed on the left side of a provider configuration assignment.")
+			continue
+		}
+		outer, ok := c.providerRef(pair.Value, "providers")
+		if !ok {
+			continue
+		}
+		if first, twice := seen[inner.ProviderName]; twice {
+			c.diags.ErrorAt(pair.Value.Range(), "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", inner.ProviderName, first)
+			continue
+		}
+		seen[inner.ProviderName] = pair.Value.Range()
+		p := &program.PassedProvider{
+			LocalName: inner.Local, Alias: inner.Alias, Range: pair.Key.Range(),
+			Outer: program.ProviderUse{LocalName: outer.Local, Alias: outer.Alias, Explicit: true, Range: pair.Value.Range()},
+		}
+		if outer.key != nil {
+			p.Outer.Key = c.expr(outer.key, in)
+		}
+		c.uses = append(c.uses, &p.Outer)
+		call.Providers = append(call.Providers, p)
+	}
+}

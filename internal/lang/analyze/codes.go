@@ -1,0 +1,21 @@
+package analyze
+
+import "weir.dev/weir/internal/word/diag"
+
+// The kinds of problems that have names.
+var (
+	UndeclaredVariable  = diag.Code{Name: "undeclared-variable", Summary: "Reference to undeclared input variable"}
+	UndeclaredLocal     = diag.Code{Name: "undeclared-local", Summary: "Reference to undeclared local value"}
+	UndeclaredModule    = diag.Code{Name: "undeclared-module", Summary: "Reference to undeclared module"}
+	UndeclaredResource  = diag.Code{Name: "undeclared-resource", Summary: "Reference to undeclared resource"}
+	UndeclaredComponent = diag.Code{Name: "undeclared-component", Summary: "Reference to undeclared component"}
+	UndeclaredStack     = diag.Code{Name: "undeclared-stack", Summary: "Reference to undeclared stack"}
+)
+
+// undeclared reports a reference to what isn't there. What is gone is compiled without
+// most of what it had: its references lead nowhere, and nobody evaluates them.
+func (c *compiler) undeclared(d diag.Diagnostic) {
+	if !c.gone {
+		c.diags.Add(d)
+	}
+}

@@ -1,0 +1,259 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/word/addr"
+)
+
+var variableSchema = schema([]string{"description", "default", "type", "sensitive", "ephemeral", "nullable", "deprecated", "const"}, "validation")
+
+// reservedNames are those of arguments and blocks in module calls.
+var reservedNames = []string{"source", "version", "providers", "count", "for_each", "depends_on", "lifecycle", "locals"}
+
+func (c *compiler) variable(b *hcl.Block, json bool) {
+	v := &program.Variable{Name: b.Labels[0], Range: b.DefRange, Type: cty.DynamicPseudoType}
+	c.name(b, 0, "Invalid variable name")
+	if slices.Contains(reservedNames, v.Name) {
+		c.diags.ErrorAt(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks.", v.Name)
+	}
+	content := c.content(b.Body, variableSchema)
+	attrs := content.Attributes
+	v.Description = c.constantString(attrs["description"])
+	v.Sensitive = c.constantBool(attrs["sensitive"], false)
+	v.Ephemeral = c.constantBool(attrs["ephemeral"], false)
+	v.Nullable = c.constantBool(attrs["nullable"], true)
+	v.Const = c.constantBool(attrs["const"], false)
+	v.Deprecated = c.deprecated(attrs["deprecated"])
+	if attr := attrs["type"]; attr != nil {
+		v.Type, v.Defaults = c.typeConstraint(attr.Expr)
+	} else {
+		v.Untyped = true
+	}
+	if attr := attrs["default"]; attr != nil {
+		v.Default = c.defaultValue(v, attr)
+	}
+	if first := c.prog.VariableByName[v.Name]; first != nil {
+		c.duplicate(b.DefRange, "Duplicate variable declaration", "A variable", v.Name, first.Range)
+		return
+	}
+	v.Index = len(c.prog.Variables)
+	c.prog.Variables = append(c.prog.Variables, v)
+	c.prog.VariableByName[v.Name] = v
+	if len(content.Blocks) > 0 {
+		c.later = append(c.later, func() { c.validations(v, content.Blocks) })
+	}
+}
+
+func (c *compiler) deprecated(attr *hcl.Attribute) string {
+	if attr == nil {
+		return ""
+	}
+	v, ok := c.constant(attr, cty.String)
+	if !ok {
+		return ""
+	}
+	message := v.AsString()
+	if message == "" {
+		c.diags.ErrorAt(attr.Expr.Range(), "Invalid `deprecated` value", `The "deprecated" argument must not be empty: say what to use instead.`)
+	}
+	return message
+}
+
+// typeConstraint reads a type with optional attributes and their defaults.
+func (c *compiler) typeConstraint(expr hcl.Expression) (cty.Type, *typeexpr.Defaults) {
+	if template, ok := expr.(*hclsyntax.TemplateExpr); ok && template.IsStringLiteral() {
+		c.diags.ErrorAt(expr.Range(), "Invalid quoted type constraints", "A type constraint stands without quotes, as in string, list(string) or map(number).")
+		return cty.DynamicPseudoType, nil
+	}
+	switch hcl.ExprAsKeyword(expr) {
+	case "list":
+		return cty.List(cty.DynamicPseudoType), nil
+	case "map":
+		return cty.Map(cty.DynamicPseudoType), nil
+	}
+	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
+	c.hcl(diags)
+	if diags.HasErrors() {
+		return cty.DynamicPseudoType, nil
+	}
+	return t, defaults
+}
+
+func (c *compiler) defaultValue(v *program.Variable, attr *hcl.Attribute) cty.Value {
+	value, diags := attr.Expr.Value(nil)
+	c.hcl(diags)
+	if diags.HasErrors() {
+		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
+	}
+	for _, d := range syntax.DiscardedAttributes(attr.Expr, v.Type) {
+		c.diags.Add(d.Warning("this variable"))
+	}
+	if value.IsNull() && !v.Nullable {
+		c.diags.ErrorAt(attr.Expr.Range(), "Invalid default value for variable", "A null default value is not valid when nullable=false.")
+	}
+	if v.Defaults != nil && !value.IsNull() {
+		value = v.Defaults.Apply(value)
+	}
+	converted, err := convert.Convert(value, v.Type)
+	if err != nil {
+		c.diags.ErrorAt(attr.Expr.Range(), "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversionError(err))
+		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
+	}
+	return converted
+}
+
+// conversionError is the message of an error with the place that it is about.
+func conversionError(err error) string {
+	pathErr, ok := err.(cty.PathError)
+	if !ok || len(pathErr.Path) == 0 {
+		return err.Error()
+	}
+	return pathText(pathErr.Path) + ": " + err.Error()
+}
+
+func pathText(path cty.Path) string {
+	at := ""
+	for _, step := range path {
+		switch step := step.(type) {
+		case cty.GetAttrStep:
+			at += "." + step.Name
+		case cty.IndexStep:
+			at += "[" + syntax.KeyText(step.Key) + "]"
+		}
+	}
+	return at
+}
+
+func (c *compiler) validations(v *program.Variable, blocks hcl.Blocks) {
+	for _, b := range blocks {
+		before := len(c.diags)
+		cond := c.condition(b, noScope)
+		if cond == nil {
+			continue
+		}
+		own := slices.ContainsFunc(cond.Condition.Refs, func(ref *program.Ref) bool { return ref.Variable == v })
+		if !own && len(c.diags) == before {
+			c.diags.ErrorAt(cond.Condition.Range(), "Invalid variable validation condition",
+				"The condition for variable %q must refer to var.%s in order to test incoming values.", v.Name, v.Name)
+			continue
+		}
+		v.Validations = append(v.Validations, cond)
+	}
+}
+
+// locals declares the entries of a locals block. An override replaces what
+// has the same name.
+func (c *compiler) locals(b *module.Block) {
+	attrs, diags := b.Body.JustAttributes()
+	c.hcl(diags)
+	for _, attr := range syntax.InOrder(attrs) {
+		if !hclsyntax.ValidIdentifier(attr.Name) {
+			c.diags.ErrorAt(attr.NameRange, "Invalid local value name", identifierRule)
+		}
+		l := c.prog.LocalByName[attr.Name]
+		switch {
+		case b.Override && l == nil:
+			c.diags.ErrorAt(attr.NameRange, "Missing base local value definition to override", "There is no local value named %q. An override file can only override a local value that was already defined in a primary configuration file.", attr.Name)
+			continue
+		case !b.Override && l != nil:
+			c.duplicate(attr.NameRange, "Duplicate local value definition", "A local value", attr.Name, l.Range)
+			continue
+		case l == nil:
+			l = &program.Local{Index: len(c.prog.Locals), Name: attr.Name}
+			c.prog.Locals = append(c.prog.Locals, l)
+			c.prog.LocalByName[attr.Name] = l
+		}
+		l.Range = attr.Range
+		l.Expr = &program.Expr{Expression: attr.Expr}
+		if !b.Override {
+			c.later = append(c.later, func() { l.Expr = c.expr(l.Expr.Expression, noScope) })
+		}
+	}
+}
+
+var outputSchema = schema([]string{"description", "value!", "depends_on", "sensitive", "ephemeral", "deprecated", "type"}, "precondition", "postcondition")
+
+func (c *compiler) output(b *hcl.Block) {
+	o := &program.Output{Name: b.Labels[0], Range: b.DefRange}
+	c.name(b, 0, "Invalid output name")
+	content := c.content(b.Body, outputSchema)
+	attrs := content.Attributes
+	o.Description = c.constantString(attrs["description"])
+	o.Sensitive = c.constantBool(attrs["sensitive"], false)
+	o.Ephemeral = c.constantBool(attrs["ephemeral"], false)
+	o.Deprecated = c.deprecated(attrs["deprecated"])
+	if attr := attrs["type"]; attr != nil {
+		o.Type, o.Defaults = c.typeConstraint(attr.Expr)
+	}
+	if first := c.prog.OutputByName[o.Name]; first != nil {
+		c.duplicate(b.DefRange, "Duplicate output definition", "An output", o.Name, first.Range)
+		return
+	}
+	o.Index = len(c.prog.Outputs)
+	c.prog.Outputs = append(c.prog.Outputs, o)
+	c.prog.OutputByName[o.Name] = o
+	o.Expr = &program.Expr{Expression: placeholder(b.DefRange)}
+	c.later = append(c.later, func() {
+		if attr := attrs["value"]; attr != nil {
+			o.Expr = c.attribute(attr, noScope)
+		}
+		o.DependsOn = c.dependsOn(attrs["depends_on"], noScope)
+		for _, inner := range content.Blocks {
+			if inner.Type == "postcondition" {
+				c.diags.ErrorAt(inner.DefRange, "Postconditions are not allowed", "Output values can only have preconditions, not postconditions.")
+			} else if cond := c.condition(inner, noScope); cond != nil {
+				o.Preconditions = append(o.Preconditions, cond)
+			}
+		}
+	})
+}
+
+var checkSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+	{Type: "data", LabelNames: []string{"type", "name"}},
+	{Type: "assert"},
+}}
+
+func (c *compiler) check(b *hcl.Block) {
+	k := &program.Check{Name: b.Labels[0], Range: b.DefRange}
+	c.name(b, 0, "Invalid check block name")
+	if first := c.checks[k.Name]; first != nil {
+		c.duplicate(b.DefRange, fmt.Sprintf("Duplicate check %q configuration", k.Name), "A check block", k.Name, first.Range)
+		return
+	}
+	c.checks[k.Name] = k
+	k.Index = len(c.prog.Checks)
+	c.prog.Checks = append(c.prog.Checks, k)
+	content := c.content(b.Body, checkSchema)
+	var asserts hcl.Blocks
+	for _, inner := range content.Blocks {
+		switch {
+		case inner.Type == "assert":
+			asserts = append(asserts, inner)
+		case k.Data != nil:
+			c.diags.ErrorAt(inner.DefRange, "Multiple data resource blocks", "This check block already has a data resource defined at %s.", k.Data.Range)
+		default:
+			k.Data = c.resource(inner, addr.Data, k)
+		}
+	}
+	if len(asserts) == 0 {
+		c.diags.ErrorAt(b.DefRange, "Zero assert blocks", "Check blocks must have at least one assert block.")
+	}
+	c.later = append(c.later, func() {
+		for _, assert := range asserts {
+			if cond := c.condition(assert, &scope{check: k}); cond != nil {
+				k.Asserts = append(k.Asserts, cond)
+			}
+		}
+	})
+}

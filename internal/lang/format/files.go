@@ -1,0 +1,156 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// suffixes are those of the files that have the layout. JSON has none.
+var suffixes = []string{
+	".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl",
+	".tfmock.hcl", ".tofumock.hcl", ".tfquery.hcl", ".tfcomponent.hcl", ".tfdeploy.hcl",
+}
+
+// Suffixes lists the endings of the names of files that can be laid out.
+func Suffixes() []string { return append([]string(nil), suffixes...) }
+
+// Has reports whether a file of this name can be laid out.
+func Has(name string) bool {
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// ignored reports whether a name in a directory is an editor's or hidden.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
+		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+}
+
+// Find lists the files of a directory that can be laid out, in the order of
+// their names, with those of subdirectories in their places if recursive is
+// set. It goes on after a directory that can't be read and gives the first
+// such error at the end.
+func Find(dir string, recursive bool) ([]string, error) {
+	entries, failed := os.ReadDir(dir)
+	if failed != nil {
+		failed = fmt.Errorf("cannot read directory %s: %w", dir, failed)
+	}
+	var found []string
+	for _, entry := range entries {
+		name := entry.Name()
+		switch {
+		case ignored(name):
+		case entry.IsDir():
+			if !recursive {
+				continue
+			}
+			below, err := Find(filepath.Join(dir, name), true)
+			if err != nil && failed == nil {
+				failed = err
+			}
+			found = append(found, below...)
+		case Has(name):
+			found = append(found, filepath.Join(dir, name))
+		}
+	}
+	return found, failed
+}
+
+// A File is one file before and after.
+type File struct {
+	Path   string
+	Before []byte
+	After  []byte          // the same as Before if the file is wrong
+	Diags  hcl.Diagnostics // what is wrong with the syntax
+	Err    error           // why the file can't be read
+}
+
+// Changed reports whether the file doesn't have the layout.
+func (f File) Changed() bool { return !bytes.Equal(f.Before, f.After) }
+
+// Diff shows the change as `fmt -diff` does, nothing if there is none.
+func (f File) Diff() []byte { return Diff("old/"+f.Path, "new/"+f.Path, f.Before, f.After) }
+
+// Files reads and lays out files, on all processors, and answers in the order
+// of the paths. It writes nothing.
+func Files(paths []string) []File {
+	files := make([]File, len(paths))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(paths)) {
+		wg.Go(func() {
+			for i := range next {
+				files[i] = read(paths[i])
+			}
+		})
+	}
+	for i := range paths {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return files
+}
+
+func read(path string) File {
+	f := File{Path: path}
+	if f.Before, f.Err = os.ReadFile(path); f.Err == nil {
+		f.After, f.Diags = Check(f.Before, path)
+	}
+	return f
+}
+
+// Write writes the file as it is to be.
+func (f File) Write() error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(f.Path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	path, err := filepath.EvalSymlinks(f.Path) // what a link leads to is the user's file
+	if err != nil {
+		return err
+	}
+	return durable.Replace(path, f.After, mode)
+}
+
+// Targets are the files that names of files and directories stand for, those of the
+// current directory without any.
+func Targets(names []string, recursive bool) ([]string, diag.List) {
+	if len(names) == 0 {
+		names = []string{"."}
+	}
+	var paths []string
+	var diags diag.List
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case err != nil:
+			diags.Errorf("Invalid file or directory path", "No file or directory at %s", name)
+		case info.IsDir():
+			found, err := Find(name, recursive)
+			if err != nil {
+				diags.Errorf("Failed to read directory", "%s.", err)
+			}
+			paths = append(paths, found...)
+		case !Has(name):
+			diags.Errorf("Invalid file extension", "Only %s files can be processed with fmt; %s is none of them.", strings.Join(Suffixes(), ", "), name)
+		default:
+			paths = append(paths, name)
+		}
+	}
+	return paths, diags
+}

@@ -1,0 +1,255 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"weir.dev/weir/internal/lang/module"
+)
+
+// maxRedirects is how often an address may name another one.
+const maxRedirects = 10
+
+// maxDocument is the largest answer that isn't a package, in bytes.
+const maxDocument = 16 << 20
+
+// web fetches an archive, or asks a page where the package is.
+func (f *Fetcher) web(ctx context.Context, remote module.Remote, to string, redirects int) error {
+	u, err := url.Parse(remote.URL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%q isn't an address on the web", remote.URL)
+	}
+	settings, err := takeSettings(u)
+	if err != nil {
+		return err
+	}
+	kind := settings.kind(u.Path)
+	if kind == "" {
+		if settings.checksum != "" {
+			return errors.New("a checksum needs an archive. Tell its kind with archive=, for example archive=zip")
+		}
+		return f.page(ctx, u, to, redirects)
+	}
+	return f.download(ctx, u, "", to, func(file string) (string, error) {
+		return kind, settings.verify(file, func(address string) ([]byte, error) {
+			return f.checksums(ctx, u, address)
+		})
+	})
+}
+
+// checksums fetches a list of checksums, whose address may be relative.
+func (f *Fetcher) checksums(ctx context.Context, base *url.URL, address string) ([]byte, error) {
+	at, err := base.Parse(address)
+	if err != nil || at.Scheme != "https" && at.Scheme != "http" {
+		return nil, fmt.Errorf("%q isn't an address on the web", address)
+	}
+	resp, err := f.request(ctx, at, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+}
+
+// download fetches and unpacks an archive of the kind that is told once the
+// file is there and was found good.
+func (f *Fetcher) download(ctx context.Context, u *url.URL, token, to string, good func(file string) (kind string, err error)) error {
+	file := filepath.Join(filepath.Dir(to), "archive")
+	err := f.retry(ctx, func() error {
+		resp, err := f.request(ctx, u, token, nil)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		out, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(out, io.LimitReader(resp.Body, f.limits.bytes+1))
+		if err == nil && n > f.limits.bytes {
+			err = fmt.Errorf("%s is too large for a module", u.Redacted())
+		}
+		return errors.Join(err, out.Close())
+	})
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	kind, err := good(file)
+	if err != nil {
+		return err
+	}
+	return f.unpack(file, kind, to)
+}
+
+// page asks a page where the package is: in a header, or in a meta element.
+func (f *Fetcher) page(ctx context.Context, u *url.URL, to string, redirects int) error {
+	if redirects >= maxRedirects {
+		return fmt.Errorf("%s names another address, as did the %d before: there seems to be no end", u.Redacted(), maxRedirects)
+	}
+	asked := *u
+	query := asked.Query()
+	query.Set("terraform-get", "1")
+	asked.RawQuery = query.Encode()
+	resp, err := f.request(ctx, &asked, "", func(status int) bool { return status >= 200 && status < 300 })
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	source := resp.Header.Get("X-Terraform-Get")
+	if source == "" {
+		source = metaSource(io.LimitReader(resp.Body, maxDocument))
+	}
+	if source == "" {
+		return fmt.Errorf("%s is neither an archive nor a page that tells where the package is. If it is an archive, tell its kind with ?archive=, for example archive=zip; for git, write git:: in front", u.Redacted())
+	}
+	next, err := parseRedirect(source, resp.Request.URL)
+	if err != nil {
+		return err
+	}
+	if ofThisMachine(next, resp.Request.URL) {
+		return fmt.Errorf("%s tells that the package is %q, which it can't know", u.Redacted(), source)
+	}
+	if next.Subdir == "" {
+		return f.get(ctx, next, to, redirects+1)
+	}
+	whole := to + "-whole"
+	defer os.RemoveAll(whole)
+	if err := f.get(ctx, next, whole, redirects+1); err != nil {
+		return err
+	}
+	part, err := inside(whole, next.Subdir)
+	if err != nil {
+		return err
+	}
+	return duplicate(part, to)
+}
+
+// ofThisMachine reports whether an address that a server told is in the file
+// system. Only a server on this machine can know repositories there.
+func ofThisMachine(r module.Remote, server *url.URL) bool {
+	if r.Getter == "file" {
+		return true
+	}
+	u, err := url.Parse(r.URL)
+	ip := net.ParseIP(server.Hostname())
+	return err == nil && u.Scheme == "file" && server.Hostname() != "localhost" && !ip.IsLoopback()
+}
+
+// parseRedirect reads an address that a server told, which may be relative to
+// its own.
+func parseRedirect(source string, base *url.URL) (module.Remote, error) {
+	if strings.HasPrefix(source, "/") || strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
+		at, err := base.Parse(source)
+		if err != nil {
+			return module.Remote{}, fmt.Errorf("%s tells an address that can't be read: %q", base.Redacted(), source)
+		}
+		at.User = nil
+		source = at.String()
+	}
+	return module.ParseRemote(source)
+}
+
+// metaSource finds <meta name="terraform-get" content="SOURCE"> in the head of
+// a page.
+func metaSource(page io.Reader) string {
+	tokens := html.NewTokenizer(page)
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return ""
+		case html.EndTagToken:
+			if tokens.Token().Data == "head" {
+				return ""
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := tokens.Token()
+			if token.Data == "body" {
+				return ""
+			}
+			name, content := "", ""
+			for _, a := range token.Attr {
+				switch a.Key {
+				case "name":
+					name = a.Val
+				case "content":
+					content = a.Val
+				}
+			}
+			if token.Data == "meta" && name == "terraform-get" && content != "" {
+				return content
+			}
+		}
+	}
+}
+
+// statusError is an answer with a status that means no.
+type statusError struct {
+	code int
+	url  string
+}
+
+func (e statusError) Error() string {
+	switch e.code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Sprintf("%s asks for credentials, or doesn't accept those it got (%d %s)", e.url, e.code, http.StatusText(e.code))
+	}
+	return fmt.Sprintf("%s answered with bad response code: %d %s", e.url, e.code, http.StatusText(e.code))
+}
+
+// request gets an address, with a bearer token or what .netrc has for the host.
+func (f *Fetcher) request(ctx context.Context, u *url.URL, token string, accept func(status int) bool) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if f.Version != "" {
+		req.Header.Set("X-Terraform-Version", f.Version)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	} else if u.User == nil {
+		if user, password, ok := f.netrc(u.Hostname()); ok {
+			req.SetBasicAuth(user, password)
+		}
+	}
+	resp, err := f.HTTP.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK && (accept == nil || !accept(resp.StatusCode)) {
+		resp.Body.Close()
+		return nil, statusError{resp.StatusCode, u.Redacted()}
+	}
+	return resp, nil
+}
+
+// retry repeats what failed in a way that may pass.
+func (f *Fetcher) retry(ctx context.Context, do func() error) error {
+	wait := 200 * time.Millisecond
+	for n := 0; ; n++ {
+		err := do()
+		var status statusError
+		if err == nil || n >= f.Retries || ctx.Err() != nil ||
+			errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+			wait *= 2
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Package module reads a directory of configuration files into the blocks of
+// one module: it chooses the files, merges override files, finds where called
+// modules are installed, and reads files of variable values.
+//
+// It evaluates nothing and doesn't know what blocks mean beyond what merging
+// needs. Disks are behind Files and the network behind Fetcher.
+package module
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/word/dialect"
+)
+
+// Files is where directories and files are read from, by several goroutines at
+// once.
+type Files interface {
+	// List returns the names of the files in a directory, sorted.
+	List(dir string) ([]string, error)
+	ReadFile(path string) ([]byte, error)
+}
+
+// Disk is the file system of the machine.
+type Disk struct {
+	// Root is where relative paths start; empty is the working directory of the
+	// process.
+	Root string
+	// FS has the files that relative paths lead to in place of Root, unless nil.
+	FS fs.FS
+}
+
+// within reports whether a path leads into FS.
+func (d Disk) within(path string) bool { return d.FS != nil && !filepath.IsAbs(path) }
+
+func (d Disk) path(name string) string {
+	if d.Root == "" || d.Root == "." || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(d.Root, name)
+}
+
+// List implements Files.
+func (d Disk) List(dir string) ([]string, error) {
+	var entries []fs.DirEntry
+	var err error
+	if d.within(dir) {
+		entries, err = fs.ReadDir(d.FS, filepath.ToSlash(filepath.Clean(dir)))
+	} else {
+		entries, err = os.ReadDir(d.path(dir))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// MaxSource is how long a file of configuration may be, in bytes: several times what
+// generators write. Beyond that, what it takes to read it may be more than a machine
+// has.
+const MaxSource = 64 << 20
+
+// sources are the ends of names of files of configuration.
+var sources = []string{".tf", ".tofu", ".tf.json", ".tofu.json", ".tfvars", ".tfvars.json", ".hcl"}
+
+// ReadFile implements Files. A file of configuration has to be a file and no longer
+// than MaxSource.
+func (d Disk) ReadFile(path string) ([]byte, error) {
+	if !slices.ContainsFunc(sources, func(end string) bool { return strings.HasSuffix(path, end) }) {
+		if d.within(path) {
+			return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
+		}
+		return os.ReadFile(d.path(path))
+	}
+	var info fs.FileInfo
+	var err error
+	if d.within(path) {
+		info, err = fs.Stat(d.FS, filepath.ToSlash(filepath.Clean(path)))
+	} else {
+		info, err = os.Stat(d.path(path))
+	}
+	if err == nil { // else reading fails with the error that callers know
+		err = limited(info)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+	if d.within(path) {
+		return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
+	}
+	return os.ReadFile(d.path(path))
+}
+
+// limited refuses what can't be a file of configuration.
+func limited(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a directory")
+	case info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice != 0 && info.Name() != "null":
+		return errors.New("it is a device, which may have no end")
+	case info.Size() > MaxSource:
+		return fmt.Errorf("it has %d MiB, and a file of configuration may have %d: split it, or read the data in it with file or jsondecode", info.Size()>>20, MaxSource>>20)
+	}
+	return nil
+}
+
+// Memory has files by path, as a saved plan has them.
+type Memory map[string][]byte
+
+// List implements Files.
+func (m Memory) List(dir string) ([]string, error) {
+	dir = filepath.Clean(dir)
+	var names []string
+	for path := range m {
+		if filepath.Dir(filepath.Clean(path)) == dir {
+			names = append(names, filepath.Base(path))
+		}
+	}
+	if names == nil && dir != "." {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrNotExist}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ReadFile implements Files.
+func (m Memory) ReadFile(path string) ([]byte, error) {
+	if data, ok := m[path]; ok {
+		return data, nil
+	}
+	path = filepath.Clean(path)
+	for name, data := range m {
+		if filepath.Clean(name) == path {
+			return data, nil
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
+
+// ignored reports whether a file is an editor's and never configuration.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
+		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+}
+
+// The extensions of configuration files.
+var extensions = []string{".tofu.json", ".tf.json", ".tofu", ".tf"}
+
+// extension returns the configuration extension of a file name, or empty.
+func extension(name string) string {
+	for _, ext := range extensions {
+		if strings.HasSuffix(name, ext) {
+			return ext
+		}
+	}
+	return ""
+}
+
+// isTofu reports whether an extension is of the files that Terraform ignores.
+func isTofu(ext string) bool { return ext == ".tofu" || ext == ".tofu.json" }
+
+// Select chooses the configuration files among the names of a directory: the
+// primary ones and the override files, each sorted. A .tofu file takes the
+// place of the .tf file with the same base name, where .tofu files are read.
+func Select(names []string, d dialect.Dialect) (primary, override []string) {
+	present := make(map[string]bool, len(names))
+	if d.TofuFiles() {
+		for _, name := range names {
+			present[name] = true
+		}
+	}
+	for _, name := range names {
+		ext := extension(name)
+		if ext == "" || ignored(name) || isTofu(ext) && !d.TofuFiles() {
+			continue
+		}
+		base := strings.TrimSuffix(name, ext)
+		if (ext == ".tf" || ext == ".tf.json") && present[base+strings.Replace(ext, ".tf", ".tofu", 1)] {
+			continue
+		}
+		if base == "override" || strings.HasSuffix(base, "_override") {
+			override = append(override, name)
+		} else {
+			primary = append(primary, name)
+		}
+	}
+	slices.Sort(primary)
+	slices.Sort(override)
+	return primary, override
+}
+
+// IsEmpty reports whether the names of a directory have no configuration.
+func IsEmpty(names []string, d dialect.Dialect) bool {
+	primary, override := Select(names, d)
+	return len(primary) == 0 && len(override) == 0
+}
+
+// nothing reports whether the names of a directory have nothing that a call
+// could load, a stack included.
+func nothing(names []string, d dialect.Dialect) bool {
+	return IsEmpty(names, d) && !slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasSuffix(name, ".tfcomponent.hcl") || strings.HasSuffix(name, ".tfcomponent.json") || strings.HasSuffix(name, ".tfstack.hcl") || strings.HasSuffix(name, ".tfstack.json")
+	})
+}

@@ -1,0 +1,439 @@
+// Package connect opens the provider instances that a configuration names:
+// it evaluates their configuration, starts the providers and configures
+// them, each at most once.
+//
+// It owns the running providers of one plan or apply and the limit of calls
+// under way. It refuses to know what the providers are used for.
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/word/work"
+)
+
+// A Conn is a configured provider instance.
+type Conn struct {
+	provider.Provider
+	Addr    addr.ProviderConfig
+	Schemas *provider.Schemas
+	// Config is what it was configured with, without marks.
+	Config cty.Value
+}
+
+// A Pool opens provider instances.
+type Pool struct {
+	ctx     context.Context
+	catalog provider.Catalog
+	calls   chan struct{}
+
+	mu    sync.Mutex
+	cells map[addr.ProviderConfig]*promise.Cell[opened]
+	bare  map[addr.Provider]*starting
+	spare map[addr.Provider]provider.Provider // see Reuse
+	// live are the providers that run: those of instances by their address,
+	// and bare ones.
+	live map[any]provider.Provider
+}
+
+type opened struct {
+	conn  *Conn
+	diags diag.List
+}
+
+// starting is a provider that runs without configuration.
+type starting struct {
+	once     sync.Once
+	provider provider.Provider
+	diags    diag.List
+}
+
+// NewPool makes a pool that makes at most limit calls at once.
+func NewPool(ctx context.Context, catalog provider.Catalog, limit int) *Pool {
+	return &Pool{
+		ctx: ctx, catalog: catalog, calls: make(chan struct{}, limit),
+		cells: map[addr.ProviderConfig]*promise.Cell[opened]{}, bare: map[addr.Provider]*starting{},
+		live: map[any]provider.Provider{},
+	}
+}
+
+// Call runs a call of a provider within the limit.
+func (p *Pool) Call(call func()) {
+	work.Calls.Add(1)
+	p.Occupy(call)
+}
+
+// Occupy runs what counts as a call of a provider to the limit, such as a
+// command.
+func (p *Pool) Occupy(do func()) {
+	p.calls <- struct{}{}
+	defer func() { <-p.calls }()
+	do()
+}
+
+// Schemas returns what a provider declares.
+func (p *Pool) Schemas(a addr.Provider) (*provider.Schemas, diag.List) {
+	return p.catalog.Schemas(p.ctx, a)
+}
+
+// Open returns the configured provider instance, opened by the first who
+// asks. After a problem, which Diagnostics has, the result is nil and what
+// the task computes is failed.
+func (p *Pool) Open(t *promise.Task, pi *eval.ProviderInstance) *Conn {
+	p.mu.Lock()
+	cell := p.cells[pi.Addr]
+	if cell == nil {
+		cell = new(promise.Cell[opened])
+		p.cells[pi.Addr] = cell
+	}
+	p.mu.Unlock()
+	o, cycle := cell.Get(t, pi, nil, func(t *promise.Task) opened {
+		conn, diags := p.open(t, pi)
+		if conn == nil {
+			t.Fail()
+		}
+		return opened{conn, diags}
+	})
+	if cycle != nil {
+		pi.Frame.Evaluator().Report(cycle)
+	}
+	return o.conn
+}
+
+// Node returns the cell of a provider instance that was asked for, or nil.
+func (p *Pool) Node(a addr.ProviderConfig) *promise.Node {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cell := p.cells[a]; cell != nil {
+		return &cell.Node
+	}
+	return nil
+}
+
+func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.List) {
+	schemas, diags := p.Schemas(pi.Addr.Provider)
+	if diags.HasErrors() {
+		return nil, p.at(pi, diags)
+	}
+	if pi.Decl != nil && pi.Decl.Mocked {
+		mock, more := p.mock(pi)
+		diags.Append(more)
+		if mock == nil {
+			return nil, diags
+		}
+		p.began(pi.Addr, mock)
+		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal}, diags
+	}
+	config, more := Config(t, pi, schemas)
+	diags.Append(more)
+	if more.HasErrors() || t.Current().Failed() {
+		return nil, diags
+	}
+	running := p.take(pi.Addr.Provider)
+	if running == nil {
+		running, more = p.catalog.Start(p.ctx, pi.Addr.Provider)
+		diags.Append(p.at(pi, more))
+	}
+	if more.HasErrors() {
+		return nil, diags
+	}
+	conn := &Conn{Provider: running, Addr: pi.Addr, Schemas: schemas, Config: config}
+	p.began(pi.Addr, running)
+	if config.IsWhollyKnown() {
+		more = conn.ValidateConfig(p.ctx, config)
+		diags.Append(Locate(more, body(pi), pi.Addr.String()))
+	}
+	if !diags.HasErrors() {
+		more = conn.Configure(p.ctx, config)
+		diags.Append(Locate(more, body(pi), pi.Addr.String()))
+	}
+	if diags.HasErrors() {
+		p.CloseOne(pi.Addr)
+		return nil, diags
+	}
+	return conn, diags
+}
+
+// mock returns what stands in for a provider.
+func (p *Pool) mock(pi *eval.ProviderInstance) (provider.Provider, diag.List) {
+	if m, ok := p.catalog.(provider.Mocker); ok {
+		mock, diags := m.Mock(p.ctx, pi.Addr)
+		return mock, p.at(pi, diags)
+	}
+	var diags diag.List
+	diags.ErrorAt(pi.Decl.Range, "Provider can't be mocked", "There is nothing to take the place of %s.", pi.Addr.Provider)
+	return nil, diags
+}
+
+// at gives problems of a provider as a whole the place where it is declared.
+func (p *Pool) at(pi *eval.ProviderInstance, diags diag.List) diag.List {
+	if pi.Decl != nil {
+		for i := range diags {
+			if diags[i].Subject == nil {
+				diags[i].Subject = pi.Decl.Range.Ptr()
+			}
+		}
+	}
+	return diags
+}
+
+func body(pi *eval.ProviderInstance) *program.Body {
+	if pi.Decl == nil {
+		return nil
+	}
+	return pi.Decl.Config
+}
+
+// Config evaluates the configuration of a provider instance to a value
+// without marks. Ephemeral and sensitive values are allowed in it.
+func Config(t *promise.Task, pi *eval.ProviderInstance, schemas *provider.Schemas) (cty.Value, diag.List) {
+	block := &schema.Block{}
+	if schemas.Provider != nil {
+		block = schemas.Provider.Block
+	}
+	var v cty.Value
+	var hd hcl.Diagnostics
+	if pi.Decl == nil {
+		v, hd = block.Decode(hcl.EmptyBody(), nil)
+		if hd.HasErrors() {
+			var diags diag.List
+			diags.Errorf("Invalid provider configuration", "Provider %q requires explicit configuration. Add a provider block to the root module and configure the provider's required arguments as described in the provider documentation.", pi.Addr.Provider)
+			return cty.DynamicVal, diags
+		}
+	} else {
+		v, hd = block.Decode(pi.Decl.Config.Body, pi.Context(t))
+	}
+	diags := eval.Diagnostics(hd)
+	if diags.HasErrors() {
+		t.Fail()
+	}
+	v, _ = v.UnmarkDeep()
+	return v, diags
+}
+
+// Locate turns the attribute paths in a provider's diagnostics into places
+// of the body. Those without a path get the body's header.
+func Locate(diags diag.List, b *program.Body, address string) diag.List {
+	for i := range diags {
+		d := &diags[i]
+		if b != nil && d.Subject == nil {
+			where := b.Range
+			if len(d.Path) > 0 {
+				where = schema.FindRange(b.Body, d.Path)
+			}
+			if where.Filename != "" {
+				d.Subject = &where
+			}
+		}
+	}
+	return diags.InAddress(address)
+}
+
+// Bare returns a provider that runs without configuration, for validation
+// and for functions.
+func (p *Pool) Bare(a addr.Provider) (provider.Provider, diag.List) {
+	p.mu.Lock()
+	s := p.bare[a]
+	if s == nil {
+		s = &starting{}
+		p.bare[a] = s
+	}
+	p.mu.Unlock()
+	s.once.Do(func() {
+		if s.provider = p.take(a); s.provider == nil {
+			s.provider, s.diags = p.catalog.Start(p.ctx, a)
+		}
+		if s.provider != nil {
+			p.began(a, s.provider)
+		}
+	})
+	return s.provider, s.diags
+}
+
+// Reuse lets instances that are opened from now on have the providers that run
+// without configuration: starting a big one takes longer than many a plan.
+func (p *Pool) Reuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spare = map[addr.Provider]provider.Provider{}
+	for a, s := range p.bare {
+		if s.provider != nil {
+			p.spare[a] = s.provider
+		}
+	}
+	clear(p.bare)
+}
+
+// take returns a provider that runs and that nobody uses, or nil.
+func (p *Pool) take(a addr.Provider) provider.Provider {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	running := p.spare[a]
+	if running == nil {
+		return nil
+	}
+	delete(p.spare, a)
+	delete(p.live, a)
+	return running
+}
+
+// Function calls a provider function as expressions of the frame do: on a
+// configured instance where the name has an alias, else on a bare provider.
+func (p *Pool) Function(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
+	schemas, diags := p.Schemas(fn.Provider)
+	if err := diags.Err(); err != nil {
+		return cty.DynamicVal, err
+	}
+	decl := schemas.Functions[fn.Name]
+	if decl == nil {
+		return cty.DynamicVal, fmt.Errorf("the provider %s has no function named %q", fn.Provider, fn.Name)
+	}
+	unmarked, marks, err := convertArguments(decl, args)
+	if err != nil {
+		return cty.DynamicVal, err
+	}
+	for i, arg := range unmarked {
+		if !parameter(decl, i).AllowUnknown && !arg.IsWhollyKnown() {
+			return cty.UnknownVal(decl.Return).WithMarks(marks), nil
+		}
+	}
+	var target provider.Provider
+	if fn.Alias != "" {
+		use := program.ProviderUse{LocalName: fn.LocalName, Alias: fn.Alias, Provider: fn.Provider, Explicit: true, Range: fn.Range}
+		pi, diags := f.ProviderOf(t, use, nil)
+		if err := diags.Err(); err != nil {
+			return cty.DynamicVal, err
+		}
+		conn := p.Open(t, pi)
+		if conn == nil {
+			return cty.DynamicVal, nil
+		}
+		target = conn
+	} else {
+		if target, diags = p.Bare(fn.Provider); diags.HasErrors() {
+			return cty.DynamicVal, diags.Err()
+		}
+	}
+	result, argument, err := target.CallFunction(p.ctx, fn.Name, unmarked)
+	if err != nil {
+		if param := parameter(decl, argument); param != nil {
+			err = &eval.ArgumentError{Parameter: param.Name, Problem: err}
+		}
+		return cty.DynamicVal, err
+	}
+	return result.WithMarks(marks), nil
+}
+
+// convertArguments brings arguments to the types of the parameters.
+func convertArguments(decl *provider.Function, args []cty.Value) ([]cty.Value, cty.ValueMarks, error) {
+	marks := cty.ValueMarks{}
+	if len(args) < len(decl.Parameters) || len(args) > len(decl.Parameters) && decl.Variadic == nil {
+		return nil, nil, fmt.Errorf("%d arguments are needed, %d are given", len(decl.Parameters), len(args))
+	}
+	out := make([]cty.Value, len(args))
+	for i, arg := range args {
+		param := parameter(decl, i)
+		v, m := arg.UnmarkDeep()
+		for mark := range m {
+			marks[mark] = struct{}{}
+		}
+		v, err := value.Convert(v, param.Type)
+		if err != nil {
+			return nil, nil, &eval.ArgumentError{Parameter: param.Name, Problem: err}
+		}
+		if v.IsNull() && !param.AllowNull {
+			return nil, nil, &eval.ArgumentError{Parameter: param.Name, Problem: errors.New("argument must not be null")}
+		}
+		out[i] = v
+	}
+	return out, marks, nil
+}
+
+// parameter is the one that takes an argument; nil where none does.
+func parameter(decl *provider.Function, argument int) *provider.Parameter {
+	if argument >= 0 && argument < len(decl.Parameters) {
+		return &decl.Parameters[argument]
+	}
+	if argument < 0 {
+		return nil
+	}
+	return decl.Variadic
+}
+
+// Diagnostics returns the problems of opening, ordered by address.
+func (p *Pool) Diagnostics() diag.List {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var diags diag.List
+	for _, a := range slices.SortedFunc(maps.Keys(p.cells), addr.ProviderConfig.Compare) {
+		o, _ := p.cells[a].Peek()
+		diags.Append(o.diags)
+	}
+	return diags
+}
+
+// stopPatience is how long a provider may take to hear that it should stop.
+const stopPatience = 5 * time.Second
+
+// Stop asks all providers to abort what they are doing.
+func (p *Pool) Stop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	// A provider that can't stop is ended by Close.
+	p.each(func(running provider.Provider) { _ = running.Stop(ctx) })
+}
+
+// Close ends all providers.
+func (p *Pool) Close() {
+	p.each(func(running provider.Provider) { _ = running.Close() }) // its process is gone either way
+}
+
+// each does something to all providers at once: one may take its time.
+func (p *Pool) each(do func(provider.Provider)) {
+	var wg sync.WaitGroup
+	for _, running := range p.running() {
+		wg.Go(func() { do(running) })
+	}
+	wg.Wait()
+}
+
+func (p *Pool) running() []provider.Provider {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Values(p.live))
+}
+
+// began notes that a provider runs.
+func (p *Pool) began(key any, running provider.Provider) {
+	p.mu.Lock()
+	p.live[key] = running
+	p.mu.Unlock()
+}
+
+// CloseOne ends one provider instance.
+func (p *Pool) CloseOne(a addr.ProviderConfig) {
+	p.mu.Lock()
+	running := p.live[a]
+	delete(p.live, a)
+	p.mu.Unlock()
+	if running != nil {
+		_ = running.Close() // its process is gone either way
+	}
+}

@@ -1,0 +1,8 @@
+package backend
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	ConfigurationChanged = diag.Code{Name: "backend-changed", Summary: "Backend configuration changed"}
+)

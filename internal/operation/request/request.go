@@ -1,0 +1,136 @@
+// Package request reads what people ask of plans and imports, as addresses and
+// names, and refuses what makes no sense together.
+//
+// It owns these texts and their combinations. It refuses configurations, states and
+// flags.
+package request
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// Planning says what a plan is for.
+type Planning struct {
+	Mode          plan.Mode
+	SkipRefresh   bool
+	Targets       []addr.Target
+	Excludes      []addr.Target
+	Replace       []addr.Instance
+	AllowDeferral bool
+	// Generate names a new file for the configuration of imports that have none.
+	Generate string
+}
+
+// A Plan is what is asked of a plan. The files have addresses, one a line.
+type Plan struct {
+	Destroy, RefreshOnly       bool
+	SkipRefresh, AllowDeferral bool
+	Targets, TargetFiles       []string
+	Excludes, ExcludeFiles     []string
+	Replace                    []string
+}
+
+// CheckOut refuses to save a plan at a path without a directory; "" isn't saved.
+func CheckOut(path string) diag.List {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return diag.OneError("Failed to write plan file", "The directory of %q doesn't exist.", path)
+	}
+	return nil
+}
+
+// IsGiven reports whether something is asked for that only makes sense for a plan
+// that is still to be made. Refreshing isn't: programs that drive the command line
+// always say something about it.
+func (p *Plan) IsGiven() bool {
+	return p.Destroy || p.RefreshOnly || len(p.Targets)+len(p.TargetFiles)+len(p.Excludes)+len(p.ExcludeFiles)+len(p.Replace) > 0
+}
+
+// Read reads the addresses and checks the combination.
+func (p *Plan) Read() (Planning, diag.List) {
+	c := Planning{SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral}
+	var diags diag.List
+	switch {
+	case p.Destroy && p.RefreshOnly:
+		diags.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive.")
+	case p.Destroy:
+		c.Mode = plan.Destroy
+	case p.RefreshOnly:
+		c.Mode = plan.RefreshOnly
+	}
+	if p.RefreshOnly && p.SkipRefresh {
+		diags.Errorf("Incompatible refresh options", "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because weir would have nothing to do.")
+	}
+	if p.RefreshOnly && len(p.Replace) > 0 {
+		diags.Errorf("Incompatible plan mode options", "The -replace option can't be used with -refresh-only, which replaces nothing.")
+	}
+	if len(p.Targets)+len(p.TargetFiles) > 0 && len(p.Excludes)+len(p.ExcludeFiles) > 0 {
+		diags.Errorf("Invalid combination of arguments", "The target and exclude planning options are mutually-exclusive. Each plan must use either only the target options or only the exclude options.")
+	}
+	c.Targets = targets("target", p.Targets, p.TargetFiles, &diags)
+	c.Excludes = targets("exclude", p.Excludes, p.ExcludeFiles, &diags)
+	for _, text := range p.Replace {
+		t, err := addr.ParseTarget(text)
+		switch {
+		case err != nil:
+			diags.Errorf(fmt.Sprintf("Invalid force-replace address %q", text), "%s.", err)
+		case t.IsModule():
+			diags.Errorf(fmt.Sprintf("Invalid force-replace address %q", text), "The -replace option needs the address of a resource instance, and this is a module.")
+		case t.Name.Mode != addr.Managed:
+			diags.Errorf(fmt.Sprintf("Invalid force-replace address %q", text), "Only managed resources can be used with the -replace=... option.")
+		default:
+			c.Replace = append(c.Replace, t.Instance())
+		}
+	}
+	return c, diags
+}
+
+// targets reads addresses of one kind: those that are given, and those in files.
+func targets(what string, direct, files []string, diags *diag.List) []addr.Target {
+	var out []addr.Target
+	add := func(text, where string) {
+		t, err := addr.ParseTarget(text)
+		if err != nil {
+			diags.Errorf(fmt.Sprintf("Invalid %s %q", what, text), "%s%s.", where, err)
+			return
+		}
+		out = append(out, t)
+	}
+	for _, text := range direct {
+		add(text, "")
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			diags.Errorf(fmt.Sprintf("Failed to read the file of -%s-file", what), "The file %q can't be opened: %s.", name, diag.Cause(err))
+			continue
+		}
+		for line, where := range items(name, data) {
+			add(line, where)
+		}
+	}
+	return out
+}
+
+// items are the lines of a file that say something, each with where it stands.
+func items(name string, data []byte) func(yield func(line, where string) bool) {
+	return func(yield func(line, where string) bool) {
+		n := 0
+		for line := range strings.Lines(string(data)) {
+			n++
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, "#") && !yield(line, fmt.Sprintf("%s line %d: ", name, n)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package request
+
+import (
+	"strconv"
+
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// A Show is what is asked to be shown, and how.
+type Show struct {
+	JSON, State, Config bool
+	// Path has a state or a saved plan, Plan a saved plan.
+	Path, Plan string
+	// Of a saved plan: its form, text or markdown; the addresses whose changes are
+	// to be shown, all without any; whether the steps of its apply are, nil where
+	// that isn't said.
+	Format    string
+	Addresses []string
+	Steps     *bool
+}
+
+// SetSteps reads whether steps are shown.
+func (s *Show) SetSteps(text string) error {
+	steps, err := strconv.ParseBool(text)
+	s.Steps = &steps
+	return err
+}
+
+// WantsSteps reports whether the steps were asked for by name.
+func (s *Show) WantsSteps() bool { return s.Steps != nil && *s.Steps }
+
+// NeedsPlan reports whether only a saved plan can be shown so.
+func (s *Show) NeedsPlan() bool {
+	return s.WantsSteps() || len(s.Addresses) > 0 || s.Format != "text"
+}
+
+// Check refuses what makes no sense together.
+func (s *Show) Check() diag.List {
+	chosen := 0
+	for _, given := range []bool{s.State, s.Config, s.Plan != "", s.Path != ""} {
+		if given {
+			chosen++
+		}
+	}
+	switch saved := s.Plan != "" || s.Path != ""; {
+	case chosen > 1:
+		return diag.OneError("Conflicting object types to show", "The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
+	case s.Config && !s.JSON:
+		return diag.OneError("JSON output required for configuration", "The -config option can be used only with -json.")
+	case s.Format != "text" && s.Format != "markdown":
+		return diag.OneError("Invalid output format", "There is no format %q: -format takes text and markdown.", s.Format)
+	case s.Format == "markdown" && (s.JSON || s.Steps != nil || !saved || len(s.Addresses) > 0):
+		return diag.OneError("Incompatible options", "With -format=markdown a saved plan is shown as a whole: give its path, without addresses, -json and -steps.")
+	case !saved && s.WantsSteps():
+		return diag.OneError("Saved plan required", "The -steps option shows the steps of a saved plan, so it needs the path of one.")
+	case s.JSON && len(s.Addresses) > 0 || s.WantsSteps() && len(s.Addresses) > 0:
+		return diag.OneError("Incompatible options", "Addresses choose changes that are shown to people. The options -json and -steps show a plan as a whole.")
+	}
+	return nil
+}
+
+// Chosen is the part of a plan that the addresses choose.
+func (s *Show) Chosen(p *plan.Plan) (*plan.Plan, diag.List) {
+	some := &plan.Plan{Schemas: p.Schemas}
+	for _, text := range s.Addresses {
+		target, err := addr.ParseTarget(text)
+		if err != nil {
+			return nil, diag.OneError("Invalid address", "%q can't be used to choose changes: %s.", text, err)
+		}
+		n := len(some.Changes)
+		for _, c := range p.Changes {
+			if target.Matches(c.Addr.Instance) {
+				some.Changes = append(some.Changes, c)
+			}
+		}
+		if len(some.Changes) == n {
+			return nil, diag.OneError("No such object in the plan", "The plan has nothing at %s.", text)
+		}
+	}
+	return some, nil
+}

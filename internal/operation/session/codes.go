@@ -1,0 +1,13 @@
+package session
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	Locked        = diag.Code{Name: "state-locked", Summary: "Error acquiring the state lock"}
+	InDoubt       = diag.Code{Name: "in-doubt", Summary: "Objects in doubt"}
+	NotSaved      = diag.Code{Name: "state-not-saved", Summary: "Failed to persist state to backend"}
+	NotNoted      = diag.Code{Name: "creations-not-noted", Summary: "Creations can't be noted beside the state"}
+	TakenOver     = diag.Code{Name: "lock-taken-over", Summary: "Lock taken over"}
+	ObjectInDoubt = diag.Code{Name: "object-in-doubt", Summary: "Object in doubt"}
+)

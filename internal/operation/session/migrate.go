@@ -1,0 +1,144 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// A Copy is the state of a workspace on its way to another backend.
+type Copy struct {
+	// Overwrites: there is a state in the other backend, and another one.
+	Overwrites     bool
+	old            *backend.Backend
+	from, to       string // workspaces
+	source, target *sealed
+	next           *backend.Backend
+}
+
+// PlanCopies finds the states that aren't in the next backend yet. Where that
+// one has a single workspace, only the current one is copied.
+func PlanCopies(ctx context.Context, old, next *backend.Backend, o Options, current func() (string, diag.List)) ([]Copy, diag.List) {
+	names, err := old.Workspaces(ctx)
+	if errors.Is(err, storage.ErrWorkspacesNotSupported) {
+		names, err = []string{storage.DefaultWorkspace}, nil
+	}
+	if err != nil {
+		return nil, diag.OneError(migrating, "The workspaces of the %q backend can't be listed: %s.", old.Kind, err)
+	}
+	_, err = next.Workspaces(ctx)
+	single := errors.Is(err, storage.ErrWorkspacesNotSupported)
+	if err != nil && !single {
+		return nil, diag.OneError("Failed to get existing workspaces", "The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
+	}
+	if single && len(names) > 1 {
+		name, diags := current()
+		if diags.HasErrors() {
+			return nil, diags
+		}
+		names = []string{name}
+	}
+	var plan []Copy
+	for _, name := range names {
+		c := Copy{from: name, to: name, old: old, next: next}
+		if single {
+			c.to = storage.DefaultWorkspace
+		}
+		needed, diags := c.look(ctx, o)
+		if diags.HasErrors() {
+			return nil, diags
+		}
+		if needed {
+			plan = append(plan, c)
+		}
+	}
+	return plan, nil
+}
+
+const migrating = "Error migrating state"
+
+// look reads both sides and reports whether there is anything to copy.
+func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
+	var data []byte
+	store, err := c.old.State(c.from)
+	if err == nil {
+		c.source = &sealed{Store: store, seals: o.Seals}
+		data, err = c.source.Read(ctx)
+	}
+	if err != nil {
+		return false, diag.OneError(migrating, "The state of workspace %q can't be read: %s.", c.from, err)
+	}
+	unfinished := exists(c.session(o).journalPath())
+	if len(bytes.TrimSpace(data)) == 0 && !unfinished {
+		return false, nil
+	}
+	var there []byte
+	if store, err = c.next.State(c.to); err == nil {
+		c.target = &sealed{Store: store, seals: o.Seals}
+		there, err = c.target.Read(ctx)
+	}
+	if err != nil {
+		return false, diag.OneError(migrating, "The state of workspace %q in the new backend can't be read: %s.", c.to, err)
+	}
+	c.Overwrites = len(bytes.TrimSpace(there)) > 0
+	return c.target.migrating || unfinished || !bytes.Equal(there, data), nil
+}
+
+// session is the side that is copied from.
+func (c *Copy) session(o Options) *Session {
+	o = o.withDefaults()
+	o.Registry = ""
+	return &Session{Options: o, backend: c.old, workspace: c.from, store: c.source}
+}
+
+// latest reads what is to be copied, with what the journal of an earlier run
+// knows, which only the old backend leads to.
+func latest(ctx context.Context, from *Session) ([]byte, diag.List) {
+	diags := from.Read(ctx)
+	switch {
+	case diags.HasErrors():
+		return nil, diags
+	case len(from.doubts) > 0:
+		diags.Errorf(migrating, "Only the old backend leads to the journal that has what is in doubt. Go back to its configuration and settle that first.")
+		return nil, diags
+	case !from.folded:
+		return from.saved, diags
+	}
+	var b bytes.Buffer
+	if err := statefile.Write(&b, from.stamped(from.Snapshot())); err != nil {
+		diags.Errorf(migrating, "The state of workspace %q can't be written: %s.", from.workspace, err)
+	}
+	return b.Bytes(), diags
+}
+
+// Run copies the state, with both locks held.
+func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
+	if err := c.next.CreateWorkspace(ctx, c.to); err != nil && !errors.Is(err, storage.ErrWorkspacesNotSupported) && c.to != storage.DefaultWorkspace {
+		return diag.OneError(migrating, "The workspace %q can't be made: %s.", c.to, err)
+	}
+	from := c.session(o)
+	to := &Session{Options: o.withDefaults(), backend: c.next, workspace: c.to, store: c.target}
+	defer from.Unlock()
+	defer to.Unlock()
+	diags := from.Lock(ctx, "migration source state", l)
+	if !diags.HasErrors() {
+		diags.Append(to.Lock(ctx, "migration destination state", l))
+	}
+	if diags.HasErrors() {
+		return diags
+	}
+	data, more := latest(ctx, from)
+	diags.Append(more)
+	if diags.HasErrors() || len(data) == 0 {
+		return diags
+	}
+	if err := c.target.Write(ctx, data); err != nil {
+		diags.Errorf(migrating, "The state of workspace %q can't be written to the new backend: %s. The old backend still has it.", c.to, err)
+	}
+	return diags
+}

@@ -1,0 +1,422 @@
+// Package session is work on the state of one workspace while a command runs:
+// the lock, reading, recovering what an earlier run left, recording an apply,
+// saving, and what is kept of earlier states.
+//
+// It owns when the state is written and what is remembered beside it, so that
+// nothing is lost with the process. It refuses to know flags and terminals, to
+// change states, and to choose the backend.
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// Options are what a session takes from the command around it.
+type Options struct {
+	// Files are those that the command line names.
+	Files local.Override
+	// Dir is where a state is put that can't be saved where it belongs.
+	Dir string
+	// DataDir is where journals and earlier states are kept that can't be
+	// beside the state.
+	DataDir string
+	// Seals is how states, and what is kept beside them, are encrypted.
+	Seals encryption.State
+	// Now is the clock, and Random what makes identities unique; nil for those of
+	// the system.
+	Now    func() time.Time
+	Random io.Reader
+	// Who tells people who wait for a lock whose it is.
+	Who func() string
+	// Saving is for how long what was begun may still be ended; nil for without end.
+	Saving func() context.Context
+	// Program is the name in messages that say what to run.
+	Program string
+	// Version is the version of the engine that states say they were written by.
+	Version string
+	// Registry has objects of the other public registry's providers read as those
+	// of this one; empty leaves them as they are.
+	Registry addr.Registry
+	// Interval is the least time between two saves during an apply; 0 lets it
+	// follow from how long they take.
+	Interval time.Duration
+	// Damaged has a damaged journal taken for as far as it can be read.
+	Damaged bool
+	// Notice tells something while the command waits.
+	Notice func(text string)
+	// Problem tells what goes wrong at the end, when nothing else can.
+	Problem func(diag.List)
+}
+
+// A Session is work on the state of one workspace: opened, perhaps locked,
+// read, perhaps written.
+type Session struct {
+	Options
+	backend   *backend.Backend
+	workspace string
+	store     *sealed
+	// elsewhere: the state is written to another place than it is read from.
+	elsewhere bool
+	lockID    string
+
+	prior   *state.Snapshot
+	known   *state.Snapshot // prior under the names that are stored
+	base    *state.Snapshot // what is stored
+	saved   []byte          // the bytes of base
+	wrote   bool
+	changed bool   // what was written is another state than base
+	lineage string // of a state that is new
+
+	// claimed: this run has the lock, or would have it if there were one.
+	claimed bool
+	// noted: there is a note beside the state, by this run or an earlier one.
+	noted bool
+	// run is the identity of this run in its journal and its note.
+	run string
+
+	// remembered is whose note some of the doubts are from, empty for none.
+	remembered string
+	// doubts are creates of earlier runs whose outcome isn't known.
+	doubts []journal.Operation
+	// folded: prior has what the journal of an earlier run knows, and that
+	// journal is still there, because this run holds no lock.
+	folded bool
+	// journal is that of the apply under way, nil otherwise.
+	journal *journal.Writer
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.Saving == nil {
+		o.Saving = context.Background
+	}
+	if o.Who == nil {
+		o.Who = func() string { return "unknown@unknown" }
+	}
+	return o
+}
+
+// Open finds the state of a workspace. It takes no lock and reads nothing.
+func Open(b *backend.Backend, workspace string, o Options) (*Session, diag.List) {
+	o = o.withDefaults()
+	f := o.Files
+	s := &Session{Options: o, backend: b, workspace: workspace, elsewhere: f.StateOut != "" && f.StateOut != f.State}
+	if o.Seals.Encrypts() {
+		f.Recode = func(old []byte) ([]byte, error) { return reseal(o.Seals, old) }
+	}
+	store, err := b.WithFiles(f).State(workspace)
+	if err != nil {
+		return nil, diag.OneError("Error loading the state", "%s.", err)
+	}
+	s.store = &sealed{Store: store, seals: o.Seals}
+	return s, nil
+}
+
+// Backend is where the state is.
+func (s *Session) Backend() *backend.Backend { return s.backend }
+
+// Workspace is whose state it is.
+func (s *Session) Workspace() string { return s.workspace }
+
+// Prior is the state as it was read, nil where there is none. Its providers
+// have the names that the configuration uses.
+func (s *Session) Prior() *state.Snapshot { return s.prior }
+
+// Base is the state as it is stored, nil where there is none. Without a lock it
+// also has what the journal of an earlier run knows.
+func (s *Session) Base() *state.Snapshot { return s.known }
+
+// Snapshot is the state as it was read, empty where there is none.
+func (s *Session) Snapshot() *state.Snapshot {
+	if s.prior == nil {
+		return state.Empty()
+	}
+	return s.prior
+}
+
+// Locking says whether and how a state is locked.
+type Locking struct {
+	Off     bool
+	Timeout time.Duration // how long to wait while somebody else has the lock
+}
+
+// Lock takes the lock of the state. Whoever calls it sees to Unlock.
+func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.List {
+	s.claimed = true
+	if l.Off {
+		return nil
+	}
+	if err := s.reserve(); err != nil {
+		return diag.List{Locked.New(diag.Error, "%s.", err)}
+	}
+	info := storage.NewLockInfo(operation, s.Who(), s.Version)
+	info.ID, info.Created = newUUID(s.Random), s.Now().UTC()
+	slow := time.AfterFunc(3*time.Second, func() {
+		s.Notice("Acquiring state lock. This may take a few moments...\n")
+	})
+	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout, func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) })
+	slow.Stop()
+	if errors.As(err, new(*storage.RefusedError)) {
+		return diag.List{Locked.New(diag.Error, "%s", err)}
+	}
+	if err != nil {
+		d := Locked.New(diag.Error, "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
+		d.Err = err
+		return diag.List{d}
+	}
+	s.lockID = id
+	if err := s.hold(id, operation); err != nil {
+		s.Unlock()
+		return diag.List{Locked.New(diag.Error, "%s.", err)}
+	}
+	if left != nil {
+		return diag.List{TakenOver.New(diag.Warning, "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))}
+	}
+	return nil
+}
+
+// reserve says what state may be there before one is written. It has the
+// lineage that the state will have.
+func (s *Session) reserve() error {
+	store, ok := blank(s.store)
+	if !ok {
+		return nil
+	}
+	if l, err := s.readJournal(s.journalPath()); err == nil {
+		s.lineage = l.Begin.Lineage
+	}
+	nothing := state.Empty()
+	nothing.Lineage, nothing.Version = s.newLineage(), s.Version
+	var b bytes.Buffer
+	if err := statefile.Write(&b, nothing); err != nil {
+		return err
+	}
+	return store.Blank(b.Bytes())
+}
+
+func blank(s storage.Store) (storage.Blank, bool) {
+	b, ok := s.(storage.Blank)
+	return b, ok
+}
+
+// unwritten reports whether the stored state is the one that a run reserved
+// which ended before it wrote any.
+func (s *Session) unwritten() bool {
+	return s.base != nil && s.base.Serial == 0 && len(s.base.Objects)+len(s.base.Outputs) == 0
+}
+
+// digest is how journals name what is stored.
+func (s *Session) digest() string {
+	if s.unwritten() {
+		return ""
+	}
+	return journal.Digest(s.saved)
+}
+
+// Unlock releases the lock, once; without one it does nothing.
+func (s *Session) Unlock() {
+	id := s.lockID
+	s.lockID, s.claimed = "", false
+	if id == "" {
+		return
+	}
+	// The lock must be released also after an interrupt.
+	ctx, cancel := storage.Finish(s.Saving())
+	defer cancel()
+	if err := s.store.Unlock(ctx, id); err != nil {
+		s.Problem(diag.OneError("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
+		return
+	}
+	s.letGo()
+}
+
+// ForceUnlock removes the lock with that id, which another run left behind.
+func (s *Session) ForceUnlock(ctx context.Context, id string) error { return s.store.Unlock(ctx, id) }
+
+// Read loads the state with what the journal of an earlier run knows. Warnings
+// are about such a run, never about the state.
+func (s *Session) Read(ctx context.Context) diag.List {
+	data, err := s.store.Read(ctx)
+	if err == nil && data != nil && len(bytes.TrimSpace(data)) == 0 {
+		err = storage.ErrEmptyState
+	}
+	if errors.Is(err, storage.ErrEmptyState) {
+		return trouble{s}.emptied()
+	}
+	if err != nil {
+		return diag.OneError("Error loading the state", "%s.", err)
+	}
+	s.saved = data
+	s.base, s.known, s.prior = nil, nil, nil
+	snapshot, diags := statefile.Read(data, s.backend.Describe())
+	if diags.HasErrors() {
+		return trouble{s}.torn(diags)
+	}
+	s.base = snapshot
+	if store, ok := blank(s.store); ok && s.unwritten() {
+		if err := store.Blank(data); err != nil {
+			return diag.OneError("Error loading the state", "%s.", err)
+		}
+	}
+	s.adopt(snapshot)
+	diags.Append(s.recover(ctx))
+	return diags
+}
+
+// adopt makes a state the one to work on.
+func (s *Session) adopt(snapshot *state.Snapshot) {
+	s.known, s.prior = snapshot, snapshot
+	if s.Registry != "" {
+		s.prior = statefile.TranslateProviders(snapshot, s.Registry, s.backend.Requires)
+	}
+}
+
+// Adopt saves a state that was found out beside what was read, as that from which
+// everything else starts.
+func (s *Session) Adopt(ctx context.Context, found *state.Snapshot) error {
+	if err := s.Save(ctx, found); err != nil {
+		return err
+	}
+	saved := s.stamped(found)
+	s.base, s.wrote, s.changed = saved, false, false
+	s.adopt(saved)
+	return nil
+}
+
+// Save writes a state whose content differs from what is stored. However often
+// it is called, the serial grows by one.
+func (s *Session) Save(ctx context.Context, next *state.Snapshot) error {
+	same := !s.changed && statefile.Equal(s.base, next)
+	if same && !s.elsewhere && !s.store.migrating {
+		return nil
+	}
+	out := s.stamped(next)
+	if same && s.base != nil { // only -state-out or another key needs it
+		out.Serial = s.base.Serial
+	}
+	err := s.Put(ctx, out)
+	s.changed = s.changed || !same && err == nil
+	return err
+}
+
+// stamped is a state as it follows on the one that was read.
+func (s *Session) stamped(next *state.Snapshot) *state.Snapshot {
+	out := *next
+	if s.base != nil {
+		out.Serial, out.Lineage = s.base.Serial+1, s.base.Lineage
+	} else {
+		out.Serial, out.Lineage = 1, s.newLineage()
+	}
+	out.Version = s.Version
+	return &out
+}
+
+// newLineage is the lineage of a state that is new, always the same.
+func (s *Session) newLineage() string {
+	if s.lineage == "" {
+		s.lineage = newUUID(s.Random)
+	}
+	return s.lineage
+}
+
+// Put writes a state as it is, unless those very bytes are stored.
+func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
+	var b bytes.Buffer
+	if err := statefile.Write(&b, next); err != nil {
+		return err
+	}
+	if !s.elsewhere && !s.store.migrating && bytes.Equal(b.Bytes(), s.saved) {
+		return nil
+	}
+	if s.journal != nil {
+		// So that a next run knows this state from one that others wrote.
+		_ = s.journal.Snapshot(journal.Digest(b.Bytes()))
+	}
+	if !s.wrote && !s.elsewhere {
+		s.remember()
+	}
+	if err := s.store.Write(ctx, b.Bytes()); err != nil {
+		return err
+	}
+	s.wrote, s.saved = true, b.Bytes()
+	if s.folded {
+		s.folded = false
+		_ = s.Settle(s.doubts) // else the next run does so
+	}
+	return nil
+}
+
+// rescue keeps a state that could not be saved where it belongs.
+func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
+	const name = "errored.tfstate"
+	diags := diag.OneError("Failed to save state", "Error saving state: %s.", why)
+	var b bytes.Buffer
+	if err := statefile.Write(&b, next); err != nil {
+		diags.Errorf("Failed to create local state file", "The state can't be written at all: %s.", err)
+		return diags
+	}
+	out, err := s.Seals.Seal(b.Bytes())
+	if err != nil {
+		// Not even here in clear: the journal, which has a key already, knows
+		// everything.
+		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s.%s", name, err, s.inJournal())
+		return diags
+	}
+	if err := durable.Replace(filepath.Join(s.Dir, name), out, 0o600); err != nil {
+		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, diag.Cause(err), out)
+		return diags
+	}
+	if errors.Is(why, storage.ErrChanged) {
+		text := fmt.Sprintf("Somebody else has written the state while this run was under way. What this run did is recorded in the file %q instead.", name)
+		if path := s.journalPath(); exists(path) {
+			text += fmt.Sprintf(" It is also in the journal %q, which the next run on this machine folds into the present state: run \"%s plan\" and see what it reports.", path, s.Program)
+		}
+		diags.Add(NotSaved.New(diag.Error, "%s Pushing the file would take -force, and what others wrote would be lost.", text))
+		return diags
+	}
+	diags.Add(NotSaved.New(diag.Error, "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name))
+	return diags
+}
+
+// inJournal says where else it is what a run did to objects.
+func (s *Session) inJournal() string {
+	path := s.journalPath()
+	if !exists(path) {
+		return " Nothing was done to objects."
+	}
+	return fmt.Sprintf(" What was done is recorded in the journal %q, which the next run folds into the state.", path)
+}
+
+// newUUID makes a random UUID.
+func newUUID(random io.Reader) string {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		panic(err) // the system's never fails
+	}
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

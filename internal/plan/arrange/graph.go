@@ -1,0 +1,460 @@
+// Package arrange makes the execution graph of what a plan has recorded: which step
+// waits for which, which replacements create first, what is stored with objects of
+// what they depend on, and whom a deletion gets in the way of.
+//
+// It is a function of the recorded objects and of what their cells have read. It
+// refuses to know how changes came about.
+package arrange
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/order"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+)
+
+// An Object is what a plan has recorded of one object of a resource instance.
+type Object struct {
+	Addr     addr.Object
+	Previous addr.Instance  // where it was before a move
+	Instance *eval.Instance // nil without configuration
+	Stored   *state.Object  // nil without a prior object
+	Before   cty.Value      // what it was like
+	Provider addr.ProviderConfig
+	Change   *plan.Change // nil where nothing is done
+	// Conditions: the instance has conditions to evaluate in apply.
+	Conditions bool
+	// Deprovisions: provisioners are run before its end.
+	Deprovisions bool
+	// CreatesFirst: it is created before the one that it replaces is destroyed, as the
+	// configuration has it.
+	CreatesFirst bool
+}
+
+// Input is what a graph is a function of.
+type Input struct {
+	Mode    plan.Mode
+	Objects []*Object // by address
+	Root    *eval.Frame
+	// Provider is the cell of a provider configuration, nil for one that wasn't opened.
+	Provider func(addr.ProviderConfig) *promise.Node
+	// Deferred reports whether a cell depends on something that waits for another round.
+	Deferred func(*promise.Node) bool
+	// Whole: nothing is left out with targets or exclusions.
+	Whole bool
+	// UnreadOutputs: outputs of called modules are held to their conditions also where
+	// nothing reads them.
+	UnreadOutputs bool
+	// NewKey makes the key of a deposed object.
+	NewKey func() string
+	// Written are the resources that the block of an instance names: what an object
+	// that was imported and not applied since depends on. The state has no
+	// dependencies of it.
+	Written func(addr.Instance) []addr.Resource
+}
+
+// Graph gives a plan its graph, its changes what depends on the order, and what is
+// stored with the objects.
+func Graph(in Input, p *plan.Plan) diag.List { return newBuilder(in).build(p) }
+
+// Outline decides which replacements create first as far as that is known in a
+// plan with errors, which has no graph.
+func Outline(in Input) { newBuilder(in).outline() }
+
+// A builder turns recorded objects and the reads of their cells into the
+// execution graph.
+type builder struct {
+	in      Input
+	objects []*Object
+
+	// vertices are what package order arranges: the objects, then gates for
+	// cells that join them.
+	vertices []order.Object
+	of       []vertex
+	byNode   map[*promise.Node]int
+	groups   map[string]int // gates of stored dependencies
+
+	leaving map[Block][]int       // the objects that go, by where they were
+	left    map[*promise.Node]int // gates of those that reads wait for
+}
+
+// A vertex tells what an order.Object stands for.
+type vertex struct {
+	object   *Object                // a resource instance object
+	provider *eval.ProviderInstance // a provider instance
+	output   *program.Output        // a root output
+	// condition is what has conditions in the frame: check.NAME, output.NAME or
+	// var.NAME. It reads where it has a data source of its own.
+	condition string
+	reads     bool
+	frame     *eval.Frame
+	name      string // of a gate
+}
+
+func newBuilder(in Input) *builder {
+	return &builder{
+		in: in, objects: in.Objects,
+		byNode: make(map[*promise.Node]int, len(in.Objects)), groups: map[string]int{},
+		leaving: map[Block][]int{}, left: map[*promise.Node]int{},
+	}
+}
+
+// build fills in the graph and what depends on the order: which replacements
+// create first, and the dependencies to be stored.
+func (b *builder) build(p *plan.Plan) diag.List {
+	b.addObjects()
+	b.addConfigEdges()
+	b.addOutputs()
+	b.addChecks()
+	b.addStateEdges()
+	b.addReads()
+	b.addDependencies(p)
+	result := order.Decide(b.vertices)
+	var diags diag.List
+	if result.Cycle != nil {
+		var names []string
+		for _, v := range result.Cycle {
+			names = append(names, b.name(v))
+		}
+		diags.Errorf("Cycle", "Cycle: %s.", strings.Join(append(names, names[0]), " -> "))
+		return diags
+	}
+	b.decided(result)
+	diags.Append(b.warnInUse(result))
+	var more diag.List
+	p.Graph, more = b.steps(result)
+	diags.Append(more)
+	if p.Graph != nil {
+		if err := p.Graph.Verify(); err != nil {
+			panic("arrange: " + err.Error())
+		}
+	}
+	return diags
+}
+
+func (b *builder) outline() {
+	b.addObjects()
+	b.addConfigEdges()
+	b.addStateEdges()
+	if result := order.Decide(b.vertices); result.Cycle == nil {
+		b.decided(result)
+	}
+}
+
+// decided puts in the changes what the order is.
+func (b *builder) decided(result order.Result) {
+	for i, o := range b.objects {
+		c := o.Change
+		if c == nil || o.Instance == nil {
+			continue
+		}
+		c.CreateBeforeDestroy = result.Keep[i]
+		c.SkipDestroy = o.Instance.Resource.SkipDestroy
+		if c.Action == plan.DeleteThenCreate && result.CBD[i] {
+			c.Action, c.DeposedKey = plan.CreateThenDelete, b.in.NewKey()
+		}
+	}
+}
+
+func (b *builder) name(v int) string {
+	switch of := b.of[v]; {
+	case of.object != nil:
+		return of.object.Addr.String()
+	case of.provider != nil:
+		return of.provider.String()
+	case of.output != nil:
+		return "output." + of.output.Name
+	case of.condition != "":
+		return of.frame.Label(of.condition)
+	default:
+		return of.name
+	}
+}
+
+func (b *builder) add(o order.Object, v vertex) int {
+	b.vertices = append(b.vertices, o)
+	b.of = append(b.of, v)
+	return len(b.vertices) - 1
+}
+
+// addObjects makes a vertex for each recorded object, in their order.
+func (b *builder) addObjects() {
+	for _, o := range b.objects {
+		v := order.Object{Configured: o.Instance != nil, Stored: o.Stored != nil, Deposed: o.Addr.Deposed != ""}
+		if o.Change != nil {
+			switch o.Change.Action {
+			case plan.Create, plan.Update, plan.Read, plan.ForgetThenCreate:
+				v.Create = true
+			case plan.Delete, plan.Forget:
+				v.Delete = true
+			case plan.DeleteThenCreate:
+				v.Create, v.Delete = true, true
+			}
+		}
+		if o.Conditions || o.Addr.Name.Mode == addr.Ephemeral {
+			v.Create = true
+		}
+		v.Opens = o.Addr.Name.Mode == addr.Ephemeral
+		if o.Instance != nil {
+			v.WantsCBD = o.CreatesFirst
+		} else if o.Stored != nil {
+			v.WantsCBD = o.Stored.CreateBeforeDestroy
+		}
+		switch o.Addr.Name.Mode {
+		case addr.Data:
+			v.Stored, v.Reads = false, v.Create
+		case addr.Ephemeral:
+			// Like the opening of a provider it mustn't wait for the deletion
+			// of what it reads.
+			v.Stored = true
+		}
+		n := b.add(v, vertex{object: o})
+		// A data source within a check is read after everything else, deletions
+		// included, so that nothing may be arranged around it.
+		if o.Instance != nil && o.Addr.Deposed == "" && o.Instance.Resource.Check == nil {
+			b.byNode[o.Instance.Node()] = n
+		}
+	}
+}
+
+// addConfigEdges follows what the instances' cells have read.
+func (b *builder) addConfigEdges() {
+	for i, o := range b.objects {
+		if o.Instance != nil && o.Instance.Resource.Check == nil {
+			b.vertices[i].Config = b.edges(o.Instance.Node())
+		}
+		b.need(i, o)
+	}
+}
+
+// need makes the object depend on the provider that serves it, where reading
+// its cell hasn't.
+func (b *builder) need(i int, o *Object) {
+	node := b.in.Provider(o.Provider)
+	if node == nil {
+		return
+	}
+	if v, ok := b.vertexOf(node); ok && !slices.Contains(b.vertices[i].Config, v) {
+		b.vertices[i].Config = append(b.vertices[i].Config, v)
+	}
+}
+
+// edges are the vertices of what a cell has read, each once.
+func (b *builder) edges(n *promise.Node) []int {
+	var list []int
+	for _, dep := range n.Deps() {
+		if v, ok := b.vertexOf(dep); ok {
+			list = append(list, v)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// vertexOf is the vertex that stands for a cell; none when nothing below the
+// cell has a vertex. A cell that leads to a single vertex is that vertex.
+func (b *builder) vertexOf(n *promise.Node) (int, bool) {
+	if v, ok := b.byNode[n]; ok {
+		return v, v >= 0
+	}
+	if _, ok := n.Subject.(*eval.Instance); ok {
+		// An instance that wasn't recorded has nothing to do.
+		b.byNode[n] = -1
+		return -1, false
+	}
+	edges := b.edges(n)
+	pi, isProvider := n.Subject.(*eval.ProviderInstance)
+	switch {
+	case isProvider:
+		b.byNode[n] = b.add(order.Object{Create: true, Opens: true, Stored: true, Config: edges}, vertex{provider: pi})
+	case len(edges) == 0:
+		b.byNode[n] = -1
+	case len(edges) == 1:
+		b.byNode[n] = edges[0]
+	default:
+		b.byNode[n] = b.add(order.Object{Config: edges, State: edges}, vertex{name: n.Subject.String()})
+	}
+	v := b.byNode[n]
+	return v, v >= 0
+}
+
+// addOutputs makes a vertex for each root output that changes.
+func (b *builder) addOutputs() {
+	if b.in.Mode == plan.Destroy {
+		return
+	}
+	for _, o := range b.in.Root.Program.Outputs {
+		if o.Ephemeral {
+			continue
+		}
+		if _, node, ok := b.in.Root.OutputValue(o); ok && !b.in.Deferred(node) {
+			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
+		}
+	}
+}
+
+// addChecks makes a vertex for each check block, and for variables and, if asked
+// for, outputs of called modules whose conditions planning couldn't decide.
+func (b *builder) addChecks() {
+	if b.in.Mode == plan.Destroy {
+		return
+	}
+	undecided := func(outcomes []eval.Outcome) bool {
+		return slices.ContainsFunc(outcomes, func(o eval.Outcome) bool { return o.Status == eval.Unknown })
+	}
+	for _, f := range b.in.Root.Frames() {
+		add := func(condition string, reads bool, n *promise.Node) {
+			b.add(order.Object{Create: true, Config: b.edges(n)}, vertex{condition: condition, reads: reads, frame: f})
+		}
+		for _, c := range f.Program.Checks {
+			if b.in.Whole {
+				add("check."+c.Name, c.Data != nil, f.CheckNode(c))
+			}
+		}
+		for _, v := range f.Program.Variables {
+			if undecided(f.VariableOutcomes(v)) {
+				add("var."+v.Name, false, f.VariableNode(v))
+			}
+		}
+		for _, o := range f.Program.Outputs {
+			// Those of the root have vertices of their own.
+			if _, node, ok := f.OutputValue(o); ok && b.in.UnreadOutputs && f.Parent != nil && undecided(f.OutputOutcomes(o)) {
+				add("output."+o.Name, false, node)
+			}
+		}
+	}
+}
+
+// addReads makes reads wait for what goes of all that they depend on.
+func (b *builder) addReads() {
+	if b.in.Mode != plan.Normal {
+		return
+	}
+	for i, o := range b.objects {
+		if o.Instance == nil && b.vertices[i].Delete {
+			for _, at := range BlocksOf(o.Addr.Instance) {
+				b.leaving[at] = append(b.leaving[at], i)
+			}
+		}
+	}
+	if len(b.leaving) == 0 {
+		return
+	}
+	for i, o := range b.objects {
+		if b.vertices[i].Reads && o.Instance.Resource.Check == nil {
+			if v := b.leftOf(o.Instance.Node()); v >= 0 {
+				b.vertices[i].State = []int{v}
+			}
+		}
+	}
+}
+
+// leftOf is the vertex of the objects that go from the blocks below a cell, -1
+// where none do.
+func (b *builder) leftOf(n *promise.Node) int {
+	if v, ok := b.left[n]; ok {
+		return v
+	}
+	b.left[n] = -1
+	var list []int
+	if at, ok := n.Subject.(eval.Block); ok {
+		list = slices.Clone(b.leaving[BlockOf(at)])
+	}
+	for _, dep := range n.Deps() {
+		if v := b.leftOf(dep); v >= 0 {
+			list = append(list, v)
+		}
+	}
+	slices.Sort(list)
+	switch list = slices.Compact(list); len(list) {
+	case 0:
+	case 1:
+		b.left[n] = list[0]
+	default:
+		b.left[n] = b.add(order.Object{State: list}, vertex{name: n.Subject.String()})
+	}
+	return b.left[n]
+}
+
+// addStateEdges adds what is stored with the objects.
+func (b *builder) addStateEdges() {
+	members := map[string][]int{}
+	for i, o := range b.objects {
+		if o.Stored == nil || o.Addr.Name.Mode == addr.Ephemeral {
+			continue
+		}
+		for _, group := range GroupsOf(o.Previous) {
+			members[group] = append(members[group], i)
+		}
+	}
+	for i, o := range b.objects {
+		if o.Stored == nil {
+			continue
+		}
+		deps := o.Stored.Dependencies
+		if len(deps) == 0 && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
+			deps = b.in.Written(o.Addr.Instance)
+		}
+		for _, dep := range deps {
+			if v, ok := b.group(GroupFor(o.Previous, dep), dep, members); ok && v != i {
+				b.vertices[i].State = append(b.vertices[i].State, v)
+			}
+		}
+	}
+}
+
+// A stored dependency names a resource without keys: it means its instances,
+// as far as they are in the same instance of the modules that both sides
+// share. Such a group is named by these module instances and the resource.
+
+// GroupsOf are the groups that an instance is in, from widest to narrowest.
+func GroupsOf(i addr.Instance) []string {
+	steps := i.Module.Steps()
+	groups := make([]string, len(steps)+1)
+	for k := range groups {
+		groups[k] = groupKey(steps, k, i.Resource)
+	}
+	return groups
+}
+
+// GroupFor is the group that a stored dependency of an instance means.
+func GroupFor(user addr.Instance, dep addr.Resource) string {
+	us, ds := user.Module.Steps(), dep.Module.Steps()
+	k := 0
+	for k < len(us) && k < len(ds) && us[k].Name == ds[k].Name {
+		k++
+	}
+	return groupKey(us, k, dep)
+}
+
+// groupKey names the instances of a resource that share the first k module
+// steps, keys included.
+func groupKey(steps []addr.Step, k int, r addr.Resource) string {
+	return addr.FromSteps(steps[:k]).String() + "|" + r.Erase().String()
+}
+
+// group is the vertex of a group, if it has members.
+func (b *builder) group(key string, dep addr.Resource, members map[string][]int) (int, bool) {
+	if v, ok := b.groups[key]; ok {
+		return v, v >= 0
+	}
+	list := members[key]
+	switch len(list) {
+	case 0:
+		b.groups[key] = -1
+	case 1:
+		b.groups[key] = list[0]
+	default:
+		b.groups[key] = b.add(order.Object{State: list, Config: list}, vertex{name: dep.String()})
+	}
+	return b.groups[key], b.groups[key] >= 0
+}

@@ -1,0 +1,48 @@
+// Package event holds what the engine tells while it works, for whoever
+// shows progress. It owns the noun only: no clock, no terminal.
+package event
+
+import (
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/word/addr"
+)
+
+// Kind is what happened.
+type Kind uint8
+
+const (
+	RefreshStart      Kind = iota + 1 // a provider is asked for the present form of an object
+	RefreshComplete                   //
+	ReadStart                         // a data source is read
+	ReadComplete                      //
+	ApplyStart                        // Action tells what is done to the object
+	ApplyComplete                     //
+	ApplyErrored                      //
+	ProvisionStart                    // Provisioner is the type
+	ProvisionOutput                   // Text is one line of output
+	ProvisionComplete                 //
+	ProvisionErrored                  //
+	EphemeralStart                    // Text is opening, renewing or closing
+	EphemeralComplete                 //
+	Stopping                          // an interrupt was received
+	ImportPrepare                     // a plan looks for an object to import; IDValue is its id
+	ImportStart                       // the state takes an imported object; IDValue is its id
+	ImportComplete                    //
+	Forgotten                         // an object left the state and stays as it is
+)
+
+// An Event is one step of work on one object. IDKey and IDValue name the
+// object where it has an attribute that identifies it. Sinks are called from
+// several goroutines at once.
+type Event struct {
+	Kind        Kind
+	Addr        addr.Object
+	Action      plan.Action
+	IDKey       string
+	IDValue     string
+	Provisioner string
+	Text        string
+}
+
+// A Sink receives events. It must not block for long.
+type Sink func(Event)

@@ -1,0 +1,184 @@
+// Package execgraph holds the execution graph: every step of an apply and
+// what each waits for, decided once at plan.
+//
+// It owns the steps as data, their printed forms and their verification. It
+// refuses to know how a step is done (package apply) or why it is there
+// (package planner).
+package execgraph
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/word/addr"
+)
+
+// Kind is what a step does.
+type Kind uint8
+
+const (
+	Gate             Kind = iota + 1 // nothing: joins many steps for many others
+	OpenProvider                     // configure a provider instance
+	CloseProvider                    // end it
+	OpenEphemeral                    // open an ephemeral resource instance
+	CloseEphemeral                   // close it
+	ReadData                         // read a data source
+	Finalize                         // make the final plan of a replacement before its first effect
+	Depose                           // put the current object aside
+	Apply                            // create or update, after a final plan where no Finalize has made it
+	RestoreDeposed                   // take the deposed object back where a failed create has left nothing
+	Destroy                          // delete an object
+	Forget                           // drop an object from the state
+	Provision                        // run creation-time provisioners
+	ProvisionDestroy                 // run destruction-time provisioners
+	Condition                        // evaluate a check block, or the conditions of an output, a variable or an unchanged object
+	Output                           // evaluate a root output
+)
+
+var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "provision", "provision-destroy", "condition", "output"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Calls reports whether steps of the kind call a provider that has to be open.
+func (k Kind) Calls() bool {
+	switch k {
+	case Finalize, Apply, Destroy, ReadData, OpenEphemeral:
+		return true
+	}
+	return false
+}
+
+// Closes reports whether steps of the kind end what others have begun: they
+// are done also when the run is stopped.
+func (k Kind) Closes() bool {
+	return k == CloseProvider || k == CloseEphemeral || k == RestoreDeposed
+}
+
+// ParseKind is the inverse of String.
+func ParseKind(text string) (Kind, error) {
+	for i, name := range kindNames {
+		if i > 0 && name == text {
+			return Kind(i), nil
+		}
+	}
+	return 0, fmt.Errorf("no step is called %q", text)
+}
+
+// An ID is a step's place in its graph. Steps wait for lower IDs only.
+type ID int
+
+// When says under which outcome of the steps it waits for a step runs.
+type When uint8
+
+const (
+	OnSuccess When = iota // all succeeded
+	Always                // all have ended, in whatever way
+	OnFailure             // the step Of failed
+)
+
+// A Step is one operation.
+type Step struct {
+	Kind Kind
+	// Object is what the step works on, for kinds that have one.
+	Object addr.Object
+	// Provider is the provider instance that is opened, closed or called.
+	Provider addr.ProviderConfig
+	// Name is that of a root output, or of what has conditions: check.NAME,
+	// output.NAME or var.NAME.
+	Name string
+	// Module is where that is.
+	Module addr.Module
+	// After are the steps that have to end first, ascending, without
+	// repetition. Conditions apply to all of them.
+	After []ID
+	When  When
+	Of    ID // meaningful with OnFailure
+}
+
+// Label is the step in words, unique within a graph except for gates.
+func (s *Step) Label() string {
+	switch s.Kind {
+	case OpenProvider, CloseProvider:
+		return s.Kind.String() + " " + s.Provider.String()
+	case Output, Gate:
+		return strings.TrimSpace(s.Kind.String() + " " + s.Name)
+	case Condition:
+		if s.Name != "" {
+			return s.Kind.String() + " " + s.Check()
+		}
+	}
+	return s.Kind.String() + " " + s.Object.String()
+}
+
+// Check is the address of the check block, output or variable that a Condition
+// evaluates; empty for the conditions of an object.
+func (s *Step) Check() string {
+	switch {
+	case s.Kind != Condition || s.Name == "":
+		return ""
+	case s.Module.IsRoot():
+		return s.Name
+	}
+	return s.Module.String() + "." + s.Name
+}
+
+// A Graph is the steps in a topological order. It isn't changed after Build.
+type Graph struct {
+	Steps []Step
+}
+
+// Edges counts what steps wait for.
+func (g *Graph) Edges() int {
+	n := 0
+	for _, s := range g.Steps {
+		n += len(s.After)
+	}
+	return n
+}
+
+// Print lists every step with what it waits for, one per line.
+func (g *Graph) Print(w io.Writer) error {
+	for id, s := range g.Steps {
+		if _, err := fmt.Fprintf(w, "%d %s", id, s.Label()); err != nil {
+			return err
+		}
+		if len(s.After) > 0 {
+			after := make([]string, len(s.After))
+			for i, a := range s.After {
+				after[i] = fmt.Sprint(a)
+			}
+			fmt.Fprintf(w, " after %s", strings.Join(after, " "))
+		}
+		switch s.When {
+		case Always:
+			fmt.Fprint(w, " always")
+		case OnFailure:
+			fmt.Fprintf(w, " if %d fails", s.Of)
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// Verify reports the first violation of what apply relies on: steps wait for
+// earlier steps only, once each, and follow a failure of one of these.
+func (g *Graph) Verify() error {
+	for id, s := range g.Steps {
+		if s.Kind == 0 || int(s.Kind) >= len(kindNames) {
+			return fmt.Errorf("step %d has no kind", id)
+		}
+		last := ID(-1)
+		for _, a := range s.After {
+			if a <= last || a >= ID(id) || a < 0 {
+				return fmt.Errorf("step %d (%s) waits for step %d", id, s.Label(), a)
+			}
+			last = a
+		}
+		if s.When > OnFailure || s.When == OnFailure && !slices.Contains(s.After, s.Of) {
+			return fmt.Errorf("step %d (%s) has a condition that can't come true", id, s.Label())
+		}
+	}
+	return nil
+}

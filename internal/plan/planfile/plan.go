@@ -1,0 +1,500 @@
+package planfile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/value"
+)
+
+type planRecord struct {
+	Types     [][]byte            `msgpack:"types"`
+	Mode      uint8               `msgpack:"mode"`
+	Changes   []changeRecord      `msgpack:"changes"`
+	Drift     []changeRecord      `msgpack:"drift"`
+	Outputs   []outputRecord      `msgpack:"outputs"`
+	Deferred  []deferredRecord    `msgpack:"deferred"`
+	Checks    []state.CheckResult `msgpack:"checks"`
+	Steps     []stepRecord        `msgpack:"steps"`
+	HasGraph  bool                `msgpack:"has_graph"`
+	Variables []variableRecord    `msgpack:"variables"`
+	Relevant  []relevantRecord    `msgpack:"relevant"`
+	Resources []string            `msgpack:"resources"`
+	Targets   []string            `msgpack:"targets"`
+	Excludes  []string            `msgpack:"excludes"`
+	Timestamp string              `msgpack:"timestamp"`
+	Errored   bool                `msgpack:"errored"`
+}
+
+type objectAddr struct {
+	Instance string `msgpack:"i"`
+	Deposed  string `msgpack:"d,omitempty"`
+}
+
+type changeRecord struct {
+	Addr            objectAddr       `msgpack:"a"`
+	Previous        string           `msgpack:"prev,omitempty"` // empty means unchanged
+	Provider        string           `msgpack:"p"`
+	Action          uint8            `msgpack:"act"`
+	Reason          string           `msgpack:"r,omitempty"`
+	Before          valueRecord      `msgpack:"b"`
+	After           valueRecord      `msgpack:"n"`
+	BeforeIdentity  valueRecord      `msgpack:"bi"`
+	AfterIdentity   valueRecord      `msgpack:"ni"`
+	Private         []byte           `msgpack:"priv,omitempty"`
+	ReplacePaths    []byte           `msgpack:"rp,omitempty"`
+	DeposedKey      string           `msgpack:"dk,omitempty"`
+	Dependencies    []int32          `msgpack:"deps,omitempty"`
+	CreateBefore    bool             `msgpack:"cbd,omitempty"`
+	SkipDestroy     bool             `msgpack:"skip,omitempty"`
+	Importing       *importingRecord `msgpack:"imp,omitempty"`
+	GeneratedConfig string           `msgpack:"gen,omitempty"`
+}
+
+type importingRecord struct {
+	ID       string      `msgpack:"id"`
+	Identity valueRecord `msgpack:"identity"`
+	Unknown  bool        `msgpack:"unknown"`
+}
+
+type outputRecord struct {
+	Name            string      `msgpack:"name"`
+	Action          uint8       `msgpack:"act"`
+	Before          valueRecord `msgpack:"b"`
+	After           valueRecord `msgpack:"n"`
+	Sensitive       bool        `msgpack:"s"`
+	BeforeSensitive bool        `msgpack:"bs"`
+}
+
+type deferredRecord struct {
+	Change changeRecord `msgpack:"c"`
+	Reason string       `msgpack:"r"`
+}
+
+type stepRecord struct {
+	Kind     string     `msgpack:"k"`
+	Object   objectAddr `msgpack:"o"`
+	Provider string     `msgpack:"p,omitempty"`
+	Name     string     `msgpack:"n,omitempty"`
+	Module   string     `msgpack:"m,omitempty"`
+	After    []int      `msgpack:"a,omitempty"`
+	When     uint8      `msgpack:"w,omitempty"`
+	Of       int        `msgpack:"of,omitempty"`
+}
+
+type variableRecord struct {
+	Name      string      `msgpack:"name"`
+	Value     valueRecord `msgpack:"v"`
+	Ephemeral bool        `msgpack:"e"`
+	Given     bool        `msgpack:"g"`
+}
+
+type relevantRecord struct {
+	Resource string `msgpack:"r"`
+	Path     []byte `msgpack:"p"`
+}
+
+func encodePlan(p *plan.Plan) ([]byte, error) {
+	types := newTypeTable()
+	r := planRecord{
+		Mode:      uint8(p.Mode),
+		Checks:    p.Checks,
+		Timestamp: p.Timestamp.UTC().Format(time.RFC3339Nano),
+		Errored:   p.Errored,
+	}
+	var err error
+	if r.Changes, err = fromChanges(types, p.Changes); err != nil {
+		return nil, err
+	}
+	if r.Drift, err = fromChanges(types, p.Drift); err != nil {
+		return nil, err
+	}
+	for _, d := range p.Deferred {
+		c, err := fromChange(types, d.Change)
+		if err != nil {
+			return nil, err
+		}
+		r.Deferred = append(r.Deferred, deferredRecord{c, d.Reason})
+	}
+	for _, o := range p.Outputs {
+		out := outputRecord{Name: o.Name, Action: uint8(o.Action), Sensitive: o.Sensitive, BeforeSensitive: o.BeforeSensitive}
+		if err := types.fill(hint{kind: "output " + o.Name}, pair{&out.Before, o.Before}, pair{&out.After, o.After}); err != nil {
+			return nil, fmt.Errorf("output.%s: %w", o.Name, err)
+		}
+		r.Outputs = append(r.Outputs, out)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Variables)) {
+		v := p.Variables[name]
+		out := variableRecord{Name: name, Ephemeral: v.Ephemeral, Given: v.Given}
+		if !v.Ephemeral { // those values aren't kept anywhere
+			if err := types.fill(hint{kind: "variable " + name}, pair{&out.Value, v.Value}); err != nil {
+				return nil, fmt.Errorf("var.%s: %w", name, err)
+			}
+		}
+		r.Variables = append(r.Variables, out)
+	}
+	for _, a := range p.Relevant {
+		path, err := value.PathsToJSON([]cty.Path{a.Path})
+		if err != nil {
+			return nil, err
+		}
+		r.Relevant = append(r.Relevant, relevantRecord{a.Resource.String(), path})
+	}
+	for _, resource := range p.Resources {
+		r.Resources = append(r.Resources, resource.String())
+	}
+	for _, t := range p.Targets {
+		r.Targets = append(r.Targets, t.String())
+	}
+	for _, t := range p.Excludes {
+		r.Excludes = append(r.Excludes, t.String())
+	}
+	if p.Graph != nil {
+		r.HasGraph = true
+		r.Steps = fromSteps(p.Graph.Steps)
+	}
+	r.Types = types.list
+	return msgpack.Marshal(&r)
+}
+
+// A pair is a value and the record to fill with it.
+type pair struct {
+	to *valueRecord
+	v  cty.Value
+}
+
+func (t *typeTable) fill(at hint, pairs ...pair) error {
+	for i, p := range pairs {
+		at.place = i
+		r, err := t.encode(p.v, at)
+		if err != nil {
+			return err
+		}
+		*p.to = r
+	}
+	return nil
+}
+
+func fromChanges(types *typeTable, list []*plan.Change) ([]changeRecord, error) {
+	out := make([]changeRecord, 0, len(list))
+	for _, c := range list {
+		r, err := fromChange(types, c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
+	r := changeRecord{
+		Addr:            objectAddr{c.Addr.Instance.String(), c.Addr.Deposed},
+		Provider:        c.Provider.String(),
+		Action:          uint8(c.Action),
+		Reason:          string(c.Reason),
+		Private:         c.Private,
+		DeposedKey:      c.DeposedKey,
+		Dependencies:    c.Dependencies,
+		CreateBefore:    c.CreateBeforeDestroy,
+		SkipDestroy:     c.SkipDestroy,
+		GeneratedConfig: c.GeneratedConfig,
+	}
+	if c.Moved() {
+		r.Previous = c.Previous.String()
+	}
+	kind := addr.Name{Mode: c.Addr.Name.Mode, Type: c.Addr.Name.Type}
+	err := types.fill(hint{name: kind}, pair{&r.Before, c.Before}, pair{&r.After, c.After})
+	if err == nil {
+		err = types.fill(hint{kind: "identity", name: kind}, pair{&r.BeforeIdentity, c.BeforeIdentity}, pair{&r.AfterIdentity, c.AfterIdentity})
+	}
+	if err == nil && len(c.ReplacePaths) > 0 {
+		r.ReplacePaths, err = value.PathsToJSON(c.ReplacePaths)
+	}
+	if err == nil && c.Importing != nil {
+		r.Importing = &importingRecord{ID: c.Importing.ID, Unknown: c.Importing.Unknown}
+		err = types.fill(hint{kind: "identity", name: kind}, pair{&r.Importing.Identity, c.Importing.Identity})
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", c.Addr, err)
+	}
+	return r, nil
+}
+
+func fromSteps(steps []execgraph.Step) []stepRecord {
+	out := make([]stepRecord, len(steps))
+	for i, s := range steps {
+		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of)}
+		if s.Object != (addr.Object{}) {
+			r.Object = objectAddr{s.Object.Instance.String(), s.Object.Deposed}
+		}
+		if s.Provider != (addr.ProviderConfig{}) {
+			r.Provider = s.Provider.String()
+		}
+		for _, a := range s.After {
+			r.After = append(r.After, int(a))
+		}
+		out[i] = r
+	}
+	return out
+}
+
+func decodePlan(data []byte) (*plan.Plan, error) {
+	if len(data) == 0 {
+		return nil, errors.New("it isn't in the file")
+	}
+	var r planRecord
+	if err := msgpack.Unmarshal(data, &r); err != nil {
+		return nil, err
+	}
+	types, err := readTypes(r.Types)
+	if err != nil {
+		return nil, err
+	}
+	if r.Mode > uint8(plan.RefreshOnly) {
+		return nil, fmt.Errorf("its mode %d is unknown", r.Mode)
+	}
+	p := &plan.Plan{Mode: plan.Mode(r.Mode), Checks: r.Checks, Errored: r.Errored, Variables: map[string]*plan.Variable{}}
+	if p.Timestamp, err = time.Parse(time.RFC3339Nano, r.Timestamp); err != nil {
+		return nil, err
+	}
+	if p.Changes, err = toChanges(types, r.Changes); err != nil {
+		return nil, err
+	}
+	if p.Drift, err = toChanges(types, r.Drift); err != nil {
+		return nil, err
+	}
+	for _, d := range r.Deferred {
+		c, err := toChange(types, d.Change)
+		if err != nil {
+			return nil, err
+		}
+		p.Deferred = append(p.Deferred, &plan.Deferred{Change: c, Reason: d.Reason})
+	}
+	if err := toValues(p, types, &r); err != nil {
+		return nil, err
+	}
+	for _, text := range r.Resources {
+		t, err := addr.ParseTarget(text)
+		if err != nil {
+			return nil, err
+		}
+		p.Resources = append(p.Resources, addr.Resource{Module: t.Module, Name: t.Name})
+	}
+	if err := checkDependencies(p); err != nil {
+		return nil, err
+	}
+	if p.Targets, err = toTargets(r.Targets); err != nil {
+		return nil, err
+	}
+	if p.Excludes, err = toTargets(r.Excludes); err != nil {
+		return nil, err
+	}
+	if r.HasGraph {
+		if p.Graph, err = toGraph(r.Steps); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// toValues reads outputs, variables and relevant attributes.
+func toValues(p *plan.Plan, types typeReader, r *planRecord) error {
+	for _, o := range r.Outputs {
+		action, err := toAction(o.Action)
+		if err != nil {
+			return err
+		}
+		out := &plan.OutputChange{Name: o.Name, Action: action, Sensitive: o.Sensitive, BeforeSensitive: o.BeforeSensitive}
+		if err := types.fill(into{&out.Before, o.Before}, into{&out.After, o.After}); err != nil {
+			return fmt.Errorf("output.%s: %w", o.Name, err)
+		}
+		p.Outputs = append(p.Outputs, out)
+	}
+	for _, v := range r.Variables {
+		out := &plan.Variable{Ephemeral: v.Ephemeral, Given: v.Given}
+		if err := types.fill(into{&out.Value, v.Value}); err != nil {
+			return fmt.Errorf("var.%s: %w", v.Name, err)
+		}
+		p.Variables[v.Name] = out
+	}
+	for _, a := range r.Relevant {
+		instance, err := addr.ParseInstance(a.Resource)
+		if err != nil {
+			return err
+		}
+		path, err := onePath(a.Path)
+		if err != nil {
+			return err
+		}
+		p.Relevant = append(p.Relevant, plan.Attribute{Resource: instance, Path: path})
+	}
+	return nil
+}
+
+// An into is a record and where its value goes.
+type into struct {
+	to *cty.Value
+	r  valueRecord
+}
+
+func (t typeReader) fill(list ...into) error {
+	for _, i := range list {
+		v, err := t.decode(i.r)
+		if err != nil {
+			return err
+		}
+		*i.to = v
+	}
+	return nil
+}
+
+func toAction(n uint8) (plan.Action, error) {
+	if n > uint8(plan.ForgetThenCreate) {
+		return 0, fmt.Errorf("the action %d is unknown", n)
+	}
+	return plan.Action(n), nil
+}
+
+func toTargets(list []string) ([]addr.Target, error) {
+	var out []addr.Target
+	for _, text := range list {
+		t, err := addr.ParseTarget(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func toObject(o objectAddr) (addr.Object, error) {
+	instance, err := addr.ParseInstance(o.Instance)
+	return addr.Object{Instance: instance, Deposed: o.Deposed}, err
+}
+
+func toChanges(types typeReader, list []changeRecord) ([]*plan.Change, error) {
+	var out []*plan.Change
+	for _, r := range list {
+		c, err := toChange(types, r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
+	object, err := toObject(r.Addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &plan.Change{
+		Addr:                object,
+		Previous:            object.Instance,
+		Reason:              plan.Reason(r.Reason),
+		Private:             r.Private,
+		DeposedKey:          r.DeposedKey,
+		Dependencies:        r.Dependencies,
+		CreateBeforeDestroy: r.CreateBefore,
+		SkipDestroy:         r.SkipDestroy,
+		GeneratedConfig:     r.GeneratedConfig,
+	}
+	if r.Previous != "" {
+		if c.Previous, err = addr.ParseInstance(r.Previous); err != nil {
+			return nil, err
+		}
+	}
+	if c.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
+		return nil, err
+	}
+	if c.Action, err = toAction(r.Action); err != nil {
+		return nil, err
+	}
+	if c.ReplacePaths, err = value.PathsFromJSON(r.ReplacePaths); err != nil {
+		return nil, err
+	}
+	err = types.fill(into{&c.Before, r.Before}, into{&c.After, r.After},
+		into{&c.BeforeIdentity, r.BeforeIdentity}, into{&c.AfterIdentity, r.AfterIdentity})
+	if err == nil && r.Importing != nil {
+		c.Importing = &plan.Importing{ID: r.Importing.ID, Unknown: r.Importing.Unknown}
+		err = types.fill(into{&c.Importing.Identity, r.Importing.Identity})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object, err)
+	}
+	return c, nil
+}
+
+func toGraph(records []stepRecord) (*execgraph.Graph, error) {
+	g := &execgraph.Graph{Steps: make([]execgraph.Step, len(records))}
+	for i, r := range records {
+		kind, err := execgraph.ParseKind(r.Kind)
+		if err != nil {
+			return nil, err
+		}
+		m, err := addr.ParseModule(r.Module)
+		if err != nil {
+			return nil, err
+		}
+		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of)}
+		if s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= len(records) {
+			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
+		}
+		if r.Object.Instance != "" {
+			if s.Object, err = toObject(r.Object); err != nil {
+				return nil, err
+			}
+		}
+		if r.Provider != "" {
+			if s.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
+				return nil, err
+			}
+		}
+		for _, a := range r.After {
+			s.After = append(s.After, execgraph.ID(a))
+		}
+		g.Steps[i] = s
+	}
+	return g, g.Verify()
+}
+
+// encodeState writes a state in the format of state files; nothing for none.
+func encodeState(s *state.Snapshot) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return statefile.Line(s)
+}
+
+func decodeState(data []byte) (*state.Snapshot, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	s, diags := statefile.Read(data, "plan file")
+	return s, diags.Err()
+}
+
+// checkDependencies makes sure that indices lead to a resource.
+func checkDependencies(p *plan.Plan) error {
+	for _, c := range p.Changes {
+		for _, i := range c.Dependencies {
+			if i < 0 || int(i) >= len(p.Resources) {
+				return fmt.Errorf("%s depends on a resource that the plan doesn't have", c.Addr)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package planner
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/value"
+)
+
+// data reads an instance of a data source, or postpones that to apply when
+// its configuration isn't known or when something that it depends on is
+// about to change.
+func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	i.DependsOn(t)
+	explicit := len(t.Current().Deps())
+	o, diags := r.open(t, i)
+	if o == nil || t.Current().Failed() {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	config, more := r.config(t, o)
+	diags.Append(more)
+	if diags.HasErrors() {
+		t.Fail()
+	}
+	diags = instance.CheckWarnings(r.checks, i, diags)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	pending := r.awaits(t, i, explicit)
+	if t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	if why := r.deferral(t, i, o, ""); why != "" {
+		return r.deferData(o, config, why), diags
+	}
+	reason := plan.NoReason
+	switch {
+	case !config.Value.IsWhollyKnown():
+		reason = plan.ReadConfigUnknown
+	case pending:
+		reason = plan.ReadDependencyPending
+	}
+	if reason != plan.NoReason {
+		v := r.postpone(o, config, reason)
+		diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+		return v, diags
+	}
+	v, more := r.readData(o, config)
+	failed := more.HasErrors()
+	diags.Append(instance.CheckWarnings(r.checks, i, more))
+	if i.Resource.Check != nil && r.Mode == plan.Normal {
+		r.readAgain(o, config, v, failed)
+	}
+	if failed {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+	return v, diags
+}
+
+// postpone records that a data source is read during apply.
+func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) cty.Value {
+	b := o.subject.Schema.Block
+	after := b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+	previous, _ := r.prior.Origin(o.addr.Instance)
+	o.change = &plan.Change{
+		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Read, Reason: reason,
+		Before: cty.NullVal(b.ImpliedType()), After: after,
+	}
+	o.conditions = true
+	if r.Mode != plan.RefreshOnly { // what isn't known then won't be known later either
+		r.record(o)
+	}
+	return after
+}
+
+// readAgain records that a data source of a check block is read in apply too:
+// the check is about how things are then.
+func (r *run) readAgain(o *object, config instance.Config, now cty.Value, failed bool) {
+	b := o.subject.Schema.Block
+	if failed {
+		now = b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+	}
+	o.change = &plan.Change{
+		Addr: o.addr, Previous: o.addr.Instance, Provider: o.conn.Addr, Action: plan.Read, Reason: plan.ReadCheckNested,
+		Before: cty.NullVal(b.ImpliedType()), After: now,
+	}
+	o.again = true
+	r.record(o)
+}
+
+// readData reads a data source now and keeps the result for the state.
+func (r *run) readData(o *object, config instance.Config) (cty.Value, diag.List) {
+	r.tell(event.Event{Kind: event.ReadStart, Addr: o.addr})
+	var v cty.Value
+	var diags diag.List
+	r.pool.Call(func() { v, _, diags = o.subject.ReadData(r.ctx, config.Value) })
+	if diags.HasErrors() {
+		return cty.DynamicVal, r.locate(o, diags)
+	}
+	key, id := instance.Identify(v, o.subject.Schema.Block, config.Sensitive)
+	r.tell(event.Event{Kind: event.ReadComplete, Addr: o.addr, IDKey: key, IDValue: id})
+	marked := o.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
+	stored, err := o.subject.Store(lifecycle.Object{Value: v}, o.conn.Addr, instance.SensitivePaths(marked))
+	if err != nil {
+		diags.Errorf("Failed to encode the result of a data source", "%s", err)
+		return cty.DynamicVal, diags
+	}
+	o.stored = stored
+	r.record(o)
+	return marked, r.locate(o, diags)
+}
+
+// ephemeral opens an instance of an ephemeral resource for the time of
+// planning, or leaves its value unknown.
+func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	i.DependsOn(t)
+	explicit := len(t.Current().Deps())
+	o, diags := r.open(t, i)
+	if o == nil || t.Current().Failed() {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	config, more := r.config(t, o)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+	pending := r.awaits(t, i, explicit)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	block := o.subject.Schema.Block
+	unknown := block.MarkSensitive(conform.PlannedDataObject(block, config.Value)).Mark(value.Ephemeral)
+	if r.deferral(t, i, o, "") != "" {
+		return unknown, diags
+	}
+	o.conditions = r.Mode == plan.Normal && len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
+	r.record(o)
+	if !config.Value.IsWhollyKnown() || pending {
+		return unknown, diags
+	}
+	r.tell(event.Event{Kind: event.EphemeralStart, Addr: o.addr, Text: "opening"})
+	var v cty.Value
+	var lease *connect.Lease
+	r.pool.Call(func() { v, lease, more = r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value) })
+	diags.Append(r.locate(o, more))
+	if more.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: o.addr, Text: "opening"})
+	r.mu.Lock()
+	r.leases = append(r.leases, leased{o.addr, lease})
+	r.mu.Unlock()
+	v = block.MarkSensitive(v).Mark(value.Ephemeral)
+	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+	o.conditions = o.conditions && !r.checks.Known(instance.Checked(i))
+	return v, diags
+}
+
+// A leased is an ephemeral resource instance that planning has opened.
+type leased struct {
+	addr  addr.Object
+	lease *connect.Lease
+}
+
+// closeLeases closes what planning has opened, the last first.
+func (r *run) closeLeases() {
+	for n := len(r.leases) - 1; n >= 0; n-- {
+		l := r.leases[n]
+		r.tell(event.Event{Kind: event.EphemeralStart, Addr: l.addr, Text: "closing"})
+		r.note(l.lease.Close())
+		r.tell(event.Event{Kind: event.EphemeralComplete, Addr: l.addr, Text: "closing"})
+	}
+}

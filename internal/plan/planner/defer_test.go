@@ -1,0 +1,46 @@
+package planner
+
+import (
+	"testing"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/promise"
+)
+
+type named string
+
+func (n named) String() string { return string(n) }
+
+// What a shared cell leads to is found out once, however many ask.
+func TestSearchIsLinear(t *testing.T) {
+	const n = 50
+	cells := make([]promise.Cell[int], n)
+	var shared promise.Cell[int]
+	promise.NewRuntime(1).Do(func(t *promise.Task) {
+		shared.Get(t, named("shared"), nil, func(t *promise.Task) int {
+			for k := range cells {
+				i := &eval.Instance{Addr: addr.Instance{Resource: addr.Resource{Name: addr.Name{Mode: addr.Managed}}, Key: addr.IntKey(k)}}
+				cells[k].Get(t, i, nil, func(*promise.Task) int { return k })
+			}
+			return 0
+		})
+	})
+	asked := 0
+	last := addr.IntKey(n - 1)
+	for _, wanted := range []bool{false, true} {
+		asked = 0
+		s := newSearch(func(i addr.Instance) bool {
+			asked++
+			return wanted && i.Key == last
+		})
+		for range 3 {
+			if got := s.reaches([]*promise.Node{&shared.Node}); got != wanted {
+				t.Errorf("reached: %v, want %v", got, wanted)
+			}
+		}
+		if asked != n {
+			t.Errorf("%d instances were looked at, want each of %d once", asked, n)
+		}
+	}
+}

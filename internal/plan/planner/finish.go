@@ -1,0 +1,451 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/checks"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/arrange"
+	"weir.dev/weir/internal/plan/references"
+	"weir.dev/weir/internal/plan/relevant"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/value"
+)
+
+// A finishing makes the plan of what was recorded.
+type finishing struct{ *run }
+
+// finish makes the plan of what the tasks have recorded.
+func (r finishing) finish(diags *diag.List) *plan.Plan {
+	p := &plan.Plan{
+		Mode: r.Mode, Previous: r.prior.Snapshot, Targets: r.Targets, Excludes: r.Excludes,
+		Timestamp: r.Now, Variables: r.planVariables(), Drift: r.drift, Schemas: map[addr.Provider]*provider.Schemas{},
+	}
+	slices.SortFunc(p.Drift, func(a, b *plan.Change) int { return a.Addr.Compare(b.Addr) })
+	objects := r.sorted()
+	p.Outputs = r.outputs()
+	r.spareChecks(objects, p)
+	for _, o := range objects {
+		p.Schemas[o.conn.Addr.Provider] = o.conn.Schemas
+		if o.change != nil {
+			p.Changes = append(p.Changes, o.change)
+		}
+	}
+	for _, d := range r.deferred {
+		p.Deferred = append(p.Deferred, d)
+	}
+	slices.SortFunc(p.Deferred, func(a, b *plan.Deferred) int { return a.Change.Addr.Compare(b.Change.Addr) })
+	for _, f := range r.root.Frames() {
+		if f.Gone() {
+			p.Gone = append(p.Gone, f.Addr)
+		} else {
+			p.Modules = append(p.Modules, f.Addr)
+		}
+	}
+	r.gatherChecks(diags.HasErrors())
+	p.Checks = r.checks.Results()
+	if in := r.arranging(objects); diags.HasErrors() {
+		arrange.Outline(in)
+	} else {
+		diags.Append(arrange.Graph(in, p))
+	}
+	p.Refreshed = r.refreshedState(objects, p)
+	p.Relevant = relevant.Attributes(r.root, r.Tree, p, r.forgottenData())
+	if !diags.HasErrors() {
+		diags.Append(r.unmatchedReplace(objects))
+	}
+	if !r.scope.Whole() {
+		diags.Add(targetingWarning(len(r.Targets) > 0))
+	}
+	return p
+}
+
+// arranging is what the graph is made of.
+func (r finishing) arranging(objects []*object) arrange.Input {
+	var first *references.First
+	if r.Mode != plan.Destroy {
+		first = references.CreatesFirst(r.Tree, r.references, r.scope.Covers)
+	}
+	recorded := make([]arrange.Object, len(objects))
+	list := make([]*arrange.Object, len(objects))
+	for n, o := range objects {
+		recorded[n] = arrange.Object{
+			Addr: o.addr, Previous: o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
+			Provider: o.conn.Addr, Change: o.change, Conditions: o.conditions,
+			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
+			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper(r).deprovisioners(o)) > 0,
+		}
+		list[n] = &recorded[n]
+	}
+	return arrange.Input{
+		Mode: r.Mode, Objects: list, Root: r.root, Provider: r.pool.Node, Deferred: r.deferredOutput,
+		Whole: !r.scope.IsPart(), UnreadOutputs: r.UnreadOutputs, NewKey: r.NewKey,
+		Written: func(i addr.Instance) []addr.Resource {
+			if t := r.Tree.At(i.Module); t != nil && t.Program.ResourceByName[i.Name] != nil {
+				return r.references().Nearest(t, t.Program.ResourceByName[i.Name])
+			}
+			return nil
+		},
+	}
+}
+
+// forgottenData are the results of data sources that a plan to destroy drops.
+func (r finishing) forgottenData() []addr.Instance {
+	if r.Mode != plan.Destroy {
+		return nil
+	}
+	var list []addr.Instance
+	for a := range r.prior.Snapshot.Objects {
+		if a.Name.Mode == addr.Data && r.scope.Wants(a.Instance) {
+			list = append(list, a.Instance)
+		}
+	}
+	return list
+}
+
+// spareChecks leaves out the second reads for check blocks where apply would do
+// nothing else: then things are as they were found now.
+func (r finishing) spareChecks(objects []*object, p *plan.Plan) {
+	quiet := !slices.ContainsFunc(objects, func(o *object) bool {
+		return o.change != nil && !o.again && (o.change.Action != plan.NoOp || o.change.Moved() || o.change.Importing != nil)
+	})
+	if !quiet || slices.ContainsFunc(p.Outputs, func(o *plan.OutputChange) bool { return o.Action != plan.NoOp }) {
+		return
+	}
+	for _, o := range objects {
+		if o.again {
+			o.change = nil
+		}
+	}
+}
+
+// maxOptions is how many instances a message names.
+const maxOptions = 10
+
+// unmatchedReplace warns of -replace options that name no instance.
+func (r finishing) unmatchedReplace(objects []*object) diag.List {
+	var diags diag.List
+	if r.Mode != plan.Normal {
+		return nil
+	}
+	for _, wanted := range r.Replace {
+		if r.find(addr.Object{Instance: wanted}) != nil || r.prior.Current(wanted) != nil {
+			continue
+		}
+		var options []string
+		for _, o := range objects {
+			if o.addr.Resource == wanted.Resource && o.addr.Deposed == "" && o.instance != nil {
+				options = append(options, "  -replace="+addr.Quote(o.addr.Instance.String()))
+			}
+		}
+		if len(options) > maxOptions {
+			options = append(options[:maxOptions], "  ...")
+		}
+		d := diag.Diagnostic{Severity: diag.Warning, Summary: "Incompletely-matched force-replace resource instance"}
+		switch {
+		case len(options) == 0:
+			d.Detail = "There is no resource instance " + wanted.String() + ", so the -replace option for it has no effect. Check its address with \"state list\"."
+		case wanted.Key == addr.NoKey:
+			d.Detail = "The -replace option for " + wanted.String() + " doesn't match any resource instance because it lacks an instance key.\n\nTo force the replacement of particular instances, use one or more of these options instead:\n" + strings.Join(options, "\n")
+		default:
+			d.Detail = "The -replace option for " + wanted.String() + " doesn't match any resource instance. To force the replacement of others, use one or more of these options instead:\n" + strings.Join(options, "\n")
+		}
+		diags.Add(d)
+	}
+	return diags
+}
+
+func targetingWarning(targets bool) diag.Diagnostic {
+	if targets {
+		return Targeting.New(diag.Warning, "You are creating a plan with the -target option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -target option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use.")
+	}
+	return Targeting.New(diag.Warning, "You are creating a plan with the -exclude option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -exclude option is for exceptional situations such as recovering from errors or mistakes; it isn't meant for routine use.")
+}
+
+// sorted lists the recorded objects by address.
+func (r finishing) sorted() []*object {
+	list := make([]*object, 0, len(r.objects))
+	for _, o := range r.objects {
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b *object) int { return a.addr.Compare(b.addr) })
+	return list
+}
+
+func (r finishing) planVariables() map[string]*plan.Variable {
+	vars := map[string]*plan.Variable{}
+	for _, v := range r.Tree.Program.Variables {
+		given, ok := r.Variables[v.Name]
+		if !ok {
+			given = v.Default
+		}
+		if given == cty.NilVal {
+			continue
+		}
+		entry := &plan.Variable{Value: given, Ephemeral: v.Ephemeral, Given: ok}
+		if v.Ephemeral {
+			entry.Value = cty.NullVal(v.Type)
+		} else {
+			entry.Value, _ = given.UnmarkDeep()
+		}
+		vars[v.Name] = entry
+	}
+	return vars
+}
+
+// refreshedState is the prior state as providers see it now, at the new
+// addresses.
+func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
+	s := r.prior.Snapshot.Clone()
+	for a := range s.Objects {
+		if a.Name.Mode == addr.Data && r.dropsData(a) {
+			delete(s.Objects, a)
+		}
+	}
+	for _, o := range objects {
+		delete(s.Objects, addr.Object{Instance: o.previous, Deposed: o.addr.Deposed})
+	}
+	for _, o := range objects {
+		if o.stored == nil || o.change != nil && o.change.Action == plan.Read && !o.again || o.addr.Name.Mode == addr.Ephemeral {
+			continue
+		}
+		stored := o.stored
+		if o.change != nil && o.instance != nil && p.Graph != nil {
+			stored = r.settled(o, p)
+		}
+		s.Objects[o.addr] = stored
+	}
+	s.Checks = p.Checks
+	followMoves(s, objects)
+	return s
+}
+
+// followMoves renames what stored objects depend on where it has moved, so
+// that the order of later deletions is the right one.
+func followMoves(s *state.Snapshot, objects []*object) {
+	moved := map[addr.Resource][]addr.Resource{}
+	for _, o := range objects {
+		old, now := o.previous.Resource.Erase(), o.addr.Resource.Erase()
+		if old != now && !slices.Contains(moved[old], now) {
+			moved[old] = append(moved[old], now)
+		}
+	}
+	if len(moved) == 0 {
+		return
+	}
+	here := map[addr.Resource]bool{}
+	for a := range s.Objects {
+		here[a.Resource.Erase()] = true
+	}
+	for a, o := range s.Objects {
+		if deps, changed := renamed(o.Dependencies, moved, here); changed {
+			fresh := *o
+			fresh.Dependencies = deps
+			s.Objects[a] = &fresh
+		}
+	}
+}
+
+// renamed is a list of dependencies after moves. Those that are still there
+// under the old name, because only some instances have moved, keep it beside
+// the new one.
+func renamed(deps []addr.Resource, moved map[addr.Resource][]addr.Resource, here map[addr.Resource]bool) ([]addr.Resource, bool) {
+	if !slices.ContainsFunc(deps, func(d addr.Resource) bool { return moved[d] != nil }) {
+		return deps, false
+	}
+	var list []addr.Resource
+	for _, d := range deps {
+		if moved[d] == nil || here[d] {
+			list = append(list, d)
+		}
+		list = append(list, moved[d]...)
+	}
+	slices.SortFunc(list, func(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(list), true
+}
+
+// dropsData reports whether a data source's old result is left out of the
+// state: read anew, or gone from the configuration.
+func (r finishing) dropsData(a addr.Object) bool {
+	if r.Mode == plan.Destroy {
+		return false // providers may be configured with it until the end
+	}
+	desired, _, unsure := sweeper(r).standing(a.Instance)
+	return !desired && !unsure && (len(r.Targets) == 0 || r.scope.Targeted(a.Instance))
+}
+
+// settled is a stored object with what the configuration says about it now. Until
+// it is changed it may still need what it needed before.
+func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
+	stored, c := o.stored, o.change
+	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
+		return stored
+	}
+	deps, at := p.DependenciesOf(c), c.Provider
+	if r.Mode != plan.Normal || c.Action != plan.NoOp {
+		at = stored.Provider // until it has dealt with the object, which it may not be able to
+		if deps = stored.Dependencies; !r.SkipRefresh && c.Importing == nil {
+			deps = state.JoinDependencies(deps, p.DependenciesOf(c))
+		}
+	}
+	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == at {
+		return stored
+	}
+	fresh := *stored
+	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, at
+	return &fresh
+}
+
+// outputs compares the root outputs with the stored ones.
+func (r finishing) outputs() []*plan.OutputChange {
+	var list []*plan.OutputChange
+	null := cty.NullVal(cty.DynamicPseudoType)
+	declared := map[string]bool{}
+	for _, o := range r.Tree.Program.Outputs {
+		if o.Ephemeral { // in a test, which runs any module as a root
+			continue
+		}
+		declared[o.Name] = true
+		c := &plan.OutputChange{Name: o.Name, Before: null, After: null, Sensitive: o.Sensitive}
+		stored, had := r.prior.Snapshot.Outputs[o.Name]
+		had = had && !stored.Value.IsNull()
+		if had {
+			c.Before, c.BeforeSensitive = stored.Value, stored.Sensitive
+		}
+		v, node, ok := r.root.OutputValue(o)
+		ok = ok && !r.deferredOutput(node)
+		switch {
+		case r.Mode == plan.Destroy:
+			if !had || !r.endsWithObjects(o) {
+				continue
+			}
+			c.Action = plan.Delete
+		case !ok:
+			continue
+		default:
+			c.After = v
+			c.Action = outputAction(c, had)
+		}
+		c.Before = sensitiveIf(c.Before, c.BeforeSensitive)
+		list = append(list, c)
+	}
+	if r.scope.Whole() {
+		for name, stored := range r.prior.Snapshot.Outputs {
+			if !declared[name] && !stored.Value.IsNull() {
+				list = append(list, &plan.OutputChange{Name: name, Action: plan.Delete, Before: sensitiveIf(stored.Value, stored.Sensitive), After: null, BeforeSensitive: stored.Sensitive})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *plan.OutputChange) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+func sensitiveIf(v cty.Value, sensitive bool) cty.Value {
+	if sensitive {
+		return v.Mark(value.Sensitive)
+	}
+	return v
+}
+
+func outputAction(c *plan.OutputChange, had bool) plan.Action {
+	after, _ := c.After.UnmarkDeep()
+	switch {
+	case !had && after.IsKnown() && after.IsNull():
+		return plan.NoOp
+	case !had:
+		return plan.Create
+	case after.IsKnown() && after.IsNull():
+		return plan.Delete
+	case c.BeforeSensitive != c.Sensitive:
+		return plan.Update
+	}
+	if same := c.Before.Equals(after); same.IsKnown() && same.True() && c.Before.Type().Equals(after.Type()) {
+		return plan.NoOp
+	}
+	if c.Before.RawEquals(after) {
+		return plan.NoOp
+	}
+	return plan.Update
+}
+
+// gatherChecks collects the outcomes of conditions that evaluation has
+// computed, and declares the objects whose conditions had no instance. What
+// wasn't evaluated, because of -target or an error, isn't known to hold.
+func (r finishing) gatherChecks(failed bool) {
+	if r.Mode != plan.Destroy {
+		for _, f := range r.root.Frames() {
+			r.gatherFrame(f)
+		}
+	} else if r.scope.Whole() {
+		for _, o := range r.Tree.Program.Outputs {
+			if len(o.Preconditions) > 0 {
+				r.checks.Unevaluated(checks.In(r.root, "output_value", "output."+o.Name))
+			}
+		}
+	}
+	declare := r.checks.Declare
+	if failed || !r.scope.Whole() || r.Mode == plan.Destroy {
+		declare = r.checks.Unexpanded
+	}
+	for _, c := range r.Tree.Checkables() {
+		declare(c.Kind, c.Address)
+	}
+}
+
+// gatherFrame collects what is known of the conditions in a module instance.
+// Those in declarations that the plan leaves out have no instances.
+func (r finishing) gatherFrame(f *eval.Frame) {
+	tree := r.Tree.At(f.Addr)
+	gather := func(declaration any, kind, name string, conditions int, outcomes []eval.Outcome) {
+		switch {
+		case conditions == 0 || !r.scope.Covers(references.Site{Tree: tree, Declaration: declaration}):
+		case outcomes != nil:
+			r.checks.Add(checks.In(f, kind, name), conditions, outcomes)
+		default:
+			r.checks.Unevaluated(checks.In(f, kind, name))
+		}
+	}
+	p := f.Program
+	for _, c := range p.Checks {
+		if r.scope.IsPart() && c.Data != nil {
+			gather(c.Data, "check", "check."+c.Name, 1, nil)
+		}
+	}
+	for _, v := range p.Variables {
+		gather(v, "input_variable", "var."+v.Name, len(v.Validations), f.VariableOutcomes(v))
+	}
+	for _, o := range p.Outputs {
+		gather(o, "output_value", "output."+o.Name, len(o.Preconditions), f.OutputOutcomes(o))
+	}
+	for _, res := range p.Resources {
+		if len(res.Preconditions)+len(res.Postconditions) > 0 && (r.scope.Covers(references.Site{Tree: tree, Declaration: res})) {
+			r.gatherConditions(f, res)
+		}
+	}
+}
+
+// gatherConditions notes what isn't known of a resource's conditions.
+func (r finishing) gatherConditions(f *eval.Frame, res *program.Resource) {
+	block := checks.In(f, "resource", res.Name.String())
+	r.checks.Declare(block.Kind, block.Address)
+	if _, _, known := f.Lookup(res, addr.NoKey); !known {
+		r.checks.Unevaluated(block)
+	}
+	for _, i := range f.Expanded(res) {
+		r.checks.Unevaluated(instance.Checked(i))
+	}
+}

@@ -1,0 +1,113 @@
+package planner
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/plan/generate"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+)
+
+// A Generated is configuration for an import target that has none.
+type Generated struct {
+	Addr addr.Instance
+	ID   string // what it was imported by, empty for an identity
+	Text string
+}
+
+// Generate writes configuration for those targets of import blocks that have
+// none, as far as that can be done: for resources of the root module without
+// repetition that aren't in the state. Nothing else is planned but what the
+// import blocks refer to.
+func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
+	r := newRun(ctx, in)
+	if diags := r.prior.CompileMoves(r.Tree, r, r.Facts); diags.HasErrors() {
+		return nil, diags
+	}
+	var list []Generated
+	r.rt.Go(func(t *promise.Task) { importing{r}.expandImports(t) })
+	r.rt.Wait()
+	for a, target := range r.imports.found {
+		if !(importing{r}).lacks(a, target) {
+			continue
+		}
+		r.rt.Go(func(t *promise.Task) {
+			text, diags := importing{r}.generate(t, a, target)
+			r.note(diags.InAddress(a.String()))
+			if text != "" {
+				r.mu.Lock()
+				list = append(list, Generated{a, target.done.ID, text})
+				r.mu.Unlock()
+			}
+		})
+	}
+	r.rt.Wait()
+	r.closeLeases()
+	slices.SortFunc(list, func(a, b Generated) int { return a.Addr.Compare(b.Addr) })
+	diags := r.root.Diagnostics()
+	diags.Append(r.pool.Diagnostics())
+	diags.Append(eval.Bugs(r.rt))
+	diags.Append(r.diags)
+	return list, diags
+}
+
+// lacks reports whether the target is a resource for which configuration can
+// be written.
+func (r importing) lacks(a addr.Instance, target *importTarget) bool {
+	return a.Module.IsRoot() && a.Key == addr.NoKey && target.block.ForEach == nil && target.frame == r.root &&
+		r.root.Program.ResourceByName[a.Name] == nil && r.prior.Current(a) == nil
+}
+
+// generate imports an object only to look at it.
+func (r importing) generate(t *promise.Task, a addr.Instance, target *importTarget) (text string, diags diag.List) {
+	t.Try(func(t *promise.Task) {
+		o, more := r.lookup(t, a, target.block)
+		diags.Append(more)
+		if o == nil {
+			return
+		}
+		diags.Append(r.importPrior(t, o))
+		if diags.HasErrors() || t.Current().Failed() || !o.before.Exists() {
+			return
+		}
+		provider := ""
+		if use := target.block.Provider; use.Explicit {
+			provider = use.LocalName
+			if use.Alias != "" {
+				provider += "." + use.Alias
+			}
+		}
+		text = generate.Resource(a.Name, provider, o.subject.Schema.Block, o.before.Value)
+	})
+	return text, diags
+}
+
+// lookup is an object for an import target without configuration.
+func (r importing) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*object, diag.List) {
+	pi, diags := r.root.ProviderOf(t, block.Provider, nil)
+	if pi == nil {
+		return nil, diags
+	}
+	var conn *connect.Conn
+	if conn = r.pool.Open(t, pi); conn == nil {
+		return nil, diags
+	}
+	sch := conn.Schemas.Resource(a.Name.Mode, a.Name.Type)
+	if sch == nil {
+		diags.Append(instance.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas))
+		return nil, diags
+	}
+	subject, more := instance.Subject(t, a, conn, sch, r.root)
+	diags.Append(more)
+	o := &object{addr: addr.Object{Instance: a}, previous: a, conn: conn, subject: subject, before: subject.None()}
+	o.before.Value = cty.NullVal(sch.Block.ImpliedType())
+	return o, diags
+}

@@ -1,0 +1,312 @@
+package planner
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/value"
+)
+
+// An importTarget is what an import block says for one instance.
+type importTarget struct {
+	block *program.Import
+	frame *eval.Frame
+	each  *eval.Each
+	// done is what was imported.
+	done *plan.Importing
+}
+
+// importTargets are the targets of import blocks. What a block names is
+// computed when somebody asks for it: its for_each may read objects that other
+// blocks import.
+type importTargets struct {
+	found  map[addr.Instance]*importTarget
+	blocks map[*eval.Frame]map[addr.Resource][]*importBlock // by target without keys
+}
+
+// An importBlock is an import block in a module instance.
+type importBlock struct {
+	frame   *eval.Frame
+	block   *program.Import
+	targets promise.Cell[struct{}]
+}
+
+func (b *importBlock) String() string {
+	return b.frame.Label("import of " + b.block.To.Erase().String())
+}
+
+// An importing looks after import blocks: which there are, and what they bring.
+type importing struct{ *run }
+
+// importBlocks are those of a module instance by what they may name.
+func (r importing) importBlocks(f *eval.Frame) map[addr.Resource][]*importBlock {
+	if r.Mode == plan.RefreshOnly && !r.Import {
+		return nil
+	}
+	if len(f.Program.Imports) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	blocks := r.imports.blocks[f]
+	if blocks == nil {
+		blocks = map[addr.Resource][]*importBlock{}
+		for _, block := range f.Program.Imports {
+			to := addr.Resource{Module: addr.FromSteps(append(f.Addr.Steps(), block.To.Module.Steps()...)), Name: block.To.Name}.Erase()
+			blocks[to] = append(blocks[to], &importBlock{frame: f, block: block})
+		}
+		r.imports.blocks[f] = blocks
+	}
+	return blocks
+}
+
+// importOf is what import blocks say about an instance, or nil. Blocks can name
+// what is in their module and below.
+func (r importing) importOf(t *promise.Task, i *eval.Instance) *importTarget {
+	to := i.Addr.Resource.Erase()
+	for f := i.Frame; f != nil; f = f.Parent {
+		for _, b := range r.importBlocks(f)[to] {
+			r.expandImport(t, b)
+		}
+	}
+	return r.findImport(i.Addr)
+}
+
+func (r importing) findImport(i addr.Instance) *importTarget {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.imports.found[i]
+}
+
+// expandImports finds the instances that import blocks name.
+func (r importing) expandImports(t *promise.Task) {
+	r.importsOf(t, r.root)
+}
+
+func (r importing) importsOf(t *promise.Task, f *eval.Frame) {
+	blocks := r.importBlocks(f)
+	for _, to := range slices.SortedFunc(maps.Keys(blocks), addr.Resource.Compare) {
+		for _, b := range blocks[to] {
+			r.expandImport(t, b)
+		}
+	}
+	for _, c := range f.Program.Calls {
+		for _, child := range f.Calls(t, c, nil) {
+			r.importsOf(t, child)
+		}
+	}
+}
+
+// expandImport finds the instances that a block names, once. Who asks fails
+// with it.
+func (r importing) expandImport(t *promise.Task, b *importBlock) {
+	_, cycle := b.targets.Get(t, b, b.block.Range.Ptr(), func(t *promise.Task) struct{} {
+		instances := []*eval.Each{nil}
+		if b.block.ForEach != nil {
+			v, diags := eval.Evaluate(t, b.block.ForEach, b.frame.Context(t, nil, cty.NilVal))
+			if t.Current().Failed() {
+				r.note(diags)
+				return struct{}{}
+			}
+			e, more := eval.ForEach(v, b.block.ForEach, "for_each")
+			diags.Append(more)
+			if e.Unknown && !diags.HasErrors() {
+				diags.ErrorAt(b.block.ForEach.Range(), "Invalid for_each argument", "The for_each of an import block must be known when planning.")
+			}
+			r.note(diags)
+			if diags.HasErrors() {
+				t.Fail()
+				return struct{}{}
+			}
+			instances = e.Each()
+		}
+		for _, each := range instances {
+			diags := r.importTo(t, b, each)
+			r.note(diags)
+			if diags.HasErrors() {
+				t.Fail()
+			}
+		}
+		return struct{}{}
+	})
+	if cycle != nil {
+		r.root.Evaluator().Report(cycle)
+	}
+}
+
+// importTo notes the target that a block names for one of its instances.
+func (r importing) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.List {
+	var diags diag.List
+	key := func(expr *program.Expr) addr.Key {
+		v, more := eval.Evaluate(t, expr, b.frame.Context(t, each, cty.NilVal))
+		k, err := eval.KeyOf(v)
+		if err != nil && !more.HasErrors() && !t.Current().Failed() {
+			more.ErrorAt(expr.Range(), "Invalid import target", "The instance key of an import target must be known when planning: %s.", err)
+		}
+		diags.Append(more)
+		return k
+	}
+	steps := b.block.To.Module.Steps()
+	for n, expr := range b.block.ModuleKeys {
+		if expr != nil {
+			steps[n].Key = key(expr)
+		}
+	}
+	resource := addr.Resource{Module: addr.FromSteps(append(b.frame.Addr.Steps(), steps...)), Name: b.block.To.Name}
+	target := resource.Instance(addr.NoKey)
+	if b.block.ToKey != nil {
+		target = resource.Instance(key(b.block.ToKey))
+	}
+	if diags.HasErrors() || t.Current().Failed() {
+		return diags
+	}
+	r.mu.Lock()
+	_, twice := r.imports.found[target]
+	if !twice {
+		r.imports.found[target] = &importTarget{block: b.block, frame: b.frame, each: each}
+	}
+	r.mu.Unlock()
+	if twice {
+		diags.ErrorAt(b.block.Range, "Duplicate import configuration for "+addr.Quote(target.String()), "Another import block has the same target. Each object can be imported once; remove one of the two.")
+	}
+	return diags
+}
+
+// importPrior imports the object that an import block names for an instance
+// without a prior object.
+func (r importing) importPrior(t *promise.Task, o *object) diag.List {
+	var target *importTarget
+	if o.instance == nil { // configuration is to be made for it
+		target = r.findImport(o.addr.Instance)
+	} else {
+		target = r.importOf(t, o.instance)
+	}
+	if target == nil || t.Current().Failed() {
+		return nil
+	}
+	id, identity, diags := r.importID(t, target, o)
+	if diags.HasErrors() || t.Current().Failed() {
+		return diags
+	}
+	if !o.conn.Config.IsWhollyKnown() {
+		diags.ErrorAt(target.block.Range, "Invalid provider configuration", "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr)
+		return diags
+	}
+	e := event.Event{Kind: event.ImportPrepare, Addr: o.addr, IDKey: "id", IDValue: id}
+	r.tell(e)
+	e.Kind = event.RefreshStart
+	r.tell(e)
+	var more diag.List
+	r.pool.Call(func() { o.before, _, more = o.subject.Import(r.ctx, id, identity) })
+	e.Kind = event.RefreshComplete
+	r.tell(e)
+	for n := range more {
+		if more[n].Subject == nil {
+			more[n].Subject = target.block.Range.Ptr()
+		}
+	}
+	diags.Append(more)
+	if diags.HasErrors() {
+		return diags
+	}
+	target.done = &plan.Importing{ID: id, Identity: identity}
+	stored, err := o.subject.Store(o.before, o.conn.Addr, instance.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
+	if err != nil {
+		diags.Errorf("Failed to encode an imported object", "%s", err)
+		return diags
+	}
+	o.stored = stored
+	return diags
+}
+
+// importID evaluates what names the object to be imported.
+func (r importing) importID(t *promise.Task, target *importTarget, o *object) (string, cty.Value, diag.List) {
+	const summary = "Invalid import id argument"
+	expr := target.block.ID
+	if expr == nil {
+		expr = target.block.Identity
+	}
+	v, diags := eval.Evaluate(t, expr, target.frame.Context(t, target.each, cty.NilVal))
+	if diags.HasErrors() || t.Current().Failed() {
+		return "", cty.NilVal, diags
+	}
+	v, marks := v.UnmarkDeep()
+	switch {
+	case value.HiddenMarks(marks):
+		diags.ErrorAt(expr.Range(), summary, "The import ID must not be sensitive or ephemeral, since it is shown in the plan.")
+	case !v.IsWhollyKnown():
+		diags.ErrorAt(expr.Range(), summary, "The import block \"id\" argument depends on resource attributes that cannot be determined until apply, so weir cannot plan to import this resource.")
+	case v.IsNull():
+		diags.ErrorAt(expr.Range(), summary, "The import ID cannot be null.")
+	}
+	if diags.HasErrors() {
+		return "", cty.NilVal, diags
+	}
+	if target.block.ID == nil {
+		if o.subject.Schema.Identity == nil {
+			diags.ErrorAt(expr.Range(), "Invalid import identity argument", "The resource type %s has no identity; use the id argument instead.", o.addr.Name.Type)
+			return "", cty.NilVal, diags
+		}
+		identity, err := value.Convert(v, o.subject.Schema.Identity.DecodeType())
+		if err == nil {
+			identity, err = value.Convert(identity, o.subject.Schema.Identity.ElementType())
+		}
+		if err != nil {
+			diags.ErrorAt(expr.Range(), "Invalid import identity argument", "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", err))
+		} else if errs := conform.Identity(o.subject.Schema.Identity, identity, false); len(errs) > 0 {
+			diags.ErrorAt(expr.Range(), "Invalid import identity argument", "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", errs[0]))
+		}
+		return "", identity, diags
+	}
+	id, err := value.Convert(v, cty.String)
+	switch {
+	case err != nil:
+		diags.ErrorAt(expr.Range(), summary, "The import ID value is unsuitable: %s.", value.ErrorString("", err))
+		return "", cty.NilVal, diags
+	case id.AsString() == "":
+		diags.ErrorAt(expr.Range(), summary, "The import ID value evaluates to an empty string, please provide a non-empty value.")
+	}
+	return id.AsString(), cty.NilVal, diags
+}
+
+func importingOf(r *run, o *object) *plan.Importing {
+	if target := (importing{r}).findImport(o.addr.Instance); target != nil {
+		return target.done
+	}
+	return nil
+}
+
+// checkImports reports targets without configuration.
+func (r importing) checkImports() {
+	for a, target := range r.imports.found {
+		desired, _, unsure := sweeper(r).standing(a)
+		if !desired && !unsure {
+			r.note(diag.List{{Severity: diag.Error, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. Write the resource block, or let weir write one with -generate-config-out=FILE.", Subject: target.block.Range.Ptr()}})
+		}
+	}
+}
+
+// moveType asks the provider to take over an object of another type.
+func (r *run) moveType(o *object) (lifecycle.Object, diag.List) {
+	if !o.conn.Schemas.MoveState {
+		var diags diag.List
+		diags.Errorf("Unsupported moved resource type", "The provider %s doesn't support moving objects of type %s to %s.", o.conn.Addr.Provider.ForDisplay(), o.previous.Name.Type, o.addr.Name.Type)
+		return o.subject.None(), diags
+	}
+	var moved lifecycle.Object
+	var diags diag.List
+	r.pool.Call(func() { moved, diags = o.subject.Move(r.ctx, o.previous, o.stored) })
+	return moved, diags
+}

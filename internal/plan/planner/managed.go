@@ -1,0 +1,484 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/provider/provisioner"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/schema"
+)
+
+// managed plans an instance of a managed resource and returns what it will
+// be.
+func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	previous, stored := r.prior.ClaimFor(i.Addr)
+	i.DependsOn(t)
+	if t.Current().Failed() {
+		return cty.DynamicVal, nil
+	}
+	o, diags := r.open(t, i)
+	if o == nil {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	o.previous, o.stored = previous, stored
+	diags.Append(r.readPrior(t, o))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	if r.Mode == plan.RefreshOnly {
+		if importingOf(r, o) != nil {
+			diags.Append(r.keep(o, instance.SensitiveArguments(t, i, o.subject.Schema)))
+		}
+		if stored != nil && !o.before.Exists() {
+			r.record(o) // so that it leaves the state
+		} else {
+			r.recordNoOp(o)
+		}
+		diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+		diags.Append(r.conditions(t, i, i.Resource.Postconditions, asItIs(o), "Resource postcondition failed"))
+		if !o.before.Exists() {
+			return i.Missing(o.subject.Schema.Block.ImpliedType(), r.prior.Keys.Resource(i.Addr.Resource)), diags
+		}
+		return asItIs(o), diags
+	}
+	config, more := r.config(t, o)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	if importingOf(r, o) != nil && len(config.Sensitive) > 0 {
+		// That something is sensitive is no change of what was just imported.
+		diags.Append(r.keep(o, config.Sensitive))
+	}
+	diags.Append(r.planChange(t, o, config))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	after := o.change.After
+	diags.Append(r.provisioners(t, o, after))
+	if reason := r.deferral(t, i, o, o.deferred); reason != "" {
+		r.postponeChange(o, reason)
+		return after, diags
+	}
+	o.conditions = len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
+	r.record(o)
+	diags.Append(r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed"))
+	return after, diags
+}
+
+// asItIs is what others see of an object that the plan leaves alone: unknown
+// while there is none.
+func asItIs(o *object) cty.Value {
+	if !o.before.Exists() {
+		return cty.UnknownVal(o.subject.Schema.Block.ImpliedType())
+	}
+	return instance.Marked(o.subject.Schema, o.before.Value, o.stored)
+}
+
+// open finds the provider and the schema of an instance. After a problem the
+// object is nil.
+func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
+	pi, diags := i.Provider(t)
+	if pi == nil {
+		return nil, diags
+	}
+	conn := r.pool.Open(t, pi)
+	if conn == nil {
+		return nil, diags
+	}
+	sch := conn.Schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
+	if sch == nil {
+		diags.Append(instance.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas))
+		return nil, diags
+	}
+	subject, more := instance.Subject(t, i.Addr, conn, sch, i.Frame)
+	diags.Append(more)
+	return &object{addr: addr.Object{Instance: i.Addr}, previous: i.Addr, instance: i, conn: conn, subject: subject, before: subject.None()}, diags
+}
+
+// readPrior upgrades and refreshes the object's prior form, or imports it.
+// What is stored of it is then what the provider said, whatever else changes.
+func (r *run) readPrior(t *promise.Task, o *object) diag.List {
+	if o.stored == nil {
+		return importing{r}.importPrior(t, o)
+	}
+	var diags diag.List
+	if r.takesOver(o) {
+		o.before, diags = r.moveType(o)
+	} else {
+		r.pool.Call(func() { o.before, diags = o.subject.Upgrade(r.ctx, o.stored) })
+	}
+	if diags.HasErrors() {
+		return r.locate(o, diags)
+	}
+	if !r.SkipRefresh {
+		if diags.Append(r.refresh(o)); diags.HasErrors() {
+			return diags
+		}
+	}
+	if !o.before.Exists() {
+		o.stored = nil
+		return diags
+	}
+	return append(diags, r.keep(o, nil)...)
+}
+
+// keep stores an object as it is before the plan. What is sensitive of it is
+// what was before, what the schema says, and the given paths.
+func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
+	var diags diag.List
+	marked := instance.Marked(o.subject.Schema, instance.MarkPaths(o.before.Value, sensitive), o.stored)
+	at := o.stored.Provider // until something is done with the object
+	if at.Provider != o.conn.Addr.Provider {
+		at = o.conn.Addr
+	}
+	kept, err := o.subject.Keep(o.stored, o.before, at, instance.SensitivePaths(marked))
+	if err != nil {
+		diags.Errorf("Failed to encode an object", "%s", err)
+		return diags
+	}
+	o.stored = kept
+	return diags
+}
+
+// takesOver reports whether the object was one of another type, or of another
+// resource with another provider. A provider that only has another address now
+// knows its own objects.
+func (r *run) takesOver(o *object) bool {
+	return o.previous.Name.Type != o.addr.Name.Type ||
+		o.stored.Provider.Provider != o.conn.Addr.Provider && o.previous.Resource.Erase() != o.addr.Resource.Erase()
+}
+
+// refresh replaces the prior form of an object by the present one and notes
+// the difference.
+func (r *run) refresh(o *object) diag.List {
+	idKey, id := instance.Identify(o.before.Value, o.subject.Schema.Block, o.stored.Sensitive)
+	e := event.Event{Kind: event.RefreshStart, Addr: o.addr, IDKey: idKey, IDValue: id}
+	r.tell(e)
+	old := o.before
+	var diags diag.List
+	r.pool.Call(func() { o.before, _, diags = o.subject.Refresh(r.ctx, old) })
+	e.Kind = event.RefreshComplete
+	r.tell(e)
+	if diags.HasErrors() {
+		o.before = old
+		return r.locate(o, diags)
+	}
+	same := o.before.Value.RawEquals(old.Value)
+	if same && o.previous == o.addr.Instance || o.previous.Name.Type != o.addr.Name.Type {
+		return diags
+	}
+	if r.Mode == plan.Destroy || o.addr.Deposed != "" { // it goes, however it looks by now
+		return diags
+	}
+	c := &plan.Change{
+		Addr: o.addr, Previous: o.previous, Provider: o.stored.Provider, Action: plan.Update,
+		Before:         instance.Marked(o.subject.Schema, old.Value, o.stored),
+		After:          instance.Marked(o.subject.Schema, o.before.Value, o.stored),
+		BeforeIdentity: old.Identity, AfterIdentity: o.before.Identity,
+	}
+	switch {
+	case !o.before.Exists():
+		c.Action, c.AfterIdentity = plan.Delete, cty.NilVal
+	case same:
+		c.Action = plan.NoOp // it has another address
+	}
+	r.mu.Lock()
+	r.drift = append(r.drift, c)
+	r.mu.Unlock()
+	return diags
+}
+
+// locate puts a provider's problems where the configuration is: that of the
+// instance, or of the resource which has others.
+func (r *run) locate(o *object, diags diag.List) diag.List {
+	if o.instance != nil {
+		return connect.Locate(diags, o.instance.Resource.Config, o.addr.Instance.String())
+	}
+	if t := r.Tree.At(o.addr.Module); t != nil && len(diags) > 0 && o.addr.Deposed == "" {
+		if res := t.Program.ResourceByName[o.addr.Name]; res != nil {
+			return connect.Locate(diags, res.Config, o.addr.Instance.String())
+		}
+	}
+	return diags.InAddress(o.addr.String())
+}
+
+// config evaluates the configuration of an instance.
+func (r *run) config(t *promise.Task, o *object) (instance.Config, diag.List) {
+	i := o.instance
+	c, diags := instance.Configure(t, i, o.subject.Schema)
+	if diags.HasErrors() || t.Current().Failed() {
+		return c, diags
+	}
+	var more diag.List
+	r.pool.Call(func() {
+		more = o.conn.ValidateResource(r.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, c.Value)
+	})
+	diags.Append(r.locate(o, more))
+	return c, diags
+}
+
+// cannotRun refuses a provisioner before anything is done that it belongs to, by what is
+// written down about it.
+func cannotRun(p *program.Provisioner) diag.List {
+	var diags diag.List
+	if provisioner.Find(p.Type) == nil {
+		diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
+		return diags
+	}
+	if !provisioner.Connects(p.Type) {
+		return nil
+	}
+	if len(p.Connections()) == 0 {
+		diags.ErrorAt(p.Range, "Missing connection configuration", "The provisioner %q works on another machine, and nothing says how to get there: it needs a connection block of its own or of its resource.", p.Type)
+		return diags
+	}
+	var typ *hcl.Attribute
+	for _, b := range p.Connections() {
+		content, _, _ := b.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
+		if own := content.Attributes["type"]; own != nil {
+			typ = own
+		}
+	}
+	if typ == nil {
+		return nil
+	}
+	// Where it refers to something it is looked at when the connection is made.
+	if v, problems := typ.Expr.Value(nil); !problems.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() != "" && v.AsString() != "ssh" {
+		diags.ErrorAt(typ.Expr.Range(), "Unsupported connection type", "Connections are over SSH, and this one wants %q, so nothing is done to the object. Windows has OpenSSH as well: install it when the machine is made, and use type = \"ssh\" with target_platform = \"windows\".", v.AsString())
+	}
+	return diags
+}
+
+// provisioners evaluates what creation-time provisioners refer to, which has
+// to be there before the object is made.
+func (r *run) provisioners(t *promise.Task, o *object, self cty.Value) diag.List {
+	var diags diag.List
+	makes := o.change.Action == plan.Create || o.change.Action.IsReplace()
+	for _, p := range o.instance.Resource.Provisioners {
+		kind := provisioner.Find(p.Type)
+		if kind == nil || makes {
+			if more := cannotRun(p); len(more) > 0 {
+				diags.Append(more)
+				continue
+			}
+		}
+		if p.OnDestroy {
+			continue
+		}
+		ctx := o.instance.Context(t, self)
+		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
+		diags.Append(eval.Diagnostics(hd))
+		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
+			diags.ErrorAt(p.Range, "Invalid "+p.Type+" provisioner configuration", "%s.", err)
+		}
+		eval.Complete(t, p.Config.Refs, ctx)
+		if !provisioner.Connects(p.Type) {
+			continue
+		}
+		for _, b := range p.Connections() {
+			_, hd := provisioner.Connection().Decode(b.Body, ctx)
+			diags.Append(eval.Diagnostics(hd))
+			eval.Complete(t, b.Refs, ctx)
+		}
+	}
+	return diags
+}
+
+// planChange asks the provider for a plan and makes the change of it.
+func (r *run) planChange(t *promise.Task, o *object, config instance.Config) diag.List {
+	res := o.instance.Resource
+	force, diags := r.forced(t, o)
+	if t.Current().Failed() {
+		return diags
+	}
+	var p lifecycle.Planned
+	var more diag.List
+	ignore := program.Paths(res.IgnoreChanges)
+	r.pool.Call(func() {
+		p, more = o.subject.Plan(r.ctx, lifecycle.PlanInput{
+			Prior: o.before, Config: config.Value, Ignore: ignore, IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,
+		})
+	})
+	diags.Append(r.locate(o, more))
+	if more.HasErrors() {
+		return diags
+	}
+	if p.Deferred != "" && !r.AllowDeferral {
+		return append(diags, refuseDeferral(o, p.Deferred)...)
+	}
+	o.deferred = p.Deferred
+	o.change = r.changeOf(o, config, p, force)
+	return append(diags, r.guard(t, o, o.instance.Resource, o.instance.Frame)...)
+}
+
+// changeOf makes the change that a provider's plan comes to.
+func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
+	sch := o.subject.Schema
+	sensitive := instance.Sensitive(o.instance.Resource, o.stored, config)
+	c := &plan.Change{
+		Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr,
+		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(instance.MarkPaths(p.Value, sensitive)),
+		BeforeIdentity: o.before.Identity, AfterIdentity: p.Identity,
+		Private: p.Private, Importing: importingOf(r, o),
+	}
+	if c.Importing != nil {
+		c.GeneratedConfig = r.Generated[o.addr.Instance]
+	}
+	if o.before.Tainted && !o.before.Exists() {
+		c.BeforeIdentity = cty.NilVal // of what is gone it is kept only if it was sound
+	}
+	switch p.Change {
+	case conform.Create:
+		c.Action = plan.Create
+	case conform.Update:
+		c.Action = plan.Update
+	case conform.Replace:
+		c.Action, c.Reason, c.ReplacePaths = plan.DeleteThenCreate, force, p.ReplacePaths
+		switch {
+		case o.before.Tainted:
+			c.Reason, c.ReplacePaths = plan.ReplaceTainted, nil
+		case len(p.ReplacePaths) > 0 && force == plan.NoReason:
+			c.Reason = plan.ReplaceCannotUpdate
+		}
+		if o.instance.Resource.SkipDestroy {
+			c.Action = plan.ForgetThenCreate
+		}
+	case conform.None:
+		if o.stored != nil && !instance.SamePaths(shown(sch.Block, c.Before), shown(sch.Block, c.After)) {
+			c.Action = plan.Update
+		} else if o.stored != nil && p.Deferred == "" || c.After.RawEquals(c.Before) {
+			c.After = c.Before // one copy is enough to keep
+		}
+	}
+	return c
+}
+
+// shown lists what is sensitive of an object. What is write-only isn't shown
+// anyhow, whether it is sensitive or not.
+func shown(b *schema.Block, v cty.Value) []cty.Path {
+	return slices.DeleteFunc(instance.SensitivePaths(v), func(p cty.Path) bool {
+		a := conform.AttributeAt(b, p)
+		return a != nil && a.WriteOnly
+	})
+}
+
+// forced says whether something beside the provider wants the object
+// replaced. All triggers are read, whatever the answer: the object depends on
+// each of them.
+func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
+	reason := plan.NoReason
+	var diags diag.List
+	for _, ref := range o.instance.Resource.ReplaceTriggeredBy {
+		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
+		diags.Append(more)
+		for _, referent := range referents {
+			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && r.triggers(other.change, ref) {
+				reason = plan.ReplaceTriggered
+			}
+		}
+	}
+	if slices.Contains(r.Replace, o.addr.Instance) {
+		reason = plan.ReplaceRequested
+	}
+	return reason, diags
+}
+
+// triggers reports whether a change to what the reference names replaces
+// whoever refers to it in replace_triggered_by.
+func (r *run) triggers(c *plan.Change, ref *program.Ref) bool {
+	if c == nil {
+		return false
+	}
+	switch c.Action {
+	case plan.Create:
+		if r.CreationsDontTrigger {
+			return false
+		}
+	case plan.Update, plan.DeleteThenCreate, plan.CreateThenDelete, plan.ForgetThenCreate:
+	default:
+		return false
+	}
+	if len(ref.Rest) == 0 {
+		return true
+	}
+	before, hd := ref.Rest.TraverseRel(c.Before)
+	if hd.HasErrors() || c.Before.IsNull() {
+		return true
+	}
+	after, hd := ref.Rest.TraverseRel(c.After)
+	if hd.HasErrors() {
+		return true
+	}
+	before, _ = before.UnmarkDeep()
+	after, _ = after.UnmarkDeep()
+	same := before.Equals(after)
+	return !same.IsKnown() || same.False()
+}
+
+// guard checks prevent_destroy: its value in any case, and that it doesn't hold
+// for an object of the resource that is to be destroyed.
+func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.Frame) diag.List {
+	if r.Unprotected {
+		return nil
+	}
+	v, diags := instance.PreventDestroy(t, res, f)
+	if cell := t.Current(); diags.HasErrors() || cell != nil && cell.Failed() || v == cty.NilVal {
+		return diags
+	}
+	if a := o.change.Action; a != plan.Delete && a != plan.DeleteThenCreate && a != plan.CreateThenDelete {
+		return diags
+	}
+	switch {
+	case !v.IsKnown():
+		diags.ErrorAt(res.PreventDestroy.Range(), instance.PreventDestroySummary, "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String()))
+	case v.IsNull():
+		diags.ErrorAt(res.PreventDestroy.Range(), instance.PreventDestroySummary, "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr)
+	case v.True():
+		diags.ErrorAt(res.Range, "Resource instance cannot be destroyed", "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr)
+	}
+	return diags
+}
+
+// recordNoOp records that nothing is to be done with an object.
+func (r *run) recordNoOp(o *object) {
+	if o.stored == nil && !o.before.Exists() {
+		return // there is nothing to leave alone
+	}
+	before := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
+	provider := o.conn.Addr
+	o.change = &plan.Change{
+		Addr: o.addr, Previous: o.previous, Provider: provider, Action: plan.NoOp,
+		Before: before, After: before, BeforeIdentity: o.before.Identity, AfterIdentity: o.before.Identity,
+		Private: o.before.Private,
+	}
+	r.record(o)
+}
+
+// conditions evaluates the pre- or postconditions of an instance. Plans that
+// change nothing, and those that destroy, only warn.
+func (r *run) conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string) diag.List {
+	severity := diag.Error
+	if r.Mode != plan.Normal {
+		severity = diag.Warning
+	}
+	return instance.Conditions(t, i, list, self, summary, severity, r.checks)
+}

@@ -1,0 +1,357 @@
+// Package planner decides what has to be done: it answers the evaluator's
+// questions by asking providers, compares with the prior state, and orders
+// the steps.
+//
+// It owns the decisions of a plan. It changes nothing: it reads through
+// providers, writes no files, and never runs what it planned.
+package planner
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/checks"
+	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/arrange"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/prior"
+	"weir.dev/weir/internal/plan/references"
+	"weir.dev/weir/internal/plan/scope"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+)
+
+// Meaning is what configurations mean where one dialect isn't like the other. The
+// zero value is OpenTofu's.
+type Meaning struct {
+	// RemovedDestroys: removed blocks that don't say otherwise destroy.
+	RemovedDestroys bool
+	// UnreadOutputs: outputs of called modules are held to their conditions also
+	// where nothing reads them.
+	UnreadOutputs bool
+	// CreationsDontTrigger: what is created doesn't replace what names it in
+	// replace_triggered_by.
+	CreationsDontTrigger bool
+}
+
+// Input is everything that a plan is a function of.
+type Input struct {
+	// Tree is the root program with those of its calls.
+	Tree *program.Tree
+	// Load returns the program of an instance of a module call.
+	Load      func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+	Facts     eval.Facts
+	Variables map[string]cty.Value // given values of root variables
+	Prior     *state.Snapshot
+	Pool      *connect.Pool
+	// Import: import blocks count in a plan that only refreshes too.
+	Import bool
+
+	Mode        plan.Mode
+	SkipRefresh bool
+	Targets     []addr.Target
+	Excludes    []addr.Target
+	Replace     []addr.Instance
+	// Generated is the text of configuration that was made for imports.
+	Generated     map[addr.Instance]string
+	AllowDeferral bool
+	Meaning
+	// Unprotected: prevent_destroy prevents nothing.
+	Unprotected bool
+	// InDoubt are instances that may exist although the state doesn't have
+	// them: they aren't created, and what depends on them waits.
+	InDoubt []addr.Instance
+	// Needed are the resources that these need, if they exist. Neither those nor what
+	// they need is destroyed or replaced.
+	Needed []addr.Resource
+
+	Parallelism int
+	Sink        event.Sink
+	Now         time.Time
+	// NewKey makes the key of a deposed object: 8 hexadecimal digits.
+	NewKey func() string
+	// Observe, unless nil, is given the evaluated configuration when planning
+	// is over, for whoever explains the plan.
+	Observe func(root *eval.Frame)
+}
+
+// A run is one planning. It is the evaluator's host.
+type run struct {
+	Input
+	ctx  context.Context
+	rt   *promise.Runtime
+	root *eval.Frame
+	pool *connect.Pool
+
+	prior *prior.Prior
+
+	mu       sync.Mutex
+	objects  map[addr.Object]*object
+	drift    []*plan.Change
+	checks   *checks.Set
+	imports  importTargets
+	deferred map[addr.Instance]*plan.Deferred
+	diags    diag.List // problems of no cell
+
+	pendingOf map[*promise.Node]bool
+	waiting   *search                // for what is deferred
+	needed    map[addr.Resource]bool // by what is in doubt
+	leases    []leased
+
+	scope *scope.Scope
+	// closed: nothing more is planned. told are the problems found until then;
+	// lacking is set when something was asked for that there isn't.
+	closed, lacking bool
+	told            diag.List
+
+	removedOnce sync.Once
+	removed     *program.Removals
+
+	references func() *references.Of
+	circleOnce sync.Once
+	circles    map[references.Site]int
+	storedOnce sync.Once
+	storedIn   map[arrange.Block][]addr.Object
+
+	destroyOnce sync.Once
+	destroyed   map[addr.Instance]bool // nil for everything
+}
+
+// An object is what planning knows of one object of a resource instance.
+type object struct {
+	addr     addr.Object
+	previous addr.Instance
+	instance *eval.Instance // nil without configuration
+	stored   *state.Object  // nil without a prior object
+	before   lifecycle.Object
+	subject  lifecycle.Subject
+	conn     *connect.Conn
+	change   *plan.Change
+	deferred provider.DeferredReason // what the provider said
+	// conditions: the instance has conditions to evaluate in apply.
+	conditions bool
+	// again: the data source was read and is read in apply again.
+	again bool
+}
+
+// Create makes a plan. Beside errors it returns what was planned so far,
+// marked as errored.
+func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
+	r := newRun(ctx, in)
+	diags := r.prior.CompileMoves(r.Tree, r, r.Facts)
+	if !r.Import {
+		diags.Append(r.checkCovered(r.prior.Moved()))
+	}
+	if diags.HasErrors() {
+		return &plan.Plan{Mode: in.Mode, Previous: r.prior.Snapshot, Refreshed: r.prior.Snapshot, Errored: true}, diags
+	}
+	if r.Mode == plan.Destroy {
+		// What is destroyed goes from where the configuration has it.
+		r.prior.Keys = r.prior.KeysNow()
+	}
+	r.evaluate()
+	r.closeLeases()
+
+	diags.Append(r.evaluated())
+	diags.Append(r.pool.Diagnostics())
+	diags.Append(eval.Bugs(r.rt))
+	slices.SortStableFunc(r.diags, byPlace)
+	diags.Append(r.diags)
+	if ctx.Err() != nil {
+		diags = diag.List{{Severity: diag.Error, Summary: "Interrupted", Detail: "Planning was interrupted before it was done."}}
+	}
+	p := finishing{r}.finish(&diags)
+	p.Errored = diags.HasErrors()
+	if in.Observe != nil {
+		in.Observe(r.root)
+	}
+	return p, diags
+}
+
+// newRun prepares a planning.
+func newRun(ctx context.Context, in Input) *run {
+	if in.Parallelism <= 0 {
+		in.Parallelism = 10
+	}
+	before := prior.New(in.Prior)
+	r := &run{
+		Input: in, ctx: ctx,
+		rt:        promise.NewRuntime(in.Parallelism),
+		pool:      in.Pool,
+		prior:     before,
+		objects:   make(map[addr.Object]*object, len(before.Snapshot.Objects)),
+		checks:    checks.New(),
+		imports:   importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}},
+		deferred:  map[addr.Instance]*plan.Deferred{},
+		pendingOf: map[*promise.Node]bool{},
+	}
+	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
+	r.root = ev.NewRoot(in.Tree.Program)
+	r.references = sync.OnceValue(func() *references.Of { return references.In(in.Tree) })
+	r.waiting = newSearch(r.isDeferred)
+	r.needed = r.prior.Snapshot.Behind(r.Needed)
+	read := r.references
+	if in.Mode == plan.Destroy {
+		read = nil
+	}
+	r.scope = scope.New(in.Tree, in.Targets, in.Excludes, read)
+	return r
+}
+
+// host is the evaluator's host for the mode of the plan.
+func (r *run) host() eval.Host {
+	if r.Mode == plan.Destroy {
+		return &destroyer{r}
+	}
+	return r
+}
+
+// evaluate runs all tasks: the walk, and the objects that the walk leaves.
+func (r *run) evaluate() {
+	switch {
+	case r.Mode == plan.Destroy:
+		r.rt.Go(func(t *promise.Task) { (&destroyer{r}).walkStored(t, r.root) })
+	case r.scope.IsPart():
+		r.rt.Go(func(t *promise.Task) { r.walkScope(t, r.root) })
+	default:
+		r.rt.Go(func(t *promise.Task) {
+			importing{r}.expandImports(t)
+			r.root.Walk(r.rt)
+		})
+	}
+	r.rt.Wait()
+	if len(r.imports.found) > 0 && !r.scope.IsPart() {
+		importing{r}.checkImports()
+	}
+	if r.Mode != plan.Destroy {
+		r.checkMoves()
+		sweeper{r}.checkRemoved()
+	}
+	sweeper{r}.sweep()
+	r.rt.Wait()
+	switch {
+	case r.scope.IsPart():
+		r.coveredOutputs()
+	case r.Mode != plan.Destroy:
+		r.runChecks()
+		r.rt.Wait()
+	}
+}
+
+// evaluated are the problems of what was evaluated. An output that can't be
+// computed because something in it isn't there stays as it is.
+func (r *run) evaluated() diag.List {
+	if r.lacking {
+		return r.told
+	}
+	return r.root.Diagnostics()
+}
+
+// tell sends an event.
+func (r *run) tell(e event.Event) {
+	if r.Sink != nil {
+		r.Sink(e)
+	}
+}
+
+// note adds a problem that belongs to no cell.
+func (r *run) note(diags diag.List) {
+	r.mu.Lock()
+	r.diags.Append(diags)
+	r.mu.Unlock()
+}
+
+// byPlace orders problems that several tasks found: by place, then address.
+func byPlace(a, b diag.Diagnostic) int {
+	place := func(d diag.Diagnostic) (string, int) {
+		if d.Subject == nil {
+			return "", 0
+		}
+		return d.Subject.Filename, d.Subject.Start.Byte
+	}
+	fileA, byteA := place(a)
+	fileB, byteB := place(b)
+	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(byteA, byteB), cmp.Compare(a.Address, b.Address),
+		cmp.Compare(a.Summary, b.Summary), cmp.Compare(a.Detail, b.Detail))
+}
+
+// record keeps an object. Each address is recorded once.
+func (r *run) record(o *object) {
+	r.mu.Lock()
+	r.objects[o.addr] = o
+	r.mu.Unlock()
+}
+
+// find returns the object that was recorded for an address, or nil.
+func (r *run) find(a addr.Object) *object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects[a]
+}
+
+// Variable implements eval.Host.
+func (r *run) Variable(v *program.Variable) (cty.Value, diag.List) {
+	if given, ok := r.Variables[v.Name]; ok {
+		return given, nil
+	}
+	return cty.NilVal, nil
+}
+
+// Program implements eval.Host.
+func (r *run) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+	return r.Load(f, c, k)
+}
+
+// Call implements eval.Host.
+func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
+	return r.pool.Function(t, f, fn, args)
+}
+
+// Expand implements eval.Host: a plan needs to know its instances.
+func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+	e, diags := configured()
+	if r.closed && e.Unknown {
+		t.Fail()
+		return e, nil
+	}
+	if !e.Unknown || diags.HasErrors() || t.Current().Failed() || r.AllowDeferral && b.Provider == nil {
+		return e, diags
+	}
+	where := b.Range()
+	switch {
+	case b.Provider != nil:
+		diags.ErrorAt(where, "Invalid provider for_each argument", "The for_each of a provider configuration must be known when planning, because the objects in the state refer to its instances.")
+	case e.Kind == eval.Counted:
+		diags.Add(UnknownCount.Error(where, "The \"count\" value depends on resource attributes that cannot be determined until apply, so weir cannot predict how many instances will be created. To work around this, use -target to first apply only the resources that the count depends on, -exclude to leave %s out of this run, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
+	case e.Kind == eval.Keyed:
+		diags.Add(UnknownForEach.Error(where, "The \"for_each\" value includes keys derived from resource attributes that cannot be determined until apply, and so weir cannot determine the full set of keys that will identify the instances of %s.\n\nWhen working with unknown values in for_each, it's better to define the map keys statically in your configuration and place apply-time results only in the map values. Alternatively, use -target to first apply only the resources that the for_each value depends on, -exclude to leave this block out, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
+	default:
+		diags.ErrorAt(where, "Invalid enabled argument", "The \"enabled\" value depends on resource attributes that cannot be determined until apply, so weir cannot tell whether %s exists.", b)
+	}
+	return e, diags
+}
+
+// Resource implements eval.Host.
+func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	switch {
+	case r.closed || r.scope.LeavesOut(i.Addr) || r.scope.PassesOver(i.Addr):
+		return r.untouched(t, i)
+	case i.Addr.Name.Mode == addr.Data:
+		return r.data(t, i)
+	case i.Addr.Name.Mode == addr.Ephemeral:
+		return r.ephemeral(t, i)
+	}
+	return r.managed(t, i)
+}

@@ -1,0 +1,365 @@
+package planner
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/moves"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+)
+
+// A sweeper ends what no desired instance has claimed.
+type sweeper struct{ *run }
+
+// sweep plans what becomes of the prior objects that no instance has
+// claimed: orphans and deposed objects.
+func (r sweeper) sweep() {
+	for _, a := range r.prior.Snapshot.Addresses() {
+		if a.Name.Mode != addr.Managed {
+			continue
+		}
+		owner, claimed := r.prior.Owner(a.Instance)
+		if a.Deposed == "" && claimed {
+			continue
+		}
+		now := a
+		now.Instance = r.prior.Now(a.Instance)
+		if claimed {
+			now.Instance = owner
+		}
+		desired, reason, unsure := r.standing(now.Instance)
+		if now.Instance != a.Instance && reason == plan.DeleteNoResourceConfig {
+			reason = plan.DeleteNoMoveTarget
+		}
+		chosen := r.scope.Chooses(now.Instance) && !r.scope.LeavesOutProvider(r.prior.Snapshot.Objects[a].Provider)
+		if r.Mode == plan.Destroy {
+			chosen = r.destroys(now.Instance)
+		}
+		if a.Deposed == "" && (desired || unsure) || !chosen {
+			continue
+		}
+		r.rt.Go(func(t *promise.Task) { r.sweepObject(t, a, now, reason) })
+	}
+}
+
+// sweepObject plans the end of one object.
+func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
+	o, diags := r.leftover(t, a, now, nil)
+	if o == nil {
+		r.note(diags.InAddress(now.String()))
+		return
+	}
+	late := r.heldBack(o)
+	diags.Append(r.readPrior(t, o))
+	if diags.HasErrors() {
+		r.note(diags.InAddress(now.String()))
+		return
+	}
+	if !o.before.Exists() || r.Mode == plan.RefreshOnly {
+		if o.before.Exists() {
+			r.recordNoOp(o)
+		} else {
+			r.record(o)
+		}
+		r.note(diags)
+		return
+	}
+	c := r.deletion(o)
+	if now.Deposed == "" && r.Mode != plan.Destroy { // there it is asked for
+		c.Reason = reason
+	}
+	rule, _ := r.removals().Find(now.Instance, r.claims)
+	switch {
+	case rule != nil && r.forgets(rule):
+		c.Action = plan.Forget
+		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
+			c.Reason = reason
+		} else if !rule.From.Keyed() && now.Deposed == "" {
+			c.Reason = plan.DeleteNoResourceConfig
+		}
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
+	case rule == nil:
+		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
+			c.Action, c.Reason = plan.Forget, reason
+			if r.Mode == plan.Normal {
+				diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", Address: now.String()})
+			}
+		}
+	}
+	held := c.Action == plan.Delete && r.holds(o)
+	if late || held {
+		reason := deferredPrerequisite
+		if held {
+			reason = neededInDoubt
+		}
+		r.postponeChange(o, reason)
+		r.note(diags.InAddress(now.String()))
+		return
+	}
+	if c.Action == plan.Delete {
+		diags.Append(r.guardLeftover(t, o))
+		diags.Append(r.planDeletion(o))
+	}
+	r.record(o)
+	r.note(diags.InAddress(now.String()))
+}
+
+// skipsDestroy says why an object without an instance in the configuration isn't
+// destroyed: its resource, which may still have others, says so now, or it said
+// so when the object was stored. There is no reason otherwise.
+func (r sweeper) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
+	if t := r.Tree.At(i.Module); t != nil {
+		if res := t.Program.ResourceByName[i.Name]; res != nil && res.SkipDestroy {
+			return plan.ForgotDestroyFalse
+		}
+	}
+	if stored.SkipDestroy {
+		return plan.ForgotDestroyFalseState
+	}
+	return plan.NoReason
+}
+
+// heldBack reports whether the provider of an object without configuration is
+// configured with something that waits for a later round.
+func (r sweeper) heldBack(o *object) bool {
+	node := r.pool.Node(o.conn.Addr)
+	return node != nil && r.Mode == plan.Normal && (r.AllowDeferral || len(r.InDoubt) > 0) && r.waiting.reaches([]*promise.Node{node})
+}
+
+// guardLeftover checks prevent_destroy of an instance that the configuration
+// doesn't have any more, although it has the resource. In a module instance
+// that is gone too nothing but a constant can be evaluated.
+func (r sweeper) guardLeftover(t *promise.Task, o *object) diag.List {
+	tree, f := r.Tree.At(o.addr.Module), r.frame(o.addr.Module)
+	if tree == nil || o.addr.Deposed != "" {
+		return nil
+	}
+	res := tree.Program.ResourceByName[o.addr.Name]
+	if res == nil || res.PreventDestroy == nil {
+		return nil
+	}
+	if f == nil && len(res.PreventDestroy.Refs) > 0 {
+		return nil
+	}
+	if f == nil {
+		f = r.root
+	}
+	return r.guard(t, o, res, f)
+}
+
+// leftover finds the provider of an object by the state: the configuration of
+// it that the state names has to be there still. f is the module instance of the
+// object, where it has configuration.
+func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
+	stored := r.prior.Snapshot.Objects[a]
+	pi, diags := r.storedProvider(t, now, stored.Provider)
+	if pi == nil {
+		return nil, diags
+	}
+	conn := r.pool.Open(t, pi)
+	if conn == nil {
+		return nil, diags
+	}
+	sch := conn.Schemas.Resource(now.Name.Mode, now.Name.Type)
+	if sch == nil {
+		diags.Errorf("Invalid resource type", "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance)
+		return nil, diags
+	}
+	s, more := instance.Subject(t, now.Instance, conn, sch, f)
+	diags.Append(more)
+	return &object{addr: now, previous: a.Instance, stored: stored, conn: conn, subject: s, before: s.None()}, diags
+}
+
+// storedProvider finds the provider instance that a state names.
+func (r sweeper) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
+	var diags diag.List
+	f := r.frame(p.Module)
+	if f != nil {
+		for _, decl := range f.Program.Providers {
+			if decl.Provider != p.Provider || decl.Alias != p.Alias {
+				continue
+			}
+			for _, pi := range f.ProviderInstances(t, decl, nil) {
+				if pi.Addr.Key == p.Key {
+					return pi, nil
+				}
+			}
+			diags.Add(ProviderInstanceGone.New(diag.Error, "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a))
+			return nil, diags
+		}
+		if p.Alias == "" && f.Parent == nil {
+			return &eval.ProviderInstance{Addr: p, Frame: f}, nil
+		}
+	}
+	diags.Add(ProviderGone.New(diag.Error, "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a))
+	return nil, diags
+}
+
+// frame finds a module instance, or nil.
+func (r *run) frame(m addr.Module) *eval.Frame {
+	f := r.root
+	for _, s := range m.Steps() {
+		if f = f.Within(s); f == nil {
+			return nil
+		}
+	}
+	return f
+}
+
+// deletion makes the change that ends an object. A plan to destroy doesn't
+// tell of moves: nothing stays to be moved.
+func (r sweeper) deletion(o *object) *plan.Change {
+	previous := o.previous
+	if r.Mode == plan.Destroy {
+		previous = o.addr.Instance
+	}
+	o.change = &plan.Change{
+		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Delete,
+		Before: instance.Marked(o.subject.Schema, o.before.Value, o.stored), After: cty.NullVal(o.subject.Schema.Block.ImpliedType()),
+		BeforeIdentity: o.before.Identity, Private: o.before.Private,
+	}
+	return o.change
+}
+
+// planDeletion asks the providers that want to be asked.
+func (r sweeper) planDeletion(o *object) diag.List {
+	for _, p := range r.deprovisioners(o) {
+		if diags := cannotRun(p); len(diags) > 0 && !p.Continue {
+			return diags
+		}
+	}
+	if !o.conn.Schemas.PlanDestroy {
+		return nil
+	}
+	var diags diag.List
+	r.pool.Call(func() { o.change.Private, o.change.AfterIdentity, diags = o.subject.PlanDestroy(r.ctx, o.before) })
+	return r.locate(o, diags)
+}
+
+// removals are the removed blocks of all modules, once these are loaded.
+func (r *run) removals() *program.Removals {
+	r.removedOnce.Do(func() { r.removed = r.Tree.Removals() })
+	return r.removed
+}
+
+// deprovisioners are what runs before the object is deleted: provisioners of
+// its resource, or else of the removed block that ends it. Tainted objects and
+// those that were put aside go without.
+func (r sweeper) deprovisioners(o *object) []*program.Provisioner {
+	if o.stored == nil || o.stored.Tainted || o.addr.Deposed != "" {
+		return nil
+	}
+	var list []*program.Provisioner
+	tree := r.Tree.At(o.addr.Module)
+	switch {
+	case o.instance != nil:
+		list = o.instance.Resource.Provisioners
+	case tree != nil && tree.Program.ResourceByName[o.addr.Name] != nil:
+		list = tree.Program.ResourceByName[o.addr.Name].Provisioners
+	default:
+		if block, _ := r.removals().Find(o.addr.Instance, nil); block != nil {
+			list = block.Provisioners
+		}
+	}
+	var at []*program.Provisioner
+	for _, p := range list {
+		if p.OnDestroy {
+			at = append(at, p)
+		}
+	}
+	return at
+}
+
+// standing says whether the configuration has an instance, and if not why.
+// It is unsure where instances weren't or couldn't be computed.
+func (r sweeper) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
+	f := r.root
+	for _, s := range i.Module.Steps() {
+		call := f.Program.CallByName[s.Call]
+		if call == nil {
+			return false, plan.DeleteNoResourceConfig, false
+		}
+		child, known := f.ChildFrame(call, s.Key)
+		if !known {
+			return false, plan.NoReason, true
+		}
+		if child == nil {
+			if call.Source != nil && len(call.Source.Refs) > 0 {
+				return false, plan.DeleteNoModule, false // what it loaded isn't known any more
+			}
+			// The module may still be called for other instances.
+			if t := r.Tree.At(i.Module); t == nil || t.Program.ResourceByName[i.Name] == nil {
+				return false, plan.DeleteNoResourceConfig, false
+			}
+			return false, plan.DeleteNoModule, false
+		}
+		f = child
+	}
+	res := f.Program.ResourceByName[i.Name]
+	if res == nil {
+		return false, plan.DeleteNoResourceConfig, false
+	}
+	found, e, known := f.Lookup(res, i.Key)
+	switch {
+	case !known:
+		return false, plan.NoReason, true
+	case found != nil:
+		return true, plan.NoReason, false
+	}
+	return false, missingKey(res, e, i.Key), false
+}
+
+func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason {
+	_, isInt := k.Int()
+	_, isString := k.Str()
+	switch {
+	case res.Repeat.Enabled != nil && k == addr.NoKey:
+		return plan.DeleteEnabledFalse
+	case e.Kind == eval.Counted && isInt:
+		return plan.DeleteCountIndex
+	case e.Kind == eval.Keyed && isString:
+		return plan.DeleteEachKey
+	}
+	return plan.DeleteWrongRepetition
+}
+
+// checkRemoved reports removed blocks for instances that the configuration
+// still has.
+func (r sweeper) checkRemoved() {
+	for _, f := range r.root.Frames() {
+		for _, block := range f.Program.Removed {
+			if !block.From.Keyed() {
+				continue // told without a plan
+			}
+			o := moves.Object{Module: addr.FromSteps(append(f.Addr.Steps(), block.From.Module.Steps()...)), Name: block.From.Name, Key: block.From.Key}
+			if where, still := r.declares(o); still {
+				r.note(diag.List{StillThere.Error(block.Range, "%s", "This statement declares a removal of "+o.String()+", but the configuration at "+where.String()+" still has that instance. Take its key out of there, or remove this block.")})
+			}
+		}
+	}
+}
+
+// claims implements program.Claims.
+func (r sweeper) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
+	f := r.frame(in)
+	if f == nil {
+		return false
+	}
+	child, known := f.ChildFrame(block.Call, k)
+	return known && child != nil
+}
+
+// forgets reports whether a removed block keeps the real object. Blocks that
+// don't say are read the way of the dialect.
+func (r sweeper) forgets(block *program.Removed) bool {
+	if block.Destroy != nil {
+		return !*block.Destroy
+	}
+	return !r.RemovedDestroys
+}

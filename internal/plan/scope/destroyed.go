@@ -1,0 +1,73 @@
+package scope
+
+import (
+	"slices"
+
+	"weir.dev/weir/internal/plan/arrange"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+)
+
+// Destroyed are the instances that a plan to destroy includes, by the addresses that
+// prior objects have now; nil is all of them. With targets these are they and whatever
+// depends on them; with exclusions all but those and what they depend on.
+func (s *Scope) Destroyed(prior *state.Snapshot, now func(addr.Instance) addr.Instance) map[addr.Instance]bool {
+	if s.Whole() {
+		return nil
+	}
+	// Users lead to the groups that they depend on, groups to their members;
+	// and back.
+	needs, users := map[string][]string{}, map[string][]string{}
+	link := func(user, of string) {
+		needs[user] = append(needs[user], of)
+		users[of] = append(users[of], user)
+	}
+	objects := prior.Objects
+	var targeted, excluded []string
+	destroyed := map[addr.Instance]bool{}
+	for a, o := range objects {
+		own := a.Instance.String()
+		for _, group := range arrange.GroupsOf(a.Instance) {
+			link("group "+group, own)
+		}
+		for _, dep := range o.Dependencies {
+			link(own, "group "+arrange.GroupFor(a.Instance, dep))
+		}
+		to := now(a.Instance)
+		switch {
+		case len(s.Excludes) > 0 && slices.ContainsFunc(s.Excludes, func(t addr.Target) bool { return t.Matches(to) }):
+			excluded = append(excluded, own)
+		case s.Targeted(to):
+			destroyed[to] = true
+			targeted = append(targeted, own)
+		}
+	}
+	spared, using := reached(excluded, needs), reached(targeted, users)
+	for a := range objects {
+		to := now(a.Instance)
+		if len(s.Excludes) > 0 {
+			destroyed[to] = s.Wants(to) && !spared[a.Instance.String()]
+		} else if using[a.Instance.String()] {
+			destroyed[to] = true
+		}
+	}
+	return destroyed
+}
+
+// reached is what can be reached in one step or more.
+func reached(from []string, next map[string][]string) map[string]bool {
+	set, expanded := map[string]bool{}, map[string]bool{}
+	for len(from) > 0 {
+		r := from[len(from)-1]
+		from = from[:len(from)-1]
+		if expanded[r] {
+			continue
+		}
+		expanded[r] = true
+		for _, n := range next[r] {
+			set[n] = true
+			from = append(from, n)
+		}
+	}
+	return set
+}

@@ -1,0 +1,202 @@
+package provisioner
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/system/child"
+	"weir.dev/weir/internal/word/schema"
+)
+
+// localExec runs a command on this machine.
+type localExec struct{}
+
+// Schema implements Provisioner.
+func (localExec) Schema() *schema.Block {
+	optional := func(t cty.Type) *schema.Attribute { return &schema.Attribute{Type: t, Optional: true} }
+	return &schema.Block{Attributes: map[string]*schema.Attribute{
+		"command":     {Type: cty.String, Required: true},
+		"interpreter": optional(cty.List(cty.String)),
+		"working_dir": optional(cty.String),
+		"environment": optional(cty.Map(cty.String)),
+		"quiet":       optional(cty.Bool),
+	}}
+}
+
+// stopGrace is how long a command may take to end after it was interrupted.
+const stopGrace = 5 * time.Second
+
+// Run implements Provisioner.
+func (localExec) Run(ctx context.Context, at Place, config cty.Value, output func(string)) error {
+	command := text(config, "command")
+	if command == "" {
+		return errors.New("the command must not be empty")
+	}
+	args := []string{"/bin/sh", "-c"}
+	if runtime.GOOS == "windows" {
+		args = []string{"cmd", "/C"}
+	}
+	if v := config.GetAttr("interpreter"); !v.IsNull() && v.LengthInt() > 0 {
+		args = nil
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			if !e.IsNull() {
+				args = append(args, e.AsString())
+			}
+		}
+	}
+	args = append(args, command)
+	failed := &CommandError{Command: command}
+	if v := config.GetAttr("quiet"); v.IsNull() || v.False() {
+		output(fmt.Sprintf("Executing: %q", args))
+	} else {
+		output("Executing: Suppressed by quiet=true")
+		failed.Command = "suppressed by quiet=true"
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	if cmd.Dir = text(config, "working_dir"); !filepath.IsAbs(cmd.Dir) && at.Dir != "" {
+		cmd.Dir = filepath.Join(at.Dir, cmd.Dir)
+	}
+	cmd.Env = at.environment(config.GetAttr("environment"))
+	failed.Err = run(ctx, cmd, func(line string) {
+		output(line)
+		if failed.Output += line + "\n"; len(failed.Output) > maxOutput {
+			failed.Output = failed.Output[len(failed.Output)-maxOutput:]
+		}
+	})
+	if failed.Err != nil {
+		return failed
+	}
+	return nil
+}
+
+// maxOutput is how much of the end of a command's output its error repeats.
+const maxOutput = 8 << 10
+
+// A CommandError is a command that failed, with the end of what it printed.
+type CommandError struct {
+	Command, Output string
+	Err             error
+}
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("Error running command '%s': %s. Output: %s", e.Command, e.Err, e.Output)
+}
+
+// Unwrap is what went wrong, without what the command says of itself.
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// environment is that of the place with the given additions.
+func (at Place) environment(add cty.Value) []string {
+	env := slices.Clone(at.Environ)
+	if env == nil {
+		env = os.Environ()
+	}
+	if add.IsNull() {
+		return env
+	}
+	for it := add.ElementIterator(); it.Next(); {
+		k, v := it.Element()
+		if !v.IsNull() {
+			env = append(env, k.AsString()+"="+v.AsString())
+		}
+	}
+	return env
+}
+
+// run runs a command and passes on its output line by line, until the command
+// and all that holds its output have ended. Its input is empty; it may open the
+// terminal to ask for something. When ctx ends the whole group is interrupted,
+// and killed stopGrace later.
+func run(ctx context.Context, cmd *exec.Cmd, output func(string)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	err = child.Start(cmd, syscall.SIGTERM)
+	w.Close()
+	if err != nil {
+		return err
+	}
+	back := child.LendTerminal(cmd.Process)
+	ended := make(chan error, 1)
+	go func() {
+		lines(r, output)
+		err := cmd.Wait() // not before: its number is the group's
+		back(wasInterrupted(err) && ctx.Err() == nil)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	child.Interrupt(cmd.Process)
+	for _, end := range []func(){
+		func() { child.Kill(cmd.Process) },
+		func() { r.Close() }, // who holds it has left the group
+	} {
+		select {
+		case err := <-ended:
+			return cmp.Or(err, ctx.Err())
+		case <-time.After(stopGrace):
+			end()
+		}
+	}
+	return cmp.Or(<-ended, ctx.Err())
+}
+
+func wasInterrupted(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
+}
+
+// lines reads lines until there are no more.
+func lines(r io.Reader, output func(string)) {
+	buffer := bufio.NewReader(r)
+	for {
+		line, err := buffer.ReadString('\n')
+		if line != "" {
+			output(trimNewline(line))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func trimNewline(s string) string {
+	for len(s) > 0 && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r') {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func text(v cty.Value, name string) string {
+	if a := v.GetAttr(name); !a.IsNull() {
+		return a.AsString()
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+// Package edit is what commands change in a state without asking anybody:
+// giving objects other addresses, forgetting them, marking them, putting another
+// state in place.
+//
+// It owns what such a change comes to, and which ones are refused. It refuses to
+// read, lock or write states: each change is a function of snapshots.
+package edit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// Targets reads addresses of what a state has.
+func Targets(texts []string) ([]addr.Target, diag.List) {
+	var targets []addr.Target
+	var diags diag.List
+	for _, text := range texts {
+		t, err := addr.ParseTarget(text)
+		if err != nil {
+			diags.Errorf("Error parsing instance address: "+text, "%s. To view the available instances, use \"state list\".", err)
+			continue
+		}
+		targets = append(targets, t)
+	}
+	return targets, diags
+}
+
+// Has reports whether a state has anything that the target names.
+func Has(s *state.Snapshot, t addr.Target) bool {
+	for at := range s.Objects {
+		if t.Matches(at.Instance) {
+			return true
+		}
+	}
+	return false
+}
+
+// Select lists the current objects that targets name, all without any. With an
+// id only those that have it.
+func Select(s *state.Snapshot, targets []addr.Target, id string) []addr.Object {
+	var list []addr.Object
+	for _, at := range s.Addresses() {
+		named := len(targets) == 0 || slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Matches(at.Instance) })
+		if at.Deposed == "" && named && (id == "" || attributeText(s.Objects[at], "id") == id) {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// attributeText is an attribute of a stored object if it is a string.
+func attributeText(o *state.Object, name string) string {
+	if o.Flat != nil {
+		return o.Flat[name]
+	}
+	var attributes map[string]any
+	if json.Unmarshal(o.JSON, &attributes) != nil {
+		return ""
+	}
+	text, _ := attributes[name].(string)
+	return text
+}
+
+// Remove forgets what targets name. It fails at the first that names nothing,
+// and lists the instances that were found before that.
+func Remove(s *state.Snapshot, targets []addr.Target) (next *state.Snapshot, removed []addr.Instance, diags diag.List) {
+	next = s.Clone()
+	seen := map[addr.Instance]bool{}
+	for _, t := range targets {
+		found := false
+		for _, at := range s.Addresses() {
+			if !t.Matches(at.Instance) {
+				continue
+			}
+			found = true
+			delete(next.Objects, at)
+			if !seen[at.Instance] {
+				seen[at.Instance] = true
+				removed = append(removed, at.Instance)
+			}
+		}
+		if !found {
+			diags.Errorf("Invalid target address", "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t)
+			return nil, removed, diags
+		}
+	}
+	return next, removed, nil
+}
+
+// Mark says of an instance that it is tainted, or that it isn't. Where there is
+// no such object, absent says why. The state may be nil.
+func Mark(s *state.Snapshot, i addr.Instance, tainted bool) (next *state.Snapshot, absent string, diags diag.List) {
+	if s == nil {
+		return nil, fmt.Sprintf("The state currently contains no resource instances whatsoever, so %s cannot be changed. Perhaps nothing was applied yet, or the state is in another workspace.", i), nil
+	}
+	current := addr.Object{Instance: i}
+	o := s.Objects[current]
+	switch {
+	case o == nil && hasDeposed(s, i):
+		return nil, fmt.Sprintf("Resource instance %s is currently part-way through a create_before_destroy replacement action: it has no current object. Run apply to complete it.", i), nil
+	case o == nil:
+		return nil, fmt.Sprintf("Resource instance %s was not found in the state.", i), nil
+	case !o.Tainted && !tainted:
+		return nil, "", diag.OneError("Resource instance is not tainted", "Resource instance %s is not currently tainted, and so it cannot be untainted.", i)
+	}
+	changed := *o
+	changed.Tainted = tainted
+	next = s.Clone()
+	next.Objects[current] = &changed
+	return next, "", nil
+}
+
+func hasDeposed(s *state.Snapshot, i addr.Instance) bool {
+	for at := range s.Objects {
+		if at.Instance == i && at.Deposed != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// ReplaceProvider gives the objects of one provider to another, and lists their
+// resources.
+func ReplaceProvider(s *state.Snapshot, from, to addr.Provider) (next *state.Snapshot, changed []addr.Resource) {
+	next = s.Clone()
+	for _, at := range s.Addresses() {
+		o := *s.Objects[at]
+		if o.Provider.Provider != from {
+			continue
+		}
+		o.Provider.Provider = to
+		next.Objects[at] = &o
+		if len(changed) == 0 || changed[len(changed)-1] != at.Resource {
+			changed = append(changed, at.Resource)
+		}
+	}
+	return next, changed
+}
+
+// Push is a state as it takes the place of the present one, which may be nil.
+// One of another lineage, or an older one, is refused unless forced.
+func Push(present, pushed *state.Snapshot, force bool) (*state.Snapshot, diag.List) {
+	if present == nil {
+		return pushed, nil
+	}
+	same := statefile.Equal(pushed, present)
+	if force {
+		next := *pushed
+		if pushed.Lineage == present.Lineage && !same {
+			next.Serial = max(pushed.Serial, present.Serial+1)
+		}
+		return &next, nil
+	}
+	switch {
+	case pushed.Lineage != present.Lineage && present.Lineage != "":
+		return nil, diag.OneError("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q. Use -force to do it nevertheless: the present state is lost then.", pushed.Lineage, present.Lineage)
+	case pushed.Serial < present.Serial:
+		return nil, diag.OneError("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Use -force to do it nevertheless: the newer state is lost then.", pushed.Serial, present.Serial)
+	case pushed.Serial == present.Serial && !same:
+		return nil, diag.OneError("Failed to write state", "cannot overwrite existing state with serial %d with a different state that has the same serial. Use -force to do it nevertheless.", pushed.Serial)
+	}
+	return pushed, nil
+}
+
+// A Difference is what becomes of one object on the way from one state to
+// another: it goes (-), comes (+) or changes (~).
+type Difference struct {
+	Sign   byte
+	Object addr.Object
+}
+
+// Differences are those of the objects: first what goes, then what comes and
+// changes.
+func Differences(now, next *state.Snapshot) []Difference {
+	var list []Difference
+	for _, at := range now.Addresses() {
+		if next.Objects[at] == nil {
+			list = append(list, Difference{'-', at})
+		}
+	}
+	for _, at := range next.Addresses() {
+		switch o := now.Objects[at]; {
+		case o == nil:
+			list = append(list, Difference{'+', at})
+		case !statefile.SameObject(o, next.Objects[at]):
+			list = append(list, Difference{'~', at})
+		}
+	}
+	return list
+}

@@ -1,0 +1,147 @@
+package edit
+
+import (
+	"slices"
+
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// A Move gives one object another address.
+type Move struct{ From, To addr.Object }
+
+// The summaries of what is wrong with a request to move.
+const (
+	wrongSource = "Invalid source address"
+	wrongTarget = "Invalid target address"
+	wrongMove   = "Invalid state move request"
+)
+
+// Moves finds the objects that the request is about.
+func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.List) {
+	src, err := addr.ParseTarget(source)
+	if err != nil {
+		return nil, diag.OneError(wrongSource, "Cannot move %s: %s.", source, err)
+	}
+	dst, err := addr.ParseTarget(destination)
+	if err != nil {
+		return nil, diag.OneError(wrongTarget, "Cannot move to %s: %s.", destination, err)
+	}
+	if src.IsModule() != dst.IsModule() {
+		return nil, diag.OneError(wrongTarget, "Cannot move %s to %s: both have to be modules, or both resources.", src, dst)
+	}
+	if !src.IsModule() {
+		switch {
+		case src.Name.Mode != addr.Managed || dst.Name.Mode != addr.Managed:
+			return nil, diag.OneError(wrongMove, "Cannot move %s to %s: only managed resources can be moved.", src, dst)
+		case src.Name.Type != dst.Name.Type:
+			return nil, diag.OneError(wrongMove, "Cannot move %s to %s: resource types don't match.", src, dst)
+		}
+	}
+	var moves []Move
+	for _, at := range from.Addresses() {
+		if !selected(src, at.Instance) {
+			continue
+		}
+		moved := at
+		if src.IsModule() {
+			moved.Module = rebase(at.Module, src.Module, dst.Module)
+		} else {
+			moved.Resource = addr.Resource{Module: dst.Module, Name: dst.Name}
+			if src.HasKey || dst.HasKey {
+				moved.Key = dst.Key
+			}
+		}
+		moves = append(moves, Move{at, moved})
+	}
+	if len(moves) == 0 {
+		diags := diag.OneError(wrongSource, "Cannot move %s: does not match anything in the current state.", src)
+		if _, taken := to.Objects[addr.Object{Instance: dst.Instance()}]; taken && src.HasKey {
+			diags.Append(alreadyThere(dst.Instance()))
+		}
+		return nil, diags
+	}
+	if dst.HasKey && !src.HasKey && !src.IsModule() && slices.ContainsFunc(moves, func(m Move) bool { return m.From.Key != addr.NoKey }) {
+		return nil, diag.OneError(wrongTarget, "Cannot move %s to %s: the source has several instances, and the destination is one.", src, dst)
+	}
+	leaving := map[addr.Object]bool{}
+	for _, m := range moves {
+		leaving[m.From] = true
+	}
+	for _, m := range moves {
+		if _, taken := to.Objects[m.To]; taken && (from != to || !leaving[m.To] || m.To == m.From) {
+			return nil, alreadyThere(m.To.Instance)
+		}
+	}
+	return moves, nil
+}
+
+func alreadyThere(i addr.Instance) diag.List {
+	return diag.OneError(wrongTarget, "Cannot move to %s: there is already a resource instance at that address in the current state.", i)
+}
+
+// Moved are the states after moves from one to another, which may be the same.
+func Moved(from, to *state.Snapshot, moves []Move) (source, target *state.Snapshot) {
+	source = from.Clone()
+	target = source
+	if to != from {
+		target = to.Clone()
+	}
+	for _, m := range moves {
+		delete(source.Objects, m.From)
+	}
+	for _, m := range moves {
+		target.Objects[m.To] = from.Objects[m.From]
+	}
+	renameDependencies(source, moves)
+	if target != source {
+		renameDependencies(target, moves)
+	}
+	return source, target
+}
+
+// selected is narrower than Target.Matches: a module without key is that one
+// instance.
+func selected(t addr.Target, i addr.Instance) bool {
+	if t.IsModule() {
+		return t.Module.Contains(i.Module)
+	}
+	return t.Module == i.Module && t.Name == i.Name && (!t.HasKey || t.Key == i.Key)
+}
+
+// rebase puts what lies in a module into another one.
+func rebase(m, from, to addr.Module) addr.Module {
+	steps := append(to.Steps(), m.Steps()[len(from.Steps()):]...)
+	return addr.FromSteps(steps)
+}
+
+// renameDependencies makes what depended on moved resources depend on their
+// new names.
+func renameDependencies(s *state.Snapshot, moves []Move) {
+	renamed := map[addr.Resource]addr.Resource{}
+	for _, m := range moves {
+		if old, name := m.From.Resource.Erase(), m.To.Resource.Erase(); old != name {
+			renamed[old] = name
+		}
+	}
+	for _, at := range s.Addresses() {
+		delete(renamed, at.Resource.Erase()) // other instances stayed
+	}
+	for at, o := range s.Objects {
+		if !slices.ContainsFunc(o.Dependencies, func(d addr.Resource) bool { _, ok := renamed[d]; return ok }) {
+			continue
+		}
+		changed := *o
+		changed.Dependencies = nil
+		for _, d := range o.Dependencies {
+			if name, ok := renamed[d]; ok {
+				d = name
+			}
+			changed.Dependencies = append(changed.Dependencies, d)
+		}
+		slices.SortFunc(changed.Dependencies, addr.Resource.Compare)
+		changed.Dependencies = slices.Compact(changed.Dependencies)
+		s.Objects[at] = &changed
+	}
+}

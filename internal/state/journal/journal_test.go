@@ -1,0 +1,629 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/system/failpoint"
+	"weir.dev/weir/internal/word/addr"
+)
+
+func at(t testing.TB, text string) addr.Object {
+	t.Helper()
+	i, err := addr.ParseInstance(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr.Object{Instance: i}
+}
+
+func provider(t testing.TB) addr.ProviderConfig {
+	t.Helper()
+	p, err := addr.ParseProviderConfig(`provider["registry.opentofu.org/acme/sim"].other`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func object(t testing.TB, id string) *state.Object {
+	t.Helper()
+	return &state.Object{
+		Provider: provider(t), SchemaVersion: 2, JSON: fmt.Appendf(nil, `{"id":%q,"secret":"x"}`, id),
+		Sensitive: []cty.Path{cty.GetAttrPath("secret")}, Private: []byte{0, 1, 0xff}, Tainted: id == "tainted",
+		Dependencies: []addr.Resource{at(t, "module.m.sim_object.dep").Resource}, IdentityJSON: []byte(`{"n":"` + id + `"}`),
+	}
+}
+
+func begun(t testing.TB, b Begin, carried ...Operation) (*Writer, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "terraform.tfstate.journal")
+	w, err := Start(path, b, carried, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w, path
+}
+
+func do(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	do(t, err)
+	return b
+}
+
+func names(list []Operation) string {
+	var out []string
+	for _, o := range list {
+		out = append(out, o.Action+" "+o.Object.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestRoundTrip(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l", Serial: 3, Base: "b"}, Operation{Object: at(t, "sim_object.old"), Action: Create})
+	a, b, c := at(t, `module.x["k"].sim_object.a[0]`), at(t, `sim_object.b["\"q"]`), at(t, "sim_object.c")
+	deposed := addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}
+	do(t, w.Intent(Operation{Object: a, Action: Create, Provider: provider(t)}))
+	do(t, w.Result(a, object(t, "a")))
+	do(t, w.Intent(Operation{Object: b, Action: Delete, Key: "id", ID: "b-1"}))
+	do(t, w.Result(deposed, object(t, "tainted")))
+	do(t, w.Result(c, nil))
+	do(t, w.Intent(Operation{Object: c, Action: Create}))
+	do(t, w.Unsure(c))
+	do(t, w.Output("o", &state.Output{Value: cty.StringVal("v"), Sensitive: true}))
+	do(t, w.Output("p", nil))
+
+	prior := state.Empty()
+	prior.Lineage, prior.Serial = "l", 3
+	prior.Objects[b], prior.Objects[c] = object(t, "b-1"), object(t, "tainted")
+	prior.Outputs["p"] = state.Output{Value: cty.True}
+	before := prior.Clone()
+	folded, inDoubt, err := Recover(prior, bytes.NewReader(read(t, path)))
+	do(t, err)
+	if !statefile.Equal(prior, before) {
+		t.Error("the prior state was changed")
+	}
+	want := state.Empty()
+	want.Objects[a], want.Objects[b], want.Objects[deposed] = object(t, "a"), object(t, "b-1"), object(t, "tainted")
+	want.Outputs["o"] = state.Output{Value: cty.StringVal("v"), Sensitive: true}
+	if !statefile.Equal(folded, want) {
+		t.Errorf("folded %v", folded.Addresses())
+	}
+	if got := names(inDoubt); got != `delete sim_object.b["\"q"], create sim_object.c, create sim_object.old` {
+		t.Errorf("in doubt: %s", got)
+	}
+	if inDoubt[0].Key != "id" || inDoubt[0].ID != "b-1" {
+		t.Errorf("known of the first: %+v", inDoubt[0])
+	}
+	info, err := os.Stat(path)
+	do(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+}
+
+func TestFoldIntoOtherStates(t *testing.T) {
+	a, b, c := at(t, "sim_object.a"), at(t, "sim_object.b"), at(t, "sim_object.c")
+	path := filepath.Join(t.TempDir(), "j")
+	w, err := Start(path, Begin{Lineage: "l", Serial: 3, Base: "base"}, nil, map[addr.Object]*state.Object{a: object(t, "a"), b: nil}, nil)
+	do(t, err)
+	defer w.Close()
+	do(t, w.Snapshot("between"))
+	do(t, w.Result(c, object(t, "c")))
+	l, err := Read(bytes.NewReader(read(t, path)), nil)
+	do(t, err)
+	stored := func(lineage string, objects map[addr.Object]string) *state.Snapshot {
+		s := state.Empty()
+		s.Lineage = lineage
+		for at, id := range objects {
+			s.Objects[at] = object(t, id)
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		name   string
+		prior  *state.Snapshot
+		digest string
+		want   string // objects after
+		rest   string
+	}{
+		{"none", nil, "", "a=a c=c", ""},
+		{"base", stored("l", map[addr.Object]string{b: "b"}), "base", "a=a c=c", ""},
+		{"its own snapshot", stored("l", map[addr.Object]string{a: "a"}), "between", "a=a c=c", ""},
+		{"written by others", stored("l", map[addr.Object]string{b: "b", c: "another"}), "?", "a=a b=b c=another", "conflict sim_object.c"},
+		{"another lineage", stored("m", map[addr.Object]string{b: "b"}), "?", "b=b", "foreign"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rec, err := l.Fold(tt.prior, tt.digest)
+			do(t, err)
+			var got []string
+			for _, at := range rec.State.Addresses() {
+				got = append(got, at.Name.Name+"="+nameOf(rec.State.Objects[at]))
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %v, want %s", got, tt.want)
+			}
+			rest := ""
+			if rec.Foreign {
+				rest = "foreign"
+			}
+			for _, c := range rec.Conflicts {
+				rest += "conflict " + c.String()
+			}
+			if rest != tt.rest {
+				t.Errorf("got %q, want %q", rest, tt.rest)
+			}
+			if again, err := l.Fold(rec.State, tt.digest); err != nil || len(again.Folded) > 0 {
+				t.Errorf("folding again changes %v %v", again.Folded, err)
+			}
+		})
+	}
+}
+
+func TestDamage(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	a, b := at(t, "sim_object.a"), at(t, "sim_object.b")
+	do(t, w.Result(a, object(t, "a")))
+	do(t, w.Result(b, object(t, "b")))
+	do(t, w.End())
+	good := read(t, path)
+	lines := bytes.SplitAfter(good, []byte("\n"))
+	flip := func(line []byte) []byte {
+		line = slices.Clone(line)
+		line[40] ^= 1
+		return line
+	}
+	for _, tt := range []struct {
+		name    string
+		data    []byte
+		objects int
+		torn    bool
+		damaged int
+		bad     bool
+	}{
+		{"good", good, 2, false, 0, false},
+		{"torn before its end", good[:len(good)-1], 2, true, 0, false},
+		{"torn", good[:len(good)-2], 2, true, 0, false},
+		{"torn result", slices.Concat(lines[0], lines[1], lines[2][:20]), 1, true, 0, false},
+		{"changed in the middle", slices.Concat(lines[0], flip(lines[1]), lines[2]), 1, false, 1, false},
+		{"changed in the last line", slices.Concat(lines[0], lines[1], flip(lines[2])), 1, false, 1, false},
+		{"a line is missing", slices.Concat(lines[0], lines[2], lines[3]), 0, false, 1, false},
+		{"a line is there twice", slices.Concat(lines[0], lines[1], lines[1], lines[2]), 2, false, 1, false},
+		{"lines are in another order", slices.Concat(lines[0], lines[2], lines[1]), 0, false, 2, false},
+		{"zeros at the end", append(slices.Clone(good), make([]byte, 100)...), 2, true, 0, false},
+		{"no begin", slices.Concat(lines[1], lines[2]), 0, false, 0, true},
+		{"empty", nil, 0, false, 0, true},
+		{"something else", []byte("{}\n"), 0, false, 0, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := Read(bytes.NewReader(tt.data), nil)
+			if (err != nil) != tt.bad {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			rec, err := l.Fold(nil, "")
+			do(t, err)
+			if len(rec.Folded) != tt.objects || l.Torn != tt.torn || l.Damaged != tt.damaged {
+				t.Errorf("%d objects, torn %v, damaged %d", len(rec.Folded), l.Torn, l.Damaged)
+			}
+		})
+	}
+}
+
+// TestPrefixes cuts random journals everywhere: whatever was on disk is known,
+// and every operation that was begun and not ended is in doubt.
+func TestPrefixes(t *testing.T) {
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		w, path := begun(t, Begin{Lineage: "l"})
+		type point struct {
+			size    int64
+			objects map[string]bool
+			open    map[string]bool
+		}
+		objects, open := map[string]bool{}, map[string]bool{}
+		clone := func(m map[string]bool) map[string]bool {
+			c := map[string]bool{}
+			for k, v := range m {
+				c[k] = v
+			}
+			return c
+		}
+		points := []point{{w.Size(), clone(objects), clone(open)}}
+		for range 40 {
+			name := fmt.Sprintf("sim_object.o[%d]", rng.IntN(8))
+			switch {
+			case open[name] && rng.IntN(3) > 0:
+				delete(open, name)
+				if objects[name] {
+					do(t, w.Result(at(t, name), nil))
+				} else {
+					do(t, w.Result(at(t, name), object(t, name)))
+				}
+				objects[name] = !objects[name]
+			case !open[name]:
+				open[name] = true
+				action := Create
+				if objects[name] {
+					action = Delete
+				}
+				do(t, w.Intent(Operation{Object: at(t, name), Action: action}))
+			default:
+				continue
+			}
+			points = append(points, point{w.Size(), clone(objects), clone(open)})
+		}
+		data := read(t, path)
+		for n := points[0].size; n <= int64(len(data)); n += 1 + rng.Int64N(20) {
+			p := points[0]
+			for _, q := range points {
+				if q.size-1 <= n { // its end may be missing
+					p = q
+				}
+			}
+			folded, inDoubt, err := Recover(nil, bytes.NewReader(data[:n]))
+			do(t, err)
+			count := 0
+			for name, is := range p.objects {
+				there := folded != nil && folded.Objects[at(t, name)] != nil
+				if there != is {
+					t.Fatalf("seed %d, %d bytes: %s is there: %v, want %v", seed, n, name, there, is)
+				}
+				if is {
+					count++
+				}
+			}
+			if folded != nil && len(folded.Objects) != count {
+				t.Fatalf("seed %d, %d bytes: %d objects, want %d", seed, n, len(folded.Objects), count)
+			}
+			if len(inDoubt) != len(p.open) {
+				t.Fatalf("seed %d, %d bytes: in doubt %s, want %v", seed, n, names(inDoubt), p.open)
+			}
+			for _, o := range inDoubt {
+				if !p.open[o.Object.String()] {
+					t.Fatalf("seed %d, %d bytes: %s in doubt", seed, n, o.Object)
+				}
+			}
+		}
+	}
+}
+
+// TestGroups has many writers at once, each record of which has to be there
+// when its call returns.
+func TestGroups(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for n := range 20 {
+				o := at(t, fmt.Sprintf("sim_object.o[%d]", 100*g+n))
+				if err := errors.Join(w.Intent(Operation{Object: o, Action: Create}), w.Result(o, object(t, o.String()))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	folded, inDoubt, err := Recover(nil, bytes.NewReader(read(t, path)))
+	do(t, err)
+	if len(folded.Objects) != 160 || len(inDoubt) != 0 {
+		t.Errorf("%d objects, in doubt: %s", len(folded.Objects), names(inDoubt))
+	}
+}
+
+// TestSyncs: an intent is on disk when its call returns, with the results
+// before it; a result costs no sync of its own when an intent follows, and
+// doesn't wait for ever when none does.
+func TestSyncs(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	var mu sync.Mutex
+	syncs, syncing, onDisk := 0, int64(0), int64(0)
+	failpoint.Hit = func(point string) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch point {
+		case "journal: syncing": // nobody writes meanwhile
+			syncing = int64(len(read(t, path)))
+		case "journal: synced":
+			syncs, onDisk = syncs+1, syncing
+		}
+	}
+	defer func() { failpoint.Hit = nil }()
+	look := func() (int, int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		return syncs, onDisk
+	}
+	const n = 50
+	began := time.Now()
+	for i := range n {
+		o := at(t, fmt.Sprintf("sim_object.o[%d]", i))
+		do(t, w.Intent(Operation{Object: o, Action: Create}))
+		if _, size := look(); size != w.Size() {
+			t.Fatalf("of %d bytes %d are on disk when an intent was told", w.Size(), size)
+		}
+		do(t, w.Result(o, object(t, o.String())))
+	}
+	late := int(time.Since(began) / syncDelay)
+	if got, _ := look(); got > n+late+1 {
+		t.Errorf("%d syncs for %d intents", got, n)
+	}
+	for tries := 0; ; tries++ {
+		if _, size := look(); size == w.Size() {
+			break
+		}
+		if tries > 500 {
+			t.Fatal("the last result isn't synced")
+		}
+		time.Sleep(syncDelay)
+	}
+	for name, tell := range map[string]func() error{
+		"a snapshot": func() error { return w.Snapshot("x") },
+		"the end":    w.End,
+	} {
+		o := at(t, "sim_object.last")
+		do(t, errors.Join(w.Unsure(o), tell()))
+		if _, size := look(); size != w.Size() {
+			t.Errorf("of %d bytes %d are on disk after %s", w.Size(), size, name)
+		}
+	}
+	do(t, errors.Join(w.Unsure(at(t, "sim_object.last")), w.Close()))
+	if _, size := look(); size != w.Size() {
+		t.Errorf("of %d bytes %d are on disk after closing", w.Size(), size)
+	}
+}
+
+// TestConstant holds the bytes of an object to a number that doesn't depend on
+// how many others there are.
+func TestConstant(t *testing.T) {
+	w, _ := begun(t, Begin{Lineage: "l"})
+	var first int64
+	for n := range 200 {
+		before := w.Size()
+		o := at(t, fmt.Sprintf("sim_object.o[%d]", 1000+n))
+		do(t, w.Intent(Operation{Object: o, Action: Create}))
+		do(t, w.Result(o, object(t, o.String())))
+		if grown := w.Size() - before; n == 0 {
+			first = grown
+		} else if grown != first {
+			t.Fatalf("object %d took %d bytes, the first %d", n, grown, first)
+		}
+	}
+}
+
+func TestBusy(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	f, err := os.Open(path)
+	do(t, err)
+	defer f.Close()
+	if !Busy(f) {
+		t.Error("a journal that is being written isn't busy")
+	}
+	if _, err := Start(path, Begin{Lineage: "other"}, nil, nil, nil); !errors.Is(err, ErrBusy) {
+		t.Errorf("the journal of another run is replaced: %v", err)
+	}
+	if err := Discard(path); !errors.Is(err, ErrBusy) {
+		t.Errorf("the journal of another run is removed: %v", err)
+	}
+	do(t, w.Close())
+	if Busy(f) {
+		t.Error("a journal that nobody writes is busy")
+	}
+	if l, err := Read(f, nil); err != nil || l.Begin.Lineage != "l" {
+		t.Errorf("%v %v", l, err)
+	}
+	next, err := Start(path, Begin{Lineage: "other"}, nil, nil, nil)
+	do(t, err)
+	do(t, next.Close())
+	do(t, Discard(path))
+	do(t, Discard(path))
+}
+
+func FuzzRead(f *testing.F) {
+	w, path := begun(f, Begin{Lineage: "l", Base: "b"})
+	a := at(f, "sim_object.a")
+	do(f, w.Intent(Operation{Object: a, Action: Create, Provider: provider(f)}))
+	do(f, w.Result(a, object(f, "a")))
+	do(f, w.Output("o", &state.Output{Value: cty.True}))
+	f.Add(read(f, path))
+	f.Add([]byte("00000000 00000000 \n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := Read(bytes.NewReader(data), nil)
+		if err != nil {
+			return
+		}
+		_, _ = l.Fold(nil, "b")
+		// The same records under right checksums reach what checksums guard.
+		_ = foldUnchecked(data)
+	})
+}
+
+// foldUnchecked folds lines whatever their checksums.
+func foldUnchecked(data []byte) error {
+	var fixed []byte
+	var c chain
+	for line := range bytes.Lines(data) {
+		if len(line) > prefix {
+			if r, ok := lenient(line[prefix:]); ok {
+				fixed, _ = c.add(fixed, r)
+			}
+		}
+	}
+	l, err := Read(bytes.NewReader(fixed), nil)
+	if err != nil {
+		return err
+	}
+	_, err = l.Fold(nil, "")
+	return err
+}
+
+func lenient(text []byte) (record, bool) {
+	var r record
+	err := json.Unmarshal(text, &r)
+	return r, err == nil
+}
+
+// xor stands for the encryption of states.
+func xor(key []byte) ([]byte, error) {
+	out, err := json.Marshal(map[string]any{"turned": turned(key)})
+	return out, err
+}
+
+func unxor(sealed []byte) ([]byte, error) {
+	var s struct{ Turned []byte }
+	err := json.Unmarshal(sealed, &s)
+	return turned(s.Turned), err
+}
+
+func turned(b []byte) []byte {
+	out := slices.Clone(b)
+	for i := range out {
+		out[i] ^= 0x55
+	}
+	return out
+}
+
+func TestSealed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	a, b := at(t, "sim_object.a"), at(t, "sim_object.b")
+	w, err := Start(path, Begin{Lineage: "l", Base: "base"}, []Operation{{Object: a, Action: Create, Provider: provider(t), Key: "name", ID: "wanted"}}, nil, xor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Result(b, object(t, "b")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	data := read(t, path)
+	for _, secret := range []string{"sim_object", "wanted", "secret", "base", "lineage", "intent"} {
+		if bytes.Contains(data, []byte(secret)) {
+			t.Errorf("%q can be read:\n%s", secret, data)
+		}
+	}
+	l, err := Read(bytes.NewReader(data), unxor)
+	if err != nil || !l.Sealed || l.Damaged != 0 || l.Torn || l.Begin.Base != "base" {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	rec, err := l.Fold(nil, "base")
+	if err != nil || len(rec.Folded) != 1 || rec.Folded[0] != b || len(rec.InDoubt) != 1 || rec.InDoubt[0].ID != "wanted" {
+		t.Fatalf("%+v, %v", rec, err)
+	}
+	if _, err := Read(bytes.NewReader(data), nil); err == nil || !strings.Contains(err.Error(), "encrypted") {
+		t.Errorf("without a key: %v", err)
+	}
+	if _, err := Read(bytes.NewReader(data), func([]byte) ([]byte, error) { return nil, errors.New("wrong passphrase") }); err == nil || !strings.Contains(err.Error(), "wrong passphrase") {
+		t.Errorf("with the wrong key: %v", err)
+	}
+	// A line that somebody adds without the key counts for nothing, and neither
+	// does one of the journal in another place.
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	outside := chain{}
+	for _, line := range lines[:len(lines)-1] {
+		outside.read(line[:len(line)-1])
+	}
+	forged, _ := outside.add(slices.Clone(data), record{Op: opGone, Object: "sim_object.b"})
+	again, _ := lenient(lines[3][prefix:])
+	forged, _ = outside.add(forged, again)
+	l, err = Read(bytes.NewReader(forged), unxor)
+	if err != nil || l.Damaged != 2 {
+		t.Fatalf("forged: %+v, %v", l, err)
+	}
+	if rec, err = l.Fold(nil, "base"); err != nil || len(rec.Folded) != 1 {
+		t.Errorf("forged: %+v, %v", rec, err)
+	}
+}
+
+// TestEveryByte changes each byte of a journal and cuts it everywhere: either that
+// shows, or nothing is lost but the record that was being written.
+func TestEveryByte(t *testing.T) {
+	for _, by := range []Crypt{nil, xor} {
+		path := filepath.Join(t.TempDir(), "journal")
+		w, err := Start(path, Begin{Lineage: "l"}, nil, nil, by)
+		do(t, err)
+		for n := range 4 {
+			o := at(t, fmt.Sprintf("sim_object.o[%d]", n))
+			do(t, w.Intent(Operation{Object: o, Action: Create}))
+			if n%2 == 0 {
+				do(t, w.Result(o, object(t, o.String())))
+			}
+		}
+		do(t, w.Close())
+		data := read(t, path)
+		for i := range data {
+			for _, bit := range []byte{1, 0x20, 0x80} {
+				changed := slices.Clone(data)
+				changed[i] ^= bit
+				if l, err := Read(bytes.NewReader(changed), unxor); err == nil && l.Damaged == 0 {
+					t.Fatalf("bit %#x of byte %d of %d changed: %+v", bit, i, len(data), l)
+				}
+			}
+			l, err := Read(bytes.NewReader(data[:i]), unxor)
+			if err != nil {
+				continue
+			}
+			lines := bytes.Count(data[:i], []byte("\n"))
+			if by != nil {
+				lines-- // that with the key
+			}
+			if l.Damaged > 0 || len(l.records) < lines {
+				t.Fatalf("cut after %d bytes: %+v", i, l)
+			}
+		}
+	}
+}
+
+// TestStartLinks: what stands where a new journal is written first isn't written to:
+// neither what a link leads to nor the other names of a file.
+func TestStartLinks(t *testing.T) {
+	dir := t.TempDir()
+	path, victim := filepath.Join(dir, "j"), filepath.Join(dir, "victim")
+	for name, plant := range map[string]func() error{
+		"link":      func() error { return os.Symlink(victim, path+".new") },
+		"hard link": func() error { return os.Link(victim, path+".new") },
+		"crash":     func() error { return os.WriteFile(path+".new", []byte("half"), 0o600) },
+	} {
+		if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := plant(); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Start(path, Begin{Lineage: "l"}, nil, nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := w.Remove(); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
+			t.Errorf("%s: %q %v", name, text, err)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+			t.Errorf("%s: left behind: %v", name, entries)
+		}
+	}
+}

@@ -1,0 +1,397 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/failpoint"
+	"weir.dev/weir/internal/word/addr"
+)
+
+// Digest is how a journal names the bytes of a state; nothing is empty.
+func Digest(stored []byte) string {
+	if len(stored) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(stored)
+	return hex.EncodeToString(sum[:])
+}
+
+// syncDelay is how long a record that nobody waits for may stay unsynced.
+const syncDelay = 5 * time.Millisecond
+
+// A Writer appends to a journal. Its methods may be called at the same time.
+// When one returns its record is written; Intent, Snapshot and End also wait
+// until it is on disk with all that was written before, and those that come
+// together are synced together. After an error all further calls fail with it.
+type Writer struct {
+	path   string
+	file   *os.File
+	mu     sync.Mutex
+	chain  chain
+	synced *sync.Cond
+	added  int         // records written
+	done   int         // records on disk
+	busy   bool        // somebody syncs
+	late   *time.Timer // syncs what nobody waits for; nil when all is on disk
+	closed bool
+	err    error
+	size   int64
+}
+
+// ErrBusy is returned instead of replacing a journal that another run writes.
+var ErrBusy = errors.New("another run is writing it")
+
+// Start puts a new journal at path, in place of an old one that has been
+// recovered, at once with what it begins with: operations that stay in doubt
+// from before, and objects that aren't as the stored state has them, nil for
+// those that don't exist. From the moment that Start returns until Close, Busy
+// says that the journal is in use. Unless seal is nil, it seals a key that all
+// records are sealed with.
+func Start(path string, b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) (*Writer, error) {
+	var c chain
+	lines, err := c.begin(b, carried, known, seal)
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	file, err := beside(path)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{path: path, file: file, chain: c, size: int64(len(lines))}
+	w.synced = sync.NewCond(&w.mu)
+	if _, err = file.Write(lines); err == nil {
+		err = file.Sync()
+	}
+	failpoint.At("journal: new")
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	failpoint.At("journal: started")
+	if err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, err
+	}
+	durable.SyncFolder(folder)
+	return w, nil
+}
+
+// Note is a journal of operations that may have begun, for another place than that
+// of the journal.
+func Note(b Begin, list []Operation, seal Crypt) ([]byte, error) {
+	var c chain
+	return c.begin(b, list, nil, seal)
+}
+
+// begin makes the first lines.
+func (c *chain) begin(b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) ([]byte, error) {
+	var lines []byte
+	key, sealed, err := newSeal(seal)
+	if err == nil && key != nil {
+		lines, err = c.add(lines, record{Op: opSealed, SealedKey: sealed})
+		c.key = key
+	}
+	if err == nil {
+		lines, err = c.add(lines, record{Op: opBegin, Begin: &b})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for at, stored := range known {
+		r, err := resultRecord(at, stored)
+		if err == nil {
+			lines, err = c.add(lines, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range carried {
+		if lines, err = c.add(lines, intentRecord(o)); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+// beside makes the file that is to replace a journal, empty and held. It has one
+// name for all, so that a crash leaves one file at most, and is always made anew:
+// what somebody else has put there, such as a link, isn't written to.
+func beside(path string) (*os.File, error) {
+	file, err := makeNew(path + ".new")
+	if err != nil {
+		return nil, err
+	}
+	if err = hold(file); err != nil {
+		file.Close()
+		return nil, err
+	}
+	if !isAt(file) { // taken for what a crash has left before it was held
+		file.Close()
+		return nil, ErrBusy
+	}
+	if err = free(path); err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, err
+	}
+	return file, nil
+}
+
+func isAt(file *os.File) bool {
+	opened, err := file.Stat()
+	there, errThere := os.Lstat(file.Name())
+	return err == nil && errThere == nil && os.SameFile(opened, there)
+}
+
+// makeNew makes a file in place of one that a crash has left. Only who holds that
+// one removes it, and looks first whether it is still there, so that nobody removes
+// the file of another run.
+func makeNew(name string) (*os.File, error) {
+	for range 10 {
+		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) {
+			return file, err
+		}
+		info, err := os.Lstat(name)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if !info.Mode().IsRegular() {
+			if err := os.Remove(name); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := removeLeft(name, info); err != nil {
+			return nil, err
+		}
+	}
+	return nil, ErrBusy
+}
+
+// removeLeft removes the file of a run that has ended.
+func removeLeft(name string, there os.FileInfo) error {
+	left, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer left.Close()
+	if opened, err := left.Stat(); err != nil || !os.SameFile(opened, there) {
+		return err // another one by now
+	}
+	if err := hold(left); err != nil {
+		return err
+	}
+	if now, err := os.Lstat(name); err != nil || !os.SameFile(now, there) {
+		return nil
+	}
+	return os.Remove(name)
+}
+
+// free fails while another run writes the journal at path.
+func free(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil // there is none, or none that could be read later either
+	}
+	defer file.Close()
+	if Busy(file) {
+		return ErrBusy
+	}
+	return nil
+}
+
+// Discard removes a journal that nobody needs any more, unless it is being
+// written; that there is none is fine.
+func Discard(path string) error {
+	if err := free(path); err != nil {
+		return err
+	}
+	err := os.Remove(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	durable.SyncFolder(filepath.Dir(path))
+	return err
+}
+
+// Intent says that an operation is about to begin. When it returns, the record
+// is on disk, and every result that the operation may build on as well.
+func (w *Writer) Intent(o Operation) error { return w.addAndSync(intentRecord(o)) }
+
+// Result says what there is of an object now, nil for nothing. It ends the
+// object's intent.
+func (w *Writer) Result(at addr.Object, stored *state.Object) error {
+	r, err := resultRecord(at, stored)
+	if err != nil {
+		return err
+	}
+	return w.add(r)
+}
+
+// Unsure says that the provider gave no answer: the intent stays in doubt.
+func (w *Writer) Unsure(at addr.Object) error {
+	return w.add(record{Op: opUnsure, Object: at.Instance.String(), Deposed: at.Deposed})
+}
+
+// Output says what an output is now, nil for nothing.
+func (w *Writer) Output(name string, o *state.Output) error {
+	r, err := outputRecord(name, o)
+	if err != nil {
+		return err
+	}
+	return w.add(r)
+}
+
+// Snapshot says that a state with this digest is about to be written, and has
+// everything that was journalled before.
+func (w *Writer) Snapshot(digest string) error {
+	return w.addAndSync(record{Op: opSnapshot, Digest: digest})
+}
+
+// End says that the run came to its end.
+func (w *Writer) End() error { return w.addAndSync(record{Op: opEnd}) }
+
+// Size is the number of bytes so far.
+func (w *Writer) Size() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.size
+}
+
+// Close releases the file and leaves it.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	err := w.sync(w.added)
+	w.end()
+	w.mu.Unlock()
+	return errors.Join(err, w.file.Close())
+}
+
+// Remove ends the journal. The state has to be saved by then.
+func (w *Writer) Remove() error {
+	w.mu.Lock()
+	w.end()
+	w.mu.Unlock()
+	failpoint.At("journal: done")
+	err := os.Remove(w.path)
+	failpoint.At("journal: removed")
+	durable.SyncFolder(filepath.Dir(w.path))
+	return errors.Join(err, w.file.Close())
+}
+
+// end keeps the file from being used any more. w.mu is held.
+func (w *Writer) end() {
+	w.closed = true
+	for w.busy {
+		w.synced.Wait()
+	}
+	w.onTime()
+}
+
+// add writes a record.
+func (w *Writer) add(r record) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.write(text)
+	if w.late == nil && w.err == nil {
+		w.late = time.AfterFunc(syncDelay, w.syncLate)
+	}
+	return w.err
+}
+
+// addAndSync writes a record and returns when it is on disk.
+func (w *Writer) addAndSync(r record) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.write(text)
+	return w.sync(w.added)
+}
+
+// write appends the line of an encoded record. w.mu is held.
+func (w *Writer) write(text []byte) {
+	if w.err != nil {
+		return
+	}
+	line, err := w.chain.append(nil, text)
+	if w.err = err; err != nil {
+		return
+	}
+	failpoint.At("journal: before")
+	w.size += int64(len(line))
+	failpoint.Half("journal: half", func() {
+		n, _ := w.file.Write(line[:len(line)/2])
+		line = line[n:]
+	})
+	_, w.err = w.file.Write(line)
+	failpoint.At("journal: written")
+	w.added++
+}
+
+// sync returns when the first so many records are on disk. Whoever finds
+// nobody syncing syncs for all. w.mu is held, but not while the disk works.
+func (w *Writer) sync(records int) error {
+	for w.done < records && w.err == nil {
+		if w.busy {
+			w.synced.Wait()
+			continue
+		}
+		upTo := w.added
+		w.busy = true
+		failpoint.At("journal: syncing")
+		w.mu.Unlock()
+		err := w.file.Sync()
+		failpoint.At("journal: synced")
+		w.mu.Lock()
+		w.busy = false
+		if w.err == nil {
+			w.err = err
+		}
+		w.done = upTo
+		if w.done == w.added {
+			w.onTime()
+		}
+		w.synced.Broadcast()
+	}
+	return w.err
+}
+
+// onTime calls the late sync off. w.mu is held.
+func (w *Writer) onTime() {
+	if w.late != nil {
+		w.late.Stop()
+		w.late = nil
+	}
+}
+
+// syncLate syncs what nobody waited for. Who comes next is told of an error.
+func (w *Writer) syncLate() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = nil
+	if !w.closed {
+		_ = w.sync(w.added)
+	}
+}

@@ -1,0 +1,293 @@
+package azurerm
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/servers"
+	"weir.dev/weir/internal/state/storage/storagetest"
+)
+
+// there is a client for which every host is the server.
+type there struct{ to *url.URL }
+
+func (t there) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = r.URL.Host
+	r.URL.Scheme, r.URL.Host = t.to.Scheme, t.to.Host
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func serve(t *testing.T) (*servers.Azure, *http.Client) {
+	t.Helper()
+	s := &servers.Azure{}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	to, err := url.Parse(server.URL)
+	do(t, err)
+	return s, &http.Client{Transport: there{to}}
+}
+
+func do(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func made(env, values map[string]string) (*Backend, string) {
+	config := Schema().EmptyValue().AsValueMap()
+	all := map[string]string{"storage_account_name": "account", "container_name": "states", "key": "a b/app.tfstate"}
+	for name, v := range values {
+		all[name] = v
+	}
+	for name, v := range all {
+		switch a := Schema().Attributes[name]; a.Type {
+		case cty.Bool:
+			config[name] = cty.BoolVal(v == "true")
+		default:
+			config[name] = cty.StringVal(v)
+		}
+	}
+	b, diags := New(cty.ObjectVal(config), storage.Env{Getenv: func(name string) string { return env[name] }})
+	var said []string
+	for _, d := range diags {
+		said = append(said, d.Summary+": "+d.Detail)
+	}
+	return b, strings.Join(said, "\n")
+}
+
+func opened(t *testing.T, client *http.Client, env, values map[string]string) *Backend {
+	t.Helper()
+	b, said := made(env, values)
+	if b == nil {
+		t.Fatal(said)
+	}
+	b.HTTP = client
+	return b
+}
+
+func state(t *testing.T, b *Backend, name string) storage.Store {
+	t.Helper()
+	s, err := b.State(name)
+	do(t, err)
+	return s
+}
+
+var withKey = map[string]string{"access_key": servers.AzureKey}
+
+func TestContract(t *testing.T) {
+	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
+		_, client := serve(t)
+		return storagetest.Subject{New: func(t *testing.T) storage.Backend { return opened(t, client, nil, withKey) }}
+	})
+}
+
+func info(operation string) storage.LockInfo {
+	return storage.NewLockInfo(operation, "someone@somewhere", "1")
+}
+
+// TestLock looks at what others read, and at locks that runs left behind halfway.
+func TestLock(t *testing.T) {
+	server, client := serve(t)
+	b := opened(t, client, nil, withKey)
+	s := state(t, b, "dev")
+	id, err := s.Lock(t.Context(), info("OperationTypeApply"))
+	do(t, err)
+	if got, _ := server.Blob("a b/app.tfstateenv:dev"); string(got) != storage.NoState {
+		t.Errorf("there is %q", got)
+	}
+	do(t, s.Write(t.Context(), []byte("{}")))
+	service, err := b.open(t.Context())
+	do(t, err)
+	at, err := service.properties(t.Context(), "a b/app.tfstateenv:dev")
+	do(t, err)
+	text, _ := base64.StdEncoding.DecodeString(at.metadata["terraformlockid"])
+	if holder, err := storage.ParseLockInfo(text); err != nil || holder.ID != id || holder.Path != "https://account.blob.core.windows.net/states/a%20b/app.tfstateenv:dev" {
+		t.Errorf("%s %v", text, err)
+	}
+	if err := state(t, b, "dev").Write(t.Context(), []byte("other")); err == nil || !strings.Contains(err.Error(), "somebody has locked the state") {
+		t.Errorf("written beside a lock: %v", err)
+	}
+	do(t, s.Unlock(t.Context(), id))
+	// The lease is there, and nobody said whose it is.
+	do(t, service.lease(t.Context(), "a b/app.tfstateenv:dev", "11111111-1111-1111-1111-111111111111"))
+	if _, err := s.Lock(t.Context(), info("next")); err == nil || !strings.Contains(err.Error(), "was empty") {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Unlock(t.Context(), id); err == nil {
+		t.Error("released with another id")
+	}
+	do(t, s.Unlock(t.Context(), "11111111-1111-1111-1111-111111111111"))
+	id, err = s.Lock(t.Context(), info("next"))
+	do(t, err)
+	do(t, s.Unlock(t.Context(), id))
+}
+
+// TestEmpty has the blob that an incumbent puts before it locks.
+func TestEmpty(t *testing.T) {
+	server, client := serve(t)
+	b := opened(t, client, nil, withKey)
+	service, err := b.open(t.Context())
+	do(t, err)
+	_, err = service.put(t.Context(), "a b/app.tfstate", []byte{}, entry{}, "")
+	do(t, err)
+	s := state(t, b, "default")
+	if got, err := s.Read(t.Context()); got != nil || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+	do(t, s.Write(t.Context(), []byte("{}")))
+	if got, _ := server.Blob("a b/app.tfstate"); string(got) != "{}" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestLostAnswer(t *testing.T) {
+	server, client := serve(t)
+	s := state(t, opened(t, client, nil, withKey), "default")
+	for _, content := range []string{"1", "2"} {
+		_, err := s.Read(t.Context())
+		do(t, err)
+		server.Lose()
+		do(t, s.Write(t.Context(), []byte(content)))
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	server, client := serve(t)
+	b := opened(t, client, map[string]string{"ARM_SNAPSHOT": "true"}, withKey)
+	s := state(t, b, "dev")
+	for _, content := range []string{"1", "2", "3"} {
+		do(t, s.Write(t.Context(), []byte(content)))
+	}
+	if _, n := server.Blob("a b/app.tfstateenv:dev"); n != 2 {
+		t.Errorf("%d snapshots", n)
+	}
+	do(t, b.DeleteWorkspace(t.Context(), "dev"))
+	do(t, b.DeleteWorkspace(t.Context(), "dev"))
+}
+
+// TestSealing: requests have the customer's key or the scope.
+func TestSealing(t *testing.T) {
+	server, client := serve(t)
+	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	do(t, state(t, opened(t, client, nil, map[string]string{"access_key": "a2V5", "customer_provided_key": key}), "default").Write(t.Context(), []byte("1")))
+	do(t, state(t, opened(t, client, nil, map[string]string{"access_key": "a2V5", "encryption_scope": "mine"}), "dev").Write(t.Context(), []byte("1")))
+	var keys, scopes int
+	for _, r := range server.Log() {
+		if r.Header.Get("X-Ms-Encryption-Key") == key && r.Header.Get("X-Ms-Encryption-Algorithm") == "AES256" {
+			keys++
+		}
+		if r.Header.Get("X-Ms-Encryption-Scope") == "mine" {
+			scopes++
+		}
+	}
+	if keys != 2 || scopes != 1 {
+		t.Errorf("%d requests with the key, %d with the scope", keys, scopes)
+	}
+}
+
+// TestWho has each kind of credentials that can be had without a machine of Azure's.
+func TestWho(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	do(t, os.WriteFile(file, []byte("s"), 0o600))
+	base := map[string]string{"use_cli": "false", "tenant_id": "tenant", "client_id": "client", "subscription_id": "sub", "resource_group_name": "group"}
+	for name, test := range map[string]struct {
+		env, values map[string]string
+		want        string // begin of Authorization of requests for blobs, or of the error
+	}{
+		"secret":        {nil, map[string]string{"client_secret": "s"}, "SharedKey account:"},
+		"file":          {nil, map[string]string{"client_secret_file_path": file, "use_azuread_auth": "true"}, "Bearer token"},
+		"token":         {map[string]string{"ARM_USE_OIDC": "true", "ARM_OIDC_TOKEN": "jwt"}, map[string]string{"use_azuread_auth": "true"}, "Bearer token"},
+		"key":           {map[string]string{"ARM_ACCESS_KEY": "a2V5"}, nil, "SharedKey account:"},
+		"signature":     {nil, map[string]string{"sas_token": "?sv=1&sig=a%2Bb"}, ""},
+		"no group":      {nil, map[string]string{"client_secret": "s", "resource_group_name": ""}, "error: the access key of the storage account can't be asked for: resource_group_name isn't set"},
+		"nothing":       {nil, nil, "error: No valid azure auth methods found.\n\n- client certificate: client_certificate isn't set\n- client secret: client_secret isn't set\n- Azure DevOps: use_oidc isn't true"},
+		"two secrets":   {nil, map[string]string{"client_secret": "x", "client_secret_file_path": file}, "error: No valid azure auth methods found.\n\n- client certificate: client_certificate isn't set\n- client secret: client_secret and its file don't have the same content"},
+		"no file":       {nil, map[string]string{"client_secret_file_path": "none"}, "error: No valid azure auth methods found."},
+		"bad cert":      {nil, map[string]string{"client_certificate": "AAAA"}, "error: No valid azure auth methods found.\n\n- client certificate: the certificate can't be read"},
+		"no cloud":      {nil, map[string]string{"environment": "moon"}, "Invalid backend configuration: There is no cloud named \"moon\""},
+		"bad key":       {nil, map[string]string{"access_key": "%"}, "Invalid backend configuration: The access key"},
+		"bad account":   {nil, map[string]string{"storage_account_name": "A"}, "Invalid backend configuration: The name of a storage account"},
+		"bad container": {nil, map[string]string{"container_name": "a--b"}, "Invalid backend configuration: The name of a container"},
+		"bad seal":      {nil, map[string]string{"customer_provided_key": "AAAA"}, "Invalid backend configuration: The key must have 32 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, client := serve(t)
+			values := map[string]string{}
+			for _, more := range []map[string]string{base, test.values} {
+				for name, v := range more {
+					values[name] = v
+				}
+			}
+			b, said := made(test.env, values)
+			got := said
+			if b != nil {
+				b.HTTP = client
+				got = who(t.Context(), b, server)
+			}
+			if !strings.HasPrefix(got, test.want) {
+				t.Errorf("got %s", got)
+			}
+			if strings.Contains(got, "sig=") {
+				t.Error("a secret is told")
+			}
+		})
+	}
+}
+
+func who(ctx context.Context, b *Backend, server *servers.Azure) string {
+	if _, err := b.Workspaces(ctx); err != nil {
+		return "error: " + err.Error()
+	}
+	last := ""
+	for _, r := range server.Log() {
+		last = r.Who
+	}
+	return last
+}
+
+// nowhere is a client whose requests end before they begin.
+type nowhere struct{}
+
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, nowhere{} }
+
+func (nowhere) Error() string { return "there is no way" }
+
+// NonRetriable has the SDK give up at once.
+func (nowhere) NonRetriable() {}
+
+// TestUnreachable: the message has no signature.
+func TestUnreachable(t *testing.T) {
+	b := opened(t, &http.Client{Transport: nowhere{}}, nil, map[string]string{"sas_token": "sig=secret"})
+	_, err := b.Workspaces(t.Context())
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "account.blob.core.windows.net: there is no way") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSilent has a service that stops answering, in each request.
+func TestSilent(t *testing.T) {
+	server := httptest.NewServer(&servers.Azure{})
+	t.Cleanup(server.Close)
+	storagetest.Silent(t, "tcp", server.Listener.Addr().String(), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
+		b := opened(t, &http.Client{Transport: there{&url.URL{Scheme: "http", Host: address}}}, nil, withKey)
+		return b, func(d time.Duration) {
+			b.patience = d
+			if b.opened != nil {
+				b.opened.patience = d
+			}
+		}
+	})
+}

@@ -1,0 +1,32 @@
+// Package backends lists the types of backends that configurations can name.
+// It is apart from package storage, which they all import, and refuses to do
+// anything else.
+package backends
+
+import (
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/azurerm"
+	"weir.dev/weir/internal/state/storage/consul"
+	"weir.dev/weir/internal/state/storage/gcs"
+	"weir.dev/weir/internal/state/storage/http"
+	"weir.dev/weir/internal/state/storage/inmem"
+	"weir.dev/weir/internal/state/storage/kubernetes"
+	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/state/storage/pg"
+	"weir.dev/weir/internal/state/storage/s3"
+)
+
+// All returns the registry of all types.
+func All() storage.Registry {
+	return storage.Registry{
+		"azurerm":    azurerm.Type,
+		"consul":     consul.Type,
+		"gcs":        gcs.Type,
+		"http":       http.Type,
+		"inmem":      inmem.Type,
+		"kubernetes": kubernetes.Type,
+		"local":      local.Type,
+		"pg":         pg.Type,
+		"s3":         s3.Type,
+	}
+}

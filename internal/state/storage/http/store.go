@@ -1,0 +1,327 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/patience"
+)
+
+// A client sends requests with what is configured for all of them.
+type client struct {
+	address, lock, unlock                  *url.URL
+	updateMethod, lockMethod, unlockMethod string
+	username, password                     string
+	headers                                map[string]string
+	retryMax                               int
+	waitMin, waitMax                       time.Duration
+	http                                   *http.Client
+	// patience is how long nothing may come or go before a request has failed.
+	patience time.Duration
+}
+
+// maxState limits what is read from a server, as a guard for memory.
+const maxState = 4 << 30
+
+// do sends a request until the server answers it, and returns the status and
+// the body.
+func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (*http.Response, []byte, error) {
+	response, content, _, err := c.retry(ctx, method, to, body, header, what)
+	return response, content, err
+}
+
+// retry does so and tells how often it sent the request in vain.
+func (c *client) retry(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (response *http.Response, content []byte, try int, err error) {
+	for ; ; try++ {
+		response, content, err = c.once(ctx, method, to, body, header)
+		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil || patience.Is(err) {
+			if err != nil {
+				err = fmt.Errorf("failed to %s: %w", what, err)
+			}
+			return response, content, try, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(c.pause(try, response)):
+		}
+	}
+}
+
+// transient reports whether the same request may succeed later.
+func transient(status int) bool {
+	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
+}
+
+// pause is the wait after a try: doubled each time, or what the server asks
+// for.
+func (c *client) pause(try int, response *http.Response) time.Duration {
+	if response != nil {
+		if s, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && s >= 0 {
+			return min(time.Duration(s)*time.Second, c.waitMax)
+		}
+	}
+	return min(c.waitMin<<min(try, 20), c.waitMax)
+}
+
+func (c *client) once(ctx context.Context, method string, to *url.URL, body []byte, header http.Header) (*http.Response, []byte, error) {
+	var pulse patience.Pulse
+	ctx, end := pulse.Watch(ctx, to.Host, c.patience)
+	defer end()
+	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(body) > 0 {
+		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
+	}
+	maps.Copy(request.Header, header)
+	for name, value := range c.headers {
+		request.Header.Set(name, value)
+	}
+	if c.username != "" {
+		request.SetBasicAuth(c.username, c.password)
+	}
+	if len(body) > 0 {
+		sum := md5.Sum(body)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, nil, patience.Because(ctx, err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
+	return response, content, patience.Because(ctx, err)
+}
+
+// status is the error for an unexpected answer.
+func status(response *http.Response, what string) error {
+	switch response.StatusCode {
+	case http.StatusUnauthorized:
+		return errors.New("HTTP remote state endpoint requires auth")
+	case http.StatusForbidden:
+		return errors.New("HTTP remote state endpoint invalid auth")
+	case http.StatusInternalServerError:
+		return errors.New("HTTP remote state internal server error")
+	}
+	return fmt.Errorf("unexpected HTTP response code %d to the request to %s", response.StatusCode, what)
+}
+
+// A store is the state at the address.
+type store struct {
+	*client
+
+	mu     sync.Mutex
+	locked *storage.LockInfo // by this store
+	seen   *seen             // what Write replaces, nil where that isn't known
+	wrote  bool
+}
+
+// seen is a state that was read or written.
+type seen struct {
+	sum  [sha256.Size]byte
+	etag string // of servers that have one for each content, else empty
+}
+
+// nothing is no state. What answers have as their tag then isn't its.
+var nothing = &seen{sum: sha256.Sum256(nil)}
+
+// saw is a state with the answer that it came with, or that its upload got.
+func saw(content []byte, response *http.Response) *seen {
+	s := &seen{sum: sha256.Sum256(content)}
+	if tag := response.Header.Get("ETag"); strings.HasPrefix(tag, `"`) { // a weak one may be that of several
+		s.etag = tag
+	}
+	return s
+}
+
+func (s *store) Read(ctx context.Context) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, now, err := s.get(ctx, nil)
+	s.seen = now
+	return content, err
+}
+
+// get reads the state. With the last one given it may return that again, without
+// content.
+func (s *store) get(ctx context.Context, last *seen) ([]byte, *seen, error) {
+	const what = "get state"
+	header := http.Header{}
+	if last != nil && last.etag != "" {
+		header.Set("If-None-Match", last.etag)
+	}
+	response, content, err := s.do(ctx, http.MethodGet, s.address, nil, header, what)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch response.StatusCode {
+	case http.StatusNoContent, http.StatusNotFound:
+		return nil, nothing, nil
+	case http.StatusOK:
+	case http.StatusNotModified:
+		if last != nil {
+			return nil, last, nil
+		}
+		fallthrough
+	default:
+		return nil, nil, status(response, what)
+	}
+	if len(content) == 0 {
+		return nil, nothing, nil
+	}
+	if text := response.Header.Get("Content-MD5"); text != "" {
+		want, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("failed to decode Content-MD5 %q: %w", text, err)
+		}
+		if got := md5.Sum(content); !bytes.Equal(got[:], want) {
+			return nil, nil, errors.New("the state doesn't have the checksum that the server sent with it (Content-MD5); it was damaged on the way")
+		}
+	}
+	return content, saw(content, response), nil
+}
+
+// Write uploads the state. Few servers hold writes to a condition, so what is
+// there is looked at before the first one, and where states have no tags before
+// each. Between that look and the upload somebody may still write.
+func (s *store) Write(ctx context.Context, state []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen != nil && (!s.wrote || s.seen.etag == "") {
+		_, now, err := s.get(ctx, s.seen)
+		if err != nil {
+			return err
+		}
+		if now.sum != s.seen.sum {
+			return storage.ErrChanged
+		}
+	}
+	to := *s.address
+	if s.locked != nil {
+		query := to.Query()
+		query.Set("ID", s.locked.ID)
+		to.RawQuery = query.Encode()
+	}
+	response, err := s.upload(ctx, &to, state)
+	if err != nil {
+		return err
+	}
+	switch response.StatusCode {
+	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+		s.seen, s.wrote = saw(state, response), true
+		return nil
+	case http.StatusPreconditionFailed, http.StatusConflict:
+		return s.refused(ctx, &to, state, response)
+	}
+	return status(response, uploading)
+}
+
+const uploading = "upload state"
+
+func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (*http.Response, error) {
+	header := http.Header{}
+	if s.seen != nil && s.seen.etag != "" {
+		header.Set("If-Match", s.seen.etag)
+	}
+	response, _, err := s.do(ctx, s.updateMethod, to, state, header, uploading)
+	return response, err
+}
+
+// refused finds out why an upload was refused.
+func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response *http.Response) error {
+	_, now, err := s.get(ctx, nil)
+	switch {
+	case err != nil:
+		return errors.Join(status(response, uploading), err)
+	case now.sum == sha256.Sum256(state):
+		// It arrived before, and the answer was lost.
+		s.seen, s.wrote = now, true
+		return nil
+	case s.seen == nil || now.sum != s.seen.sum:
+		return storage.ErrChanged
+	case now.etag == s.seen.etag:
+		return status(response, uploading)
+	}
+	// The tag of the answer to an upload wasn't that of the state.
+	s.seen = now
+	if response, err = s.upload(ctx, to, state); err != nil {
+		return err
+	}
+	switch response.StatusCode {
+	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+		s.seen, s.wrote = &seen{sum: sha256.Sum256(state)}, true
+		return nil
+	}
+	return status(response, uploading)
+}
+
+func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
+	if s.lock == nil {
+		return "", nil
+	}
+	const what = "lock"
+	response, content, before, err := s.retry(ctx, s.lockMethod, s.lock, info.JSON(), nil, what)
+	if err != nil {
+		return "", err
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusConflict, http.StatusLocked:
+		holder, err := storage.ParseLockInfo(content)
+		if err != nil {
+			return "", &storage.LockError{Err: fmt.Errorf("HTTP remote state already locked, and the server doesn't say by whom: %w", err)}
+		}
+		if before == 0 || holder.ID != info.ID { // else the answer to an earlier try was lost
+			return "", &storage.LockError{Holder: holder, Err: fmt.Errorf("HTTP remote state already locked: ID=%s", holder.ID)}
+		}
+	default:
+		return "", status(response, what)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked = &info
+	return info.ID, nil
+}
+
+func (s *store) Unlock(ctx context.Context, id string) error {
+	if s.unlock == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// A lock that another run left behind is released by its id alone.
+	info := storage.LockInfo{}
+	if s.locked != nil {
+		info = *s.locked
+		if info.ID != id {
+			return &storage.LockError{Holder: &info, Err: fmt.Errorf("lock id %q does not match existing lock", id)}
+		}
+	}
+	info.ID = id
+	const what = "unlock"
+	response, _, err := s.do(ctx, s.unlockMethod, s.unlock, info.JSON(), nil, what)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return status(response, what)
+	}
+	s.locked = nil
+	return nil
+}

@@ -1,0 +1,181 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/failpoint"
+)
+
+// follow returns where a path leads, following symbolic links also when
+// nothing is at the end of them.
+func follow(path string) (string, error) {
+	for range 40 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // not a link, or nothing there
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s: too many symbolic links", path)
+}
+
+// special reports whether there is something that can be written to, but not
+// replaced: a device such as the null device, or a pipe.
+func special(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// modeOf is the permissions of a file, or the given ones when there is none.
+func modeOf(path string, without os.FileMode) os.FileMode {
+	if there, err := os.Stat(path); err == nil {
+		return there.Mode().Perm()
+	}
+	return without
+}
+
+// Names of unfinished files, which a crash leaves behind.
+const (
+	tempSuffix = ".weir-new"
+	keepSuffix = ".weir-old"
+	infoSuffix = ".new" // of package durable, for the information about the lock
+)
+
+func tempPrefix(path string) string {
+	return "." + strings.TrimPrefix(filepath.Base(path), ".") + "."
+}
+
+// removeTemps removes what crashed runs left beside a file. The caller holds
+// the lock.
+func removeTemps(path string) {
+	folder := filepath.Dir(path)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, tempPrefix(path)) && (strings.HasSuffix(name, tempSuffix) || strings.HasSuffix(name, keepSuffix) || strings.HasSuffix(name, infoSuffix)) {
+			os.Remove(filepath.Join(folder, name))
+		}
+	}
+}
+
+// writeTemp writes a complete file beside path, safely on disk.
+func writeTemp(path string, content []byte, mode os.FileMode) (*os.File, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*"+tempSuffix)
+	if err != nil {
+		return nil, err
+	}
+	if err = overwrite(file, content); err == nil {
+		err = file.Chmod(mode)
+	}
+	if err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, err
+	}
+	return file, nil
+}
+
+// overwrite gives an open file another content, safely on disk.
+func overwrite(file *os.File, content []byte) error {
+	failpoint.Half("state: half", func() { _, _ = file.WriteAt(content[:len(content)/2], 0) })
+	if _, err := file.WriteAt(content, 0); err != nil {
+		return err
+	}
+	if err := file.Truncate(int64(len(content))); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// replace gives the file at path another content; see the package comment.
+// When it fails, the old content is in place.
+func (s *Store) replace(path string, content []byte) error {
+	failpoint.At("state: before")
+	if special(path) {
+		return os.WriteFile(path, content, 0o600)
+	}
+	temp, err := writeTemp(path, content, modeOf(path, 0o600))
+	if err != nil {
+		return err
+	}
+	failpoint.At("state: beside")
+	if runtime.GOOS == "windows" && s.held != nil {
+		// A locked file can't be replaced there. The complete copy is beside
+		// it until it is written.
+		err := overwrite(s.held.file, content)
+		temp.Close()
+		os.Remove(temp.Name())
+		return err
+	}
+
+	old := s.openOld(path)
+	keep := ""
+	if old != nil {
+		keep = strings.TrimSuffix(temp.Name(), tempSuffix) + keepSuffix
+		if os.Link(path, keep) != nil {
+			keep = ""
+		}
+	}
+	locked := s.held != nil && lockFile(temp) == nil
+	if err := os.Rename(temp.Name(), path); err != nil {
+		temp.Close()
+		os.Remove(temp.Name())
+		if keep != "" {
+			os.Remove(keep)
+		}
+		s.closeOld(old)
+		return err
+	}
+	failpoint.At("state: renamed")
+
+	// The new state is in place. The rest is for those who know the old file.
+	back := keep != "" && overwrite(old, content) == nil
+	failpoint.At("state: overwritten")
+	back = back && os.Rename(keep, path) == nil
+	failpoint.At("state: back")
+	if !back && keep != "" {
+		os.Remove(keep)
+	}
+	durable.SyncFolder(filepath.Dir(path))
+	if !back && locked {
+		s.held.more = append(s.held.more, s.held.file)
+		s.held.file = temp
+		return nil
+	}
+	s.closeOld(old)
+	temp.Close()
+	return nil
+}
+
+// openOld opens the file that is replaced, nil when there is none, or when it
+// isn't the one that we locked.
+func (s *Store) openOld(path string) *os.File {
+	if s.held != nil {
+		if isAt(s.held.file, path) {
+			return s.held.file
+		}
+		return nil
+	}
+	old, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil
+	}
+	return old
+}
+
+func (s *Store) closeOld(old *os.File) {
+	if old != nil && (s.held == nil || old != s.held.file) {
+		old.Close()
+	}
+}

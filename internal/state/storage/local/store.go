@@ -1,0 +1,442 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/failpoint"
+)
+
+// A Store is the state file of one workspace.
+type Store struct {
+	in, out, backup string
+	shown           string // in, as the user would write it
+	recode          func(old []byte) ([]byte, error)
+
+	mu       sync.Mutex
+	held     *held
+	blank    []byte
+	seen     *[sha256.Size]byte // of what Write replaces, nil where that isn't known
+	written  bool               // reads come from out
+	backedUp bool
+}
+
+// held is a lock that this store holds.
+type held struct {
+	id   string
+	file *os.File // the state file, locked
+	path string   // where it is, links followed
+	// more are files that were locked as state files later, where the first
+	// couldn't be brought back. Their locks are kept for those who wait.
+	more    []*os.File
+	created bool // the state file didn't exist before
+}
+
+// Blank implements storage.Blank.
+func (s *Store) Blank(content []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blank = content
+	return nil
+}
+
+// Read returns the content of the file. One without content is an error,
+// unless this run has made it only to lock it.
+func (s *Store) Read(context.Context) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := s.out
+	var content []byte
+	var err error
+	if s.in != s.out && !s.written {
+		path = s.in
+		content, err = readPath(s.in)
+	} else {
+		content, err = s.read()
+	}
+	if err == nil && path == s.out {
+		s.seen = s.sum(content)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case path == s.out && s.isBlank(content):
+		return nil, nil
+	case len(bytes.TrimSpace(content)) > 0:
+		return content, nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	s.seen = nil // whatever is put in its place is better
+	return nil, storage.ErrEmptyState
+}
+
+// isBlank reports whether the content is what this store put there to lock it.
+func (s *Store) isBlank(content []byte) bool {
+	return s.held != nil && s.held.created && bytes.Equal(content, s.blank)
+}
+
+// sum tells contents apart.
+func (s *Store) sum(content []byte) *[sha256.Size]byte {
+	if s.isBlank(content) {
+		content = nil
+	}
+	sum := sha256.Sum256(content)
+	return &sum
+}
+
+// read returns what Write would replace.
+func (s *Store) read() ([]byte, error) {
+	if s.held == nil || !isAt(s.held.file, s.held.path) { // something replaced what we locked
+		return readPath(s.out)
+	}
+	return s.held.read()
+}
+
+// read reads through the locked file: closing another descriptor of it could
+// release the lock, and on Windows nobody else can read it.
+func (h *held) read() ([]byte, error) {
+	size, err := h.file.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return nil, err
+	}
+	content := make([]byte, size)
+	n, err := h.file.ReadAt(content, 0)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return content[:n], err
+}
+
+func (h *held) has(content []byte) bool {
+	got, err := h.read()
+	return err == nil && bytes.Equal(got, content)
+}
+
+// readPath reads a file; one that is empty or missing is nil.
+//
+// Who opened the file just before it was replaced would see how the old file
+// gets its new content. So a file that changed a moment ago is read again
+// until its content stays.
+func readPath(path string) ([]byte, error) {
+	content, recent, err := readOnce(path)
+	for range 20 {
+		if err != nil || !recent {
+			break
+		}
+		last := content
+		content, recent, err = readOnce(path)
+		if bytes.Equal(last, content) {
+			break
+		}
+	}
+	return content, err
+}
+
+// settled is how old a change has to be that can't be under way.
+const settled = time.Second
+
+func readOnce(path string) (content []byte, recent bool, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer file.Close()
+	var room bytes.Buffer
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		room.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	if _, err = room.ReadFrom(file); err != nil {
+		return nil, false, err
+	}
+	content = room.Bytes()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	if len(content) == 0 {
+		content = nil
+	}
+	return content, time.Since(info.ModTime()) < settled, nil
+}
+
+// Write replaces the file. The first time, the content that it had before is
+// kept as the backup.
+func (s *Store) Write(_ context.Context, state []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, err := s.read()
+	if err != nil {
+		return err
+	}
+	if s.seen != nil && *s.seen != *s.sum(old) {
+		return storage.ErrChanged
+	}
+	if bytes.Equal(old, state) {
+		return nil
+	}
+	path, err := follow(s.out)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if s.backup != "" && !s.backedUp && len(old) > 0 && !bytes.Equal(old, s.blank) {
+		kept := old
+		if s.recode != nil {
+			if kept, err = s.recode(old); err != nil {
+				return fmt.Errorf("failed to create local state backup file: %w", err)
+			}
+		}
+		if err := s.saveBackup(path, kept); err != nil {
+			return fmt.Errorf("failed to create local state backup file: %w", err)
+		}
+	}
+	s.backedUp = true
+	if err := s.replace(path, state); err != nil {
+		return err
+	}
+	s.written, s.seen = true, s.sum(state)
+	return nil
+}
+
+func (s *Store) saveBackup(statePath string, content []byte) error {
+	path, err := follow(s.backup)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if special(path) {
+		return os.WriteFile(path, content, 0o600)
+	}
+	mode := modeOf(path, modeOf(statePath, 0o600))
+	temp, err := writeTemp(path, content, mode)
+	if err != nil {
+		return err
+	}
+	defer temp.Close()
+	if err := durable.Rename(temp.Name(), path); err != nil {
+		os.Remove(temp.Name())
+		return err
+	}
+	return nil
+}
+
+// Lock locks the file that is written to, which exists from then on.
+func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != nil {
+		return "", s.lockError(fmt.Errorf("state %q already locked", s.shown))
+	}
+	path, err := follow(s.out)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	file, created, err := s.lockPath(path)
+	if errors.Is(err, errLocked) {
+		return "", s.lockError(err)
+	}
+	if err != nil {
+		return "", err
+	}
+	failpoint.At("lock: taken")
+	h := &held{id: info.ID, file: file, path: path, created: created}
+	info.Path = s.shown
+	info.Created = time.Now().UTC()
+	if err := durable.Replace(s.infoPath(), info.JSON(), 0o600); err != nil {
+		h.release()
+		return "", fmt.Errorf("could not write lock info for %q: %w", s.shown, err)
+	}
+	removeTemps(path)
+	s.held = h
+	return h.id, nil
+}
+
+// lockPath opens and locks the file at a path, and makes sure that this is
+// still the file that the path leads to: who held the lock may have removed
+// or replaced it.
+func (s *Store) lockPath(path string) (file *os.File, created bool, err error) {
+	for range 10 {
+		file, err = os.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			file, err = s.createLocked(path)
+			if errors.Is(err, os.ErrExist) {
+				continue // somebody was faster
+			}
+			return file, err == nil, err
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if err = lockFile(file); err == nil && isAt(file, path) {
+			return file, false, nil
+		}
+		file.Close()
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return nil, false, fmt.Errorf("the state file %s is replaced all the time", path)
+}
+
+// createLocked makes the file at a path, which is complete and locked as soon
+// as it is there. It fails with os.ErrExist when there is one by now.
+func (s *Store) createLocked(path string) (*os.File, error) {
+	temp, err := writeTemp(path, s.blank, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = lockFile(temp); err == nil {
+		failpoint.At("lock: beside")
+		err = os.Link(temp.Name(), path)
+		failpoint.At("lock: linked")
+	}
+	os.Remove(temp.Name())
+	if err == nil {
+		return temp, nil
+	}
+	temp.Close()
+	if errors.Is(err, os.ErrExist) || errors.Is(err, errLocked) {
+		return nil, err
+	}
+	// Where files have one name only, it is incomplete for a moment.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = lockFile(file); err == nil {
+		err = overwrite(file, s.blank)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func isAt(file *os.File, path string) bool {
+	opened, err := file.Stat()
+	there, errThere := os.Stat(path)
+	return err == nil && errThere == nil && os.SameFile(opened, there)
+}
+
+// lockError tells who holds the lock, as far as is known.
+func (s *Store) lockError(err error) *storage.LockError {
+	text, readErr := os.ReadFile(s.infoPath())
+	if readErr != nil {
+		return &storage.LockError{Err: err}
+	}
+	holder, parseErr := storage.ParseLockInfo(text)
+	if parseErr != nil {
+		return &storage.LockError{Err: errors.Join(err, parseErr)}
+	}
+	return &storage.LockError{Holder: holder, Err: err}
+}
+
+// Holder implements storage.Held.
+func (s *Store) Holder(context.Context) (*storage.LockInfo, error) {
+	text, err := os.ReadFile(s.infoPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	holder, err := storage.ParseLockInfo(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.infoPath(), err)
+	}
+	return holder, nil
+}
+
+// infoPath is the file that describes the lock.
+func (s *Store) infoPath() string {
+	folder, name := filepath.Split(s.out)
+	return filepath.Join(folder, "."+strings.TrimPrefix(name, ".")+".lock.info")
+}
+
+// Unlock releases the lock.
+func (s *Store) Unlock(_ context.Context, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		return s.forceUnlock(id)
+	}
+	if id != s.held.id {
+		return s.lockError(fmt.Errorf("invalid lock id: %q. current id: %q", id, s.held.id))
+	}
+	h := s.held
+	s.held = nil
+	err := os.Remove(s.infoPath())
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	// The file is removed while it is still locked, so that nobody can write
+	// to it before.
+	if h.created && h.has(s.blank) && isAt(h.file, h.path) {
+		os.Remove(h.path)
+	}
+	return errors.Join(err, h.release())
+}
+
+// release gives up the locks of all files.
+func (h *held) release() error {
+	var err error
+	for _, file := range append(h.more, h.file) {
+		err = errors.Join(err, file.Close())
+	}
+	return err
+}
+
+// forceUnlock removes what a run left behind that ended without releasing its
+// lock. The lock itself ended with the run.
+func (s *Store) forceUnlock(id string) error {
+	text, err := os.ReadFile(s.infoPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the state %q is not locked", s.shown)
+	}
+	if err != nil {
+		return err
+	}
+	if holder, err := storage.ParseLockInfo(text); err != nil || holder.ID != id {
+		return s.lockError(fmt.Errorf("lock id %q does not match existing lock", id))
+	}
+	path, err := follow(s.out)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		defer file.Close()
+		err = lockFile(file)
+	}
+	switch {
+	case errors.Is(err, errLocked):
+		return s.lockError(errors.New("local state cannot be unlocked by another process while the one that locked it is running"))
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	return os.Remove(s.infoPath())
+}

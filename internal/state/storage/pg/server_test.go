@@ -1,0 +1,25 @@
+package pg
+
+import (
+	"os"
+	"testing"
+
+	"weir.dev/weir/internal/state/storage/servers"
+)
+
+// server is the connection string of the server that the tests share, or
+// empty; without says why then.
+var server, without string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		at, stop, err := servers.Postgres()
+		if err != nil {
+			without = err.Error()
+		} else {
+			server = at
+			defer stop()
+		}
+		return m.Run()
+	}())
+}

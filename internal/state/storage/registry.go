@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/schema"
+)
+
+// An Env is what a backend may know of the process: the directory that
+// relative paths start from, and its environment.
+type Env struct {
+	Dir    string
+	Getenv func(name string) string
+}
+
+// A Type is a type of backend. Both functions do no more work than they are
+// asked for, so that a long list of types costs nothing at start.
+type Type struct {
+	Schema func() *schema.Block
+	// New makes a backend from a configuration of the schema's implied type,
+	// wholly known and without marks. Diagnostics have no source
+	// range but the path of the attribute they are about.
+	New func(config cty.Value, env Env) (Backend, diag.List)
+}
+
+// TypeOf is the type of the backends that open returns, nil where it can't.
+func TypeOf[B interface {
+	comparable
+	Backend
+}](shape func() *schema.Block, open func(cty.Value, Env) (B, diag.List)) Type {
+	return Type{Schema: shape, New: func(config cty.Value, env Env) (Backend, diag.List) {
+		b, diags := open(config, env)
+		if none := *new(B); b == none { // not an interface that holds nil
+			return nil, diags
+		}
+		return b, diags
+	}}
+}
+
+// A Registry has types of backends by the name that configurations use.
+type Registry map[string]Type
+
+// removed says what became of types that incumbents once had.
+var removed = map[string]string{
+	"artifactory": `The "artifactory" backend is not supported in OpenTofu v1.3 or later.`,
+	"azure":       `The "azure" backend name has been removed, please use "azurerm".`,
+	"etcd":        `The "etcd" backend is not supported in OpenTofu v1.3 or later.`,
+	"etcdv3":      `The "etcdv3" backend is not supported in OpenTofu v1.3 or later.`,
+	"manta":       `The "manta" backend is not supported in OpenTofu v1.3 or later.`,
+	"swift":       `The "swift" backend is not supported in OpenTofu v1.3 or later.`,
+}
+
+// missing are types that incumbents have and this engine doesn't.
+var missing = []string{"cos", "oci", "oss", "remote"}
+
+// cloud is said of cloud blocks, which stand where a backend may.
+const cloud = "States and runs of HCP Terraform, and of what has its interface, aren't supported yet. There is nothing wrong with the configuration; to work on it from here, use a backend, which may stand in an override file."
+
+// A MissingError says that the incumbents have a type of backend.
+type MissingError struct{ Name string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("The backend %q isn't supported yet. There is nothing wrong with the configuration.", e.Name)
+}
+
+// Find returns a type. The error is a sentence for the detail of a diagnostic.
+func (r Registry) Find(name string) (Type, error) {
+	if t, ok := r[name]; ok {
+		return t, nil
+	}
+	if message, ok := removed[name]; ok {
+		return Type{}, fmt.Errorf("%s", message)
+	}
+	if name == "cloud" {
+		return Type{}, errors.New(cloud)
+	}
+	if slices.Contains(missing, name) {
+		return Type{}, &MissingError{name}
+	}
+	return Type{}, fmt.Errorf("There is no backend type named %q.", name)
+}
+
+// New makes a backend of the named type; config has the implied type of its
+// schema.
+func (r Registry) New(name string, config cty.Value, env Env) (Backend, diag.List) {
+	t, err := r.Find(name)
+	if err != nil {
+		var diags diag.List
+		diags.Errorf("Unsupported backend type", "%s", err)
+		return nil, diags
+	}
+	return t.New(config, env)
+}

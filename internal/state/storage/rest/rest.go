@@ -1,0 +1,173 @@
+// Package rest sends the requests of backends whose servers speak JSON over HTTP: again
+// where the server couldn't answer, and with answers that mean no as errors.
+//
+// It owns trust in servers and certificates of clients, too. It refuses to know any
+// server's interface.
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"time"
+
+	"weir.dev/weir/internal/system/patience"
+)
+
+// A Client sends requests to one server.
+type Client struct {
+	HTTP   *http.Client
+	Base   url.URL     // what paths are appended to
+	Header http.Header // of every request
+	// Say finds the message in the body of an answer that means no; nil takes the body.
+	Say func(body []byte) string
+	// Patience is how long nothing may come or go before a request has failed, 0 for
+	// without end.
+	Patience time.Duration
+}
+
+// A Request is one that may be sent several times.
+type Request struct {
+	Method, Path string
+	Query        url.Values
+	Header       http.Header
+	Body         []byte // JSON; nil for none
+}
+
+// A Refusal is an answer that means no.
+type Refusal struct {
+	Status  int
+	Message string
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("the server answered %d %s: %s", r.Status, http.StatusText(r.Status), r.Message)
+}
+
+// Status is that of the answer that an error stands for, 0 for none.
+func Status(err error) int {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.Status
+	}
+	return 0
+}
+
+// How often a request is sent, and the wait before the second time.
+const (
+	tries      = 5
+	firstWait  = 200 * time.Millisecond
+	maxContent = 4 << 30
+)
+
+// Do sends a request until the server answers it.
+func (c *Client) Do(ctx context.Context, r Request) (http.Header, []byte, error) {
+	for try := 1; ; try++ {
+		header, body, err := c.once(ctx, r)
+		status := Status(err)
+		passing := err != nil && (status == 0 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500)
+		if !passing || try == tries || ctx.Err() != nil || patience.Is(err) {
+			return header, body, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, err
+		case <-time.After(firstWait << (try - 1)):
+		}
+	}
+}
+
+func (c *Client) once(ctx context.Context, r Request) (http.Header, []byte, error) {
+	to := c.Base
+	to.Path += r.Path
+	to.RawPath = ""
+	to.RawQuery = r.Query.Encode()
+	var pulse patience.Pulse
+	ctx, end := pulse.Watch(ctx, to.Host, c.Patience)
+	defer end()
+	request, err := http.NewRequestWithContext(ctx, r.Method, to.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(r.Body) > 0 {
+		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(r.Body)))
+	}
+	maps.Copy(request.Header, c.Header)
+	maps.Copy(request.Header, r.Header)
+	if r.Body != nil && request.Header.Get("Content-Type") == "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return nil, nil, patience.Because(ctx, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxContent))
+	if err != nil {
+		return nil, nil, patience.Because(ctx, err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response.Header, body, nil
+	}
+	message := ""
+	if c.Say != nil {
+		message = c.Say(body)
+	}
+	if message == "" {
+		message = string(bytes.TrimSpace(body))
+	}
+	if len(message) > 500 {
+		message = message[:500]
+	}
+	return response.Header, body, &Refusal{response.StatusCode, message}
+}
+
+// Into reads the answer to a request, nil for nothing but whether it is yes.
+func (c *Client) Into(ctx context.Context, r Request, into any) error {
+	_, body, err := c.Do(ctx, r)
+	if err != nil || into == nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("the answer to %s %s can't be read: %w", r.Method, r.Path, err)
+	}
+	return nil
+}
+
+// Trust is whom a client trusts, and who it is itself.
+type Trust struct {
+	Authorities []byte // PEM; nil for those of the machine
+	Certificate []byte // PEM, with Key
+	Key         []byte
+	ServerName  string // "" for that of the address
+	Anybody     bool
+}
+
+// Transport is one with that trust.
+func (t Trust) Transport() (*http.Transport, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	config := &tls.Config{ServerName: t.ServerName, InsecureSkipVerify: t.Anybody}
+	if len(t.Authorities) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(t.Authorities) {
+			return nil, errors.New("there is no certificate of an authority in PEM form")
+		}
+	}
+	if len(t.Certificate) > 0 || len(t.Key) > 0 {
+		pair, err := tls.X509KeyPair(t.Certificate, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("the certificate of the client can't be read: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	transport.TLSClientConfig = config
+	return transport, nil
+}

@@ -1,0 +1,164 @@
+package property_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/suite/property"
+	"weir.dev/weir/internal/word/dialect"
+)
+
+func variables(t *testing.T, text string) []*program.Variable {
+	t.Helper()
+	src, diags := module.Load(module.Memory{"main.tf": []byte(text)}, ".", dialect.OpenTofu)
+	p, more := analyze.Compile(src)
+	if diags.Append(more); diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	return p.Variables
+}
+
+// TestNext: values have the type of the variable, the same each time for a seed
+// and others for another, and those that validations speak of are among them.
+func TestNext(t *testing.T) {
+	const samples = 300
+	for _, v := range variables(t, `
+variable "choice" {
+  type = string
+  validation {
+    condition     = contains(["first", "second"], var.choice)
+    error_message = "x"
+  }
+}
+variable "pattern" {
+  type = string
+  validation {
+    condition     = can(regex("^(ab|c)[0-9]{2,3}x?$", var.pattern))
+    error_message = "x"
+  }
+}
+variable "number" {
+  type = number
+  validation {
+    condition     = var.number >= 700 && var.number < 710
+    error_message = "x"
+  }
+}
+variable "all" {
+  type = object({
+    list = list(string), set = set(number), map = map(bool), tuple = tuple([string, bool])
+    inner = optional(object({ a = string, b = optional(number, 3) }))
+  })
+}
+variable "any" { default = "x" }
+variable "list" { type = list(object({ a = optional(string) })) }
+`) {
+		g, again, other := property.New(v, 1, "run"), property.New(v, 1, "run"), property.New(v, 2, "run")
+		suits, differ := 0, 0
+		for range samples {
+			value := g.Next()
+			if same := again.Next(); !same.RawEquals(value) {
+				t.Fatalf("%s: %#v and %#v", v.Name, value, same)
+			}
+			if !other.Next().RawEquals(value) {
+				differ++
+			}
+			prepared, diags := eval.PrepareVariable(v, value, v.Range)
+			if diags.HasErrors() {
+				t.Fatalf("%s: %#v: %s", v.Name, value, diags.Err())
+			}
+			switch v.Name {
+			case "choice":
+				if s := prepared.AsString(); s == "first" || s == "second" {
+					suits++
+				}
+			case "pattern":
+				if regexp.MustCompile("^(ab|c)[0-9]{2,3}x?$").MatchString(prepared.AsString()) {
+					suits++
+				}
+			case "number":
+				if f, _ := prepared.AsBigFloat().Float64(); f >= 700 && f < 710 {
+					suits++
+				}
+			default:
+				suits++
+			}
+		}
+		if differ < samples/4 {
+			t.Errorf("%s: the seed changes %d of %d values", v.Name, differ, samples)
+		}
+		if suits < samples/4 {
+			t.Errorf("%s: %d of %d values suit its validation", v.Name, suits, samples)
+		}
+	}
+}
+
+// TestSimpler: simpler values come to an end, and to the simplest that a property
+// allows.
+func TestSimpler(t *testing.T) {
+	list := func(texts ...string) cty.Value {
+		var values []cty.Value
+		for _, s := range texts {
+			values = append(values, cty.StringVal(s))
+		}
+		return cty.TupleVal(values)
+	}
+	for name, tt := range map[string]struct {
+		value, want cty.Value
+		fails       func(cty.Value) bool
+	}{
+		"number": {cty.NumberIntVal(907), cty.NumberIntVal(70), func(v cty.Value) bool { return v.GreaterThanOrEqualTo(cty.NumberIntVal(70)).True() }},
+		"below":  {cty.NumberFloatVal(-3.5), cty.NumberIntVal(-2), func(v cty.Value) bool { return v.LessThan(cty.NumberIntVal(-1)).True() }},
+		"text":   {cty.StringVal("x-yZ9"), cty.StringVal("aaa"), func(v cty.Value) bool { return len(v.AsString()) > 2 }},
+		"bool":   {cty.True, cty.False, func(cty.Value) bool { return true }},
+		"list":   {list("p", "qq", "r", "s"), list("", ""), func(v cty.Value) bool { return v.LengthInt() > 1 }},
+		"object": {cty.ObjectVal(map[string]cty.Value{"k": cty.StringVal("bb"), "l": cty.True}), cty.ObjectVal(map[string]cty.Value{"k": cty.StringVal("a")}),
+			func(v cty.Value) bool { return v.Type().HasAttribute("k") && v.GetAttr("k").AsString() != "" }},
+	} {
+		v, steps := tt.value, 0
+		for again := true; again; {
+			again = false
+			for _, simple := range property.Simpler(v) {
+				if steps++; tt.fails(simple) {
+					v, again = simple, true
+					break
+				}
+			}
+		}
+		if !v.RawEquals(tt.want) || steps > 200 {
+			t.Errorf("%s: %#v after %d steps", name, v, steps)
+		}
+	}
+}
+
+// Numbers that say how many instances there are stay small, unless a validation
+// mentions others.
+func TestCounts(t *testing.T) {
+	for _, v := range variables(t, `
+variable "n" { type = number }
+variable "big" {
+  type = number
+  validation {
+    condition     = var.big <= 5000
+    error_message = "x"
+  }
+}
+`) {
+		g := property.New(v, 1, "")
+		g.Counts = true
+		most := int64(0)
+		for range 300 {
+			n, _ := g.Next().AsBigFloat().Int64()
+			most = max(most, n)
+		}
+		if bound := map[string]int64{"n": 100, "big": 5001}[v.Name]; most > bound || most < bound-1 {
+			t.Errorf("%s: up to %d", v.Name, most)
+		}
+	}
+}
