@@ -77,20 +77,20 @@ type run struct {
 	// removals are the removed blocks, made when first needed.
 	removals func() *program.Removals
 
-	mu      sync.Mutex
-	state   *state.Snapshot // the working state
-	results map[addr.Instance]result
-	final   map[addr.Object]finalized
-	created map[addr.Object]created
-	unknown map[addr.Object]bool // asked for, without an answer
-	leases  map[addr.Object]*connect.Lease
-	deposed map[addr.Instance]*state.Object
-	apart   map[addr.Module]*eval.Frame // of stand-ins
-	checks  *checks.Set
-	diags   diag.List
-	stopped bool
-	cut     bool           // something wasn't done because the run was stopped
-	ready   []execgraph.ID // waiting to be chosen
+	mu       sync.Mutex
+	state    *state.Snapshot // the working state
+	results  map[addr.Instance]result
+	final    map[addr.Object]finalized
+	created  map[addr.Object]created
+	unknown  map[addr.Object]bool // asked for, without an answer
+	leases   map[addr.Object]*connect.Lease
+	deposed  map[addr.Instance]*state.Object
+	standIns map[addr.Module]*eval.Frame
+	checks   *checks.Set
+	diags    diag.List
+	stopped  bool
+	cut      bool           // something wasn't done because the run was stopped
+	ready    []execgraph.ID // waiting to be chosen
 }
 
 // A result is the value that references to an instance get once its step has
@@ -111,19 +111,19 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	defer interrupt()
 	r := &run{
 		Input: in, ctx: ctx, abandon: abandon, commands: commands, interrupt: interrupt,
-		rt:      promise.NewRuntime(in.Parallelism),
-		pool:    connect.NewPool(ctx, in.Catalog, in.Parallelism),
-		changes: map[addr.Object]*plan.Change{},
-		state:   in.Plan.Refreshed.Clone(),
-		keys:    in.Plan.Refreshed.Keys(),
-		results: map[addr.Instance]result{},
-		final:   map[addr.Object]finalized{},
-		created: map[addr.Object]created{},
-		unknown: map[addr.Object]bool{},
-		leases:  map[addr.Object]*connect.Lease{},
-		deposed: map[addr.Instance]*state.Object{},
-		apart:   map[addr.Module]*eval.Frame{},
-		checks:  checks.Again(in.Plan.Checks),
+		rt:       promise.NewRuntime(in.Parallelism),
+		pool:     connect.NewPool(ctx, in.Catalog, in.Parallelism),
+		changes:  map[addr.Object]*plan.Change{},
+		state:    in.Plan.Refreshed.Clone(),
+		keys:     in.Plan.Refreshed.Keys(),
+		results:  map[addr.Instance]result{},
+		final:    map[addr.Object]finalized{},
+		created:  map[addr.Object]created{},
+		unknown:  map[addr.Object]bool{},
+		leases:   map[addr.Object]*connect.Lease{},
+		deposed:  map[addr.Instance]*state.Object{},
+		standIns: map[addr.Module]*eval.Frame{},
+		checks:   checks.Again(in.Plan.Checks),
 
 		removals: sync.OnceValue(in.Tree.Removals),
 	}

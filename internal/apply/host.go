@@ -152,10 +152,10 @@ func (r *run) standIn(a addr.Instance) *eval.Instance {
 func (r *run) standInFrame(p *program.Program, m addr.Module) *eval.Frame {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := r.apart[m]
+	f := r.standIns[m]
 	if f == nil {
 		f = r.root.Detached(p, m)
-		r.apart[m] = f
+		r.standIns[m] = f
 	}
 	return f
 }

@@ -108,9 +108,9 @@ type loader struct {
 	// reported themselves.
 	uninstalled bool
 
-	// apart are the calls whose instances are looked at one by one; keyed are
+	// oneByOne are the calls whose instances are looked at one by one; keyed are
 	// those that don't load the same.
-	apart, keyed map[place]bool
+	oneByOne, keyed map[place]bool
 	pass
 }
 
@@ -136,7 +136,7 @@ type compiled struct {
 func newLoader(ctx context.Context, o LoadOptions) *loader {
 	l := &loader{
 		ctx: ctx, LoadOptions: o, compiled: map[string]*compiled{},
-		apart: map[place]bool{}, keyed: map[place]bool{},
+		oneByOne: map[place]bool{}, keyed: map[place]bool{},
 	}
 	if l.Language == nil {
 		l.Language = moduleLanguage{o.World.Dialect}
@@ -217,7 +217,7 @@ func (l *loader) follow(t *promise.Task, f *eval.Frame) {
 // them.
 func (l *loader) instances(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool) {
 	path := pathOf(f, c)
-	if !l.apart[path] {
+	if !l.oneByOne[path] {
 		return eval.Expansion{}, false
 	}
 	e, diags := configured()
@@ -337,8 +337,8 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 		told := false
 		for _, r := range open {
 			path := pathOf(r.Frame, r.Call)
-			l.again = l.again || !l.apart[path]
-			l.apart[path] = true
+			l.again = l.again || !l.oneByOne[path]
+			l.oneByOne[path] = true
 			told = told || l.broken[path]
 		}
 		if !told {

@@ -161,9 +161,9 @@ var fileSchema = &hcl.BodySchema{
 	},
 }
 
-// compile reads a stack. A husk is a stack that is to go: only its providers
+// compile reads a stack. A stack that is gone is to be destroyed: only its providers
 // are left.
-func compile(files module.Files, dir string, d dialect.Dialect, husk, root bool) (*module.Source, *program.Program, diag.List) {
+func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool) (*module.Source, *program.Program, diag.List) {
 	src := &module.Source{Dir: dir, Registry: d.Registry()}
 	var diags diag.List
 	names, err := files.List(dir)
@@ -171,7 +171,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, husk, root bool)
 		diags.Errorf("Failed to read stack directory", "The directory %s does not exist or cannot be read.", dir)
 		return src, nil, diags
 	}
-	tr := &translator{src: src, husk: husk}
+	tr := &translator{src: src, gone: gone}
 	for _, name := range names {
 		is, old := IsFile(name)
 		if !is {
@@ -181,7 +181,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, husk, root bool)
 			continue
 		}
 		path := filepath.Join(dir, name)
-		if old && !husk {
+		if old && !gone {
 			tr.diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Deprecated file name", Detail: fmt.Sprintf("Files of stacks end in .tfcomponent.hcl or .tfcomponent.json now. Rename %s.", path)})
 		}
 		data, err := files.ReadFile(path)
@@ -198,11 +198,11 @@ func compile(files module.Files, dir string, d dialect.Dialect, husk, root bool)
 		tr.diags.Errorf("No stack configuration", "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.", dir)
 		return src, nil, tr.diags
 	}
-	p, more := analyze.CompileStack(src, husk)
+	p, more := analyze.CompileStack(src, gone)
 	diags.Append(tr.diags)
 	diags.Append(more)
 	for _, c := range p.Calls {
-		c.Gone = husk
+		c.Gone = gone
 	}
 	for i := range tr.removed {
 		tr.removed[i].Call = p.Gone[i]

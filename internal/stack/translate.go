@@ -16,7 +16,7 @@ import (
 // it makes keeps the expressions and ranges of the source.
 type translator struct {
 	src     *module.Source
-	husk    bool
+	gone    bool
 	diags   diag.List
 	removed []program.Removed
 	at      *syntax.File
@@ -87,7 +87,7 @@ func (tr *translator) block(b *hcl.Block) {
 		tr.checked(b, variableSchema)
 		return
 	}
-	if tr.husk {
+	if tr.gone {
 		switch b.Type {
 		case "stack":
 			tr.call(b, addr.Stack, stackSchema)
@@ -183,7 +183,7 @@ func (tr *translator) call(b *hcl.Block, kind addr.Kind, schema *hcl.BodySchema)
 	attrs := content.Attributes
 	body := newBody(b)
 	tr.copy(body, attrs, "source", "version", "for_each", "depends_on")
-	if tr.husk {
+	if tr.gone {
 		delete(body.Attributes, "depends_on")
 	}
 	tr.inputs(body, attrs["inputs"])

@@ -49,7 +49,7 @@ type stepPrinter struct {
 	after  [][]execgraph.ID // what steps wait for, joints that aren't shown resolved
 }
 
-// resolve numbers the steps that are shown. A joint isn't when naming what it
+// resolve numbers the steps that are shown. A gate isn't when naming what it
 // joins wherever it is awaited is about as short.
 func (p *stepPrinter) resolve() {
 	steps := p.graph.Steps

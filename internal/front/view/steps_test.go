@@ -80,9 +80,9 @@ Steps of the apply, each with what it waits for:
 	}
 }
 
-// TestStepsJoint: where many wait for many the text has a joint, so that it
+// TestStepsGate: where many wait for many the text has a gate, so that it
 // stays linear.
-func TestStepsJoint(t *testing.T) {
+func TestStepsGate(t *testing.T) {
 	const n = 50
 	g := &execgraph.Graph{}
 	var first []execgraph.ID
@@ -100,7 +100,7 @@ func TestStepsJoint(t *testing.T) {
 	got := stepsText(t, &plan.Plan{Graph: g})
 	if !strings.Contains(got, "   51  wait for all of these\n         after    1  evaluate output o\n") ||
 		!strings.Contains(got, "   52  evaluate output o\n         after   51  all that it waits for\n") {
-		t.Errorf("no joint in\n%s", got)
+		t.Errorf("no gate in\n%s", got)
 	}
 	if lines := strings.Count(got, "\n"); lines > 5*n {
 		t.Errorf("%d lines", lines)

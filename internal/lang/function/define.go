@@ -190,7 +190,7 @@ func withConversion(fn function.Function, want func(function.Parameter) cty.Type
 	params, variadic := openAll(fixed, last)
 	wants := make([]cty.Type, len(params))
 	rest, changed := cty.NilType, false
-	loosen := func(p *function.Parameter, original function.Parameter) cty.Type {
+	widen := func(p *function.Parameter, original function.Parameter) cty.Type {
 		ty := want(original)
 		if ty == cty.NilType {
 			return ty
@@ -199,10 +199,10 @@ func withConversion(fn function.Function, want func(function.Parameter) cty.Type
 		return ty
 	}
 	for i := range params {
-		wants[i] = loosen(&params[i], fixed[i])
+		wants[i] = widen(&params[i], fixed[i])
 	}
 	if variadic != nil {
-		rest = loosen(variadic, *last)
+		rest = widen(variadic, *last)
 	}
 	if !changed {
 		return fn

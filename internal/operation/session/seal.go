@@ -23,20 +23,20 @@ type sealed struct {
 	stored, clear []byte
 }
 
-// Blank implements storage.Blank.
-func (s *sealed) Blank(state []byte) error {
-	store, ok := s.Store.(storage.Blank)
+// Placeholder implements storage.Placeholder.
+func (s *sealed) Placeholder(state []byte) error {
+	store, ok := s.Store.(storage.Placeholder)
 	if !ok {
 		return nil
 	}
 	if s.clear != nil && bytes.Equal(state, s.clear) {
-		return store.Blank(s.stored)
+		return store.Placeholder(s.stored)
 	}
 	stored, err := s.seals.Seal(state)
 	if err != nil {
 		return err
 	}
-	return store.Blank(stored)
+	return store.Placeholder(stored)
 }
 
 // Read opens the state.

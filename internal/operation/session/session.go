@@ -201,7 +201,7 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 // reserve says what state may be there before one is written. It has the
 // lineage that the state will have.
 func (s *Session) reserve() error {
-	store, ok := blank(s.store)
+	store, ok := placeholder(s.store)
 	if !ok {
 		return nil
 	}
@@ -214,11 +214,11 @@ func (s *Session) reserve() error {
 	if err := statefile.Write(&b, nothing); err != nil {
 		return err
 	}
-	return store.Blank(b.Bytes())
+	return store.Placeholder(b.Bytes())
 }
 
-func blank(s storage.Store) (storage.Blank, bool) {
-	b, ok := s.(storage.Blank)
+func placeholder(s storage.Store) (storage.Placeholder, bool) {
+	b, ok := s.(storage.Placeholder)
 	return b, ok
 }
 
@@ -276,8 +276,8 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		return trouble{s}.torn(diags)
 	}
 	s.base = snapshot
-	if store, ok := blank(s.store); ok && s.unwritten() {
-		if err := store.Blank(data); err != nil {
+	if store, ok := placeholder(s.store); ok && s.unwritten() {
+		if err := store.Placeholder(data); err != nil {
 			return diag.OneError("Error loading the state", "%s.", err)
 		}
 	}

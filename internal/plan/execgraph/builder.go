@@ -158,7 +158,7 @@ func (b *Builder) Build() (*Graph, []Step) {
 	b.prune()
 	b.holdChecks()
 	b.close()
-	b.untie()
+	b.breakCycles()
 	return b.sorted()
 }
 
@@ -244,14 +244,14 @@ func (b *Builder) holdChecks() {
 		b.after[n] = append(b.after[n], last...)
 	}
 	last = append(last, b.within...)
-	last = b.joint(last, len(b.checks), OnSuccess)
+	last = b.gateFor(last, len(b.checks), OnSuccess)
 	for _, n := range b.checks {
 		b.after[n] = append(b.after[n], last...)
 	}
 }
 
-// joint joins steps for so many others where that saves edges.
-func (b *Builder) joint(steps []Ref, others int, when When) []Ref {
+// gateFor joins steps for so many others where that saves edges.
+func (b *Builder) gateFor(steps []Ref, others int, when When) []Ref {
 	if len(steps)*others <= len(steps)+others {
 		return steps
 	}
@@ -289,7 +289,7 @@ func (b *Builder) close() {
 	}
 	closing := map[addr.ProviderConfig][]Ref{}
 	for _, level := range slices.Backward(b.levels(ephemerals)) {
-		after := b.joint(ends, len(level), Always)
+		after := b.gateFor(ends, len(level), Always)
 		ends = nil
 		for _, n := range slices.Backward(level) {
 			s := b.steps[n]

@@ -211,7 +211,7 @@ func (b *builder) gate(before []int) int {
 // finish leaves out what nobody needs and puts the rest in order.
 func (b *builder) finish(objects []Object, prepares []bool) []Step {
 	b.inline(b.consumers(objects, prepares))
-	b.thin(objects)
+	b.reduce(objects)
 	uses := b.consumers(objects, prepares)
 	number := make([]int, len(b.after))
 	var steps []Step
@@ -297,13 +297,13 @@ func (b *builder) inlined(after, uses []int) []int {
 	return slices.Compact(out)
 }
 
-// thin drops edges that another edge of the same step makes superfluous, as
+// reduce drops edges that another edge of the same step makes superfluous, as
 // far as that is seen in two steps. By way of an update nobody is held to wait
 // for deletions: where a provider is in between, updates can't wait for them.
-func (b *builder) thin(objects []Object) {
+func (b *builder) reduce(objects []Object) {
 	const few = 16
 	covered := make([]int, len(b.after))
-	thinned := make([][]int, len(b.after))
+	reduced := make([][]int, len(b.after))
 	for s, after := range b.after {
 		for _, before := range after {
 			updates := b.updates(objects, before)
@@ -317,11 +317,11 @@ func (b *builder) thin(objects []Object) {
 		}
 		for _, before := range after {
 			if covered[before-1] != s+1 {
-				thinned[s] = append(thinned[s], before)
+				reduced[s] = append(reduced[s], before)
 			}
 		}
 	}
-	b.after = thinned
+	b.after = reduced
 }
 
 // creates reports whether a step is a creation or update.

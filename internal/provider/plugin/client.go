@@ -32,9 +32,9 @@ type client struct {
 	askFirst     bool // a process must be asked for its schemas first
 	guarded      bool // a guard is between this process and the plugin
 
-	conn  grpc.ClientConnInterface
-	rpc   tfplugin6.ProviderClient
-	lives *lives // nil for a plugin that somebody else runs
+	conn       grpc.ClientConnInterface
+	rpc        tfplugin6.ProviderClient
+	supervisor *supervisor // nil for a plugin that somebody else runs
 	// configured is the request with which the provider was configured.
 	configured atomic.Pointer[tfplugin6.ConfigureProvider_Request]
 
@@ -65,8 +65,8 @@ func (c *client) Close() error {
 }
 
 func (c *client) Stop(ctx context.Context) error {
-	if c.lives != nil {
-		c.lives.stop()
+	if c.supervisor != nil {
+		c.supervisor.stop()
 	}
 	r, err := c.rpc.StopProvider(ctx, &tfplugin6.StopProvider_Request{})
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
@@ -109,7 +109,7 @@ func (c *client) Configure(ctx context.Context, config cty.Value) diag.List {
 }
 
 // ready brings a new process to where the ended one was.
-func (c *client) ready(ctx context.Context, n *life) error {
+func (c *client) ready(ctx context.Context, n *incarnation) error {
 	if c.askFirst {
 		if err := n.call(ctx, tfplugin6.Provider_GetProviderSchema_FullMethodName,
 			&tfplugin6.GetProviderSchema_Request{}, &emptypb.Empty{}); err != nil {

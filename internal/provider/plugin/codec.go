@@ -113,7 +113,7 @@ func (x *exchange) decodeIdentity(d *tfplugin6.ResourceIdentityData) cty.Value {
 
 // callFailed is for calls that didn't come back with a response.
 func (c *client) callFailed(call string, err error) diag.List {
-	var ended *death
+	var ended *crash
 	var refused *refusal
 	switch {
 	case errors.As(err, &ended):
@@ -147,7 +147,7 @@ func failedToRespond(call string) string {
 
 // diedDuring is for a call during which the process ended. All such calls say
 // how it ended; the stack trace is shown once.
-func (c *client) diedDuring(call string, d *death) diag.List {
+func (c *client) diedDuring(call string, d *crash) diag.List {
 	var diags diag.List
 	how := fmt.Sprintf("The process of %s ended by itself: %s.", c.name, d.how)
 	if d.trace != "" {

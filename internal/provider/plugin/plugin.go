@@ -127,15 +127,15 @@ func connect(ctx context.Context, command Command) (*client, error) {
 	if command.Reattach != nil {
 		return c, c.reattach(command.Reattach)
 	}
-	l := &lives{
-		launch: func(ctx context.Context) (*life, error) { return launch(ctx, command) },
+	l := &supervisor{
+		launch: func(ctx context.Context) (*incarnation, error) { return launch(ctx, command) },
 		ready:  c.ready,
 	}
 	if err := l.begin(ctx); err != nil {
 		return nil, err
 	}
 	c.use(l)
-	c.lives, c.end = l, l.close
+	c.supervisor, c.end = l, l.close
 	return c, nil
 }
 
@@ -159,7 +159,7 @@ var callSizes = grpc.WithDefaultCallOptions(
 	grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))
 
 // launch starts the process and waits until it serves, or until ctx ends.
-func launch(ctx context.Context, command Command) (*life, error) {
+func launch(ctx context.Context, command Command) (*incarnation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func launch(ctx context.Context, command Command) (*life, error) {
 			end()
 			return nil, p.explain(r.err)
 		}
-		return &life{conn: r.conn, process: p, end: end}, nil
+		return &incarnation{conn: r.conn, process: p, end: end}, nil
 	case <-ctx.Done():
 		p.kill()
 		go func() {

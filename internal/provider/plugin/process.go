@@ -235,12 +235,12 @@ func (p *process) endsNow(ctx context.Context) bool {
 }
 
 // end describes an ended process: how it ended and what it wrote last.
-func (p *process) end() *death {
+func (p *process) end() *crash {
 	select {
 	case <-p.drained:
 	case <-time.After(500 * time.Millisecond): // a child holds it open
 	}
-	return &death{how: p.status, trace: p.said.trace(), tail: cmp.Or(p.said.tail(), p.told.tail())}
+	return &crash{how: p.status, trace: p.said.trace(), tail: cmp.Or(p.said.tail(), p.told.tail())}
 }
 
 // explain adds what the plugin said when it crashed.

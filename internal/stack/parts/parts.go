@@ -104,8 +104,8 @@ type component struct {
 	Dependencies map[string][]string `json:"dependencies,omitempty"`
 }
 
-// Blank implements storage.Blank: the index is what is locked.
-func (s *store) Blank(content []byte) error {
+// Placeholder implements storage.Placeholder: the index is what is locked.
+func (s *store) Placeholder(content []byte) error {
 	whole, err := parse(content, "the state")
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s *store) Blank(content []byte) error {
 	if err != nil {
 		return err
 	}
-	return s.index.Blank(text)
+	return s.index.Placeholder(text)
 }
 
 // Lock implements storage.Store.

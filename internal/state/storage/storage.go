@@ -56,14 +56,14 @@ type Journaled interface {
 	JournalPath(workspace string) string
 }
 
-// A Blank is a Store whose lock needs something to hold on to where there is no
+// A Placeholder is a Store whose lock needs something to hold on to where there is no
 // state yet.
-type Blank interface {
-	// Blank says what a state looks like that nobody has written yet. Lock puts
+type Placeholder interface {
+	// Placeholder says what a state looks like that nobody has written yet. Lock puts
 	// it in place of none, where Read doesn't see it, and Unlock removes it
 	// again. A run that is killed leaves it behind, and others read it, so it
 	// has to mean the same as no state. It is never kept as a backup.
-	Blank(content []byte) error
+	Placeholder(content []byte) error
 }
 
 // A Held is a Store that can tell who holds its lock without taking it.

@@ -119,10 +119,10 @@ func (g *Generator) of(ty cty.Type) cty.Value {
 	case ty == cty.String, ty == cty.DynamicPseudoType:
 		return cty.StringVal(g.text())
 	case ty.IsListType(), ty.IsSetType():
-		return collection(ty, g.several(ty.ElementType()))
+		return collection(ty, g.elements(ty.ElementType()))
 	case ty.IsMapType():
 		values := map[string]cty.Value{}
-		for _, v := range g.several(ty.ElementType()) {
+		for _, v := range g.elements(ty.ElementType()) {
 			values[g.name()] = v
 		}
 		return cty.ObjectVal(values) // whoever takes it makes them alike
@@ -157,7 +157,7 @@ func collection(ty cty.Type, values []cty.Value) cty.Value {
 	return cty.TupleVal(values)
 }
 
-func (g *Generator) several(ty cty.Type) []cty.Value {
+func (g *Generator) elements(ty cty.Type) []cty.Value {
 	const most = 4
 	var values []cty.Value
 	for range g.random.IntN(most + 1) {

@@ -97,11 +97,11 @@ func requirements(t *program.Tree, text string) branch {
 
 func (b branch) write(to *strings.Builder, indent string) {
 	for i, child := range b.children {
-		joint, next := "├── ", "│   "
+		branch, next := "├── ", "│   "
 		if i == len(b.children)-1 {
-			joint, next = "└── ", "    "
+			branch, next = "└── ", "    "
 		}
-		fmt.Fprintf(to, "%s%s%s\n", indent, joint, child.text)
+		fmt.Fprintf(to, "%s%s%s\n", indent, branch, child.text)
 		child.write(to, indent+next)
 	}
 }

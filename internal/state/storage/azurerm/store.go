@@ -29,9 +29,9 @@ type seen struct {
 	sum [sha256.Size]byte
 }
 
-// blank reports whether a blob is there for a lock or a workspace only. Incumbents put
+// noState reports whether a blob is there for a lock or a workspace only. Incumbents put
 // one without content there before they lock it.
-func blank(content []byte) bool { return len(content) == 0 || string(content) == storage.NoState }
+func noState(content []byte) bool { return len(content) == 0 || string(content) == storage.NoState }
 
 // Read returns the content of the blob.
 func (s *store) Read(ctx context.Context) ([]byte, error) {
@@ -51,7 +51,7 @@ func (s *store) Read(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("error downloading azure blob: %w", err)
 	}
 	s.seen = &seen{at.tag, sha256.Sum256(content)}
-	if blank(content) {
+	if noState(content) {
 		return nil, nil
 	}
 	return content, nil
@@ -95,10 +95,10 @@ func (s *store) replace(ctx context.Context, service *service, state []byte) err
 			return storage.ErrChanged // it was there
 		case err != nil:
 			return err
-		case bytes.Equal(now, state) && !blank(now):
+		case bytes.Equal(now, state) && !noState(now):
 			s.seen = &seen{there.tag, sha256.Sum256(now)} // the answer to an earlier try was lost
 			return nil
-		case sha256.Sum256(now) == s.seen.sum && s.seen.tag != "", s.seen.tag == "" && blank(now):
+		case sha256.Sum256(now) == s.seen.sum && s.seen.tag != "", s.seen.tag == "" && noState(now):
 			s.seen = &seen{there.tag, sha256.Sum256(now)}
 		default:
 			return storage.ErrChanged

@@ -29,8 +29,8 @@ type seen struct {
 	sum     [sha256.Size]byte
 }
 
-// blank reports whether a secret is there for a workspace only.
-func blank(state []byte) bool { return state == nil || string(state) == storage.NoState }
+// noState reports whether a secret is there for a workspace only.
+func noState(state []byte) bool { return state == nil || string(state) == storage.NoState }
 
 // Read returns the state in the secret.
 func (s *store) Read(ctx context.Context) ([]byte, error) {
@@ -57,7 +57,7 @@ func (s *store) Read(ctx context.Context) ([]byte, error) {
 		return nil, storage.ErrEmptyState
 	}
 	s.seen = &seen{o.version(), sha256.Sum256(state)}
-	if blank(state) {
+	if noState(state) {
 		return nil, nil
 	}
 	return state, nil
@@ -108,10 +108,10 @@ func (s *store) replace(ctx context.Context, client *rest.Client, state []byte) 
 		switch {
 		case err != nil:
 			return err
-		case bytes.Equal(now, state) && !blank(now):
+		case bytes.Equal(now, state) && !noState(now):
 			s.seen = &seen{o.version(), sha256.Sum256(now)} // the answer to an earlier try was lost
 			return nil
-		case s.seen.version == "" && blank(now), s.seen.version != "" && sha256.Sum256(now) == s.seen.sum:
+		case s.seen.version == "" && noState(now), s.seen.version != "" && sha256.Sum256(now) == s.seen.sum:
 		default:
 			return storage.ErrChanged
 		}

@@ -27,7 +27,7 @@
 // where the new file stays.
 //
 // Where there is no state yet, the file that is locked comes into being with the
-// content that storage.Blank was told and with its lock, at once: a run that is
+// content that storage.Placeholder was told and with its lock, at once: a run that is
 // killed leaves a state without anything in it, never an empty file, which
 // could as well be a state that was lost.
 //

@@ -478,12 +478,12 @@ func TestWriteFails(t *testing.T) {
 }
 
 // Where there is no state, the lock holds on to one that means nothing.
-func TestBlank(t *testing.T) {
-	const blank, other = `{"serial":0}`, `{"serial":0,"lineage":"x"}`
+func TestPlaceholder(t *testing.T) {
+	const placeholder, other = `{"serial":0}`, `{"serial":0,"lineage":"x"}`
 	dir := t.TempDir()
 	path := filepath.Join(dir, StateFile)
 	s := open(t, backend(t, dir))
-	must(t, s.Blank([]byte(blank)))
+	must(t, s.Placeholder([]byte(placeholder)))
 	id := lock(t, s)
 	wantRead := func(s *Store, want string) {
 		t.Helper()
@@ -492,7 +492,7 @@ func TestBlank(t *testing.T) {
 		}
 	}
 	wantRead(s, "")
-	wantRead(open(t, backend(t, dir)), blank)
+	wantRead(open(t, backend(t, dir)), placeholder)
 	startPeer(t, path).want("lock", "resource temporarily unavailable")
 	must(t, s.Unlock(t.Context(), id))
 	if got := files(t, dir); got != nil {
@@ -503,10 +503,10 @@ func TestBlank(t *testing.T) {
 	lock(t, s)
 	must(t, s.held.release())
 	next := open(t, backend(t, dir))
-	must(t, next.Blank([]byte(other)))
+	must(t, next.Placeholder([]byte(other)))
 	id = lock(t, next)
-	wantRead(next, blank)
-	must(t, next.Blank([]byte(blank))) // the caller has found out that it means nothing
+	wantRead(next, placeholder)
+	must(t, next.Placeholder([]byte(placeholder))) // the caller has found out that it means nothing
 	must(t, next.Write(t.Context(), []byte("1")))
 	must(t, next.Unlock(t.Context(), id))
 	if got := fmt.Sprint(files(t, dir)); got != "[terraform.tfstate]" {
@@ -520,7 +520,7 @@ func TestFirstLocks(t *testing.T) {
 	var stores []*Store
 	for range 8 {
 		s := open(t, backend(t, dir))
-		must(t, s.Blank([]byte("{}")))
+		must(t, s.Placeholder([]byte("{}")))
 		stores = append(stores, s)
 	}
 	for range 20 {

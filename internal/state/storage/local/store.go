@@ -24,12 +24,12 @@ type Store struct {
 	shown           string // in, as the user would write it
 	recode          func(old []byte) ([]byte, error)
 
-	mu       sync.Mutex
-	held     *held
-	blank    []byte
-	seen     *[sha256.Size]byte // of what Write replaces, nil where that isn't known
-	written  bool               // reads come from out
-	backedUp bool
+	mu          sync.Mutex
+	held        *held
+	placeholder []byte
+	seen        *[sha256.Size]byte // of what Write replaces, nil where that isn't known
+	written     bool               // reads come from out
+	backedUp    bool
 }
 
 // held is a lock that this store holds.
@@ -43,11 +43,11 @@ type held struct {
 	created bool // the state file didn't exist before
 }
 
-// Blank implements storage.Blank.
-func (s *Store) Blank(content []byte) error {
+// Placeholder implements storage.Placeholder.
+func (s *Store) Placeholder(content []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.blank = content
+	s.placeholder = content
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (s *Store) Read(context.Context) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case path == s.out && s.isBlank(content):
+	case path == s.out && s.isPlaceholder(content):
 		return nil, nil
 	case len(bytes.TrimSpace(content)) > 0:
 		return content, nil
@@ -83,14 +83,14 @@ func (s *Store) Read(context.Context) ([]byte, error) {
 	return nil, storage.ErrEmptyState
 }
 
-// isBlank reports whether the content is what this store put there to lock it.
-func (s *Store) isBlank(content []byte) bool {
-	return s.held != nil && s.held.created && bytes.Equal(content, s.blank)
+// isPlaceholder reports whether the content is what this store put there to lock it.
+func (s *Store) isPlaceholder(content []byte) bool {
+	return s.held != nil && s.held.created && bytes.Equal(content, s.placeholder)
 }
 
 // sum tells contents apart.
 func (s *Store) sum(content []byte) *[sha256.Size]byte {
-	if s.isBlank(content) {
+	if s.isPlaceholder(content) {
 		content = nil
 	}
 	sum := sha256.Sum256(content)
@@ -197,7 +197,7 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if s.backup != "" && !s.backedUp && len(old) > 0 && !bytes.Equal(old, s.blank) {
+	if s.backup != "" && !s.backedUp && len(old) > 0 && !bytes.Equal(old, s.placeholder) {
 		kept := old
 		if s.recode != nil {
 			if kept, err = s.recode(old); err != nil {
@@ -304,7 +304,7 @@ func (s *Store) lockPath(path string) (file *os.File, created bool, err error) {
 // createLocked makes the file at a path, which is complete and locked as soon
 // as it is there. It fails with os.ErrExist when there is one by now.
 func (s *Store) createLocked(path string) (*os.File, error) {
-	temp, err := writeTemp(path, s.blank, 0o600)
+	temp, err := writeTemp(path, s.placeholder, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +327,7 @@ func (s *Store) createLocked(path string) (*os.File, error) {
 		return nil, err
 	}
 	if err = lockFile(file); err == nil {
-		err = overwrite(file, s.blank)
+		err = overwrite(file, s.placeholder)
 	}
 	if err != nil {
 		file.Close()
@@ -395,7 +395,7 @@ func (s *Store) Unlock(_ context.Context, id string) error {
 	}
 	// The file is removed while it is still locked, so that nobody can write
 	// to it before.
-	if h.created && h.has(s.blank) && isAt(h.file, h.path) {
+	if h.created && h.has(s.placeholder) && isAt(h.file, h.path) {
 		os.Remove(h.path)
 	}
 	return errors.Join(err, h.release())

@@ -95,7 +95,7 @@ func kill(t *testing.T, p provider.Provider, wait bool) {
 	t.Helper()
 	syscall.Kill(number(t, read(t, p, "pid")), syscall.SIGKILL)
 	if wait {
-		<-p.(*client).lives.now.process.exited
+		<-p.(*client).supervisor.now.process.exited
 	}
 }
 
@@ -160,7 +160,7 @@ func TestDeathAmongChanges(t *testing.T) {
 // TestLastDeath: a provider that only dies isn't started for ever.
 func TestLastDeath(t *testing.T) {
 	p := configured(t, "north")
-	for range maxDeaths {
+	for range maxCrashes {
 		r := apply(t, p, "crash")
 		if r.Unsent || r.Diags[0].Summary != noResponse {
 			t.Fatalf("%+v", r)
@@ -178,7 +178,7 @@ func TestLastDeath(t *testing.T) {
 // TestAnswersBreakTheRow: what answers in between is worth starting again.
 func TestAnswersBreakTheRow(t *testing.T) {
 	p := configured(t, "north")
-	for range maxDeaths + 2 {
+	for range maxCrashes + 2 {
 		ask(t.Context(), p, "crash")
 		if read(t, p, "region") != "north" {
 			t.Fatal("not configured")
@@ -240,7 +240,7 @@ func TestCloseWhileRising(t *testing.T) {
 			t.Error(err)
 		}
 		calls.Wait()
-		l := p.(*client).lives
+		l := p.(*client).supervisor
 		if now := l.now; !now.process.ended() {
 			t.Error("a process runs after Close")
 		}

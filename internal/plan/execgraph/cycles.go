@@ -2,27 +2,27 @@ package execgraph
 
 import "slices"
 
-// untie drops what can't be kept where a provider is configured with values
+// breakCycles drops what can't be kept where a provider is configured with values
 // that are only there after an update or a replacement: its objects can't be
 // deleted before that, although they depend on what is changed. First updates
 // stop waiting for deletions, then all else stops waiting for the deletions
 // through such a provider. What comes after the circle still waits for them, in
 // the first case only where it waits for everything: others that have to wait
 // for a deletion do so themselves, not by way of an update.
-func (b *Builder) untie() {
+func (b *Builder) breakCycles() {
 	core := b.circular()
 	if core == nil {
 		return
 	}
 	deletes := b.deletions()
-	b.loosen(core, func(n, a Ref) bool {
+	b.dropWaits(core, func(n, a Ref) bool {
 		_, updates := slices.BinarySearch(b.updates, n)
 		return updates && deletes(a)
 	}, b.awaitsAll)
 	if core = b.circular(); core == nil {
 		return
 	}
-	b.loosen(core, func(n, a Ref) bool {
+	b.dropWaits(core, func(n, a Ref) bool {
 		s, deletion := &b.steps[n], &b.steps[a]
 		open, ok := b.opened[deletion.Provider]
 		if deletion.Kind != Destroy || !ok || !core[open] {
@@ -57,11 +57,11 @@ func (b *Builder) deletions() func(Ref) bool {
 	return deletes
 }
 
-// loosen drops the waiting of n for a within the core where drop says so. What
+// dropWaits drops the waiting of n for a within the core where drop says so. What
 // comes before the core n still waits for. Outside of the core what keep says and
 // waits for something in it waits for what was dropped too.
-func (b *Builder) loosen(core []bool, drop func(n, a Ref) bool, keep func(Ref) bool) {
-	var loosened, dropped []Ref
+func (b *Builder) dropWaits(core []bool, drop func(n, a Ref) bool, keep func(Ref) bool) {
+	var freed, dropped []Ref
 	for i := range core {
 		n := Ref(i)
 		if !core[n] {
@@ -76,7 +76,7 @@ func (b *Builder) loosen(core []bool, drop func(n, a Ref) bool, keep func(Ref) b
 			}
 		}
 		if len(kept) < len(b.after[n]) {
-			loosened = append(loosened, n)
+			freed = append(freed, n)
 		}
 		b.after[n] = kept
 	}
@@ -84,7 +84,7 @@ func (b *Builder) loosen(core []bool, drop func(n, a Ref) bool, keep func(Ref) b
 		return
 	}
 	before := b.beforeCore(core, dropped)
-	for _, n := range loosened {
+	for _, n := range freed {
 		for _, a := range before {
 			if !slices.Contains(b.after[n], a) {
 				b.after[n] = append(b.after[n], b.joined(&before))

@@ -16,22 +16,22 @@ import (
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
 
-// maxDeaths is how many processes of a plugin may end one after the other
+// maxCrashes is how many processes of a plugin may end one after the other
 // without an answer of any of them but the first.
-const maxDeaths = 5
+const maxCrashes = 5
 
-// lives are the processes of one plugin, one after the other: a process that
+// A supervisor runs the processes of one plugin, one after the other: a process that
 // ended by itself takes the calls under way with it and no others. The next
 // call starts a new one.
 //
 // It is a connection, so that whoever calls needn't know. A call that fails
-// because of an end has a *death as its error when it may have reached the
+// because of an end has a *crash as its error when it may have reached the
 // plugin, and is made again when it can't have, or when it changes nothing.
 // Once no process is to be started any more the error is a *refusal.
-type lives struct {
+type supervisor struct {
 	// launch starts a process, ready brings it to where its predecessor was.
-	launch func(context.Context) (*life, error)
-	ready  func(context.Context, *life) error
+	launch func(context.Context) (*incarnation, error)
+	ready  func(context.Context, *incarnation) error
 
 	ctx    context.Context // ends with close
 	cancel context.CancelFunc
@@ -40,25 +40,25 @@ type lives struct {
 	ends   sync.WaitGroup
 
 	mu      sync.Mutex
-	now     *life
+	now     *incarnation
 	row     int // ends since the last answer
 	gaveUp  *refusal
 	stopped bool // nothing new is wanted
 }
 
-var _ grpc.ClientConnInterface = (*lives)(nil)
+var _ grpc.ClientConnInterface = (*supervisor)(nil)
 
-// A life is one process and the connection to it.
-type life struct {
+// An incarnation is one process and the connection to it.
+type incarnation struct {
 	conn     grpc.ClientConnInterface
 	process  *process
 	end      func() error
 	answered atomic.Bool // after it was made ready
-	buried   bool
+	counted  bool
 }
 
-// A death is the end of a process, and the error of the calls under way then.
-type death struct {
+// A crash is the end of a process, and the error of the calls under way then.
+type crash struct {
 	err error  // of the connection
 	how string // it ended, such as "exit status 2"
 	// trace is the stack trace that the plugin wrote, tail the last lines of
@@ -66,11 +66,11 @@ type death struct {
 	trace, tail string
 }
 
-func (d *death) Error() string { return "it ended by itself: " + d.short() }
-func (d *death) Unwrap() error { return d.err }
+func (d *crash) Error() string { return "it ended by itself: " + d.short() }
+func (d *crash) Unwrap() error { return d.err }
 
 // short says in a few words how the process ended.
-func (d *death) short() string {
+func (d *crash) short() string {
 	word, _, _ := strings.Cut(d.trace, "\n")
 	if word == "" {
 		word = d.tail[strings.LastIndexByte(d.tail, '\n')+1:]
@@ -91,7 +91,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.why }
 
 // begin starts the first process, without making it ready.
-func (l *lives) begin(ctx context.Context) error {
+func (l *supervisor) begin(ctx context.Context) error {
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.turn, l.alone = make(chan struct{}, 1), make(chan struct{}, 1)
 	first, err := l.launch(ctx)
@@ -103,9 +103,9 @@ func (l *lives) begin(ctx context.Context) error {
 	return nil
 }
 
-func (l *lives) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+func (l *supervisor) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	err := l.call(ctx, method, args, reply, opts...)
-	var ended *death
+	var ended *crash
 	if !repeatable[method] || !errors.As(err, &ended) {
 		return err
 	}
@@ -145,9 +145,9 @@ var repeatable = map[string]bool{
 
 // call makes a call of the process that lives, and of the next one as long as
 // the last ended before it got the call.
-func (l *lives) call(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+func (l *supervisor) call(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	for {
-		now, err := l.alive(ctx)
+		now, err := l.running(ctx)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (l *lives) call(ctx context.Context, method string, args, reply any, opts .
 }
 
 // invoke makes a call of this process. again: it has ended without the call.
-func (n *life) invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) (again bool, err error) {
+func (n *incarnation) invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) (again bool, err error) {
 	var p progress
 	err = n.conn.Invoke(context.WithValue(ctx, progressKey{}, &p), method, args, reply, opts...)
 	if err == nil || p.answered.Load() {
@@ -185,22 +185,22 @@ func lost(err error) bool {
 }
 
 // call makes a call that must not be repeated elsewhere.
-func (n *life) call(ctx context.Context, method string, args, reply any) error {
+func (n *incarnation) call(ctx context.Context, method string, args, reply any) error {
 	_, err := n.invoke(ctx, method, args, reply)
 	return err
 }
 
-func (l *lives) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	now, err := l.alive(ctx)
+func (l *supervisor) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	now, err := l.running(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return now.conn.NewStream(ctx, desc, method, opts...)
 }
 
-// alive gives the process to call, a new one when the last has ended.
-func (l *lives) alive(ctx context.Context) (*life, error) {
-	if now := l.present(); now != nil {
+// running gives the process to call, a new one when the last has ended.
+func (l *supervisor) running(ctx context.Context) (*incarnation, error) {
+	if now := l.current(); now != nil {
 		return now, nil
 	}
 	select {
@@ -209,17 +209,17 @@ func (l *lives) alive(ctx context.Context) (*life, error) {
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	defer func() { <-l.turn }()
-	if now := l.present(); now != nil {
+	if now := l.current(); now != nil {
 		return now, nil
 	}
-	if err := l.bury(); err != nil {
+	if err := l.countEnd(); err != nil {
 		return nil, err
 	}
-	return l.rise(ctx)
+	return l.restart(ctx)
 }
 
-// present is the process, if it hasn't ended.
-func (l *lives) present() *life {
+// current is the process, if it hasn't ended.
+func (l *supervisor) current() *incarnation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now.process.ended() {
@@ -228,23 +228,23 @@ func (l *lives) present() *life {
 	return l.now
 }
 
-// bury counts the end of the last process and says whether there may be
+// countEnd counts the end of the last process and says whether there may be
 // another one.
-func (l *lives) bury() error {
+func (l *supervisor) countEnd() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
 		return &refusal{why: "Its process has ended, and none is started while the operation is being stopped."}
 	}
-	if dead := l.now; !dead.buried {
-		dead.buried = true
+	if dead := l.now; !dead.counted {
+		dead.counted = true
 		l.ends.Go(func() { _ = dead.end() }) // what is left of it: sockets, pipes
 		l.row++
 		if dead.answered.Load() {
 			l.row = 1
 		}
 	}
-	if l.row >= maxDeaths && l.gaveUp == nil {
+	if l.row >= maxCrashes && l.gaveUp == nil {
 		l.gaveUp = &refusal{final: true, why: fmt.Sprintf("Its process ended %d times in a row without an answer, the last time with %s, so it isn't started again.",
 			l.row, l.now.process.end().short())}
 	}
@@ -254,8 +254,8 @@ func (l *lives) bury() error {
 	return nil
 }
 
-// rise starts the next process.
-func (l *lives) rise(ctx context.Context) (*life, error) {
+// restart starts the next process.
+func (l *supervisor) restart(ctx context.Context) (*incarnation, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
@@ -284,14 +284,14 @@ func (l *lives) rise(ctx context.Context) (*life, error) {
 }
 
 // stop says that no further process is wanted.
-func (l *lives) stop() {
+func (l *supervisor) stop() {
 	l.mu.Lock()
 	l.stopped = true
 	l.mu.Unlock()
 }
 
 // close ends the process, and whatever is left of earlier ones.
-func (l *lives) close() error {
+func (l *supervisor) close() error {
 	l.stop()
 	l.cancel()
 	l.turn <- struct{}{} // nothing starts from here on
