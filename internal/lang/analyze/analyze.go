@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"weir.dev/weir/internal/lang/analyze/literal"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
@@ -152,6 +153,9 @@ func (c *compiler) split(b hcl.Body, schema *hcl.BodySchema) (*hcl.BodyContent, 
 	c.hcl(diags)
 	return content, rest
 }
+
+// literal reads what stands for itself.
+func (c *compiler) literal() literal.Reader { return literal.Reader{Diags: &c.diags} }
 
 func (c *compiler) hcl(diags hcl.Diagnostics) {
 	if len(diags) > 0 {

@@ -1,11 +1,54 @@
 package analyze
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/diag"
 )
+
+var conditionSchema = schema([]string{"condition!", "error_message!"})
+
+// condition decodes a block with a condition and a message. The block must
+// refer to something, or it would check nothing.
+func (c *compiler) condition(b *hcl.Block, in *scope) *program.Condition {
+	content := c.content(b.Body, conditionSchema)
+	cond := &program.Condition{
+		Condition:    c.attribute(content.Attributes["condition"], in),
+		ErrorMessage: c.attribute(content.Attributes["error_message"], in),
+		Range:        b.DefRange,
+	}
+	if cond.Condition == nil || cond.ErrorMessage == nil {
+		return nil
+	}
+	if len(cond.Condition.Refs) == 0 && !cond.Condition.Broken() && len(c.functionsOf(cond.Condition)) == 0 {
+		c.diags.ErrorAt(cond.Condition.Range(), fmt.Sprintf("Invalid %s expression", b.Type),
+			"The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
+		return nil
+	}
+	return cond
+}
+
+// functionsOf lists the provider functions that an expression calls; their
+// results aren't constant.
+func (c *compiler) functionsOf(e *program.Expr) []string {
+	if len(c.functions) == 0 {
+		return nil
+	}
+	var names []string
+	if node, ok := e.Expression.(hclsyntax.Node); ok {
+		_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+			if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && c.functions[call.Name] != nil {
+				names = append(names, call.Name)
+			}
+			return nil
+		})
+	}
+	return names
+}
 
 // TestCondition compiles a condition of a test about what the program makes. It
 // may refer to all that the program declares, outputs included, to the object

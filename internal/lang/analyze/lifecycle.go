@@ -32,8 +32,8 @@ func (c *compiler) lifecycle(r *resourceBlock, b *hcl.Block) {
 
 func (c *compiler) resolveLifecycle(r *resourceBlock, in *scope) {
 	p, attrs := r.Resource, r.lifecycle
-	p.CreateBeforeDestroy = c.constantBool(attrs["create_before_destroy"], false)
-	p.SkipDestroy = !c.constantBool(attrs["destroy"], true)
+	p.CreateBeforeDestroy = c.literal().Bool(attrs["create_before_destroy"], false)
+	p.SkipDestroy = !c.literal().Bool(attrs["destroy"], true)
 	p.PreventDestroy = c.attribute(attrs["prevent_destroy"], in)
 	if p.PreventDestroy != nil {
 		before := len(c.diags)
@@ -64,7 +64,7 @@ func (c *compiler) ignoreChanges(p *program.Resource, attr *hcl.Attribute) {
 			c.diags.ErrorAt(e.Range(), "Invalid ignore_changes wildcard", "The [\"*\"] form of ignore_changes wildcard is invalid. Use \"ignore_changes = all\" to ignore changes to all attributes.")
 			continue
 		}
-		t, diags := hcl.RelTraversalForExpr(c.unquote(e, "references"))
+		t, diags := hcl.RelTraversalForExpr(c.literal().Unquote(e, "references"))
 		c.hcl(diags)
 		if !diags.HasErrors() {
 			p.IgnoreChanges = append(p.IgnoreChanges, t)

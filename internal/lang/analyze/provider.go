@@ -23,14 +23,14 @@ func (c *compiler) provider(b *hcl.Block) {
 	content, rest := c.split(b.Body, providerSchema)
 	attrs := content.Attributes
 	if attr := attrs["alias"]; attr != nil {
-		p.Alias = c.constantString(attr)
+		p.Alias = c.literal().String(attr)
 		if !hclsyntax.ValidIdentifier(p.Alias) {
 			c.diags.ErrorAt(attr.Expr.Range(), "Invalid provider configuration alias", "An alias must be a valid name. "+identifierRule)
 		}
 	}
 	if attr := attrs["version"]; attr != nil {
 		c.diags.WarnAt(attr.NameRange, "Version constraints inside provider configuration blocks are deprecated", "Move the version constraint into the required_providers block.")
-		p.Version = c.constraint(attr.Expr)
+		p.Version = c.literal().Constraint(attr.Expr)
 	}
 	for _, name := range []string{"count", "depends_on", "source"} {
 		if attr := attrs[name]; attr != nil {
@@ -101,7 +101,7 @@ func (c *compiler) providerRef(expr hcl.Expression, argument string) (ref provid
 	if key, isKey := expr.(*hclsyntax.ObjectConsKeyExpr); isKey {
 		expr = key.Wrapped
 	}
-	expr = c.unquote(expr, "references")
+	expr = c.literal().Unquote(expr, "references")
 	at := expr.Range()
 	if template, isTemplate := expr.(*hclsyntax.TemplateExpr); isTemplate && template.IsStringLiteral() {
 		c.diags.ErrorAt(at, "Invalid provider configuration reference", "A provider configuration reference must not be given in quotes.")

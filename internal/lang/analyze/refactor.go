@@ -29,7 +29,7 @@ func (c refactoring) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool)
 		return e, false
 	}
 	e.Range = attr.Expr.Range()
-	t, diags := hcl.AbsTraversalForExpr(c.unquote(attr.Expr, "references"))
+	t, diags := hcl.AbsTraversalForExpr(c.literal().Unquote(attr.Expr, "references"))
 	if diags.HasErrors() {
 		c.hcl(diags)
 		return e, false
@@ -145,7 +145,7 @@ func (c refactoring) removed(b *hcl.Block) {
 				continue
 			}
 			lifecycle = inner
-			if v, ok := c.constant(c.content(inner.Body, removedLifecycleSchema).Attributes["destroy"], cty.Bool); ok {
+			if v, ok := c.literal().Value(c.content(inner.Body, removedLifecycleSchema).Attributes["destroy"], cty.Bool); ok {
 				destroy := v.True()
 				r.Destroy = &destroy
 			}

@@ -210,7 +210,7 @@ func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 	}
 	content, rest := c.split(b.Body, provisionerSchema)
 	if attr := content.Attributes["when"]; attr != nil {
-		switch c.keyword(attr) {
+		switch c.literal().Keyword(attr) {
 		case "create":
 		case "destroy":
 			p.OnDestroy = true
@@ -219,7 +219,7 @@ func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 		}
 	}
 	if attr := content.Attributes["on_failure"]; attr != nil {
-		switch c.keyword(attr) {
+		switch c.literal().Keyword(attr) {
 		case "fail":
 		case "continue":
 			p.Continue = true

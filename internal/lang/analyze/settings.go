@@ -1,10 +1,10 @@
 package analyze
 
 import (
-	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/lang/analyze/literal"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
@@ -52,32 +52,9 @@ func (c terraformBlock) settings(b *module.Block) {
 // requiredVersion keeps a constraint for whoever it is meant for, with what is
 // wrong with it: another product takes no notice.
 func (c terraformBlock) requiredVersion(attr *hcl.Attribute, product string) {
-	text, problems := constraint(attr.Expr)
+	var problems diag.List
+	text := literal.Reader{Diags: &problems}.Constraint(attr.Expr)
 	c.prog.RequiredVersions = append(c.prog.RequiredVersions, &program.VersionConstraint{Product: product, Constraint: text, Problems: problems, Range: attr.Range})
-}
-
-func (c *compiler) constraint(expr hcl.Expression) string {
-	text, diags := constraint(expr)
-	c.diags.Append(diags)
-	return text
-}
-
-// constraint reads a constant version constraint; it is empty after an error.
-func constraint(expr hcl.Expression) (string, diag.List) {
-	v, hd := expr.Value(nil)
-	diags := diag.FromHCL(hd)
-	switch {
-	case diags.HasErrors():
-	case v.IsNull() || !v.IsKnown() || v.Type() != cty.String:
-		diags.ErrorAt(expr.Range(), "Invalid version constraint", "A version constraint is a string such as \">= 1.2.0, < 2.0.0\".")
-	default:
-		if _, err := version.NewConstraint(v.AsString()); err != nil {
-			diags.ErrorAt(expr.Range(), "Invalid version constraint", "%q does not use correct version constraint syntax, as in \">= 1.2.0, < 2.0.0\".", v.AsString())
-			break
-		}
-		return v.AsString(), diags
-	}
-	return "", diags
 }
 
 var (
@@ -206,7 +183,7 @@ func (c terraformBlock) requiredProviders(b *hcl.Block, override bool) {
 				c.diags.ErrorAt(attr.Expr.Range(), "Invalid required_providers object", "required_providers entries must be strings or objects.")
 				continue
 			}
-			r.Constraints = c.constraint(attr.Expr)
+			r.Constraints = c.literal().Constraint(attr.Expr)
 		}
 		for _, pair := range pairs {
 			c.requirementArgument(r, pair)
@@ -223,7 +200,7 @@ func (c terraformBlock) requirementArgument(r *program.Requirement, pair hcl.Key
 	}
 	switch key.AsString() {
 	case "version":
-		r.Constraints = c.constraint(pair.Value)
+		r.Constraints = c.literal().Constraint(pair.Value)
 	case "source":
 		v, diags := pair.Value.Value(nil)
 		if diags.HasErrors() || v.IsNull() || v.Type() != cty.String {

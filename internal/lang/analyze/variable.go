@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
@@ -29,19 +27,19 @@ func (c *compiler) variable(b *hcl.Block, json bool) {
 	}
 	content := c.content(b.Body, variableSchema)
 	attrs := content.Attributes
-	v.Description = c.constantString(attrs["description"])
-	v.Sensitive = c.constantBool(attrs["sensitive"], false)
-	v.Ephemeral = c.constantBool(attrs["ephemeral"], false)
-	v.Nullable = c.constantBool(attrs["nullable"], true)
-	v.Const = c.constantBool(attrs["const"], false)
-	v.Deprecated = c.deprecated(attrs["deprecated"])
+	v.Description = c.literal().String(attrs["description"])
+	v.Sensitive = c.literal().Bool(attrs["sensitive"], false)
+	v.Ephemeral = c.literal().Bool(attrs["ephemeral"], false)
+	v.Nullable = c.literal().Bool(attrs["nullable"], true)
+	v.Const = c.literal().Bool(attrs["const"], false)
+	v.Deprecated = c.literal().Deprecated(attrs["deprecated"])
 	if attr := attrs["type"]; attr != nil {
-		v.Type, v.Defaults = c.typeConstraint(attr.Expr)
+		v.Type, v.Defaults = c.literal().Type(attr.Expr)
 	} else {
 		v.Untyped = true
 	}
 	if attr := attrs["default"]; attr != nil {
-		v.Default = c.defaultValue(v, attr)
+		v.Default = c.literal().Default(attr, v.Type, v.Defaults, v.Nullable)
 	}
 	if first := c.prog.VariableByName[v.Name]; first != nil {
 		c.duplicate(b.DefRange, "Duplicate variable declaration", "A variable", v.Name, first.Range)
@@ -53,86 +51,6 @@ func (c *compiler) variable(b *hcl.Block, json bool) {
 	if len(content.Blocks) > 0 {
 		c.later = append(c.later, func() { c.validations(v, content.Blocks) })
 	}
-}
-
-func (c *compiler) deprecated(attr *hcl.Attribute) string {
-	if attr == nil {
-		return ""
-	}
-	v, ok := c.constant(attr, cty.String)
-	if !ok {
-		return ""
-	}
-	message := v.AsString()
-	if message == "" {
-		c.diags.ErrorAt(attr.Expr.Range(), "Invalid `deprecated` value", `The "deprecated" argument must not be empty: say what to use instead.`)
-	}
-	return message
-}
-
-// typeConstraint reads a type with optional attributes and their defaults.
-func (c *compiler) typeConstraint(expr hcl.Expression) (cty.Type, *typeexpr.Defaults) {
-	if template, ok := expr.(*hclsyntax.TemplateExpr); ok && template.IsStringLiteral() {
-		c.diags.ErrorAt(expr.Range(), "Invalid quoted type constraints", "A type constraint stands without quotes, as in string, list(string) or map(number).")
-		return cty.DynamicPseudoType, nil
-	}
-	switch hcl.ExprAsKeyword(expr) {
-	case "list":
-		return cty.List(cty.DynamicPseudoType), nil
-	case "map":
-		return cty.Map(cty.DynamicPseudoType), nil
-	}
-	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
-	c.hcl(diags)
-	if diags.HasErrors() {
-		return cty.DynamicPseudoType, nil
-	}
-	return t, defaults
-}
-
-func (c *compiler) defaultValue(v *program.Variable, attr *hcl.Attribute) cty.Value {
-	value, diags := attr.Expr.Value(nil)
-	c.hcl(diags)
-	if diags.HasErrors() {
-		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
-	}
-	for _, d := range syntax.DiscardedAttributes(attr.Expr, v.Type) {
-		c.diags.Add(d.Warning("this variable"))
-	}
-	if value.IsNull() && !v.Nullable {
-		c.diags.ErrorAt(attr.Expr.Range(), "Invalid default value for variable", "A null default value is not valid when nullable=false.")
-	}
-	if v.Defaults != nil && !value.IsNull() {
-		value = v.Defaults.Apply(value)
-	}
-	converted, err := convert.Convert(value, v.Type)
-	if err != nil {
-		c.diags.ErrorAt(attr.Expr.Range(), "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversionError(err))
-		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
-	}
-	return converted
-}
-
-// conversionError is the message of an error with the place that it is about.
-func conversionError(err error) string {
-	pathErr, ok := err.(cty.PathError)
-	if !ok || len(pathErr.Path) == 0 {
-		return err.Error()
-	}
-	return pathText(pathErr.Path) + ": " + err.Error()
-}
-
-func pathText(path cty.Path) string {
-	at := ""
-	for _, step := range path {
-		switch step := step.(type) {
-		case cty.GetAttrStep:
-			at += "." + step.Name
-		case cty.IndexStep:
-			at += "[" + syntax.KeyText(step.Key) + "]"
-		}
-	}
-	return at
 }
 
 func (c *compiler) validations(v *program.Variable, blocks hcl.Blocks) {
@@ -189,12 +107,12 @@ func (c *compiler) output(b *hcl.Block) {
 	c.name(b, 0, "Invalid output name")
 	content := c.content(b.Body, outputSchema)
 	attrs := content.Attributes
-	o.Description = c.constantString(attrs["description"])
-	o.Sensitive = c.constantBool(attrs["sensitive"], false)
-	o.Ephemeral = c.constantBool(attrs["ephemeral"], false)
-	o.Deprecated = c.deprecated(attrs["deprecated"])
+	o.Description = c.literal().String(attrs["description"])
+	o.Sensitive = c.literal().Bool(attrs["sensitive"], false)
+	o.Ephemeral = c.literal().Bool(attrs["ephemeral"], false)
+	o.Deprecated = c.literal().Deprecated(attrs["deprecated"])
 	if attr := attrs["type"]; attr != nil {
-		o.Type, o.Defaults = c.typeConstraint(attr.Expr)
+		o.Type, o.Defaults = c.literal().Type(attr.Expr)
 	}
 	if first := c.prog.OutputByName[o.Name]; first != nil {
 		c.duplicate(b.DefRange, "Duplicate output definition", "An output", o.Name, first.Range)

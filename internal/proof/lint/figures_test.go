@@ -97,10 +97,10 @@ func figures(t *testing.T) map[string]figure {
 				}
 			}
 		}
-		if name == "front/cli" {
+		switch {
+		case name == "front/cli": // flags of all commands, with a goal of its own
 			cli.take(lines, name)
-		}
-		if !names(strings.Fields(onlyTests)).has(name) {
+		case !names(strings.Fields(onlyTests)).has(name):
 			biggest.take(lines, name)
 		}
 	}
@@ -111,10 +111,10 @@ func figures(t *testing.T) map[string]figure {
 		chain.take(len(links), strings.Join(links, " "))
 	}
 	return map[string]figure{
-		"lines of `cli`":                   cli,
-		"lines of the biggest package":     biggest,
-		"longest chain of imports":         chain,
-		"lines of the longest function":    longest,
-		"methods of the type with most of": most,
+		"lines of `cli`": cli,
+		"lines of the biggest package, `cli` aside": biggest,
+		"longest chain of imports":                  chain,
+		"lines of the longest function":             longest,
+		"methods of the type with most of":          most,
 	}
 }
