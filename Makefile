@@ -116,10 +116,10 @@ servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and 
 backends: build ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
 	cd backends && IAC_BIN=$(CURDIR)/bin/weir PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 20m -run '$(RUN)' ./...
 
-bench: build ## time bin/weir and compare with the goals; RUN=count picks, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
+bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
 	go build -o bench/bare/bare ./bench/bare
-	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
+	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
 versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=... picks

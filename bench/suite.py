@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Time the workloads with goals, and compare with the goals and with the last recorded table.
 
-    suite.py -b BINARY [--mirror DIR --bare BINARY] [--huge] [--record] [PATTERN]
+    suite.py -b BINARY [--mirror DIR --bare BINARY] [--peer BINARY]... [--huge] [--record] [PATTERN]
 
 Each workload runs at a quarter of its size and at its size, which gives the
 growth exponents of CPU time and memory. It does so three times, the sizes in
 turn, and the least CPU time counts, as well as the middle peak of memory: what
 else a machine does only ever adds to the time. 100,000 instances run once.
-results.json beside this file has the
+With peers, tests of modules run
+once with each of them too, between the rounds. results.json beside this file has the
 recorded table, RESULTS.md shows it. PATTERN picks workloads by name.
 """
 import argparse, datetime, json, math, os, re, shutil, subprocess, sys, tempfile
@@ -131,15 +132,24 @@ class Suite:
         self.env["TF_CLI_CONFIG_FILE"] = rc
 
     def tests(self):
-        """Runs over 50 mocked resources. The limit is a twentieth of what the better peer took."""
+        """Runs over 50 mocked resources. The limit is a twentieth of what the better peer takes."""
         self.use_mirror()
-        runs = {50: [], 200: []}
-        for _ in range(3):
+
+        def run(n, binary=None):
+            d = self.gen("-w", "tests", "-kind", "null", "-n", n)
+            self.time(["init", "-no-color"], d, 1, binary)
+            return self.time(["test", "-no-color"], d, 1, binary)
+
+        runs, peers = {50: [], 200: []}, []
+        for i in range(3):
             for n, list in runs.items():
-                d = self.gen("-w", "tests", "-kind", "null", "-n", n)
-                self.time(["init", "-no-color"], d)
-                list.append(self.time(["test", "-no-color"], d))
-        self.add("tests", 200, "test", best(runs[200]), (50, best(runs[50])), ((24.6 / 20, None), (0.7, None)))
+                list.append(run(n))
+            peers += [run(200, b) for b in self.a.peer[i::3]]
+        more, goals = {}, ((24.6 / 20, None), (24.6 / 35, None))
+        if peers:
+            more = {"times": round(best(peers)["cpu"] / best(runs[200])["cpu"], 1)}
+            goals = (("times", 20), ("times", 35))
+        self.add("tests", 200, "test", best(runs[200]), (50, best(runs[50])), goals, **more)
 
     def null(self):
         self.use_mirror()
@@ -171,20 +181,22 @@ def verdict(row, goal):
         return None
     if goal[0] == "ratio":
         return row["ratio"] <= goal[1]
+    if goal[0] == "times":
+        return row["times"] >= goal[1]
     cpu, rss = goal
     if cpu is None and rss is None:
         return None
     return (cpu is None or row["cpu"] <= cpu) and (rss is None or row["rss"] <= rss)
 
 
-HEAD = "| workload | size | step | CPU s | MiB | exponent CPU / memory | ÷ bare calls | must | aim | CPU before |\n|---|---|---|---|---|---|---|---|---|---|"
+HEAD = "| workload | size | step | CPU s | MiB | exponent CPU / memory | ÷ bare calls | peer ÷ | must | aim | CPU before |\n|---|---|---|---|---|---|---|---|---|---|---|"
 
 
 def line(r, recorded):
     mark = {True: "met", False: "**missed**", None: ""}
     exponent = f"{r['cpu_exponent']} / {r['rss_exponent']}" if "cpu_exponent" in r else ""
     before = recorded.get((r["workload"], r["size"], r["step"]), {}).get("cpu", "")
-    return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {exponent} | {r.get('ratio', '')} | {mark[r['must']]} | {mark[r['aim']]} | {before} |"
+    return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {exponent} | {r.get('ratio', '')} | {r.get('times', '')} | {mark[r['must']]} | {mark[r['aim']]} | {before} |"
 
 
 def main():
@@ -192,6 +204,7 @@ def main():
     ap.add_argument("-b", required=True, help="binary")
     ap.add_argument("--mirror", help="folder with the null provider")
     ap.add_argument("--bare", help="the program of bench/bare")
+    ap.add_argument("--peer", action="append", default=[], help="another engine, for tests of modules")
     ap.add_argument("--huge", action="store_true", help="100,000 instances too")
     ap.add_argument("--record", action="store_true")
     ap.add_argument("pattern", nargs="?")

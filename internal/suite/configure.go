@@ -1,9 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -90,7 +92,7 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	}
 	v, diags := w.evaluate(r, prog)
 	if diags.HasErrors() {
-		return nil, nil, diags
+		return nil, v, diags
 	}
 	o, more := w.overrides(r, v)
 	diags.Append(more)
@@ -125,7 +127,27 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	providers, more := w.providers(r, v, config.Tree, &o)
 	diags.Append(more)
 	config.Tree.Program = withProviders(config.Tree.Program, providers)
+	if o.madeUp(config.Tree) {
+		config.World.Parallelism = min(cmp.Or(config.World.Parallelism, defaultParallelism), runtime.GOMAXPROCS(0))
+	}
 	return config, v, diags
+}
+
+// madeUp reports whether nothing of a module is waited for outside the process, so
+// that more at once than there are processors would only cost more.
+func (o *overrides) madeUp(t *program.Tree) bool {
+	for _, r := range t.Program.ResourceByName {
+		p := r.Provider.Provider
+		if len(r.Provisioners) > 0 || !o.mocked[p] && !(p.IsBuiltin() && r.Name.Mode == addr.Managed) {
+			return false
+		}
+	}
+	for _, p := range t.Program.Providers {
+		if o.mocked[p.Provider] && !p.Mocked {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(t.Calls(), func(child *program.Tree) bool { return child.Program != nil && !o.madeUp(child) })
 }
 
 // A cache keeps compiled sources for all runs.
@@ -302,6 +324,7 @@ type boundExpr struct {
 // Value checks the references to runs as everywhere in a test file.
 func (e boundExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if diags := e.values.check(e.Expression); diags.HasErrors() {
+		e.values.faulty.Store(true)
 		return cty.DynamicVal, diags.ToHCL()
 	}
 	return e.Expression.Value(e.values.context(e.Expression))

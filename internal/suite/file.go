@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // work is one file under way.
@@ -125,6 +126,9 @@ func (w *work) carryOut(ctx context.Context, r *testresult.Run, e *entry) {
 		return
 	}
 	config, values, diags := w.configure(ctx, r)
+	if values != nil && w.World.Dialect == dialect.Terraform {
+		defer w.blame(r, values)
+	}
 	r.Diags.Append(diags)
 	if diags.HasErrors() {
 		r.Worsen(testresult.Error)
@@ -146,6 +150,18 @@ func (w *work) carryOut(ctx context.Context, r *testresult.Run, e *entry) {
 		return
 	}
 	w.apply(ctx, r, e, config, conditions, expected, o)
+}
+
+// blame has a run that found a mistake in what belongs to the whole file count as
+// skipped, as Terraform does: the file couldn't be carried out.
+func (w *work) blame(r *testresult.Run, v *values) {
+	if !v.faulty.Load() || r.Status != testresult.Error {
+		return
+	}
+	r.Status = testresult.Skip
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.file.Status = testresult.Error
 }
 
 func (w *work) entry(key string) *entry {

@@ -192,6 +192,55 @@ run "again" {
 	}
 }
 
+// A mistake in what belongs to the whole file fails the run that needs it in
+// OpenTofu mode. In Terraform mode the run is skipped and the file fails. A run with
+// a value of its own doesn't need the file's.
+func TestMistakesOfFiles(t *testing.T) {
+	for file, want := range map[string]map[dialect.Dialect]string{
+		`
+variables {
+  name = var.own.value
+}
+run "own" {
+  variables {
+    name = "x"
+  }
+}
+run "needs" {}
+run "after" {}
+`: {dialect.OpenTofu: "own pass, needs error, after skip", dialect.Terraform: "own pass, needs skip, after skip"},
+		`
+variables {
+  name = "x"
+}
+provider "sim" {
+  region = run.missing.region
+}
+run "needs" {}
+`: {dialect.OpenTofu: "needs error", dialect.Terraform: "needs skip"},
+	} {
+		for d, want := range want {
+			w := newWorld(module.Memory{
+				"main.tf": []byte(`
+variable "name" { type = string }
+resource "sim_object" "a" { name = var.name }
+`),
+				"a.tftest.hcl": []byte(file),
+			})
+			w.dialect = d
+			w.catalog.Catalog = fake.Catalog{d.Registry().Provider("sim"): w.fake}
+			all, report := w.run(t)
+			var got []string
+			for _, r := range all.Files[0].Runs {
+				got = append(got, r.Name+" "+r.Status.String())
+			}
+			if strings.Join(got, ", ") != want || all.Status != testresult.Error || all.Files[0].Status != testresult.Error || !strings.Contains(report.text.String(), "Reference to un") {
+				t.Errorf("%s: %s, file %s, instead of %s:\n%s", d, got, all.Files[0].Status, want, &report.text)
+			}
+		}
+	}
+}
+
 // What mocked providers compute is known from the plan on in OpenTofu, and after
 // the apply in Terraform, unless the test says otherwise.
 func TestWhenMocksAreKnown(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"weir.dev/weir/internal/suite/testresult"
 
@@ -36,6 +37,8 @@ type values struct {
 	functions map[string]ctyfunction.Function
 	// judging: what conditions refer to is checked with the module.
 	judging bool
+	// faulty is set when what belongs to the whole file can't be evaluated.
+	faulty *atomic.Bool
 }
 
 // runs is the object run, with what the expressions refer to: all earlier runs would
@@ -131,7 +134,7 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 	w.mu.Lock()
 	outputs := maps.Clone(w.outputs)
 	w.mu.Unlock()
-	v := &values{w: w, outputs: outputs, vars: map[string]cty.Value{}, inputs: map[string]module.VariableInput{}}
+	v := &values{w: w, outputs: outputs, vars: map[string]cty.Value{}, inputs: map[string]module.VariableInput{}, faulty: new(atomic.Bool)}
 	now := w.World.Now()
 	v.functions = function.Table(function.Env{Now: w.World.Now, PlanTimestamp: func() (time.Time, bool) { return now, true }, Files: w.World.Files})
 	var diags diag.List
@@ -161,8 +164,9 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 	for _, declared := range w.file.Declared {
 		diags.Append(v.declare(declared, prog))
 	}
-	diags.Append(v.assign(w.file.Variables, prog, false))
-	diags.Append(v.assign(r.Variables, prog, true))
+	// A value that the run has one of its own for isn't missed.
+	diags.Append(v.assign(w.file.Variables, prog, r.Variables, false))
+	diags.Append(v.assign(r.Variables, prog, nil, true))
 	for name, made := range w.given {
 		declared := prog.VariableByName[name]
 		v.inputs[name] = module.VariableInput{Value: made, From: "test", Range: r.Generate.Range}
@@ -242,8 +246,8 @@ func (v *values) declare(d *testfile.Variable, prog *program.Program) diag.List 
 
 // assign evaluates a variables block. What the module doesn't declare is for
 // other expressions of the test; a file may give values that only some runs
-// can have.
-func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own bool) diag.List {
+// can have. What a later block assigns too isn't missed here.
+func (v *values) assign(list []*testfile.Assignment, prog *program.Program, later []*testfile.Assignment, own bool) diag.List {
 	var diags diag.List
 	results := map[string]cty.Value{}
 	// In Terraform, those of a file may refer to one another.
@@ -255,8 +259,9 @@ func (v *values) assign(list []*testfile.Assignment, prog *program.Program, own 
 		declared := prog.VariableByName[a.Name]
 		value, more := v.eval(a.Expr)
 		if more.HasErrors() {
-			if own || declared != nil {
+			if own || declared != nil && !slices.ContainsFunc(later, func(l *testfile.Assignment) bool { return l.Name == a.Name }) {
 				diags.Append(more)
+				v.faulty.Store(v.faulty.Load() || !own)
 			}
 			delete(v.vars, a.Name)
 			continue

@@ -3,6 +3,8 @@ package mock
 import (
 	"fmt"
 	"hash/fnv"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -36,6 +38,9 @@ func (m *mock) composer(at addr.Instance, b *schema.Block) *composer {
 // compose completes an object from what is given, and what is left with values
 // that are made up.
 func (c *composer) compose(object, config cty.Value) (cty.Value, diag.List) {
+	if !c.planning && c.given.Values == cty.NilVal && value.WhollyKnown(object) {
+		return object, nil // nothing is open, and nothing else is given
+	}
 	v := c.fill(c.block.Attributes, c.block.Blocks, object, config, c.given.Values, "")
 	return v, c.diags
 }
@@ -71,9 +76,12 @@ func (c *composer) fill(attrs map[string]*schema.Attribute, blocks map[string]*s
 	if object.IsNull() || !object.IsKnown() {
 		return object
 	}
-	values := object.AsValueMap()
-	for _, name := range sorted(attrs) {
-		values[name] = c.attribute(attrs[name], name, values[name], attr(config, name), field(given, name), path+"."+name)
+	values := make(map[string]cty.Value, len(attrs)+len(blocks))
+	for name := range object.Type().AttributeTypes() {
+		values[name] = object.GetAttr(name)
+	}
+	for name, a := range c.inOrder(attrs, given) {
+		values[name] = c.attribute(a, name, values[name], attr(config, name), field(given, name), path)
 	}
 	for _, name := range sorted(blocks) {
 		nested, own, inner := blocks[name], values[name], field(given, name)
@@ -99,6 +107,21 @@ func (c *composer) fill(attrs map[string]*schema.Attribute, blocks map[string]*s
 		}
 	}
 	return cty.ObjectVal(values)
+}
+
+// inOrder are the attributes, in the order of their names where problems may have to
+// be told: only given values have any.
+func (c *composer) inOrder(attrs map[string]*schema.Attribute, given cty.Value) iter.Seq2[string, *schema.Attribute] {
+	if given == cty.NilVal {
+		return maps.All(attrs)
+	}
+	return func(yield func(string, *schema.Attribute) bool) {
+		for _, name := range sorted(attrs) {
+			if !yield(name, attrs[name]) {
+				return
+			}
+		}
+	}
 }
 
 // sorted lists names in order, so that problems are told in one.
@@ -162,6 +185,7 @@ func (c *composer) nested(n schema.Nesting, own, config cty.Value, each func(obj
 	return cty.ObjectVal(byName)
 }
 
+// attribute completes an attribute of the object at the path.
 func (c *composer) attribute(a *schema.Attribute, name string, own, config, given cty.Value, path string) cty.Value {
 	if a.WriteOnly {
 		return cty.NullVal(a.ImpliedType())
@@ -180,12 +204,12 @@ func (c *composer) attribute(a *schema.Attribute, name string, own, config, give
 		case given != cty.NilVal:
 			return given
 		}
-		return c.generate(a.ImpliedType(), path)
+		return c.generate(a.ImpliedType(), path+"."+name)
 	case given != cty.NilVal && !configured && missing(own): // optional
 		return given
 	case a.Nested != nil && configured:
 		return c.nested(a.Nested.Nesting, own, config, func(object, config cty.Value, at string) cty.Value {
-			return c.fill(a.Nested.Attributes, nil, object, config, given, path+at)
+			return c.fill(a.Nested.Attributes, nil, object, config, given, path+"."+name+at)
 		})
 	}
 	return own

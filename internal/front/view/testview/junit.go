@@ -63,6 +63,9 @@ func JUnit(s *testresult.Suite, stopped bool, text func(diag.List) string) ([]by
 			case testresult.Skip:
 				suite.Skipped++
 				c.Skipped = &junitMessage{Message: "Testcase skipped due to file level errors"}
+				if len(failures) > 0 {
+					c.Skipped.Text = text(failures)
+				}
 				if stopped {
 					c.Skipped.Message = "Testcase skipped due to an interrupt"
 				}
