@@ -1,4 +1,9 @@
-package engine_test
+// Package story plays configurations through several plans and applies, as scripts tell
+// it, with a scripted provider and a state in memory.
+//
+// It owns the commands of such scripts and what they print. It refuses to know which
+// package a story is about: each keeps its own in testdata.
+package story
 
 import (
 	"bytes"
@@ -468,8 +473,10 @@ func (s *story) change(gone bool, args []string) {
 	s.fake.SetRemote(args[0], cty.ObjectVal(v))
 }
 
-// TestStories runs the stories in testdata and compares them with "want".
-func TestStories(t *testing.T) {
+// Run plays the stories in testdata and compares them with "want"; -update writes that
+// anew.
+func Run(t *testing.T) {
+	t.Helper()
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
 		t.Fatal("no cases", err)
