@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/operation/workdir"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -62,7 +63,7 @@ func (b *Backend) SamePlace(other *Backend) bool {
 // Local is the backend of directories without settings. The program may be nil.
 func (o Opener) Local(prog *program.Program) *Backend {
 	config := local.Schema().EmptyValue()
-	b, _ := local.New(config, storage.Env{Dir: o.Dir})
+	b, _ := local.New(config, storage.Env{Dir: o.Dir, Disk: o.Disk})
 	return &Backend{Backend: b, Kind: "local", Config: config, Requires: requiredBy(prog)}
 }
 
@@ -85,13 +86,14 @@ func requiredBy(prog *program.Program) func(addr.Provider) bool {
 type Opener struct {
 	Dir     string // where relative paths start
 	Getenv  func(name string) string
-	Program string // the name in messages
+	Disk    *durable.Disk // where states in files are changed; nil for the system's
+	Program string        // the name in messages
 	Types   storage.Registry
 }
 
 // Open makes a backend from its whole configuration. The program may be nil.
 func (o Opener) Open(kind string, config cty.Value, prog *program.Program) (*Backend, diag.List) {
-	opened, diags := o.Types.New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv})
+	opened, diags := o.Types.New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv, Disk: o.Disk})
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -26,6 +26,8 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
@@ -55,6 +57,10 @@ type Options struct {
 	SettingsVars []Var
 	// Values are values of variables that count more than all others.
 	Values map[string]module.VariableInput
+	// StateDisk is where states and journals are changed, and Processes tells who holds
+	// locks; nil for those of the system.
+	StateDisk *durable.Disk
+	Processes storage.Processes
 	// Workspace is the one to work in; empty stands for the selected one.
 	Workspace string
 	// FS has the files of the configuration in place of Dir, where everything is

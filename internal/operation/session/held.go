@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/system/durable"
 )
 
 // A run on a state that isn't on this machine keeps the journal in its data
@@ -29,16 +28,16 @@ func (s *Session) hold(id, operation string) error {
 		return nil
 	}
 	path := s.heldPath()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := s.Disk.MakeFolders(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return durable.Replace(path, []byte(id), 0o600)
+	return s.Disk.Replace(path, []byte(id), 0o600)
 }
 
 // letGo forgets the lock that this run had.
 func (s *Session) letGo() {
 	if s.remote() {
-		_ = os.Remove(s.heldPath()) // a lock that nobody has says nothing
+		_ = s.Disk.Remove(s.heldPath()) // a lock that nobody has says nothing
 	}
 }
 

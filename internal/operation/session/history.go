@@ -15,7 +15,6 @@ import (
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage/local"
-	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -46,18 +45,18 @@ func (s *Session) NoHistory() string {
 // reason not to go on: there is the backup, too.
 func (s *Session) remember() {
 	dir := s.historyDir()
-	if dir == "" || s.base == nil || s.unwritten() || len(s.saved) == 0 || os.MkdirAll(dir, 0o700) != nil {
+	if dir == "" || s.base == nil || s.unwritten() || len(s.saved) == 0 || s.Disk.MakeFolders(dir, 0o700) != nil {
 		return
 	}
 	name := filepath.Join(dir, fmt.Sprintf("%010d.tfstate", s.base.Serial))
 	kept, err := s.Seals.Seal(s.saved)
-	if err != nil || durable.Replace(name, kept, 0o600) != nil {
+	if err != nil || s.Disk.Replace(name, kept, 0o600) != nil {
 		return
 	}
 	for i, k := range s.History() {
 		switch {
 		case i >= keptStates:
-			os.Remove(k.path)
+			_ = s.Disk.Remove(k.path)
 		case s.store.migrating:
 			_ = s.resealFile(k.path)
 		}

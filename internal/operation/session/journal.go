@@ -51,7 +51,7 @@ func (s *Session) journalBegin() journal.Begin {
 
 // keepDoubts leaves a journal that has only operations in doubt.
 func (s *Session) keepDoubts(left []journal.Operation) error {
-	w, err := journal.Start(s.journalPath(), s.journalBegin(), left, nil, s.sealsKeys())
+	w, err := journal.Start(s.Disk, s.journalPath(), s.journalBegin(), left, nil, s.sealsKeys())
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (s *Session) Settle(left []journal.Operation) error {
 	if err := s.writeNote(s.Saving(), nil); err != nil {
 		return err
 	}
-	return journal.Discard(s.journalPath())
+	return journal.Discard(s.Disk, s.journalPath())
 }
 
 // Doubted are the instances that must not be created.

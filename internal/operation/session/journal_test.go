@@ -153,7 +153,7 @@ func instance(t *testing.T, text string) addr.Instance {
 // unfinished begins the journal of an apply that made an object.
 func unfinished(t *testing.T, s *Session) (*journal.Writer, addr.Object) {
 	t.Helper()
-	w, err := journal.Start(s.journalPath(), s.journalBegin(), nil, nil, nil)
+	w, err := journal.Start(nil, s.journalPath(), s.journalBegin(), nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestMigrateUnfinished(t *testing.T) {
 				t.Errorf("without a lock %v, written %v: moved %v", off, written, moved.Base())
 			}
 
-			w, err := journal.Start(s.journalPath(), s.journalBegin(), nil, nil, nil)
+			w, err := journal.Start(nil, s.journalPath(), s.journalBegin(), nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -86,7 +86,7 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	}
 	var err error
 	// What refreshing and moving have changed belongs to the start.
-	if r.w, err = journal.Start(s.journalPath(), s.journalBegin(), s.doubts, changes(s.base, start), s.sealsKeys()); err != nil {
+	if r.w, err = journal.Start(s.Disk, s.journalPath(), s.journalBegin(), s.doubts, changes(s.base, start), s.sealsKeys()); err != nil {
 		return nil, err
 	}
 	s.journal, s.folded = r.w, false

@@ -9,7 +9,6 @@ import (
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/system/durable"
 )
 
 // sealed is a store whose states are encrypted where they are kept. Everything
@@ -101,7 +100,7 @@ func (s *Session) resealFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(path, now, 0o600)
+	return s.Disk.Replace(path, now, 0o600)
 }
 
 // sealsKeys is how journals are sealed, nil where states are in clear.

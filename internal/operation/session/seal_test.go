@@ -162,7 +162,7 @@ func TestJournalInClear(t *testing.T) {
 	at := httptest.NewServer(&server{})
 	defer at.Close()
 	s := open(t, at.URL, seals(t, strict))
-	w, err := journal.Start(s.journalPath(), s.journalBegin(), nil, nil, nil)
+	w, err := journal.Start(nil, s.journalPath(), s.journalBegin(), nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

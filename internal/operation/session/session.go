@@ -38,6 +38,10 @@ type Options struct {
 	// DataDir is where journals and earlier states are kept that can't be
 	// beside the state.
 	DataDir string
+	// Disk is where files are changed; nil for the system's.
+	Disk *durable.Disk
+	// Processes tells who holds locks; nil for those of the system.
+	Processes storage.Processes
 	// Seals is how states, and what is kept beside them, are encrypted.
 	Seals encryption.State
 	// Now is the clock, and Random what makes identities unique; nil for those of
@@ -110,6 +114,9 @@ func (o Options) withDefaults() Options {
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
+	if o.Processes == nil {
+		o.Processes = storage.System
+	}
 	if o.Saving == nil {
 		o.Saving = context.Background
 	}
@@ -173,11 +180,14 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 		return diag.List{Locked.New(diag.Error, "%s.", err)}
 	}
 	info := storage.NewLockInfo(operation, s.Who(), s.Version)
-	info.ID, info.Created = newUUID(s.Random), s.Now().UTC()
+	info.ID, info.Created, info.Info = newUUID(s.Random), s.Now().UTC(), s.Processes.This()
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
-	id, left, err := storage.Acquire(ctx, s.store, info, l.Timeout, func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) })
+	id, left, err := storage.Acquire(ctx, s.store, info, storage.Taking{
+		Timeout: l.Timeout, Processes: s.Processes,
+		Refuse: func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) },
+	})
 	slow.Stop()
 	if errors.As(err, new(*storage.RefusedError)) {
 		return diag.List{Locked.New(diag.Error, "%s", err)}
@@ -385,7 +395,7 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s.%s", name, err, s.inJournal())
 		return diags
 	}
-	if err := durable.Replace(filepath.Join(s.Dir, name), out, 0o600); err != nil {
+	if err := s.Disk.Replace(filepath.Join(s.Dir, name), out, 0o600); err != nil {
 		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, diag.Cause(err), out)
 		return diags
 	}

@@ -153,7 +153,7 @@ func (s verification) verifyLock(ctx context.Context) Finding {
 		f.Problems = diag.OneError("Unreadable lock", "%s. No engine writes that. Once it is certain that nobody works on the state, remove what is there by hand; the next run makes it anew.", err)
 	case holder == nil:
 		f.Said = "nobody holds it"
-	case holder.Gone():
+	case s.Processes.Gone(holder.Info):
 		f.Said = fmt.Sprintf("left behind by %s (%s), which has ended; ID %s", holder.Who, holder.Operation, holder.ID)
 	default:
 		f.Said = fmt.Sprintf("taken by %s (%s) at %s; ID %s", holder.Who, holder.Operation, holder.Created.Local().Format("2006-01-02 15:04:05"), holder.ID)

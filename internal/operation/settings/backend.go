@@ -19,7 +19,7 @@ import (
 
 // Opener opens backends.
 func (d *Reader) Opener() backend.Opener {
-	return backend.Opener{Dir: d.Dir, Getenv: d.Getenv, Program: d.Program, Types: backends.All()}
+	return backend.Opener{Dir: d.Dir, Getenv: d.Getenv, Disk: d.StateDisk, Program: d.Program, Types: backends.All()}
 }
 
 // BackendSettings evaluates blocks of the root module.

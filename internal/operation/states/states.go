@@ -122,6 +122,7 @@ const leastInterval = 20 * time.Second
 func (d *Keeper) SessionOptions(b *backend.Backend, o Options) (session.Options, diag.List) {
 	seals, diags := d.sealsFor(b)
 	options := session.Options{
+		Disk: d.StateDisk, Processes: d.Processes,
 		Seals:    seals,
 		Files:    o.Files,
 		DataDir:  d.DataDir(),

@@ -52,7 +52,7 @@ func object(t testing.TB, id string) *state.Object {
 func begun(t testing.TB, b Begin, carried ...Operation) (*Writer, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "terraform.tfstate.journal")
-	w, err := Start(path, b, carried, nil, nil)
+	w, err := Start(nil, path, b, carried, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestRoundTrip(t *testing.T) {
 func TestFoldIntoOtherStates(t *testing.T) {
 	a, b, c := at(t, "sim_object.a"), at(t, "sim_object.b"), at(t, "sim_object.c")
 	path := filepath.Join(t.TempDir(), "j")
-	w, err := Start(path, Begin{Lineage: "l", Serial: 3, Base: "base"}, nil, map[addr.Object]*state.Object{a: object(t, "a"), b: nil}, nil)
+	w, err := Start(nil, path, Begin{Lineage: "l", Serial: 3, Base: "base"}, nil, map[addr.Object]*state.Object{a: object(t, "a"), b: nil}, nil)
 	do(t, err)
 	defer w.Close()
 	do(t, w.Snapshot("between"))
@@ -424,10 +424,10 @@ func TestBusy(t *testing.T) {
 	if !Busy(f) {
 		t.Error("a journal that is being written isn't busy")
 	}
-	if _, err := Start(path, Begin{Lineage: "other"}, nil, nil, nil); !errors.Is(err, ErrBusy) {
+	if _, err := Start(nil, path, Begin{Lineage: "other"}, nil, nil, nil); !errors.Is(err, ErrBusy) {
 		t.Errorf("the journal of another run is replaced: %v", err)
 	}
-	if err := Discard(path); !errors.Is(err, ErrBusy) {
+	if err := Discard(nil, path); !errors.Is(err, ErrBusy) {
 		t.Errorf("the journal of another run is removed: %v", err)
 	}
 	do(t, w.Close())
@@ -437,11 +437,11 @@ func TestBusy(t *testing.T) {
 	if l, err := Read(f, nil); err != nil || l.Begin.Lineage != "l" {
 		t.Errorf("%v %v", l, err)
 	}
-	next, err := Start(path, Begin{Lineage: "other"}, nil, nil, nil)
+	next, err := Start(nil, path, Begin{Lineage: "other"}, nil, nil, nil)
 	do(t, err)
 	do(t, next.Close())
-	do(t, Discard(path))
-	do(t, Discard(path))
+	do(t, Discard(nil, path))
+	do(t, Discard(nil, path))
 }
 
 func FuzzRead(f *testing.F) {
@@ -511,7 +511,7 @@ func turned(b []byte) []byte {
 func TestSealed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	a, b := at(t, "sim_object.a"), at(t, "sim_object.b")
-	w, err := Start(path, Begin{Lineage: "l", Base: "base"}, []Operation{{Object: a, Action: Create, Provider: provider(t), Key: "name", ID: "wanted"}}, nil, xor)
+	w, err := Start(nil, path, Begin{Lineage: "l", Base: "base"}, []Operation{{Object: a, Action: Create, Provider: provider(t), Key: "name", ID: "wanted"}}, nil, xor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -562,7 +562,7 @@ func TestSealed(t *testing.T) {
 func TestEveryByte(t *testing.T) {
 	for _, by := range []Crypt{nil, xor} {
 		path := filepath.Join(t.TempDir(), "journal")
-		w, err := Start(path, Begin{Lineage: "l"}, nil, nil, by)
+		w, err := Start(nil, path, Begin{Lineage: "l"}, nil, nil, by)
 		do(t, err)
 		for n := range 4 {
 			o := at(t, fmt.Sprintf("sim_object.o[%d]", n))
@@ -612,7 +612,7 @@ func TestStartLinks(t *testing.T) {
 		if err := plant(); err != nil {
 			t.Fatal(err)
 		}
-		w, err := Start(path, Begin{Lineage: "l"}, nil, nil, nil)
+		w, err := Start(nil, path, Begin{Lineage: "l"}, nil, nil, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,8 +35,9 @@ const syncDelay = 5 * time.Millisecond
 // until it is on disk with all that was written before, and those that come
 // together are synced together. After an error all further calls fail with it.
 type Writer struct {
+	disk   *durable.Disk
 	path   string
-	file   *os.File
+	file   *durable.File
 	mu     sync.Mutex
 	chain  chain
 	synced *sync.Cond
@@ -56,36 +59,36 @@ var ErrBusy = errors.New("another run is writing it")
 // those that don't exist. From the moment that Start returns until Close, Busy
 // says that the journal is in use. Unless seal is nil, it seals a key that all
 // records are sealed with.
-func Start(path string, b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) (*Writer, error) {
+func Start(disk *durable.Disk, path string, b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) (*Writer, error) {
 	var c chain
 	lines, err := c.begin(b, carried, known, seal)
 	if err != nil {
 		return nil, err
 	}
 	folder := filepath.Dir(path)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := disk.MakeFolders(folder, 0o755); err != nil {
 		return nil, err
 	}
-	file, err := beside(path)
+	file, err := beside(disk, path)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{path: path, file: file, chain: c, size: int64(len(lines))}
+	w := &Writer{disk: disk, path: path, file: file, chain: c, size: int64(len(lines))}
 	w.synced = sync.NewCond(&w.mu)
 	if _, err = file.Write(lines); err == nil {
 		err = file.Sync()
 	}
 	failpoint.At("journal: new")
 	if err == nil {
-		err = os.Rename(file.Name(), path)
+		err = disk.Move(file.Name(), path)
 	}
 	failpoint.At("journal: started")
 	if err != nil {
 		file.Close()
-		os.Remove(file.Name())
+		_ = disk.Remove(file.Name())
 		return nil, err
 	}
-	durable.SyncFolder(folder)
+	disk.SyncFolder(folder)
 	return w, nil
 }
 
@@ -110,8 +113,8 @@ func (c *chain) begin(b Begin, carried []Operation, known map[addr.Object]*state
 	if err != nil {
 		return nil, err
 	}
-	for at, stored := range known {
-		r, err := resultRecord(at, stored)
+	for _, at := range slices.SortedFunc(maps.Keys(known), addr.Object.Compare) {
+		r, err := resultRecord(at, known[at])
 		if err == nil {
 			lines, err = c.add(lines, r)
 		}
@@ -130,22 +133,22 @@ func (c *chain) begin(b Begin, carried []Operation, known map[addr.Object]*state
 // beside makes the file that is to replace a journal, empty and held. It has one
 // name for all, so that a crash leaves one file at most, and is always made anew:
 // what somebody else has put there, such as a link, isn't written to.
-func beside(path string) (*os.File, error) {
-	file, err := makeNew(path + ".new")
+func beside(disk *durable.Disk, path string) (*durable.File, error) {
+	file, err := makeNew(disk, path+".new")
 	if err != nil {
 		return nil, err
 	}
-	if err = hold(file); err != nil {
+	if err = hold(file.File); err != nil {
 		file.Close()
 		return nil, err
 	}
-	if !isAt(file) { // taken for what a crash has left before it was held
+	if !isAt(file.File) { // taken for what a crash has left before it was held
 		file.Close()
 		return nil, ErrBusy
 	}
 	if err = free(path); err != nil {
 		file.Close()
-		os.Remove(file.Name())
+		_ = disk.Remove(file.Name())
 		return nil, err
 	}
 	return file, nil
@@ -160,9 +163,9 @@ func isAt(file *os.File) bool {
 // makeNew makes a file in place of one that a crash has left. Only who holds that
 // one removes it, and looks first whether it is still there, so that nobody removes
 // the file of another run.
-func makeNew(name string) (*os.File, error) {
+func makeNew(disk *durable.Disk, name string) (*durable.File, error) {
 	for range 10 {
-		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		file, err := disk.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, os.ErrExist) {
 			return file, err
 		}
@@ -171,12 +174,12 @@ func makeNew(name string) (*os.File, error) {
 			continue // gone meanwhile
 		}
 		if !info.Mode().IsRegular() {
-			if err := os.Remove(name); err != nil {
+			if err := disk.Remove(name); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := removeLeft(name, info); err != nil {
+		if err := removeLeft(disk, name, info); err != nil {
 			return nil, err
 		}
 	}
@@ -184,8 +187,8 @@ func makeNew(name string) (*os.File, error) {
 }
 
 // removeLeft removes the file of a run that has ended.
-func removeLeft(name string, there os.FileInfo) error {
-	left, err := os.Open(name)
+func removeLeft(disk *durable.Disk, name string, there os.FileInfo) error {
+	left, err := disk.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -193,13 +196,13 @@ func removeLeft(name string, there os.FileInfo) error {
 	if opened, err := left.Stat(); err != nil || !os.SameFile(opened, there) {
 		return err // another one by now
 	}
-	if err := hold(left); err != nil {
+	if err := hold(left.File); err != nil {
 		return err
 	}
 	if now, err := os.Lstat(name); err != nil || !os.SameFile(now, there) {
 		return nil
 	}
-	return os.Remove(name)
+	return disk.Remove(name)
 }
 
 // free fails while another run writes the journal at path.
@@ -217,15 +220,15 @@ func free(path string) error {
 
 // Discard removes a journal that nobody needs any more, unless it is being
 // written; that there is none is fine.
-func Discard(path string) error {
+func Discard(disk *durable.Disk, path string) error {
 	if err := free(path); err != nil {
 		return err
 	}
-	err := os.Remove(path)
+	err := disk.Remove(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	durable.SyncFolder(filepath.Dir(path))
+	disk.SyncFolder(filepath.Dir(path))
 	return err
 }
 
@@ -288,9 +291,9 @@ func (w *Writer) Remove() error {
 	w.end()
 	w.mu.Unlock()
 	failpoint.At("journal: done")
-	err := os.Remove(w.path)
+	err := w.disk.Remove(w.path)
 	failpoint.At("journal: removed")
-	durable.SyncFolder(filepath.Dir(w.path))
+	w.disk.SyncFolder(filepath.Dir(w.path))
 	return errors.Join(err, w.file.Close())
 }
 
@@ -303,9 +306,17 @@ func (w *Writer) end() {
 	w.onTime()
 }
 
+// turn encodes a record when it may be written.
+func (w *Writer) turn(r record) ([]byte, error) {
+	if err := w.file.Turn(r.Op + " " + r.Object + r.Deposed + r.Name); err != nil {
+		return nil, err
+	}
+	return json.Marshal(r)
+}
+
 // add writes a record.
 func (w *Writer) add(r record) error {
-	text, err := json.Marshal(r)
+	text, err := w.turn(r)
 	if err != nil {
 		return err
 	}
@@ -320,7 +331,7 @@ func (w *Writer) add(r record) error {
 
 // addAndSync writes a record and returns when it is on disk.
 func (w *Writer) addAndSync(r record) error {
-	text, err := json.Marshal(r)
+	text, err := w.turn(r)
 	if err != nil {
 		return err
 	}
@@ -342,10 +353,10 @@ func (w *Writer) write(text []byte) {
 	failpoint.At("journal: before")
 	w.size += int64(len(line))
 	failpoint.Half("journal: half", func() {
-		n, _ := w.file.Write(line[:len(line)/2])
+		n, _ := w.file.Append(line[:len(line)/2])
 		line = line[n:]
 	})
-	_, w.err = w.file.Write(line)
+	_, w.err = w.file.Append(line)
 	failpoint.At("journal: written")
 	w.added++
 }

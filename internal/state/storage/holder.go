@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 )
@@ -36,9 +38,34 @@ func parseProcess(text string) (p process, ok bool) {
 	return p, err == nil && errStart == nil
 }
 
-// ThisProcess is the Info for locks that this process takes: by it others on the
-// same machine find out that the holder has ended. It is empty where that can't
-// be told.
+// Processes tells who holds locks on this machine.
+type Processes interface {
+	// This is the Info for locks that this process takes: by it others on the same
+	// machine find out that the holder has ended. It is empty where that can't be
+	// told.
+	This() string
+	// Gone reports whether the process with that Info has ended for certain. Of
+	// those of other machines nothing can be said.
+	Gone(info string) bool
+	// Exclude waits until no other process of the machine is between Exclude and the
+	// call of the returned function, for the same name.
+	Exclude(ctx context.Context, name string) (end func(), err error)
+}
+
+// System is the processes of this machine as it knows them.
+var System Processes = system{}
+
+type system struct{}
+
+func (system) This() string { return ThisProcess() }
+
+func (system) Gone(info string) bool { return LockInfo{Info: info}.Gone() }
+
+func (system) Exclude(ctx context.Context, name string) (func(), error) {
+	return exclude(ctx, filepath.Join(os.TempDir(), "weir-"+name+".lock"))
+}
+
+// ThisProcess is System.This.
 func ThisProcess() string {
 	p, ok := lookUp(os.Getpid())
 	if !ok {

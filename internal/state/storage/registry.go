@@ -3,19 +3,25 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
 )
 
 // An Env is what a backend may know of the process: the directory that
-// relative paths start from, and its environment.
+// relative paths start from, its environment, and how to reach what is outside.
 type Env struct {
 	Dir    string
 	Getenv func(name string) string
+	// Disk is where files are changed, and Transport has requests of backends that
+	// open their own connections; nil for those of the system.
+	Disk      *durable.Disk
+	Transport http.RoundTripper
 }
 
 // A Type is a type of backend. Both functions do no more work than they are

@@ -96,7 +96,7 @@ func TestAcquireInterrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		start := time.Now()
-		_, _, err := Acquire(ctx, silent{}, LockInfo{ID: "mine"}, 0, nil)
+		_, _, err := Acquire(ctx, silent{}, LockInfo{ID: "mine"}, Taking{})
 		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "its ID is mine") || took != time.Hour+lastMoment {
 			t.Errorf("%v after %v", err, took)
 		}
@@ -122,7 +122,7 @@ func TestAcquire(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				s := &slow{until: start.Add(tt.held), err: tt.err}
-				_, _, err := Acquire(t.Context(), s, LockInfo{}, tt.timeout, nil)
+				_, _, err := Acquire(t.Context(), s, LockInfo{}, Taking{Timeout: tt.timeout})
 				if (err == nil) != tt.ok || err != nil && err != tt.err {
 					t.Errorf("error %v", err)
 				}
@@ -136,7 +136,7 @@ func TestAcquire(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		_, _, err := Acquire(ctx, &slow{until: start.Add(time.Hour), err: held}, LockInfo{}, time.Hour, nil)
+		_, _, err := Acquire(ctx, &slow{until: start.Add(time.Hour), err: held}, LockInfo{}, Taking{Timeout: time.Hour})
 		if err != held || time.Since(start) > time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -17,15 +15,25 @@ const (
 	lastRetry  = 5 * time.Second
 )
 
-// Acquire takes the lock, waiting for at most that long while someone else holds
-// it. The error is then that of the last try. A lock whose holder was a process
-// of this machine that has ended without releasing it is taken over, unless
-// refuse says why it must not be: that one is then returned as left, and nil
-// otherwise.
-func Acquire(ctx context.Context, s Store, info LockInfo, timeout time.Duration, refuse Refusal) (id string, left *LockInfo, err error) {
-	deadline := time.Now().Add(timeout)
+// A Taking says how a lock is taken.
+type Taking struct {
+	Timeout   time.Duration // how long to wait while someone else holds it
+	Processes Processes     // nil for System
+	// Refuse says why a lock that was left behind must stay, nil for no reason. The
+	// nil function has none.
+	Refuse func(left LockInfo) error
+}
+
+// Acquire takes the lock. The error is that of the last try. A lock whose holder was
+// a process of this machine that has ended without releasing it is taken over, unless
+// that is refused: that one is then returned as left, and nil otherwise.
+func Acquire(ctx context.Context, s Store, info LockInfo, t Taking) (id string, left *LockInfo, err error) {
+	if t.Processes == nil {
+		t.Processes = System
+	}
+	deadline := time.Now().Add(t.Timeout)
 	for wait := firstRetry; ; wait = min(wait*2, lastRetry) {
-		id, left, err = finished(ctx, s, info, refuse)
+		id, left, err = finished(ctx, s, info, t)
 		if err == nil || !errors.As(err, new(*LockError)) {
 			return id, left, err
 		}
@@ -47,10 +55,10 @@ const lastMoment = 5 * time.Second
 // finished ends a try that was begun also after an interrupt, so that no lock is
 // left behind whose id nobody knows, but doesn't wait for long for a server that
 // doesn't answer.
-func finished(ctx context.Context, s Store, info LockInfo, refuse Refusal) (id string, left *LockInfo, err error) {
+func finished(ctx context.Context, s Store, info LockInfo, t Taking) (id string, left *LockInfo, err error) {
 	trying, giveUp := Finish(ctx)
 	defer giveUp()
-	id, left, err = try(trying, s, info, refuse)
+	id, left, err = try(trying, s, info, t)
 	if err != nil && trying.Err() != nil {
 		err = fmt.Errorf("the server didn't answer before the interrupt: %w; if it has taken the lock, its ID is %s", err, info.ID)
 	}
@@ -71,10 +79,6 @@ func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return trying, func() { off(); giveUp() }
 }
 
-// A Refusal says why a lock that was left behind must stay, nil for no reason. The
-// nil Refusal has none.
-type Refusal func(left LockInfo) error
-
 // A RefusedError says why a lock that was left behind was not taken over.
 type RefusedError struct {
 	Left *LockInfo
@@ -86,28 +90,28 @@ func (e *RefusedError) Error() string { return e.Err.Error() + "\n\n" + e.Left.S
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // try takes the lock if nobody holds it, or nobody who is still there.
-func try(ctx context.Context, s Store, info LockInfo, refuse Refusal) (string, *LockInfo, error) {
+func try(ctx context.Context, s Store, info LockInfo, t Taking) (string, *LockInfo, error) {
 	id, err := s.Lock(ctx, info)
-	left := leftBehind(err)
+	left := leftBehind(err, t.Processes)
 	if left == nil {
 		return id, nil, err
 	}
-	if refuse != nil {
-		if why := refuse(*left); why != nil {
+	if t.Refuse != nil {
+		if why := t.Refuse(*left); why != nil {
 			return "", nil, &RefusedError{left, why}
 		}
 	}
 	// When it can't be taken over, that they hold it is what counts.
-	if id, taken := takeOver(ctx, s, info, left); taken {
+	if id, taken := takeOver(ctx, s, info, left, t.Processes); taken {
 		return id, left, nil
 	}
 	return "", nil, err
 }
 
 // leftBehind is the holder of the lock if it has ended.
-func leftBehind(err error) *LockInfo {
+func leftBehind(err error, processes Processes) *LockInfo {
 	var held *LockError
-	if errors.As(err, &held) && held.Holder != nil && held.Holder.ID != "" && held.Holder.Gone() {
+	if errors.As(err, &held) && held.Holder != nil && held.Holder.ID != "" && processes.Gone(held.Holder.Info) {
 		return held.Holder
 	}
 	return nil
@@ -116,9 +120,9 @@ func leftBehind(err error) *LockInfo {
 // takeOver replaces the lock of a run that has ended. Servers need not look at
 // the id of a lock that they release, so of several runs on this machine one
 // does it after the other, and each looks again who has the lock.
-func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo) (id string, ok bool) {
+func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo, processes Processes) (id string, ok bool) {
 	sum := sha256.Sum256([]byte(left.ID))
-	end, err := exclude(ctx, filepath.Join(os.TempDir(), "weir-"+hex.EncodeToString(sum[:])[:16]+".lock"))
+	end, err := processes.Exclude(ctx, hex.EncodeToString(sum[:])[:16])
 	if err != nil {
 		return "", false
 	}
@@ -127,7 +131,7 @@ func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo) (id s
 	if err == nil {
 		return id, true
 	}
-	if still := leftBehind(err); still == nil || still.ID != left.ID || s.Unlock(ctx, left.ID) != nil {
+	if still := leftBehind(err, processes); still == nil || still.ID != left.ID || s.Unlock(ctx, left.ID) != nil {
 		return "", false
 	}
 	id, err = s.Lock(ctx, info)

@@ -89,6 +89,7 @@ type access struct {
 	iam         string // where tokens of service accounts are had
 	open        bool   // to anybody, as emulators are
 	patience    time.Duration
+	transport   http.RoundTripper // nil for the usual one
 }
 
 const publicDomain = "googleapis.com"
@@ -150,13 +151,15 @@ const (
 // client is one whose requests have tokens.
 func (a *access) client(ctx context.Context) (*http.Client, error) {
 	if a.open {
-		return http.DefaultClient, nil
+		return &http.Client{Transport: a.transport}, nil
 	}
 	scope := scopeStorage
 	if a.as != "" {
 		scope = scopeCloud
 	}
-	if a.patience > 0 { // what fetches tokens has no context of a request
+	if a.transport != nil {
+		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: a.transport})
+	} else if a.patience > 0 { // what fetches tokens has no context of a request
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = patience.Beyond(a.patience)
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport})

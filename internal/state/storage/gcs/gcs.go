@@ -70,7 +70,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	}
 	b.sealing = readSealing(r)
 	b.access = readAccess(r)
-	b.access.patience = r.Patience()
+	b.access.patience, b.access.transport = r.Patience(), env.Transport
 	if r.Diags.HasErrors() {
 		return nil, r.Diags
 	}

@@ -171,6 +171,9 @@ func (c *configuration) httpClient() *http.Client {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport.TLSClientConfig = config
+	if c.Env.Transport != nil {
+		return agent.Client(&http.Client{Transport: c.Env.Transport}, agent.Name(c.Env.Getenv))
+	}
 	return agent.Client(origin.Stay(&http.Client{Transport: transport}), agent.Name(c.Env.Getenv))
 }
 

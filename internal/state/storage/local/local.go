@@ -47,6 +47,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
 )
@@ -72,6 +73,7 @@ func Schema() *schema.Block {
 // A Backend is a set of state files.
 type Backend struct {
 	dir          string // relative paths start here
+	disk         *durable.Disk
 	path         string // of the default workspace
 	workspaceDir string
 	override     Override
@@ -91,7 +93,7 @@ type Override struct {
 // New makes a backend from a configuration of the type of Schema.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	var diags diag.List
-	b := &Backend{dir: env.Dir, path: StateFile, workspaceDir: WorkspaceDir}
+	b := &Backend{dir: env.Dir, disk: env.Disk, path: StateFile, workspaceDir: WorkspaceDir}
 	read := func(name string, to *string, summary string) {
 		v := config.GetAttr(name)
 		if v.IsNull() {
@@ -194,7 +196,7 @@ func (b *Backend) CreateWorkspace(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return os.MkdirAll(folder, 0o755)
+	return b.disk.MakeFolders(folder, 0o755)
 }
 
 // DeleteWorkspace removes the folder of the workspace.
@@ -217,5 +219,5 @@ func (b *Backend) State(name string) (storage.Store, error) {
 		}
 	}
 	p := b.Paths(name)
-	return &Store{in: b.abs(p.In), out: b.abs(p.Out), backup: b.abs(p.Backup), shown: p.In, recode: b.override.Recode}, nil
+	return &Store{disk: b.disk, in: b.abs(p.In), out: b.abs(p.Out), backup: b.abs(p.Backup), shown: p.In, recode: b.override.Recode}, nil
 }

@@ -406,7 +406,7 @@ func TestPeerThatHolds(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	p.in.Close() // the peer ends without a word
-	id, _, err := storage.Acquire(t.Context(), s, storage.NewLockInfo("test", "me@here", "1"), 10*time.Second, nil)
+	id, _, err := storage.Acquire(t.Context(), s, storage.NewLockInfo("test", "me@here", "1"), storage.Taking{Timeout: 10 * time.Second})
 	must(t, err)
 	must(t, s.Unlock(t.Context(), id))
 }

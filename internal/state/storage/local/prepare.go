@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -16,15 +15,15 @@ func (s *Store) Prepare(_ context.Context, size int64) error {
 		return err
 	}
 	folder := filepath.Dir(path)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := s.disk.MakeFolders(folder, 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(folder, tempPrefix(path)+"*"+tempSuffix)
+	temp, err := s.disk.CreateTemp(folder, tempPrefix(path)+"*"+tempSuffix)
 	if err != nil {
 		return err
 	}
 	temp.Close()
-	os.Remove(temp.Name())
+	_ = s.disk.Remove(temp.Name())
 	const copies = 3
 	if free, ok := freeBytes(folder); ok && free < copies*size {
 		return fmt.Errorf("the file system of %s has %d KiB left, and %d KiB may be needed for two states and the journal", folder, free>>10, copies*size>>10+1)

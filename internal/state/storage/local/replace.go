@@ -55,7 +55,7 @@ func tempPrefix(path string) string {
 
 // removeTemps removes what crashed runs left beside a file. The caller holds
 // the lock.
-func removeTemps(path string) {
+func removeTemps(disk *durable.Disk, path string) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -64,14 +64,14 @@ func removeTemps(path string) {
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasPrefix(name, tempPrefix(path)) && (strings.HasSuffix(name, tempSuffix) || strings.HasSuffix(name, keepSuffix) || strings.HasSuffix(name, infoSuffix)) {
-			os.Remove(filepath.Join(folder, name))
+			_ = disk.Remove(filepath.Join(folder, name))
 		}
 	}
 }
 
 // writeTemp writes a complete file beside path, safely on disk.
-func writeTemp(path string, content []byte, mode os.FileMode) (*os.File, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*"+tempSuffix)
+func writeTemp(disk *durable.Disk, path string, content []byte, mode os.FileMode) (*durable.File, error) {
+	file, err := disk.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*"+tempSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +80,14 @@ func writeTemp(path string, content []byte, mode os.FileMode) (*os.File, error) 
 	}
 	if err != nil {
 		file.Close()
-		os.Remove(file.Name())
+		_ = disk.Remove(file.Name())
 		return nil, err
 	}
 	return file, nil
 }
 
 // overwrite gives an open file another content, safely on disk.
-func overwrite(file *os.File, content []byte) error {
+func overwrite(file *durable.File, content []byte) error {
 	failpoint.Half("state: half", func() { _, _ = file.WriteAt(content[:len(content)/2], 0) })
 	if _, err := file.WriteAt(content, 0); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (s *Store) replace(path string, content []byte) error {
 	if special(path) {
 		return os.WriteFile(path, content, 0o600)
 	}
-	temp, err := writeTemp(path, content, modeOf(path, 0o600))
+	temp, err := writeTemp(s.disk, path, content, modeOf(path, 0o600))
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Store) replace(path string, content []byte) error {
 		// it until it is written.
 		err := overwrite(s.held.file, content)
 		temp.Close()
-		os.Remove(temp.Name())
+		_ = s.disk.Remove(temp.Name())
 		return err
 	}
 
@@ -123,16 +123,16 @@ func (s *Store) replace(path string, content []byte) error {
 	keep := ""
 	if old != nil {
 		keep = strings.TrimSuffix(temp.Name(), tempSuffix) + keepSuffix
-		if os.Link(path, keep) != nil {
+		if s.disk.Link(path, keep) != nil {
 			keep = ""
 		}
 	}
-	locked := s.held != nil && lockFile(temp) == nil
-	if err := os.Rename(temp.Name(), path); err != nil {
+	locked := s.held != nil && lockFile(temp.File) == nil
+	if err := s.disk.Move(temp.Name(), path); err != nil {
 		temp.Close()
-		os.Remove(temp.Name())
+		_ = s.disk.Remove(temp.Name())
 		if keep != "" {
-			os.Remove(keep)
+			_ = s.disk.Remove(keep)
 		}
 		s.closeOld(old)
 		return err
@@ -142,12 +142,12 @@ func (s *Store) replace(path string, content []byte) error {
 	// The new state is in place. The rest is for those who know the old file.
 	back := keep != "" && overwrite(old, content) == nil
 	failpoint.At("state: overwritten")
-	back = back && os.Rename(keep, path) == nil
+	back = back && s.disk.Move(keep, path) == nil
 	failpoint.At("state: back")
 	if !back && keep != "" {
-		os.Remove(keep)
+		_ = s.disk.Remove(keep)
 	}
-	durable.SyncFolder(filepath.Dir(path))
+	s.disk.SyncFolder(filepath.Dir(path))
 	if !back && locked {
 		s.held.more = append(s.held.more, s.held.file)
 		s.held.file = temp
@@ -160,21 +160,21 @@ func (s *Store) replace(path string, content []byte) error {
 
 // openOld opens the file that is replaced, nil when there is none, or when it
 // isn't the one that we locked.
-func (s *Store) openOld(path string) *os.File {
+func (s *Store) openOld(path string) *durable.File {
 	if s.held != nil {
-		if isAt(s.held.file, path) {
+		if isAt(s.held.file.File, path) {
 			return s.held.file
 		}
 		return nil
 	}
-	old, err := os.OpenFile(path, os.O_RDWR, 0)
+	old, err := s.disk.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil
 	}
 	return old
 }
 
-func (s *Store) closeOld(old *os.File) {
+func (s *Store) closeOld(old *durable.File) {
 	if old != nil && (s.held == nil || old != s.held.file) {
 		old.Close()
 	}

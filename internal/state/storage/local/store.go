@@ -20,6 +20,7 @@ import (
 
 // A Store is the state file of one workspace.
 type Store struct {
+	disk            *durable.Disk
 	in, out, backup string
 	shown           string // in, as the user would write it
 	recode          func(old []byte) ([]byte, error)
@@ -35,11 +36,11 @@ type Store struct {
 // held is a lock that this store holds.
 type held struct {
 	id   string
-	file *os.File // the state file, locked
-	path string   // where it is, links followed
+	file *durable.File // the state file, locked
+	path string        // where it is, links followed
 	// more are files that were locked as state files later, where the first
 	// couldn't be brought back. Their locks are kept for those who wait.
-	more    []*os.File
+	more    []*durable.File
 	created bool // the state file didn't exist before
 }
 
@@ -99,7 +100,7 @@ func (s *Store) sum(content []byte) *[sha256.Size]byte {
 
 // read returns what Write would replace.
 func (s *Store) read() ([]byte, error) {
-	if s.held == nil || !isAt(s.held.file, s.held.path) { // something replaced what we locked
+	if s.held == nil || !isAt(s.held.file.File, s.held.path) { // something replaced what we locked
 		return readPath(s.out)
 	}
 	return s.held.read()
@@ -194,7 +195,7 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := s.disk.MakeFolders(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	if s.backup != "" && !s.backedUp && len(old) > 0 && !bytes.Equal(old, s.placeholder) {
@@ -221,20 +222,20 @@ func (s *Store) saveBackup(statePath string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := s.disk.MakeFolders(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	if special(path) {
 		return os.WriteFile(path, content, 0o600)
 	}
 	mode := modeOf(path, modeOf(statePath, 0o600))
-	temp, err := writeTemp(path, content, mode)
+	temp, err := writeTemp(s.disk, path, content, mode)
 	if err != nil {
 		return err
 	}
 	defer temp.Close()
-	if err := durable.Rename(temp.Name(), path); err != nil {
-		os.Remove(temp.Name())
+	if err := s.disk.Rename(temp.Name(), path); err != nil {
+		_ = s.disk.Remove(temp.Name())
 		return err
 	}
 	return nil
@@ -251,7 +252,7 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := s.disk.MakeFolders(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
 	file, created, err := s.lockPath(path)
@@ -265,11 +266,11 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 	h := &held{id: info.ID, file: file, path: path, created: created}
 	info.Path = s.shown
 	info.Created = time.Now().UTC()
-	if err := durable.Replace(s.infoPath(), info.JSON(), 0o600); err != nil {
+	if err := s.disk.Replace(s.infoPath(), info.JSON(), 0o600); err != nil {
 		h.release()
 		return "", fmt.Errorf("could not write lock info for %q: %w", s.shown, err)
 	}
-	removeTemps(path)
+	removeTemps(s.disk, path)
 	s.held = h
 	return h.id, nil
 }
@@ -277,9 +278,9 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 // lockPath opens and locks the file at a path, and makes sure that this is
 // still the file that the path leads to: who held the lock may have removed
 // or replaced it.
-func (s *Store) lockPath(path string) (file *os.File, created bool, err error) {
+func (s *Store) lockPath(path string) (file *durable.File, created bool, err error) {
 	for range 10 {
-		file, err = os.OpenFile(path, os.O_RDWR, 0)
+		file, err = s.disk.OpenFile(path, os.O_RDWR, 0)
 		if errors.Is(err, os.ErrNotExist) {
 			file, err = s.createLocked(path)
 			if errors.Is(err, os.ErrExist) {
@@ -290,7 +291,7 @@ func (s *Store) lockPath(path string) (file *os.File, created bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		if err = lockFile(file); err == nil && isAt(file, path) {
+		if err = lockFile(file.File); err == nil && isAt(file.File, path) {
 			return file, false, nil
 		}
 		file.Close()
@@ -303,17 +304,17 @@ func (s *Store) lockPath(path string) (file *os.File, created bool, err error) {
 
 // createLocked makes the file at a path, which is complete and locked as soon
 // as it is there. It fails with os.ErrExist when there is one by now.
-func (s *Store) createLocked(path string) (*os.File, error) {
-	temp, err := writeTemp(path, s.placeholder, 0o600)
+func (s *Store) createLocked(path string) (*durable.File, error) {
+	temp, err := writeTemp(s.disk, path, s.placeholder, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err = lockFile(temp); err == nil {
+	if err = lockFile(temp.File); err == nil {
 		failpoint.At("lock: beside")
-		err = os.Link(temp.Name(), path)
+		err = s.disk.Link(temp.Name(), path)
 		failpoint.At("lock: linked")
 	}
-	os.Remove(temp.Name())
+	_ = s.disk.Remove(temp.Name())
 	if err == nil {
 		return temp, nil
 	}
@@ -322,11 +323,11 @@ func (s *Store) createLocked(path string) (*os.File, error) {
 		return nil, err
 	}
 	// Where files have one name only, it is incomplete for a moment.
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := s.disk.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err = lockFile(file); err == nil {
+	if err = lockFile(file.File); err == nil {
 		err = overwrite(file, s.placeholder)
 	}
 	if err != nil {
@@ -389,14 +390,14 @@ func (s *Store) Unlock(_ context.Context, id string) error {
 	}
 	h := s.held
 	s.held = nil
-	err := os.Remove(s.infoPath())
+	err := s.disk.Remove(s.infoPath())
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
 	// The file is removed while it is still locked, so that nobody can write
 	// to it before.
-	if h.created && h.has(s.placeholder) && isAt(h.file, h.path) {
-		os.Remove(h.path)
+	if h.created && h.has(s.placeholder) && isAt(h.file.File, h.path) {
+		_ = s.disk.Remove(h.path)
 	}
 	return errors.Join(err, h.release())
 }
@@ -427,10 +428,10 @@ func (s *Store) forceUnlock(id string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := s.disk.OpenFile(path, os.O_RDWR, 0)
 	if err == nil {
 		defer file.Close()
-		err = lockFile(file)
+		err = lockFile(file.File)
 	}
 	switch {
 	case errors.Is(err, errLocked):
@@ -438,5 +439,5 @@ func (s *Store) forceUnlock(id string) error {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return err
 	}
-	return os.Remove(s.infoPath())
+	return s.disk.Remove(s.infoPath())
 }

@@ -133,7 +133,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, a.held.conn.Close(t.Context()))
-	id, _, err := storage.Acquire(t.Context(), b, storage.NewLockInfo("apply", "you", "1"), 10e9, nil)
+	id, _, err := storage.Acquire(t.Context(), b, storage.NewLockInfo("apply", "you", "1"), storage.Taking{Timeout: 10e9})
 	do(t, err)
 	do(t, b.Unlock(t.Context(), id))
 }

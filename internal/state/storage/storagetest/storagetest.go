@@ -297,7 +297,7 @@ func leftBehind(t *testing.T, s Subject) {
 	defer runtime.KeepAlive(a) // the connection is closed with it
 	dead := gone(t)
 	was := mustLock(t, a, dead)
-	id, from, err := storage.Acquire(t.Context(), b, info("next"), 0, nil)
+	id, from, err := storage.Acquire(t.Context(), b, info("next"), storage.Taking{})
 	if s.Proof {
 		if !errors.As(err, new(*storage.LockError)) {
 			t.Errorf("a lock that is held was taken over: %v", err)
@@ -308,7 +308,7 @@ func leftBehind(t *testing.T, s Subject) {
 		t.Fatalf("%v %v", from, err)
 	}
 	// A holder that is there keeps its lock.
-	if _, _, err := storage.Acquire(t.Context(), s.open(t), info("third"), 0, nil); !errors.As(err, new(*storage.LockError)) {
+	if _, _, err := storage.Acquire(t.Context(), s.open(t), info("third"), storage.Taking{}); !errors.As(err, new(*storage.LockError)) {
 		t.Errorf("the lock of a run that goes on was taken over: %v", err)
 	}
 	if err := b.Unlock(t.Context(), id); err != nil {
@@ -330,7 +330,7 @@ func manyTakeOver(t *testing.T, s Subject) {
 	for i := range stores {
 		stores[i] = s.open(t)
 		wg.Go(func() {
-			_, _, err := storage.Acquire(t.Context(), stores[i], info("next"), 0, nil)
+			_, _, err := storage.Acquire(t.Context(), stores[i], info("next"), storage.Taking{})
 			if err == nil {
 				got.Add(1)
 			} else if !errors.As(err, new(*storage.LockError)) {

@@ -1,0 +1,224 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Disk is where files are changed. The nil Disk is the system's. One with
+// functions has somebody look over its shoulder, such as a simulation of crashes.
+type Disk struct {
+	// Before is asked before each change, and may take its time. Its error is that of
+	// the change, which isn't made then.
+	Before func(Change) error
+	// Opened is given each file that is opened through the disk.
+	Opened func(*os.File)
+}
+
+// A Kind is what a change does.
+type Kind string
+
+// Kinds of changes.
+const (
+	Open       Kind = "open"   // a file that may be made, changed or locked
+	Write      Kind = "write"  // a part of a file
+	Append     Kind = "append" // the same, by who holds a mutex and must not be held up
+	Sync       Kind = "sync"
+	Move       Kind = "rename"
+	Link       Kind = "link"
+	Remove     Kind = "remove"
+	Folder     Kind = "folder" // a folder is made
+	FolderSync Kind = "sync folder"
+	Turn       Kind = "turn" // nothing; an Append follows
+)
+
+// A Change is what is about to happen to files.
+type Change struct {
+	Kind Kind
+	Path string // of Turn: what it is about
+	To   string // of Move and Link
+	// File is that of Write, Append and Sync, which may have another name by now.
+	File *os.File
+	// Made: Open makes a new file.
+	Made bool
+}
+
+func (d *Disk) before(c Change) error {
+	if d == nil || d.Before == nil {
+		return nil
+	}
+	return d.Before(c)
+}
+
+// A File is a file of a disk. What changes it goes through these methods; others
+// are those of the system's file.
+type File struct {
+	*os.File
+	disk *Disk
+}
+
+// OpenFile opens a file as os.OpenFile does.
+func (d *Disk) OpenFile(name string, flag int, mode fs.FileMode) (*File, error) {
+	made := false
+	if d != nil && flag&os.O_CREATE != 0 {
+		_, err := os.Lstat(name)
+		made = errors.Is(err, fs.ErrNotExist)
+	}
+	if err := d.before(Change{Kind: Open, Path: name, Made: made}); err != nil {
+		return nil, err
+	}
+	return d.opened(os.OpenFile(name, flag, mode))
+}
+
+// CreateTemp makes a file with a name that nothing has yet, as os.CreateTemp does.
+func (d *Disk) CreateTemp(folder, pattern string) (*File, error) {
+	if err := d.before(Change{Kind: Open, Path: filepath.Join(folder, pattern), Made: true}); err != nil {
+		return nil, err
+	}
+	return d.opened(os.CreateTemp(folder, pattern))
+}
+
+func (d *Disk) opened(file *os.File, err error) (*File, error) {
+	if err != nil {
+		return nil, err
+	}
+	if d != nil && d.Opened != nil {
+		d.Opened(file)
+	}
+	return &File{file, d}, nil
+}
+
+// Write writes where the file is at.
+func (f *File) Write(content []byte) (int, error) {
+	if err := f.disk.before(Change{Kind: Write, Path: f.Name(), File: f.File}); err != nil {
+		return 0, err
+	}
+	return f.File.Write(content)
+}
+
+// WriteAt writes in a place of the file.
+func (f *File) WriteAt(content []byte, at int64) (int, error) {
+	if err := f.disk.before(Change{Kind: Write, Path: f.Name(), File: f.File}); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(content, at)
+}
+
+// Append is Write for who holds a mutex.
+func (f *File) Append(content []byte) (int, error) {
+	if err := f.disk.before(Change{Kind: Append, Path: f.Name(), File: f.File}); err != nil {
+		return 0, err
+	}
+	return f.File.Write(content)
+}
+
+// Truncate changes the length of the file.
+func (f *File) Truncate(size int64) error {
+	if err := f.disk.before(Change{Kind: Write, Path: f.Name(), File: f.File}); err != nil {
+		return err
+	}
+	return f.File.Truncate(size)
+}
+
+// Sync puts what was written on the disk.
+func (f *File) Sync() error {
+	if err := f.disk.before(Change{Kind: Sync, Path: f.Name(), File: f.File}); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+// Turn returns when something may be appended; what says what it is about.
+func (f *File) Turn(what string) error {
+	return f.disk.before(Change{Kind: Turn, Path: what})
+}
+
+// Move gives a file another name, at once and in place of another file, but not on
+// the disk.
+func (d *Disk) Move(from, to string) error {
+	if err := d.before(Change{Kind: Move, Path: from, To: to}); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// Rename puts a file in the place of another, and that on the disk.
+func (d *Disk) Rename(from, to string) error {
+	if err := d.Move(from, to); err != nil {
+		return err
+	}
+	d.SyncFolder(filepath.Dir(to))
+	return nil
+}
+
+// Link gives a file a second name.
+func (d *Disk) Link(from, to string) error {
+	if err := d.before(Change{Kind: Link, Path: from, To: to}); err != nil {
+		return err
+	}
+	return os.Link(from, to)
+}
+
+// Remove removes a name.
+func (d *Disk) Remove(name string) error {
+	if err := d.before(Change{Kind: Remove, Path: name}); err != nil {
+		return err
+	}
+	return os.Remove(name)
+}
+
+// MakeFolders makes a folder and those above it as far as they are missing, and
+// puts their names on the disk, without which nothing in them would be found.
+func (d *Disk) MakeFolders(folder string, mode fs.FileMode) error {
+	var made []string
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		made = append(made, at)
+	}
+	if len(made) == 0 {
+		return os.MkdirAll(folder, mode) // which says what is in the way
+	}
+	if err := d.before(Change{Kind: Folder, Path: folder}); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, mode); err != nil {
+		return err
+	}
+	for _, at := range made {
+		d.SyncFolder(filepath.Dir(at))
+	}
+	return nil
+}
+
+// SyncFolder makes last what names a folder has. Some file systems can't; there is
+// nothing better to do then.
+func (d *Disk) SyncFolder(folder string) {
+	if d.before(Change{Kind: FolderSync, Path: folder}) != nil {
+		return
+	}
+	if f, err := os.Open(folder); err == nil {
+		_ = f.Sync()
+		f.Close()
+	}
+}
+
+// Replace puts a file with a content and a mode in the place of another, or where
+// there was none. When it fails, the old one is in place.
+func (d *Disk) Replace(path string, content []byte, mode fs.FileMode) error {
+	file, err := d.CreateTemp(filepath.Dir(path), temporary(path))
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err == nil {
+		err = d.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = d.Remove(file.Name())
+	}
+	return err
+}
