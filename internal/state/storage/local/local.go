@@ -153,7 +153,9 @@ func (b *Backend) Paths(workspace string) Paths {
 func (b *Backend) Place(workspace string) string { return b.Paths(workspace).Out }
 
 // JournalPath implements storage.Journaled.
-func (b *Backend) JournalPath(workspace string) string { return b.Paths(workspace).Out + ".journal" }
+func (b *Backend) JournalPath(workspace string) string {
+	return b.abs(b.Paths(workspace).Out) + ".journal"
+}
 
 // abs is where a path is for the process.
 func (b *Backend) abs(path string) string {

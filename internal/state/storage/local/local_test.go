@@ -575,3 +575,16 @@ func TestLockInfoLink(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 }
+
+// TestJournalPath: the journal is beside the state, wherever the process is.
+func TestJournalPath(t *testing.T) {
+	for dir, want := range map[string]string{"/work": "/work/terraform.tfstate.journal", ".": "terraform.tfstate.journal"} {
+		b, diags := New(Schema().EmptyValue(), storage.Env{Dir: filepath.FromSlash(dir)})
+		if b == nil {
+			t.Fatal(diags.Err())
+		}
+		if got := filepath.ToSlash(b.JournalPath("default")); got != want {
+			t.Errorf("in %s: %s, want %s", dir, got, want)
+		}
+	}
+}
