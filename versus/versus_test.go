@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/proof/simtest"
 )
 
@@ -160,5 +161,49 @@ func TestItself(t *testing.T) {
 	}
 	if !planned {
 		t.Error("no plan was made")
+	}
+}
+
+// A dependency that only the peer stores is explained where no object can have led to it.
+func TestOrigins(t *testing.T) {
+	files := module.Memory{
+		"main.tf": []byte(`
+resource "terraform_data" "a" {}
+resource "terraform_data" "none" {
+  count = 0
+  input = terraform_data.a.id
+}
+resource "terraform_data" "b" { input = terraform_data.none[*].input }
+resource "terraform_data" "c" { input = local.both }
+locals { both = [terraform_data.a.id, terraform_data.b.id] }
+module "m" {
+  source = "./m"
+  in     = terraform_data.c.id
+}
+resource "terraform_data" "d" { input = module.m }
+resource "terraform_data" "e" { depends_on = [module.m] }
+`),
+		"m/main.tf": []byte(`
+variable "in" {}
+resource "terraform_data" "told" { input = var.in }
+resource "terraform_data" "untold" {}
+output "of" { value = terraform_data.told.id }
+`),
+	}
+	have := map[string]bool{}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		have["terraform_data."+name] = true
+	}
+	have["module.m.terraform_data.told"], have["module.m.terraform_data.untold"] = true, true
+	for user, want := range map[string]string{
+		"terraform_data.b":    "",
+		"terraform_data.c":    "terraform_data.a terraform_data.b",
+		"terraform_data.d":    "module.m.terraform_data.told terraform_data.a terraform_data.b terraform_data.c",
+		"terraform_data.e":    "module.m.terraform_data.told module.m.terraform_data.untold terraform_data.a terraform_data.b terraform_data.c",
+		"terraform_data.gone": strings.Join(sortedKeys(have), " "),
+	} {
+		if got := strings.Join(sortedKeys(origins(files, user, have)), " "); got != want {
+			t.Errorf("%s: got %q, want %q", user, got, want)
+		}
 	}
 }

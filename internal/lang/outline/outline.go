@@ -253,6 +253,9 @@ func (f from) refs(argument string, refs []*program.Ref) {
 			f.refer(f.at, r.Resource.Name.String(), to)
 		case program.RefCall:
 			f.callRef(r, to)
+			if argument == "depends_on" {
+				f.contents(f.at, r.Call, to)
+			}
 		}
 	}
 }
@@ -270,6 +273,23 @@ func (f from) callRef(r *program.Ref, to Reference) {
 			if r.Attr == "" || r.Attr == v.Name {
 				f.refer(inner, "output."+v.Name, to)
 			}
+		}
+	}
+}
+
+// contents leads to all resources of a call and of those within it, which is what
+// depending on a call means.
+func (f from) contents(at *place, c *program.Call, to Reference) {
+	for _, child := range at.tree.Of(c.Call) {
+		if child.Program == nil {
+			continue
+		}
+		inner := &place{child, at.path.Child(c.Call, addr.NoKey), c, at}
+		for _, r := range child.Program.Resources {
+			f.refer(inner, r.Name.String(), to)
+		}
+		for _, within := range child.Program.Calls {
+			f.contents(inner, within, to)
 		}
 	}
 }
