@@ -45,12 +45,12 @@ func (w *Workspace) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result
 func (w *Workspace) PlanAndApply(ctx context.Context, o PlanOptions, a ApplyOptions) (*Result, error) {
 	p, diags := o.planning()
 	if diags.HasErrors() {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	d := w.begin()
 	defer d.Close()
 	if diags = d.Check(p, "apply"); diags.HasErrors() {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	return w.apply(ctx, d, d.Configuration(), w.opening("apply"), p, a, nil)
 }
@@ -58,7 +58,7 @@ func (w *Workspace) PlanAndApply(ctx context.Context, o PlanOptions, a ApplyOpti
 func (w *Workspace) apply(ctx context.Context, d *operation.Directory, s operation.Subject, opening operation.Opening, p request.Planning, o ApplyOptions, made *Plan) (*Result, error) {
 	a := &approver{workspace: w, options: o, plan: made}
 	d.Apply(ctx, s, opening, p, 1, a)
-	err := failure(a.found)
+	err := w.failure(a.found)
 	switch {
 	case a.refused:
 		err = ErrNotApproved
@@ -70,7 +70,7 @@ func (w *Workspace) apply(ctx context.Context, d *operation.Directory, s operati
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Plan: a.plan, State: stateOf(a.outcome.State), Warnings: warnings(a.found)}, nil
+	return &Result{Plan: a.plan, State: stateOf(a.outcome.State), Warnings: w.warnings(a.found)}, nil
 }
 
 // An approver answers as the options say, and remembers what it is told.

@@ -113,9 +113,10 @@ func (l Diagnostics) errors() Diagnostics {
 	return slices.DeleteFunc(slices.Clone(l), func(d Diagnostic) bool { return d.Severity != SeverityError })
 }
 
-func diagnostics(l diag.List) Diagnostics {
+// diagnostics are problems without the secrets that the workspace knows.
+func (w *Workspace) diagnostics(l diag.List) Diagnostics {
 	var out Diagnostics
-	for _, d := range l.Condense() {
+	for _, d := range w.config.Secrets.Diagnostics(l.Condense()) {
 		next := Diagnostic{Severity: Severity(d.Severity.String()), Code: d.Code, Summary: d.Summary, Detail: d.Detail, Address: d.Address}
 		if d.Subject != nil {
 			next.File, next.Line, next.Column = d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column
@@ -125,14 +126,14 @@ func diagnostics(l diag.List) Diagnostics {
 	return out
 }
 
-func warnings(l diag.List) Diagnostics { return diagnostics(l.Only(diag.Warning)) }
+func (w *Workspace) warnings(l diag.List) Diagnostics { return w.diagnostics(l.Only(diag.Warning)) }
 
 // failure is an error with what was found, nil where there is no error in it.
-func failure(l diag.List) error {
+func (w *Workspace) failure(l diag.List) error {
 	if !l.HasErrors() {
 		return nil
 	}
-	e := &Error{Diagnostics: diagnostics(l)}
+	e := &Error{Diagnostics: w.diagnostics(l)}
 	for _, d := range l.Only(diag.Error) {
 		switch held := (*storage.LockError)(nil); {
 		case errors.As(d.Err, &held):

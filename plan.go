@@ -77,21 +77,21 @@ type Plan struct {
 func (w *Workspace) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 	p, diags := o.planning()
 	if diags.HasErrors() {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	d := w.begin()
 	defer d.Close()
 	if diags = d.Check(p, "plan"); diags.HasErrors() {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	work, diags := d.Open(ctx, d.Configuration(), w.opening("plan"))
 	if work == nil {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	defer work.Unlock()
 	made, more := work.Plan(ctx, p)
 	diags.Append(more)
-	if err := failure(diags); err != nil {
+	if err := w.failure(diags); err != nil {
 		return nil, err
 	}
 	return w.plan(ctx, work, made, diags)
@@ -103,7 +103,7 @@ func (w *Workspace) plan(ctx context.Context, work *operation.Work, made *plan.P
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{workspace: w, made: made, content: content, tree: work.Config.Tree, warnings: warnings(found)}, nil
+	return &Plan{workspace: w, made: made, content: content, tree: work.Config.Tree, warnings: w.warnings(found)}, nil
 }
 
 // LoadPlan reads a plan that was saved by [Plan.Save] or by "weir plan -out".
@@ -111,14 +111,14 @@ func (w *Workspace) LoadPlan(ctx context.Context, path string) (*Plan, error) {
 	d := w.begin()
 	defer d.Close()
 	content, diags := d.ReadPlan(path)
-	if err := failure(diags); err != nil {
+	if err := w.failure(diags); err != nil {
 		return nil, err
 	}
 	config, more := d.LoadSaved(ctx, content)
-	if err := failure(more); err != nil {
+	if err := w.failure(more); err != nil {
 		return nil, err
 	}
-	return &Plan{workspace: w, made: content.Plan, content: content, tree: config.Tree, warnings: warnings(diags)}, nil
+	return &Plan{workspace: w, made: content.Plan, content: content, tree: config.Tree, warnings: w.warnings(diags)}, nil
 }
 
 // Save writes the plan to a file, which "weir apply" takes as well. It has what the
@@ -335,17 +335,17 @@ func (w *Workspace) Explain(ctx context.Context, o PlanOptions, address string) 
 		diags.Errorf("Invalid address", "%q: %s.", address, err)
 	}
 	if diags.HasErrors() {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	d := w.begin()
 	defer d.Close()
 	work, diags := d.Open(ctx, d.Configuration(), w.opening("plan"))
 	if work == nil {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	defer work.Unlock()
 	_, list, diags := work.Explain(ctx, p, target)
-	if err := failure(diags); err != nil {
+	if err := w.failure(diags); err != nil {
 		return nil, err
 	}
 	var out []Explanation

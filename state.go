@@ -85,7 +85,7 @@ func (w *Workspace) State(ctx context.Context) (*State, error) {
 	defer d.Close()
 	s, diags := d.State(ctx, states.Options{}, "")
 	if s == nil {
-		return nil, failure(diags)
+		return nil, w.failure(diags)
 	}
 	return stateOf(s.Snapshot()), nil
 }
@@ -127,9 +127,9 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 	for address, id := range o.Import {
 		target, err := addr.ParseTarget(address)
 		if err != nil {
-			return nil, failure(diag.OneError("Invalid address", "%q: %s.", address, err))
+			return nil, w.failure(diag.OneError("Invalid address", "%q: %s.", address, err))
 		}
-		if err := failure(d.Import(ctx, w.opening("import"), target, id)); err != nil {
+		if err := w.failure(d.Import(ctx, w.opening("import"), target, id)); err != nil {
 			return nil, err
 		}
 	}
@@ -137,12 +137,12 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 	for _, text := range o.Forget {
 		i, err := addr.ParseInstance(text)
 		if err != nil {
-			return nil, failure(diag.OneError("Invalid address", "%q: %s.", text, err))
+			return nil, w.failure(diag.OneError("Invalid address", "%q: %s.", text, err))
 		}
 		forget = append(forget, i)
 	}
 	_, left, diags := d.Settle(ctx, w.opening("recover").State, forget, o.ForgetAll)
-	if err := failure(diags); err != nil {
+	if err := w.failure(diags); err != nil {
 		return nil, err
 	}
 	return doubts(left), nil

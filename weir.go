@@ -58,6 +58,7 @@ import (
 	"weir.dev/weir/internal/system/release"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // Options are what a workspace takes from outside. The zero value is a program
@@ -169,7 +170,7 @@ func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 		Dir: dir, OriginalDir: dir, FS: fsys, Unjournaled: fsys != nil && o.DataDir == "",
 		Environ: environment(o.Environ),
 		Home:    filepath.Join(dir, ".terraform", "home"), // nobody's, so that nothing is found by chance
-		Program: "weir", Now: o.Now, Random: o.Random, Workspace: o.Workspace,
+		Program: "weir", Secrets: new(secret.Known), Now: o.Now, Random: o.Random, Workspace: o.Workspace,
 	}
 	if o.Terraform {
 		w.config.Dialect = dialect.Terraform
@@ -255,7 +256,7 @@ func (w *Workspace) begin() *operation.Directory {
 	defer w.mu.Unlock()
 	return w.memory.With(place.Reports{
 		Notice:  notice,
-		Problem: func(l diag.List) { notice(diagnostics(l).Error()) },
+		Problem: func(l diag.List) { notice(w.diagnostics(l).Error()) },
 		Log:     w.options.Log,
 	})
 }
@@ -299,7 +300,7 @@ func (w *Workspace) Init(ctx context.Context, o InitOptions) error {
 		State: w.opening("init").State, Backend: true, BackendConfig: o.BackendConfig,
 		Reconfigure: o.Reconfigure, Migrate: o.Migrate, Modules: true, Upgrade: o.Upgrade, ReadOnlyLocks: o.ReadOnlyLocks,
 	}, initializer{o})
-	return failure(diags)
+	return w.failure(diags)
 }
 
 // An initializer answers as the options say.
@@ -335,5 +336,5 @@ func (w *Workspace) Validate(ctx context.Context) (Diagnostics, error) {
 	d := w.begin()
 	defer d.Close()
 	found := d.Validate(ctx, operation.Loading{Parallelism: w.options.Parallelism}, "")
-	return warnings(found), failure(found)
+	return w.warnings(found), w.failure(found)
 }

@@ -505,3 +505,21 @@ func lastOf(b *bench) (last string) {
 	}
 	return last
 }
+
+// What a provider says of an error has no secrets, wherever it got them from.
+func TestSecrets(t *testing.T) {
+	b := newBench(t, requires+`
+variable "password" {
+  default   = "hunter2222"
+  sensitive = true
+}
+resource "sim_server" "a" { name = var.password }
+`, nil)
+	b.cloud.Before(func(_ context.Context, c weirtest.Call) error {
+		return errors.New("can't " + c.Method + " " + c.Object["name"].(string))
+	})
+	_, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{})
+	if err == nil || strings.Contains(err.Error(), "hunter2222") || !strings.Contains(err.Error(), "can't Create (sensitive value)") {
+		t.Error(err)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/secret"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -103,11 +104,12 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 	if diags.HasErrors() {
 		return diags
 	}
+	r.Facts.Secrets.AddMarked(v)
 	unmarked, marks := v.UnmarkDeep()
 	at := r.Commands
 	if provisioner.Connects(p.Type) {
 		var more diag.List
-		at.Connection, more = connection(p, i.Context(t, self))
+		at.Connection, more = connection(p, i.Context(t, self), r.Facts.Secrets)
 		diags.Append(more)
 		if diags.HasErrors() {
 			return diags
@@ -152,7 +154,7 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 
 // connection is how a provisioner reaches its machine: what its own block says, and else
 // that of the resource.
-func connection(p *program.Provisioner, ctx *hcl.EvalContext) (cty.Value, diag.List) {
+func connection(p *program.Provisioner, ctx *hcl.EvalContext, secrets *secret.Known) (cty.Value, diag.List) {
 	var diags diag.List
 	s := provisioner.Connection()
 	merged := s.EmptyValue().AsValueMap()
@@ -162,7 +164,8 @@ func connection(p *program.Provisioner, ctx *hcl.EvalContext) (cty.Value, diag.L
 		if hd.HasErrors() {
 			return cty.NilVal, diags
 		}
-		v, _ = v.UnmarkDeep() // it is shown nowhere
+		secrets.AddMarked(v)
+		v, _ = v.UnmarkDeep()
 		for name, a := range v.AsValueMap() {
 			if !a.IsNull() {
 				merged[name] = a

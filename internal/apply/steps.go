@@ -181,6 +181,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		after.Tainted = f.prior.Tainted
 	}
 	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, f.config.Sensitive))
+	r.Facts.Secrets.AddMarked(marked)
 	// An object whose provisioners haven't ended isn't complete, also when this
 	// process ends meanwhile.
 	provisioned := create && !failed && op.instance.Resource.Provisions()

@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // World is what a run takes from outside: time, directories, providers.
@@ -44,6 +45,8 @@ type World struct {
 	// default.
 	TemplateDepth int
 	Sink          event.Sink
+	// Secrets is told which values must not be shown; nil for nobody.
+	Secrets *secret.Known
 }
 
 // A Config is a loaded configuration: everything that was parsed and

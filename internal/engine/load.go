@@ -145,6 +145,7 @@ func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
 		RootDir:   c.World.WorkDir,
 		WorkDir:   c.World.OriginalDir,
 		Functions: functions.Table(env),
+		Secrets:   c.World.Secrets,
 	}
 	if c.World.Files != nil {
 		facts.Live = functions.Table(live)

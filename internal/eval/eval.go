@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/secret"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -58,6 +59,9 @@ type Facts struct {
 	// Live are the functions for configurations of providers and ephemeral resources, where other
 	// functions answer from a record; nil for the same.
 	Live map[string]function.Function
+	// Secrets is told what is handed to providers and provisioners that must not be
+	// shown; nil for nobody.
+	Secrets *secret.Known
 }
 
 // An Evaluator evaluates one configuration for one host.

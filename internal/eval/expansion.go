@@ -157,8 +157,8 @@ func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, dia
 	return e, diags
 }
 
-// secret refuses sensitive values where they would show in instance keys.
-func secret(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
+// hidden refuses sensitive values where they would show in instance keys.
+func hidden(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
 	var diags diag.List
 	if value.HasMark(v, value.Sensitive) {
 		diags.ErrorAt(expr.Range(), summary, "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments. If used, the sensitive value could be exposed as a resource instance key.", argument)
@@ -215,7 +215,7 @@ func countOf(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag.List) {
 	const summary = "Invalid for_each argument"
 	e := Expansion{Kind: Keyed}
-	diags := secret(v, expr, summary, argument)
+	diags := hidden(v, expr, summary, argument)
 	if diags.HasErrors() {
 		return e, diags
 	}
@@ -256,7 +256,7 @@ func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag
 // setElement checks an element of a set that gives keys.
 func setElement(k cty.Value, expr hcl.Expression, e *Expansion) diag.List {
 	const summary = "Invalid for_each set argument"
-	diags := secret(k, expr, summary, "for_each")
+	diags := hidden(k, expr, summary, "for_each")
 	switch {
 	case diags.HasErrors():
 	case k.Type() != cty.String && k.IsKnown():
@@ -271,7 +271,7 @@ func setElement(k cty.Value, expr hcl.Expression, e *Expansion) diag.List {
 
 func enabled(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 	const summary = "Invalid enabled argument"
-	diags := secret(v, expr, summary, "enabled")
+	diags := hidden(v, expr, summary, "enabled")
 	if diags.HasErrors() {
 		return Expansion{}, diags
 	}

@@ -25,6 +25,7 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 		}
 		source = absolute
 	}
+	d.hide(source)
 	fetcher, diags := d.Fetcher(nil)
 	if diags.HasErrors() {
 		return diags

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/lang/module/fetch"
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/system/agent"
+	"weir.dev/weir/internal/system/origin"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -38,6 +39,7 @@ func (d *Directory) moduleInstaller(upgrade bool, tell func(line string)) (*modu
 
 // resolve installs the module behind a call.
 func (m *moduleInstaller) resolve(ctx context.Context, r module.Request) (string, diag.List) {
+	m.dir.hide(r.Source)
 	before, known := m.Manifest[r.Key]
 	m.current = r.Key
 	dir, diags := m.Installer.Install(ctx, r)
@@ -51,12 +53,20 @@ func (m *moduleInstaller) resolve(ctx context.Context, r module.Request) (string
 	return dir, diags
 }
 
+// hide keeps what lets somebody in out of what is told of a module's source.
+func (d *Directory) hide(source string) {
+	for _, text := range origin.Secrets(source) {
+		d.Secrets.AddText(text)
+	}
+}
+
 // begin tells of a package that is about to be fetched.
 func (m *moduleInstaller) begin(pkg, version string) {
 	if version != "" {
 		pkg += " " + version
 	}
-	m.tell("Downloading " + pkg + " for " + m.current + "...")
+	m.dir.hide(pkg)
+	m.tell("Downloading " + m.dir.Secrets.Mask(pkg) + " for " + m.current + "...")
 }
 
 // localModules finds local modules where they are, and others among those that are

@@ -197,6 +197,7 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 		Random:      d.Random,
 		Parallelism: l.Parallelism,
 		Sink:        l.Sink,
+		Secrets:     d.Secrets,
 
 		TemplateDepth: depth,
 	}, diags

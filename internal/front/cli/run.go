@@ -24,6 +24,7 @@ import (
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // Exit codes beyond 0 and 1.
@@ -169,10 +170,11 @@ func newEnv(p Process) (*env, error) {
 	if e.Dialect, err = dialectOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
 		return nil, err
 	}
+	e.Secrets = new(secret.Known)
 	e.Sources = func() map[string][]byte { return e.directory.Sources() }
 	e.directory = operation.New(place.Options{
 		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program, Executable: p.Executable,
-		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Reports: e.reports(),
+		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Secrets: e.Secrets, Reports: e.reports(),
 	})
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
 		e.input = false

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"weir.dev/weir/internal/front/view/diags"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/request"
@@ -258,7 +257,7 @@ func (s *stacking) validate(ctx context.Context) int {
 	list, all := s.chosen()
 	all.Append(s.directory.ValidateDeployments(ctx, list))
 	if s.JSON {
-		s.Say("%s", diags.Validation(all, s.directory.Sources()))
+		s.Validation(all)
 	} else if s.Diags(all) == 0 {
 		s.Say("%s The stack is valid.\n\n", s.Pen().Paint("Success!", style.Bold, style.Green))
 	}

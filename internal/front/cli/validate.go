@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 
-	"weir.dev/weir/internal/front/view/diags"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 )
@@ -30,7 +29,7 @@ func (e *env) validate(ctx context.Context, vars varFlags, untested bool) int {
 	}
 	list := e.directory.Validate(ctx, operation.Loading{Vars: vars}, tests)
 	if e.JSON {
-		e.Say("%s", diags.Validation(list, e.directory.Sources()))
+		e.Validation(list)
 		if list.HasErrors() {
 			return 1
 		}

@@ -24,6 +24,7 @@ import (
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // Options are what every command lets people choose about presentation.
@@ -97,6 +98,8 @@ type Screen struct {
 	Into string
 	// Sources has the files that problems may be about.
 	Sources func() map[string][]byte
+	// Secrets are kept out of what problems say; nil are none.
+	Secrets *secret.Known
 
 	// Stream is set where results are a stream of JSON objects; Progress and Counter
 	// where a command shows what it does.
@@ -238,10 +241,10 @@ func (s *Screen) Diags(l diag.List) int {
 	if len(l) == 0 {
 		return code
 	}
-	l = s.Deprecations.Shown(l.Condense())
+	l = s.Secrets.Diagnostics(s.Deprecations.Shown(l.Condense()))
 	l.Sort()
 	if s.Stream != nil {
-		s.Stream.Diagnostics(l, s.Sources())
+		s.Stream.Diagnostics(l, s.sources(l))
 		if s.JSON {
 			return code
 		}
@@ -255,6 +258,11 @@ func (s *Screen) Diags(l diag.List) int {
 		fmt.Fprint(w, s.text(l.Only(severity), compact))
 	}
 	return code
+}
+
+// Validation prints the result of a validation for programs.
+func (s *Screen) Validation(l diag.List) {
+	s.Say("%s", diags.Validation(s.Secrets.Diagnostics(l), s.sources(l)))
 }
 
 // AsideDiags prints warnings where they don't mix with what a command prints, and
@@ -277,11 +285,24 @@ func (s *Screen) PeopleDiags(l diag.List) {
 }
 
 // DiagText sets diagnostics for people.
-func (s *Screen) DiagText(l diag.List) string { return s.text(l, s.CompactWarnings) }
+func (s *Screen) DiagText(l diag.List) string {
+	return s.text(s.Secrets.Diagnostics(l), s.CompactWarnings)
+}
+
+// sources are the files that problems are about, without secrets.
+func (s *Screen) sources(l diag.List) map[string][]byte {
+	all := s.Sources()
+	for _, d := range l {
+		if d.Subject != nil && all[d.Subject.Filename] != nil {
+			all[d.Subject.Filename] = []byte(s.Secrets.Blot(string(all[d.Subject.Filename])))
+		}
+	}
+	return all
+}
 
 func (s *Screen) text(l diag.List, compact bool) string {
 	pen := s.Pen()
-	return diags.Text(l, s.Sources(), diags.Options{
+	return diags.Text(l, s.sources(l), diags.Options{
 		Pen:                 pen,
 		Plain:               !pen.On,
 		Width:               s.Prose(),

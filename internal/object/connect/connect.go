@@ -224,6 +224,7 @@ func Config(t *promise.Task, pi *eval.ProviderInstance, schemas *provider.Schema
 	if diags.HasErrors() {
 		t.Fail()
 	}
+	pi.Frame.Evaluator().Facts.Secrets.AddMarked(block.MarkSensitive(v))
 	v, _ = v.UnmarkDeep()
 	return v, diags
 }

@@ -60,6 +60,9 @@ func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, d
 		diags.ErrorAt(schema.FindRange(i.Resource.Config.Body, path), "Number can't be stored", "The value of %q is infinite or has too many digits to be written to a plan or state. Check the calculation that it comes from.", value.PathName(path))
 		t.Fail()
 	}
+	if known := i.Frame.Evaluator().Facts.Secrets; known != nil && (len(pvms) > 0 || sch.Block.HasSensitive()) {
+		known.AddMarked(sch.Block.MarkSensitive(v))
+	}
 	return Config{unmarked, value.PathsMarked(pvms, value.Sensitive)}, diags
 }
 

@@ -31,6 +31,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // Options are what the operations in a directory take from outside.
@@ -80,6 +81,9 @@ type Options struct {
 	Installation *cliconfig.Installation
 	// Backend has the states; nil stands for the one that is configured.
 	Backend *backend.Backend
+	// Secrets is told which values must not be shown, for who shows what problems and
+	// logs say; nil makes one.
+	Secrets *secret.Known
 	Reports
 }
 
@@ -123,6 +127,9 @@ func New(o Options) *Place {
 	}
 	if o.Settings == nil {
 		o.Settings = func(diag.List) {}
+	}
+	if o.Secrets == nil {
+		o.Secrets = new(secret.Known)
 	}
 	return &Place{Options: o, sources: &sources{files: map[string][]byte{}}}
 }

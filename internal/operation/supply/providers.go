@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // Sources are where providers come from beside installed packages.
@@ -193,15 +194,23 @@ func (d *Supplier) pluginLog() (io.Writer, string) {
 	}
 	path := d.Environ["TF_LOG_PATH"]
 	if path == "" {
-		return d.Log, level
+		return d.hiding(d.Log), level
 	}
 	file, err := os.OpenFile(d.Path(path), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		d.Problem(diag.OneWarning("Failed to open the log", "TF_LOG_PATH names %q, which can't be opened: %s. The log goes to standard error.", path, diag.Cause(err)))
-		return d.Log, level
+		return d.hiding(d.Log), level
 	}
 	d.OnClose(func() { file.Close() })
-	return file, level
+	return d.hiding(file), level
+}
+
+// hiding keeps secrets out of a log.
+func (d *Supplier) hiding(log io.Writer) io.Writer {
+	if log == nil {
+		return nil
+	}
+	return &secret.Lines{Known: d.Secrets, To: log}
 }
 
 // Providers lists the providers that a configuration needs.

@@ -129,6 +129,7 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if diags.HasErrors() {
 		return r.locate(o, diags)
 	}
+	r.Facts.Secrets.AddMarked(instance.Marked(o.subject.Schema, o.before.Value, o.stored))
 	if !r.SkipRefresh {
 		if diags.Append(r.refresh(o)); diags.HasErrors() {
 			return diags

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 )
 
 // Same reports whether what is meant for a may go to b: the same scheme, host
@@ -76,4 +78,50 @@ func with(c *http.Client, check func(*http.Request, []*http.Request) error) *htt
 		return check(req, via)
 	}
 	return &ret
+}
+
+// secretParameters are those of addresses that let somebody in.
+var secretParameters = []string{"sshkey", "aws_access_key_secret", "aws_access_token", "access_token", "token", "sig", "X-Amz-Signature", "X-Amz-Security-Token"}
+
+// Secrets are the parts of an address that nobody should see: its password, or the name
+// of the user where that is a token, and parameters that let somebody in. The address
+// may have other things in front, such as "git::".
+func Secrets(address string) []string {
+	_, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return nil
+	}
+	var list []string
+	host, query, _ := strings.Cut(rest, "?")
+	host, _, _ = strings.Cut(host, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		name, password, both := strings.Cut(host[:at], ":")
+		switch {
+		case both && password != "":
+			list = append(list, decoded(password)...)
+			if len(password) < 8 { // a word that may be elsewhere by chance
+				list = append(list, ":"+password+"@")
+			}
+		case len(name) >= tokenLength:
+			list = append(list, name)
+		}
+	}
+	for _, pair := range strings.Split(query, "&") {
+		name, text, _ := strings.Cut(pair, "=")
+		if text != "" && slices.ContainsFunc(secretParameters, func(s string) bool { return strings.EqualFold(s, name) }) {
+			list = append(list, decoded(text)...)
+		}
+	}
+	return list
+}
+
+// tokenLength is the length from which on the name of a user is more likely a token.
+const tokenLength = 20
+
+// decoded is a part of an address as it is written and as it is meant.
+func decoded(text string) []string {
+	if meant, err := url.PathUnescape(text); err == nil && meant != text {
+		return []string{text, meant}
+	}
+	return []string{text}
 }

@@ -81,3 +81,19 @@ func TestRedirects(t *testing.T) {
 		}
 	}
 }
+
+func TestSecrets(t *testing.T) {
+	for address, want := range map[string]string{
+		"git::https://user:pass%2Fword@host/repo.git?ref=v1&sshkey=abc": "pass%2Fword pass/word abc",
+		"https://ghp_0123456789012345678901234@host/x":                  "ghp_0123456789012345678901234",
+		"git::ssh://git@host/x":                                         "",
+		"https://host/x?X-Amz-Signature=a1b2&x=y":                       "a1b2",
+		"https://user:pw@host/x":                                        "pw :pw@",
+		"hashicorp/consul/aws":                                          "",
+		"https://host/a:b@c":                                            "",
+	} {
+		if got := strings.Join(Secrets(address), " "); got != want {
+			t.Errorf("%s: %q, not %q", address, got, want)
+		}
+	}
+}
