@@ -69,7 +69,7 @@ func (w *work) carryRuns(ctx context.Context) {
 	for i := range done {
 		done[i] = make(chan struct{})
 	}
-	places := make(chan struct{}, cmp.Or(w.World.Parallelism, defaultParallelism))
+	places := make(chan struct{}, max(1, cmp.Or(w.Parallelism, defaultParallelism)))
 	var all sync.WaitGroup
 	for i, earlier := range waits(w.file) {
 		all.Go(func() {
@@ -145,6 +145,7 @@ func (w *work) carryOut(ctx context.Context, r *testresult.Run, e *entry) {
 	}
 	expected := newExpected(r.Expected)
 	o := planOptions(w.World.Dialect, r)
+	o.AllowDeferral = w.AllowDeferral
 	if r.PlanOnly {
 		w.planOnly(ctx, r, e, config, conditions, expected, o)
 		return
@@ -301,6 +302,9 @@ func (w *work) cleanUp(ctx context.Context) {
 
 // destroy destroys one state as the run that changed it last was configured.
 func (w *work) destroy(ctx context.Context, e *entry) (*state.Snapshot, diag.List) {
+	if diags := w.forget(e); diags.HasErrors() {
+		return e.snapshot, diags
+	}
 	config, _, diags := w.configure(ctx, e.last)
 	if diags.HasErrors() {
 		return e.snapshot, diags
@@ -310,6 +314,11 @@ func (w *work) destroy(ctx context.Context, e *entry) (*state.Snapshot, diag.Lis
 		return e.snapshot, diags
 	}
 	journal, more := w.record(ctx, e.last, e, config, p, nil)
+	if more.HasErrors() && e.kept != nil {
+		if doubts := w.inDoubt(e); doubts != nil {
+			more = doubts // which is why nothing may happen to what they need
+		}
+	}
 	diags.Append(more)
 	if more.HasErrors() {
 		return e.snapshot, diags

@@ -152,17 +152,33 @@ func (w *work) settle(e *entry, left *state.Snapshot) diag.List {
 		e.kept.Release()
 		return nil
 	}
-	if doubts := e.kept.Doubts(); len(doubts) > 0 && w.Forget {
-		if err := e.kept.Forget(); err != nil {
-			e.kept.Release()
-			return diag.OneError("Failed to write the journal", "%s.", diag.Cause(err))
-		}
-	} else if len(doubts) > 0 {
+	if diags := w.inDoubt(e); diags != nil {
 		e.kept.Release()
-		return diag.List{InDoubt.New(diag.Error, "The run was ended while a provider was creating these objects, and it isn't known whether they exist:\n\n  - %s\n\nLook for them, and destroy them where they do. Then let go of them with:\n    %s test -cleanup -forget", strings.Join(doubts, "\n  - "), w.Program)}
+		return diags
 	}
 	if err := e.kept.Drop(); err != nil {
 		return diag.OneWarning("Failed to remove the state of a test", "Nothing is left of what the test made, but its state %s can't be removed: %s.", e.kept.Place(), diag.Cause(err))
+	}
+	return nil
+}
+
+// inDoubt tells what of a kept state may exist, nil where nothing does.
+func (w *work) inDoubt(e *entry) diag.List {
+	doubts := e.kept.Doubts()
+	if len(doubts) == 0 {
+		return nil
+	}
+	return diag.List{InDoubt.New(diag.Error, "The run was ended while a provider was creating these objects, and it isn't known whether they exist:\n\n  - %s\n\nLook for them, and destroy them where they do. Then let go of them with:\n    %s test -cleanup -forget", strings.Join(doubts, "\n  - "), w.Program)}
+}
+
+// forget lets go of what is in doubt where that is asked for. What may be needed by
+// it can be destroyed then.
+func (w *work) forget(e *entry) diag.List {
+	if e.kept == nil || !w.Forget || len(e.kept.Doubts()) == 0 {
+		return nil
+	}
+	if err := e.kept.Forget(); err != nil {
+		return diag.OneError("Failed to write the journal", "%s.", diag.Cause(err))
 	}
 	return nil
 }

@@ -38,6 +38,11 @@ type Options struct {
 	Seed uint64
 	// Sources gets the files read, by the name that ranges have.
 	Sources map[string][]byte
+	// Parallelism is how many runs of a file are carried out at once; 0 means the
+	// usual number.
+	Parallelism int
+	// AllowDeferral lets runs leave out what can't be planned yet.
+	AllowDeferral bool
 	// Keep notes plans and states of runs, for who shows them.
 	Keep bool
 	// Judge compares what a run has planned with what was recorded; it is asked

@@ -33,30 +33,25 @@ var testCommand = &command{
 // leftByTests is what was made and not destroyed.
 var leftByTests = diag.Code{Name: "left-by-tests", Summary: "Objects of earlier tests"}
 
-// defaultTests is the directory of tests unless -test-directory names another.
-const defaultTests = "tests"
-
 // registerTests registers -test-directory.
 func (e *env) registerTests(fs *flag.FlagSet) {
-	fs.StringVar(&e.tests, "test-directory", defaultTests, "The `DIR` in the module that has test files, beside those in the module's own.")
+	fs.StringVar(&e.tests, "test-directory", testfile.DefaultDirectory, "The `DIR` in the module that has test files, beside those in the module's own.")
 }
 
 // tester has the flags of test.
 type tester struct {
 	*env
-	vars        varFlags
-	filter      texts
-	verbose     bool
-	junit       string
-	cloud       string
-	parallelism int
-	seed        uint64
-	covering    covering
-	mutating    mutating
-	update      bool
-	watching    bool
-	cleanup     bool
-	forget      bool
+	vars                              varFlags
+	filter                            texts
+	verbose                           bool
+	junit                             string
+	cloud                             string
+	parallelism, runs                 int
+	deferral                          bool
+	seed                              uint64
+	covering                          covering
+	mutating                          mutating
+	update, watching, cleanup, forget bool
 }
 
 func (t *tester) register(fs *flag.FlagSet) {
@@ -75,6 +70,8 @@ func (t *tester) register(fs *flag.FlagSet) {
 	fs.BoolVar(&t.cleanup, "cleanup", false, "Carry out no tests, but destroy what earlier ones have left whose process ended before it could do so.")
 	fs.BoolVar(&t.forget, "forget", false, "With -cleanup: objects of which it isn't known whether they were made don't exist.")
 	registerParallelism(fs, &t.parallelism)
+	fs.IntVar(&t.runs, "run-parallelism", 10, "Carry out at most `N` runs of a test file at once.")
+	fs.BoolVar(&t.deferral, "allow-deferral", false, "Let runs leave out what can't be planned yet.")
 }
 
 func (t *tester) run(ctx context.Context) int {
@@ -84,18 +81,13 @@ func (t *tester) run(ctx context.Context) int {
 	if t.cloud != "" {
 		return t.Fail("Remote test execution isn't supported", "The -cloud-run option asks for a run by a service. Leave it out to carry out the tests here.")
 	}
-	if t.forget && !t.cleanup {
-		return t.Fail("Incompatible options", "The -forget option says something about objects that -cleanup finds, and has no meaning without it.")
+	if problem := t.incompatible(); problem != "" {
+		return t.Fail("Incompatible options", "%s", problem)
 	}
 	if t.watching {
 		return t.watch(ctx)
 	}
-	all, options, diags := t.directory.OpenTests(ctx, operation.Loading{Vars: t.vars, Parallelism: t.parallelism}, t.tests)
-	if diags.HasErrors() {
-		return t.Diags(diags)
-	}
-	chosen, more := testfile.Choose(all, t.filter)
-	diags.Append(more)
+	chosen, options, diags := t.open(ctx)
 	if t.Diags(diags) != 0 {
 		return 1
 	}
@@ -105,11 +97,33 @@ func (t *tester) run(ctx context.Context) int {
 	if n := t.directory.WaitingTests(); n > 0 {
 		t.Diags(diag.List{leftByTests.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program)})
 	}
-	options.Seed, options.Keep = t.seed, t.verbose
 	if t.mutating.on {
 		return t.mutate(ctx, chosen, options)
 	}
 	return t.carry(ctx, testresult.New(chosen), options)
+}
+
+// open finds the tests that are asked for.
+func (t *tester) open(ctx context.Context) ([]*testfile.File, suite.Options, diag.List) {
+	all, o, diags := t.directory.OpenTests(ctx, operation.Loading{Vars: t.vars, Parallelism: t.parallelism}, t.tests)
+	o.Seed, o.Keep, o.Parallelism, o.AllowDeferral = t.seed, t.verbose, t.runs, t.deferral
+	if !diags.HasErrors() {
+		all, more := testfile.Choose(all, t.filter)
+		return all, o, append(diags, more...)
+	}
+	return nil, o, diags
+}
+
+// incompatible says which options can't be given together, "" if they can.
+func (t *tester) incompatible() string {
+	switch {
+	case t.forget && !t.cleanup:
+		return "The -forget option says something about objects that -cleanup finds, and has no meaning without it."
+	case t.watching && (t.mutating.on || t.cleanup), t.mutating.on && t.cleanup,
+		(t.mutating.on || t.cleanup) && (t.update || t.covering.wanted() || t.junit != ""):
+		return "The options -watch, -mutate and -cleanup exclude one another. What -update, -junit-xml and those of coverage say is about tests of the configuration as it is, which neither -mutate nor -cleanup carries out."
+	}
+	return ""
 }
 
 // cleanUp destroys what earlier tests have left.
@@ -133,9 +147,9 @@ func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o suite.Opt
 		t.Aside(fmt.Sprintf("Something is left. Once the cause is gone, this destroys it:\n  %s test -cleanup", t.program))
 		return 1
 	case len(left) == 0:
-		t.Say("Earlier tests have left nothing.\n")
+		t.Notice("Earlier tests have left nothing.\n")
 	default:
-		t.Say("Destroyed what earlier tests had left: %s in %s.\n", testview.Count(n, "object"), testview.Count(len(left), "state"))
+		t.Notice(fmt.Sprintf("Destroyed what earlier tests had left: %s in %s.\n", testview.Count(n, "object"), testview.Count(len(left), "state")))
 	}
 	return 0
 }
@@ -184,10 +198,10 @@ func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
 	}
 	written, removed := s.Changed()
 	for _, name := range written {
-		t.Say("Snapshot written: %s\n", name)
+		t.Notice(fmt.Sprintf("Snapshot written: %s\n", name))
 	}
 	for _, name := range removed {
-		t.Say("Snapshot removed: %s\n", name)
+		t.Notice(fmt.Sprintf("Snapshot removed: %s\n", name))
 	}
 }
 
@@ -216,13 +230,7 @@ func (t *tester) human(o suite.Options) *testview.Human {
 }
 
 func (t *tester) writeJUnit(all *testresult.Suite, sources map[string][]byte, stop <-chan struct{}) int {
-	stopped := false
-	select {
-	case <-stop:
-		stopped = true
-	default:
-	}
-	text, err := testview.JUnit(all, stopped, func(l diag.List) string { return diags.Text(l, sources, diags.Options{Plain: true}) })
+	text, err := testview.JUnit(all, suite.Stopped(context.Background(), stop), func(l diag.List) string { return diags.Text(l, sources, diags.Options{Plain: true}) })
 	if err == nil {
 		err = os.WriteFile(t.junit, text, 0o666)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,9 +16,6 @@ import (
 // watch carries out the tests, and again those that a change can affect, until it
 // is interrupted.
 func (t *tester) watch(ctx context.Context) int {
-	if t.mutating.on || t.cleanup {
-		return t.Fail("Incompatible options", "The -watch option carries out tests again and again, which neither -mutate nor -cleanup does.")
-	}
 	whole := t.directory
 	defer func() { t.directory = whole }()
 	watched := whole.WatchTests(t.tests)
@@ -38,27 +36,24 @@ func (t *tester) watch(ctx context.Context) int {
 // again carries out the tests that changes affect. Where there are none, the exit
 // code stays as it was.
 func (t *tester) again(ctx context.Context, w *operation.TestWatch, changed []string, code int) int {
-	all, options, diags := t.directory.OpenTests(ctx, operation.Loading{Vars: t.vars, Parallelism: t.parallelism}, t.tests)
+	chosen, options, diags := t.open(ctx)
 	if diags.HasErrors() {
 		t.Diags(diags)
-		t.Say("\nWaiting for changes.\n")
+		t.Notice("\nWaiting for changes.\n")
 		return 1
 	}
-	chosen, more := testfile.Choose(all, t.filter)
-	diags.Append(more)
 	affected := w.Affected(chosen, changed)
 	if len(affected) == 0 {
 		return code
 	}
 	changed = slices.DeleteFunc(changed, func(name string) bool { return len(w.Affected(chosen, []string{name})) == 0 })
 	if len(changed) > 0 {
-		t.Say("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), names(affected))
+		t.Notice(fmt.Sprintf("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), names(affected)))
 	}
 	t.Diags(diags)
-	options.Seed, options.Keep = t.seed, t.verbose
 	w.Note(affected, &options)
 	code = t.carry(ctx, testresult.New(affected), options)
-	t.Say("\nWaiting for changes of %s and %s.\n", testview.Count(len(chosen), "test file"), testview.Count(w.Modules(), "module"))
+	t.Notice(fmt.Sprintf("\nWaiting for changes of %s and %s.\n", testview.Count(len(chosen), "test file"), testview.Count(w.Modules(), "module")))
 	return code
 }
 

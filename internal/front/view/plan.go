@@ -28,7 +28,7 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	p.shown = p.changes()
 	p.outputs = outputChanges(pl.Outputs, o)
 	drifted := p.drift()
-	if len(p.shown) == 0 && p.outputs == "" && len(pl.Deferred) == 0 {
+	if len(p.shown) == 0 && p.outputs == "" && (len(pl.Deferred) == 0 || pl.Errored) {
 		p.nothing(drifted)
 		return p.flush(w)
 	}
@@ -393,7 +393,7 @@ func reason(c *plan.Change) string {
 
 // deferrals lists what waits for a later round.
 func (p *planPrinter) deferrals() {
-	if len(p.plan.Deferred) == 0 {
+	if len(p.plan.Deferred) == 0 || p.plan.Errored { // what is behind an error isn't known
 		return
 	}
 	p.prose("\nThese changes are deferred: they depend on something that is known only after this plan was applied, so they belong to a later one.")

@@ -41,6 +41,9 @@ type process struct {
 	status  string        // how it ended, set before exited is closed
 	sockets string        // directory for the plugin's sockets
 
+	// unheard: nobody waited for an answer that the guard is to keep.
+	unheard atomic.Bool
+
 	mu      sync.Mutex
 	started bool
 	killed  bool
@@ -176,8 +179,12 @@ func (p *process) kill() {
 	}
 }
 
-// stop asks the plugin to end, and kills it when it doesn't.
+// stop asks the plugin to end, and kills it when it doesn't. A guard that still has
+// to hear something ends by itself after that, and the plugin with it.
 func (p *process) stop(gp *goplugin.Client) error {
+	if p.unheard.Load() {
+		return p.stdin.Close()
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

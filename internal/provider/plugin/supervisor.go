@@ -10,9 +10,11 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
+	"weir.dev/weir/internal/provider/guard"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
 
@@ -165,6 +167,9 @@ func (n *incarnation) invoke(ctx context.Context, method string, args, reply any
 	if err == nil || p.answered.Load() {
 		n.answered.Store(true)
 		return false, err
+	}
+	if headers, _ := metadata.FromOutgoingContext(ctx); ctx.Err() != nil && len(headers.Get(guard.Header)) > 0 {
+		n.process.unheard.Store(true)
 	}
 	if ctx.Err() != nil || !lost(err) || !n.process.endsNow(ctx) {
 		return false, err

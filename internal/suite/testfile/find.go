@@ -1,6 +1,9 @@
 package testfile
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -74,6 +77,10 @@ func sift(names []string, extension func(string) string, d dialect.Dialect) []st
 	return list
 }
 
+// DefaultDirectory is where tests are unless another directory is named. It needn't
+// be there.
+const DefaultDirectory = "tests"
+
 // CheckDirectory says whether a directory of tests may be named so: it is inside
 // of the module.
 func CheckDirectory(tests string) diag.List {
@@ -89,6 +96,9 @@ func Load(files module.Files, dir, tests string, d dialect.Dialect) ([]*File, di
 	diags := CheckDirectory(tests)
 	if diags.HasErrors() {
 		return nil, diags
+	}
+	if _, err := files.List(filepath.Join(dir, tests)); errors.Is(err, fs.ErrNotExist) && filepath.Clean(tests) != DefaultDirectory {
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Test directory does not exist", Detail: fmt.Sprintf("There is no directory %s for tests in the module's directory.", tests)})
 	}
 	var list []*File
 	for _, name := range Find(files, dir, tests, d) {
