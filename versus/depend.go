@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/lang/module"
@@ -25,6 +26,53 @@ func namesNothing(f finding) bool {
 		}
 	}
 	return len(missing) > 0
+}
+
+// dependsOnMoved reports whether what a difference is about are names of what state mv
+// has moved, or dependencies that the peer hasn't of an object that depended on it.
+func dependsOnMoved(f finding) bool {
+	var moved [][2]string
+	for _, command := range f.step.Commands {
+		if words := strings.Fields(command); len(words) == 4 && strings.HasPrefix(command, "state mv ") {
+			moved = append(moved, [2]string{keys.ReplaceAllString(words[2], ""), keys.ReplaceAllString(words[3], "")})
+		}
+	}
+	is := func(address string, side int) bool {
+		return slices.ContainsFunc(moved, func(m [2]string) bool { return address == m[side] || strings.HasPrefix(address, m[side]+".") })
+	}
+	user, forgets := f.user(), false
+	for address, list := range f.before.dependencies() {
+		same := address == user || is(address, 0) && is(user, 1)
+		forgets = forgets || same && f.Peer == "" && slices.ContainsFunc(list, func(d string) bool { return is(d, 0) })
+	}
+	names := quotedNames(f.Peer + f.Weir)
+	for name := range names {
+		if !forgets && !is(name, 0) && !is(name, 1) {
+			return false
+		}
+	}
+	return len(names) > 0
+}
+
+// dependencies are what the objects of a state depend on, by address without keys.
+func (w world) dependencies() map[string][]string {
+	var s struct {
+		Resources []struct {
+			Module, Type, Name, Mode string
+			Instances                []struct{ Dependencies []string }
+		}
+	}
+	all := map[string][]string{}
+	if json.Unmarshal(w[stateFile], &s) != nil {
+		return all
+	}
+	for _, r := range s.Resources {
+		address := stateAddress(r.Module, r.Mode, r.Type, r.Name)
+		for _, i := range r.Instances {
+			all[address] = append(all[address], i.Dependencies...)
+		}
+	}
+	return all
 }
 
 // user is the address, without keys, of the object whose dependencies a path is about,

@@ -39,7 +39,7 @@ var knowns = []*known{
 	},
 	{
 		Entry: failedOutputs, Reason: "the peer stores what the plan knew",
-		Where: "state", Path: `\.outputs\..*`, When: func(f finding) bool { return failed(f) && f.keepsOutput() },
+		Where: "state", Path: `\.outputs\..*`, When: func(f finding) bool { return failed(f) && f.keepsOutput() && f.outputFailed() },
 	},
 	{
 		Entry: "Objects keep their provider until another one has dealt with them", Reason: "the peer goes by who has looked at it",
@@ -283,11 +283,11 @@ var knowns = []*known{
 	},
 	{
 		Entry: appliedWhole, Reason: "the peer doesn't look at conditions again",
-		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: partial,
+		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return partial(f) && f.statusHolds() },
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer drops them, or leaves the old name",
-		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: movesInState,
+		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
@@ -331,7 +331,7 @@ var knowns = []*known{
 	},
 	{
 		Entry: goesOnBeside, Reason: "the peer waits for blocks",
-		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: failed,
+		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return failed(f) && f.statusHolds() },
 	},
 	{
 		Entry: forgottenLate, Reason: "the peer forgets at once",
@@ -430,20 +430,6 @@ func partial(f finding) bool { return len(f.step.Targets)+len(f.step.Excludes) >
 func failed(f finding) bool {
 	apply, ok := f.peer.result("apply")
 	return ok && apply.Exit != 0
-}
-
-// keepsOutput reports whether weir has left an output of the state as it was.
-func (f finding) keepsOutput() bool {
-	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
-	name, _, _ = strings.Cut(name, "[")
-	return compact(f.before.output(name)) == compact(f.weir.After.output(name))
-}
-
-// output is one that a state has, nil for none.
-func (w world) output(name string) any {
-	state, _ := decode(w[stateFile]).(map[string]any)
-	outputs, _ := state["outputs"].(map[string]any)
-	return outputs[name]
 }
 
 // deprecations are the summaries of warnings about what is deprecated.

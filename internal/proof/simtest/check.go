@@ -10,7 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/value"
@@ -184,12 +186,37 @@ func (r *runner) settled() *Failure {
 		return r.fail("second plan isn't empty", "%s\n%s", r.world, printed(p))
 	}
 	again := p.Refreshed.Clone()
-	again.Checks = r.world.State.Checks // a plan evaluates conditions that an apply of nothing doesn't
+	again.Checks = sure(r.world.State.Checks, again.Checks)
 	if !statefile.Equal(r.world.State, again) {
 		fresh := &World{Cloud: r.world.Cloud, State: again}
 		return r.fail("state isn't settled", "- after apply, + after the next plan\n%s", difference(r.world.String(), fresh.String()))
 	}
 	return nil
+}
+
+// sure are the check results of a plan with the statuses that those before it don't
+// know as unknown: a plan evaluates conditions that an apply of nothing doesn't.
+func sure(before, after []state.CheckResult) []state.CheckResult {
+	unknown := map[string]bool{}
+	for _, r := range before {
+		unknown[r.Address] = unknown[r.Address] || r.Status == string(eval.Unknown)
+		for _, o := range r.Objects {
+			unknown[o.Address+" in "+r.Address] = o.Status == string(eval.Unknown)
+		}
+	}
+	after = slices.Clone(after)
+	for i, r := range after {
+		if unknown[r.Address] {
+			after[i].Status = string(eval.Unknown)
+		}
+		after[i].Objects = slices.Clone(r.Objects)
+		for j, o := range r.Objects {
+			if unknown[o.Address+" in "+r.Address] {
+				after[i].Objects[j].Status = string(eval.Unknown)
+			}
+		}
+	}
+	return after
 }
 
 // obeys holds a plan to what the configuration asks for.
