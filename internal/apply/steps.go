@@ -537,12 +537,13 @@ func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
 	if t.Current().Failed() {
 		return nil
 	}
+	sensitive := o.Sensitive || r.Tree.Program.Stack && value.IsSensitive(v)
 	v, _ = v.UnmarkDeep()
 	switch {
 	case v.IsNull():
 		return r.setOutput(s.Name, nil)
 	case v.IsWhollyKnown():
-		return r.setOutput(s.Name, &state.Output{Value: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated})
+		return r.setOutput(s.Name, &state.Output{Value: v, Sensitive: sensitive, Deprecated: o.Deprecated})
 	}
 	return nil
 }

@@ -321,7 +321,7 @@ func (l *loader) request(t *promise.Task, f *eval.Frame, c *program.Call, k addr
 // evaluate computes source and version for an instance of a call, and whether
 // all instances agree so far.
 func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each) {
-	request := module.Request{ParentDir: f.Program.Dir, Range: c.Source.Range(), Ancestors: ancestors(f)}
+	request := module.Request{ParentDir: f.Program.Dir, Range: c.Source.Range(), Ancestors: ancestors(f, c)}
 	if c.Source.Broken() || c.Version != nil && c.Version.Broken() {
 		return // reported
 	}
@@ -360,10 +360,15 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 	l.requests[l.modules.child(f, c, each.Key)] = request
 }
 
-func ancestors(f *eval.Frame) []string {
+// ancestors are the directories of what the call is within, as far as they were
+// read in the same language: a directory may be a stack and a module.
+func ancestors(f *eval.Frame, c *program.Call) []string {
 	var dirs []string
-	for ; f != nil; f = f.Parent {
+	for ; f != nil && c.Kind != addr.Component; f = f.Parent {
 		dirs = append(dirs, f.Program.Dir)
+		if f.Call != nil {
+			c = f.Call
+		}
 	}
 	slices.Reverse(dirs)
 	return dirs

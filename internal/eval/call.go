@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/addr"
@@ -96,6 +97,9 @@ func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame
 func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
 	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, c.String()}, via, func(t *promise.Task) frames {
 		e, diags := f.expand(t, Block{Frame: f, Call: c})
+		if c.Path != nil {
+			return placed(t, f, c, e, diags)
+		}
 		if live := f.Program.CallByName[c.Call]; live != nil && c.Nth > 0 {
 			still := f.frames(t, live, nil)
 			e = e.without(&still)
@@ -125,6 +129,94 @@ func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames 
 		fs.Unknown = true
 	}
 	return fs
+}
+
+// placed are the instances that a removed block names by their path. Those that
+// are still there aren't gone, so that the block has no effect on them; while that
+// isn't known, one stands for all.
+func placed(t *promise.Task, f *Frame, c *program.Call, e Expansion, diags diag.List) frames {
+	fs := frames{Expansion: e, list: []*Frame{}, diags: diags, byKey: map[string]*Frame{}}
+	for _, each := range e.Each() {
+		at, there, known, more := place(t, f, c, each)
+		fs.diags.Append(more)
+		if more.HasErrors() {
+			t.Fail()
+			return fs
+		}
+		if !known && !fs.Unknown {
+			e.Unknown = true
+			return placed(t, f, c, e, fs.diags)
+		}
+		var child *Frame
+		if !there {
+			var p *program.Program
+			p, more = f.ev.Host.Program(t, f, c, each.Key)
+			fs.diags.Append(more)
+			if more.HasErrors() {
+				t.Fail()
+			}
+			if p != nil {
+				child = f.ev.newFrame(p, at, f, c, each)
+			}
+		}
+		fs.list = append(fs.list, child)
+		if k, ok := each.Key.Str(); ok {
+			fs.byKey[k] = child
+		}
+	}
+	return fs
+}
+
+// place follows the path of a removed block, and tells whether the configuration
+// still has what is there.
+func place(t *promise.Task, f *Frame, c *program.Call, each *Each) (at addr.Module, there, known bool, diags diag.List) {
+	at, known = f.Addr, true
+	live := f
+	for _, step := range c.Path {
+		key, more := pathKey(t, f, step, each)
+		diags.Append(more)
+		if more.HasErrors() {
+			return at, false, true, diags
+		}
+		at = at.Child(step.Call, key)
+		if live == nil {
+			continue
+		}
+		call := live.Program.CallByName[step.Call]
+		if call == nil {
+			live = nil
+			continue
+		}
+		fs := live.frames(t, call, nil)
+		known = known && !fs.Unknown && !key.IsAny()
+		live = fs.find(key)
+	}
+	return at, live != nil && known, known, diags
+}
+
+// pathKey evaluates the key of a step.
+func pathKey(t *promise.Task, f *Frame, step program.PathStep, each *Each) (addr.Key, diag.List) {
+	if step.Key == nil {
+		return addr.NoKey, nil
+	}
+	v, diags := Evaluate(t, step.Key, f.Context(t, each, cty.NilVal))
+	if diags.HasErrors() || t.Current().Failed() {
+		return addr.NoKey, diags
+	}
+	if !v.IsKnown() {
+		return addr.AnyKey, diags
+	}
+	if v.Type() == cty.Number {
+		var err error
+		if v, err = convert.Convert(v, cty.String); err != nil {
+			return addr.NoKey, diags
+		}
+	}
+	k, err := KeyOf(v)
+	if err != nil {
+		diags.ErrorAt(step.Key.Range(), "Invalid from argument", "The key of %s that is removed can't be found out: %s.", step.Call, err)
+	}
+	return k, diags
 }
 
 // outputsOf is the object of all outputs of the frame.

@@ -205,7 +205,41 @@ func (f *Frame) givenVariable(t *promise.Task, v *program.Variable) (cty.Value, 
 	if in == nil {
 		return cty.NilVal, nil
 	}
-	return Evaluate(t, in.Expr, f.Parent.Context(t, f.Each, cty.NilVal))
+	ctx := f.Parent.Context(t, f.Each, cty.NilVal)
+	if f.Call.Object != nil {
+		return givenIn(t, f.Call, v, ctx)
+	}
+	return Evaluate(t, in.Expr, ctx)
+}
+
+// givenIn is the value that an object with all inputs has for a variable, NilVal if
+// it has none.
+func givenIn(t *promise.Task, c *program.Call, v *program.Variable, ctx *hcl.EvalContext) (cty.Value, diag.List) {
+	whole, diags := Evaluate(t, c.Object, ctx)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
+	inner, marks := whole.Unmark()
+	var given cty.Value
+	switch ty := inner.Type(); {
+	case ty == cty.DynamicPseudoType && !inner.IsKnown():
+		given = cty.DynamicVal
+	case inner.IsNull() || !ty.IsObjectType() && !ty.IsMapType():
+		diags.Add(WrongType.Error(c.Object.Range(), "The inputs of %s have to be an object, and this is %s.", c, inner.Type().FriendlyName()))
+		return cty.DynamicVal, diags
+	case ty.IsMapType() && !inner.IsKnown():
+		given = cty.UnknownVal(ty.ElementType())
+	case ty.IsMapType() && inner.HasIndex(cty.StringVal(v.Name)).True():
+		given = inner.Index(cty.StringVal(v.Name))
+	case ty.IsObjectType() && ty.HasAttribute(v.Name):
+		given = inner.GetAttr(v.Name)
+	case v.Required():
+		diags.Add(MissingVariable.Error(c.Object.Range(), "The input %q is required by %s, and the object that has its inputs has no attribute of that name.", v.Name, c))
+		return cty.DynamicVal, diags
+	default:
+		return cty.NilVal, diags
+	}
+	return given.WithMarks(marks), diags
 }
 
 // PrepareVariable turns a given value, or NilVal, into the one that
@@ -303,7 +337,7 @@ func checkOutput(f *Frame, t *promise.Task, o *program.Output, v cty.Value) (cty
 		}
 		v = converted
 	}
-	if f.Parent == nil && !o.Sensitive && value.IsSensitive(v) {
+	if f.Parent == nil && !o.Sensitive && !f.Program.Stack && value.IsSensitive(v) {
 		diags.Add(SensitiveOutput.Error(o.Range, "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that hold sensitive data have to say so. If you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true"))
 		t.Fail()
 		return cty.DynamicVal, diags

@@ -188,8 +188,40 @@ func (f *Frame) ChildFrame(c *program.Call, k addr.Key) (child *Frame, known boo
 // removed block has of it; nil if it wasn't made.
 func (f *Frame) Within(s addr.Step) *Frame {
 	for _, c := range f.Program.Named(s.Call) {
+		if c.Path != nil {
+			continue
+		}
 		if child, _ := f.ChildFrame(c, s.Key); child != nil {
 			return child
+		}
+	}
+	return nil
+}
+
+// Claims reports whether an instance of a removed block's call is at that address.
+func Claims(f *Frame, c *program.Call, m addr.Module) bool {
+	for _, child := range f.Children(c) {
+		if child.Addr == m {
+			return true
+		}
+	}
+	return false
+}
+
+// Placed finds a module instance that a removed block elsewhere names by its path,
+// or that is part of one, as it was loaded for that; nil if there is none.
+func Placed(f *Frame, m addr.Module) *Frame {
+	for _, c := range f.Program.AllCalls() {
+		for _, child := range f.Children(c) {
+			switch {
+			case !child.Addr.Contains(m):
+			case child.Addr == m:
+				return child
+			default:
+				if found := Placed(child, m); found != nil {
+					return found
+				}
+			}
 		}
 	}
 	return nil

@@ -22,15 +22,22 @@ type Directory struct {
 	*settings.Reader
 	*states.Keeper
 	*supply.Supplier
+	// About is what commands on one configuration and one state are about: nil for
+	// the configuration of the directory, or a deployment of the stack there.
+	About *Subject
 }
 
 // New is the directory that the options name. Nothing is read yet.
 func New(o place.Options) *Directory { return directory(settings.New(place.New(o))) }
 
 func directory(r *settings.Reader) *Directory {
-	return &Directory{r, &states.Keeper{Reader: r}, &supply.Supplier{Reader: r}}
+	return &Directory{Reader: r, Keeper: &states.Keeper{Reader: r}, Supplier: &supply.Supplier{Reader: r}}
 }
 
 // With is the same directory for operations that tell elsewhere. What it opens it
 // closes itself.
-func (d *Directory) With(r place.Reports) *Directory { return directory(d.Reader.With(r)) }
+func (d *Directory) With(r place.Reports) *Directory {
+	next := directory(d.Reader.With(r))
+	next.About = d.About
+	return next
+}

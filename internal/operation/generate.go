@@ -37,7 +37,7 @@ func (w *Work) generate(ctx context.Context, path string, o engine.PlanOptions) 
 		return nil, diag.OneError("Failed to write generated configuration", "Writing %s: %s.", path, diag.Cause(err))
 	}
 	l := w.opening.Loading
-	l.Record, l.workspace = false, w.Workspace()
+	l.Record, l.Workspace = false, w.Workspace()
 	if filepath.Dir(filepath.Clean(path)) != "." || !isSource(path) {
 		l.extra = string(file)
 	}

@@ -11,7 +11,6 @@ import (
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/suite/testfile"
 	"weir.dev/weir/internal/word/diag"
@@ -167,13 +166,37 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	return diags
 }
 
-// InitializeStack installs the modules and providers that deployments need.
-func (d *Directory) InitializeStack(ctx context.Context, list []*deploy.Deployment, upgrade bool, told Initializer) diag.List {
+// InstallModules installs the modules that loading asks for, and notes them. What
+// loads is given a way to resolve calls, and returns the keys of those that are used.
+func (d *Directory) InstallModules(upgrade bool, told Initializer, load func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List)) diag.List {
 	told.Begins(ModulesPart)
-	trees, diags := d.LoadStackModules(ctx, list, upgrade, told.Module)
+	installer, diags := d.moduleInstaller(upgrade, told.Module)
 	if diags.HasErrors() {
 		return diags
 	}
+	used, more := load(installer.resolve)
+	if diags.Append(more); diags.HasErrors() {
+		return diags
+	}
+	kept := module.Manifest{"": {Dir: "."}}
+	for _, key := range used {
+		kept[key] = installer.Manifest[key]
+	}
+	return append(diags, installer.note(kept)...)
+}
+
+// InstallProviders installs what programs need, and what states still do.
+func (d *Directory) InstallProviders(ctx context.Context, trees *program.Tree, kept []*state.Snapshot, upgrade bool, told Initializer) diag.List {
 	i := &initializing{Initialization: Initialization{Upgrade: upgrade}, Directory: d, told: told}
-	return append(diags, i.providers(ctx, func(s *state.Snapshot) install.Requirements { return supply.Requirements(trees, s) }, nil)...)
+	return i.providers(ctx, func(*state.Snapshot) install.Requirements {
+		all := supply.Requirements(trees, nil)
+		for _, s := range kept {
+			for p, r := range supply.Requirements(&program.Tree{Program: &program.Program{}}, s) {
+				if _, there := all[p]; !there {
+					all[p] = r
+				}
+			}
+		}
+		return all
+	}, nil)
 }

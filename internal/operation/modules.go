@@ -76,6 +76,12 @@ func (d *Directory) localModules(files module.Files) func(context.Context, modul
 	if d.FS == nil {
 		return nil
 	}
+	return d.ModulesInPlace(files)
+}
+
+// ModulesInPlace finds local modules where they are, and others among those that are
+// installed.
+func (d *Directory) ModulesInPlace(files module.Files) func(context.Context, module.Request) (string, diag.List) {
 	manifest, err := module.ReadManifest(files, d.DataName())
 	if err != nil {
 		manifest = module.Manifest{} // what isn't local isn't installed

@@ -49,7 +49,7 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 			return nil, generated
 		}
 	}
-	made, diags := w.subject.plan(ctx, w, o)
+	made, diags := w.subject.Plan(ctx, w, o)
 	diags.Append(generated)
 	return made, diags
 }

@@ -148,7 +148,7 @@ func (d *Directory) LoadSaved(ctx context.Context, c planfile.Content) (*engine.
 }
 
 func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs map[string]module.VariableInput, l Loading) (*engine.Config, diag.List) {
-	l.workspace = c.Backend.Workspace
+	l.Workspace = c.Backend.Workspace
 	world, diags := d.World(l)
 	if diags.HasErrors() {
 		return nil, diags
@@ -173,7 +173,7 @@ func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs ma
 // for, which must not have changed since.
 func (d *Directory) Saved(c planfile.Content) Subject {
 	return Subject{
-		load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
+		Load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
 			if c.Plan.Errored {
 				return nil, diag.OneError("Cannot apply incomplete plan", "Planning failed with an error when this plan was made, so it can't be applied. Remove the cause and make the plan again.")
 			}
@@ -192,20 +192,20 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			}
 			return config, more
 		},
-		backend: func(config *engine.Config) (*backend.Backend, diag.List) {
+		Backend: func(config *engine.Config) (*backend.Backend, diag.List) {
 			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() {
 				return nil, diags
 			}
 			return d.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 		},
-		workspace: func() (string, diag.List) { return c.Backend.Workspace, nil },
-		check: func(s *session.Session) diag.List {
+		Workspace: func() (string, diag.List) { return c.Backend.Workspace, nil },
+		Check: func(s *session.Session) diag.List {
 			if !stale(c.Backend, s) {
 				return nil
 			}
 			return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")}
 		},
-		plan: func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List) { return c.Plan, nil },
+		Plan: func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List) { return c.Plan, nil },
 	}
 }
 

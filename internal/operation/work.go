@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -30,10 +31,11 @@ type Loading struct {
 	Ask func(context.Context, *program.Variable) (string, error)
 	// Record keeps what expressions learn of files, for a saved plan.
 	Record bool
+	// Workspace is the one that the configuration sees, empty for the selected one.
+	Workspace string
 
-	workspace string // empty for the selected one
-	extra     string // configuration beside that of the files
-	warm      bool   // providers will be needed: start them meanwhile
+	extra string // configuration beside that of the files
+	warm  bool   // providers will be needed: start them meanwhile
 }
 
 // Opening says how the configuration and the state of an operation are opened.
@@ -48,27 +50,31 @@ type Opening struct {
 // A Subject is a configuration with a state, before they are opened: those of a
 // directory, of a saved plan, or of a deployment.
 type Subject struct {
-	load      func(context.Context, Loading) (*engine.Config, diag.List)
-	backend   func(*engine.Config) (*backend.Backend, diag.List)
-	workspace func() (string, diag.List)
-	// check looks at the state that was read; nil for nothing to check.
-	check func(*session.Session) diag.List
-	// plan makes the plan.
-	plan func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List)
+	Load      func(context.Context, Loading) (*engine.Config, diag.List)
+	Backend   func(*engine.Config) (*backend.Backend, diag.List)
+	Workspace func() (string, diag.List)
+	// Check looks at the state that was read; nil for nothing to check.
+	Check func(*session.Session) diag.List
+	// Plan makes the plan.
+	Plan func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List)
 }
 
-// Configuration is that of the directory with the state of its workspace.
+// Configuration is that of the directory with the state of its workspace, or what the
+// directory is about instead.
 func (d *Directory) Configuration() Subject {
+	if d.About != nil {
+		return *d.About
+	}
 	return Subject{
-		load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
+		Load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
 			l.warm = true
 			return d.Load(ctx, l)
 		},
-		backend: func(c *engine.Config) (*backend.Backend, diag.List) {
+		Backend: func(c *engine.Config) (*backend.Backend, diag.List) {
 			return d.InitializedBackend(c.Tree.Program, c.Inputs)
 		},
-		workspace: d.Workspace,
-		plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
+		Workspace: d.Workspace,
+		Plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
 			return engine.Plan(ctx, w.Config, w.Snapshot(), o)
 		},
 	}
@@ -88,12 +94,12 @@ type Work struct {
 // providers. Without a result there is an error; beside one there are warnings.
 // Whoever calls it sees to Unlock.
 func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
-	config, diags := s.load(ctx, o.Loading)
+	config, diags := s.Load(ctx, o.Loading)
 	if config == nil || config.Tree == nil || config.Tree.Program == nil {
 		return nil, diags
 	}
 	// A backend that isn't the configured one explains most other problems.
-	b, more := s.backend(config)
+	b, more := s.Backend(config)
 	if more.HasErrors() {
 		return nil, more
 	}
@@ -101,7 +107,7 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 		return nil, diags
 	}
 	diags.Append(more)
-	name, more := s.workspace()
+	name, more := s.Workspace()
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
@@ -111,8 +117,8 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 	if state == nil {
 		return nil, diags
 	}
-	if s.check != nil {
-		diags.Append(s.check(state))
+	if s.Check != nil {
+		diags.Append(s.Check(state))
 	}
 	if !diags.HasErrors() {
 		diags.Append(d.ProvideFor(config, state.Prior()))
@@ -160,7 +166,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 
 // World is what a run takes from outside.
 func (d *Directory) World(l Loading) (engine.World, diag.List) {
-	workspace := l.workspace
+	workspace := l.Workspace
 	var diags diag.List
 	if workspace == "" {
 		workspace, diags = d.Workspace()
@@ -206,6 +212,12 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 // ProvideFor fills the catalog that a configuration was loaded with.
 func (d *Directory) ProvideFor(config *engine.Config, s *state.Snapshot) diag.List {
 	return d.Provide(config, supply.Requirements(config.Tree, s))
+}
+
+// ProvideFound is ProvideFor with the providers that are installed. It returns those
+// that aren't.
+func (d *Directory) ProvideFound(config *engine.Config) ([]addr.Provider, diag.List) {
+	return d.FillFound(config.World.Catalog.(*supply.Late), supply.Requirements(config.Tree, nil))
 }
 
 // Provide is ProvideFor with the requirements themselves.

@@ -67,6 +67,9 @@ type Parameter struct {
 	Markdown     bool
 }
 
+// Absent are providers that aren't installed, where that is no mistake.
+var Absent = diag.Code{Name: "provider-absent", Summary: "Providers not installed"}
+
 // A Catalog finds providers. Schemas of a provider are fetched at most once.
 type Catalog interface {
 	// Schemas returns what the provider declares; the error says what is

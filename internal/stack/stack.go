@@ -83,7 +83,7 @@ func checkComponent(call *program.Call, child *program.Program) diag.List {
 		passed[p.LocalName] = true
 	}
 	for _, name := range sorted(child.Requirements) {
-		if r := child.Requirements[name]; !passed[name] && len(r.Aliases) == 0 {
+		if r := child.Requirements[name]; !passed[name] && len(r.Aliases) == 0 && !r.Provider.IsBuiltin() {
 			diags.ErrorAt(call.Range, "Missing required provider configuration", "The module of %s needs a configuration of provider %s under the name %q. Add an entry to its providers argument, as in:\n    providers = {\n      %s = provider.%s.NAME\n    }", call, r.Provider.ForDisplay(), name, name, name)
 		}
 	}
@@ -124,7 +124,7 @@ func checkTree(t *program.Tree, depth int) diag.List {
 func checkModules(c *program.Call, t *program.Tree, given map[string]bool, diags *diag.List) {
 	for _, child := range t.Calls() {
 		for _, name := range sorted(child.Program.Requirements) {
-			if r := child.Program.Requirements[name]; !given[r.Provider.String()] {
+			if r := child.Program.Requirements[name]; !given[r.Provider.String()] && !r.Provider.IsBuiltin() {
 				given[r.Provider.String()] = true // told once
 				diags.ErrorAt(c.Range, "Missing required provider configuration", "The module in %s, which is part of %s, needs a configuration of provider %s. Declare the provider in required_providers of the component's module too, and pass a configuration of it in the providers argument.", child.Program.Dir, c, r.Provider.ForDisplay())
 			}
@@ -238,7 +238,7 @@ func checkRequirements(p *program.Program, diags *diag.List) {
 			diags.ErrorAt(r.Range, "Duplicate provider requirement", "The provider %s already has the name %q here, at %s. Use one name for it.", r.Provider.ForDisplay(), other.LocalName, other.Range)
 		}
 		first[r.Provider.String()] = r
-		if r.Implied {
+		if r.Implied && !r.Provider.IsBuiltin() {
 			diags.ErrorAt(r.Range, "Undeclared provider", "The stack's required_providers block has no entry named %q. A stack has to declare each of its providers:\n    required_providers {\n      %s = {\n        source = \"NAMESPACE/%s\"\n      }\n    }", name, name, name)
 		}
 	}

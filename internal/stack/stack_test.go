@@ -100,10 +100,13 @@ func TestRefused(t *testing.T) {
 		{`locals { a = path.module }`, "Reference to unknown symbol"},
 		{`locals { a = component.x.id }`, "Reference to undeclared component"},
 		{`locals { a = stack.x.id }`, "Reference to undeclared stack"},
-		{"component \"c\" {\n  source = \"./m\"\n  inputs = { source = 1 }\n}", "Invalid inputs"},
+		{"component \"c\" {\n  source = \"./m\"\n  inputs = 5\n}", "Invalid inputs"},
 		{"component \"c\" {\n  source = \"./m\"\n  inputs = { a = 1, a = 2 }\n}", "Duplicate input"},
 		{"component \"c\" {\n  source = \"./m\"\n  providers = { a = a.b }\n}", "Invalid provider configuration reference"},
 		{"removed {\n  from = stack.s[each.key].component.c\n  source = \"./m\"\n}", "Invalid from argument"},
+		{"removed {\n  from = component.s.component.c\n  source = \"./m\"\n}", "Invalid from argument"},
+		{"removed {\n  from = stack.s.component\n  source = \"./m\"\n}", "Invalid from argument"},
+		{"removed {\n  for_each = toset([])\n  from = stack.s.component.c\n  source = \"./m\"\n}", "Invalid from argument"},
 	} {
 		_, problems := compiled(t, test.text)
 		if !strings.Contains(strings.Join(problems, "; "), test.want) {

@@ -1,6 +1,8 @@
 package stack
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -191,43 +193,44 @@ func (tr *translator) call(b *hcl.Block, kind addr.Kind, schema *hcl.BodySchema)
 	tr.add(b, kind.String(), body, b.Labels...)
 }
 
-// inputs makes each entry an argument.
+// inputs makes each entry an argument, in a block of its own so that any name will
+// do. Another expression is the object with all of them.
 func (tr *translator) inputs(body *hclsyntax.Body, attr *hcl.Attribute) {
 	if attr == nil {
 		return
 	}
 	pairs, diags := hcl.ExprMap(attr.Expr)
-	if diags.HasErrors() {
-		tr.diags.ErrorAt(attr.Expr.Range(), "Invalid inputs", "The inputs have to be written out as an object, so that their names are known:\n    inputs = {\n      NAME = VALUE\n    }")
+	if diags.HasErrors() || tr.computed(pairs) {
+		if v, diags := attr.Expr.Value(nil); !diags.HasErrors() && v.IsKnown() && (v.IsNull() || !v.Type().IsObjectType() && !v.Type().IsMapType()) {
+			tr.diags.ErrorAt(attr.Expr.Range(), "Invalid inputs", "The inputs have to be an object:\n    inputs = {\n      NAME = VALUE\n    }")
+			return
+		}
+		tr.set(body, "inputs", attr.Expr, attr.Range, attr.NameRange)
 		return
 	}
+	inner := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: attr.Range, EndRange: attr.Range}
 	for _, pair := range pairs {
 		key, diags := pair.Key.Value(nil)
 		if diags.HasErrors() || key.IsNull() || !key.IsKnown() || key.Type() != cty.String {
-			tr.diags.ErrorAt(pair.Key.Range(), "Invalid inputs", "The name of an input has to be a constant.")
+			tr.diags.ErrorAt(pair.Key.Range(), "Invalid inputs", "The name of an input has to be a string.")
 			continue
 		}
 		name := key.AsString()
-		if first := body.Attributes[name]; first != nil {
-			if first.NameRange == attr.NameRange || isMeta(name) {
-				tr.diags.ErrorAt(pair.Key.Range(), "Invalid inputs", "No variable can have the name %q.", name)
-			} else {
-				tr.diags.ErrorAt(pair.Key.Range(), "Duplicate input", "The input %q was already given at %s.", name, first.NameRange)
-			}
+		if first := inner.Attributes[name]; first != nil {
+			tr.diags.ErrorAt(pair.Key.Range(), "Duplicate input", "The input %q was already given at %s.", name, first.NameRange)
 			continue
 		}
-		if isMeta(name) {
-			tr.diags.ErrorAt(pair.Key.Range(), "Invalid inputs", "No variable can have the name %q.", name)
-			continue
-		}
-		tr.set(body, name, pair.Value, hcl.RangeBetween(pair.Key.Range(), pair.Value.Range()), pair.Key.Range())
+		tr.set(inner, name, pair.Value, hcl.RangeBetween(pair.Key.Range(), pair.Value.Range()), pair.Key.Range())
 	}
+	body.Blocks = append(body.Blocks, &hclsyntax.Block{Type: "_", Body: inner, TypeRange: attr.NameRange, OpenBraceRange: attr.NameRange, CloseBraceRange: attr.NameRange})
 }
 
-func isMeta(name string) bool {
-	switch name {
-	case "source", "version", "for_each", "count", "depends_on", "providers", "lifecycle", "locals":
-		return true
+// computed reports whether names of an object are only known with values.
+func (tr *translator) computed(pairs []hcl.KeyValuePair) bool {
+	for _, pair := range pairs {
+		if len(pair.Key.Variables()) > 0 {
+			return true
+		}
 	}
 	return false
 }
@@ -296,7 +299,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 		return
 	}
 	attrs := content.Attributes
-	target, key, ok := tr.from(attrs["from"].Expr)
+	path, ok := tr.from(attrs["from"].Expr)
 	if !ok {
 		return
 	}
@@ -313,63 +316,164 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 			destroy = v.True()
 		}
 	}
+	target := path[len(path)-1].Call
 	body := newBody(b)
 	tr.copy(body, attrs, "source", "version", "for_each")
+	from := attrs["from"].Expr.Range()
+	repeated, key := attrs["for_each"] != nil, path[len(path)-1].key
 	constant := addr.NoKey
 	switch {
-	case attrs["for_each"] == nil && key != nil:
-		k, diags := key.Value(nil)
-		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
-			tr.diags.ErrorAt(key.Range(), "Invalid from argument", "Without for_each the key has to be a constant string.")
-			return
-		}
+	case repeated && !tr.namesEach(path):
+		tr.diags.ErrorAt(from, "Invalid from argument", "With for_each, \"from\" has to name one instance for each key: %s[each.key].", target)
+		return
+	case !repeated && !tr.constantKeys(path):
+		return
+	case len(path) == 1 && !repeated && key != nil:
+		k, _ := key.Value(nil)
 		constant = addr.StringKey(k.AsString())
 		tr.set(body, "for_each", &hclsyntax.LiteralValueExpr{Val: cty.ObjectVal(map[string]cty.Value{k.AsString(): k}), SrcRange: key.Range()}, key.Range(), key.Range())
-	case attrs["for_each"] != nil && !isEachKey(key):
-		tr.diags.ErrorAt(attrs["from"].Expr.Range(), "Invalid from argument", "With for_each, \"from\" has to name one instance for each key: %s[each.key].", target)
-		return
+	case len(path) > 1 || repeated && !isEachKey(key):
+		tr.set(body, "keys", keysOf(path, from), from, attrs["from"].NameRange)
 	}
 	if target.Kind == addr.Stack {
 		tr.inputs(body, attrs["inputs"])
 		if attr := attrs["providers"]; attr != nil {
 			tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Embedded stacks have their own provider configurations.")
 		}
-	} else if attr := attrs["inputs"]; attr != nil {
-		tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Only the removal of an embedded stack has inputs, which its providers may need.")
+	} else {
+		tr.providers(body, attrs["providers"])
+		if attr := attrs["inputs"]; attr != nil {
+			tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Only the removal of an embedded stack has inputs, which its providers may need.")
+		}
 	}
-	tr.add(b, "removed", body, target.Kind.String(), target.Name)
+	labels := []string{target.Kind.String(), target.Name}
+	module := addr.Root
+	for _, step := range path[:len(path)-1] {
+		labels = append(labels, step.Kind.String(), step.Name)
+		module = module.Child(step.Call, addr.NoKey)
+	}
+	tr.add(b, "removed", body, labels...)
 	tr.removed = append(tr.removed, program.Removed{
-		From:    program.Endpoint{Module: addr.Root.Child(target, constant), Range: attrs["from"].Expr.Range()},
+		From:    program.Endpoint{Module: module.Child(target, constant), Range: from},
 		Destroy: &destroy, Range: b.DefRange,
 	})
 }
 
-// from reads component.NAME or stack.NAME, with a key.
-func (tr *translator) from(e hcl.Expression) (_ addr.Call, key hclsyntax.Expression, ok bool) {
+// A step of what was removed: a component or stack, with a key or nil.
+type step struct {
+	addr.Call
+	key hclsyntax.Expression
+}
+
+// from reads component.NAME or stack.NAME, with a key, and what is within a stack.
+func (tr *translator) from(e hcl.Expression) (path []step, ok bool) {
 	at := e.Range()
-	if inner, ok := unquoted(e); ok {
-		e = inner
-	}
-	if index, isIndex := e.(*hclsyntax.IndexExpr); isIndex {
-		key, e = index.Key, index.Collection
-	}
-	if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(t) > 1 {
-		attr, isAttr := t[1].(hcl.TraverseAttr)
-		kind, _ := addr.ParseKind(t.RootName())
-		if isAttr && (kind == addr.Component || kind == addr.Stack) {
-			call := addr.Call{Kind: kind, Name: attr.Name}
-			switch {
-			case len(t) == 2:
-				return call, key, true
-			case len(t) == 3 && key == nil:
-				if index, isIndex := t[2].(hcl.TraverseIndex); isIndex {
-					return call, &hclsyntax.LiteralValueExpr{Val: index.Key, SrcRange: index.SrcRange}, true
-				}
-			}
+	inner, ok := unquoted(e)
+	if ok {
+		var names []named
+		if names, ok = flat(inner, nil); ok {
+			path, ok = stepsOf(names)
 		}
 	}
-	tr.diags.ErrorAt(at, "Invalid from argument", "What was removed is named as component.NAME or stack.NAME, with a key in brackets for one instance. A component within an embedded stack is removed in the files of that stack.")
-	return addr.Call{}, nil, false
+	if !ok {
+		tr.diags.ErrorAt(at, "Invalid from argument", "What was removed is named as component.NAME or stack.NAME, with a key in brackets for one instance. A component within an embedded stack has the name of that before its own: stack.NAME.component.NAME.")
+	}
+	return path, ok
+}
+
+// named is a name in a reference, or a key.
+type named struct {
+	name string
+	key  hclsyntax.Expression
+}
+
+// flat takes a reference apart.
+func flat(e hclsyntax.Expression, list []named) (_ []named, ok bool) {
+	var rest hcl.Traversal
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		list, rest = append(list, named{name: e.Traversal.RootName()}), e.Traversal[1:]
+	case *hclsyntax.RelativeTraversalExpr:
+		if list, ok = flat(e.Source, list); !ok {
+			return nil, false
+		}
+		rest = e.Traversal
+	case *hclsyntax.IndexExpr:
+		if list, ok = flat(e.Collection, list); !ok {
+			return nil, false
+		}
+		return append(list, named{key: e.Key}), true
+	default:
+		return nil, false
+	}
+	for _, part := range rest {
+		switch part := part.(type) {
+		case hcl.TraverseAttr:
+			list = append(list, named{name: part.Name})
+		case hcl.TraverseIndex:
+			list = append(list, named{key: &hclsyntax.LiteralValueExpr{Val: part.Key, SrcRange: part.SrcRange}})
+		default:
+			return nil, false
+		}
+	}
+	return list, true
+}
+
+// stepsOf reads the names of a reference as stacks, and a component or stack last.
+func stepsOf(names []named) (path []step, ok bool) {
+	for len(names) > 0 {
+		if len(names) < 2 || names[0].key != nil || names[1].key != nil || len(path) > 0 && path[len(path)-1].Kind != addr.Stack {
+			return nil, false
+		}
+		kind, _ := addr.ParseKind(names[0].name)
+		if kind != addr.Component && kind != addr.Stack {
+			return nil, false
+		}
+		s := step{Call: addr.Call{Kind: kind, Name: names[1].name}}
+		if names = names[2:]; len(names) > 0 && names[0].key != nil {
+			s.key, names = names[0].key, names[1:]
+		}
+		path = append(path, s)
+	}
+	return path, len(path) > 0
+}
+
+// namesEach reports whether a path has each.key or each.value in it.
+func (tr *translator) namesEach(path []step) bool {
+	for _, s := range path {
+		if s.key != nil && slices.ContainsFunc(s.key.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "each" }) {
+			return true
+		}
+	}
+	return false
+}
+
+// constantKeys reports keys that aren't constant strings.
+func (tr *translator) constantKeys(path []step) bool {
+	for _, s := range path {
+		if s.key == nil {
+			continue
+		}
+		k, diags := s.key.Value(nil)
+		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
+			tr.diags.ErrorAt(s.key.Range(), "Invalid from argument", "Without for_each the key has to be a constant string.")
+			return false
+		}
+	}
+	return true
+}
+
+// keysOf lists the keys of a path, null for a step without.
+func keysOf(path []step, at hcl.Range) hclsyntax.Expression {
+	list := &hclsyntax.TupleConsExpr{SrcRange: at, OpenRange: at}
+	for _, s := range path {
+		key := s.key
+		if key == nil {
+			key = &hclsyntax.LiteralValueExpr{Val: cty.NullVal(cty.String), SrcRange: at}
+		}
+		list.Exprs = append(list.Exprs, key)
+	}
+	return list
 }
 
 // isEachKey reports whether a key is each.key.

@@ -183,6 +183,10 @@ func (h *host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction
 	if fn.Alias != "" {
 		return cty.DynamicVal, nil
 	}
+	if _, diags := h.Pool.Schemas(fn.Provider); slices.ContainsFunc(diags, provider.Absent.Is) {
+		t.Fail() // as is everything that this provider would have to answer
+		return cty.DynamicVal, nil
+	}
 	return h.Pool.Function(t, f, fn, args)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/request"
@@ -72,6 +73,7 @@ var stacksCommands = []*command{
 // stacking has the flags of the commands for stacks.
 type stacking struct {
 	*env
+	stack                       *operation.Stack
 	deployments                 texts
 	destroy, approved, detailed bool
 	parallelism                 int
@@ -89,26 +91,29 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 	registerParallelism(fs, &s.parallelism)
 }
 
-// chosen are the deployments that the command is about.
-func (s *stacking) chosen() ([]*deploy.Deployment, diag.List) {
-	all, diags := s.directory.Deployments()
-	if diags.HasErrors() || len(s.deployments) == 0 {
-		return all, diags
+// chosen are the stack and the deployments that the command is about, their inputs
+// as far as they are in the files.
+func (s *stacking) chosen(ctx context.Context) ([]*deploy.Deployment, diag.List) {
+	var diags, more diag.List
+	if s.stack, diags = operation.OpenStack(ctx, s.directory); diags.HasErrors() {
+		return nil, diags
 	}
-	var list []*deploy.Deployment
-	for _, name := range s.deployments {
-		i := slices.IndexFunc(all, func(d *deploy.Deployment) bool { return d.Name == name })
-		if i < 0 {
-			var names []string
-			for _, d := range all {
-				names = append(names, d.Name)
-			}
-			diags.Errorf("Unknown deployment", "There is no deployment named %q. The deployments of this stack are: %s.", name, strings.Join(names, ", "))
-			continue
-		}
-		if !slices.Contains(list, all[i]) {
-			list = append(list, all[i])
-		}
+	list, more := s.stack.Choose(s.deployments)
+	return list, append(diags, more...)
+}
+
+// planned are those chosen for work on them, with their inputs.
+func (s *stacking) planned(ctx context.Context) ([]*deploy.Deployment, diag.List) {
+	list, diags := s.chosen(ctx)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	diags.Append(s.stack.WantDeployments())
+	if len(s.deployments) == 0 {
+		diags.Append(s.stack.TellLeft())
+	}
+	if !diags.HasErrors() {
+		diags.Append(s.stack.Evaluate(ctx, list))
 	}
 	return list, diags
 }
@@ -116,7 +121,7 @@ func (s *stacking) chosen() ([]*deploy.Deployment, diag.List) {
 // each runs work for every chosen deployment, one after the other or at the
 // same time. The result is the worst exit code.
 func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
-	list, diags := s.chosen()
+	list, diags := s.planned(ctx)
 	if len(diags) > 0 && s.Diags(diags) != 0 {
 		return 1
 	}
@@ -126,6 +131,7 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 	for i, d := range list {
 		one := *s
 		one.env = s.env.forDeployment(d.Name, len(list) > 1, parallel, &mu)
+		one.stack = s.stack.On(one.directory)
 		run := func() {
 			defer one.env.close()
 			if codes[i] = one.Start(); codes[i] == 0 {
@@ -188,7 +194,9 @@ func (a *deploying) Planned(ctx context.Context, _ *operation.Work, made *plan.P
 	if a.Diags(found) != 0 {
 		return nil, false
 	}
-	a.stacking.deferred(made)
+	if !a.JSON {
+		a.Say("%s", view.PutOff(made))
+	}
 	return nil, !made.HasChanges() || a.approved || a.approve(ctx, made, storage.DefaultWorkspace)
 }
 
@@ -208,20 +216,8 @@ func (s *stacking) planning() request.Planning {
 	return p
 }
 
-// deferred tells what has to wait for another round.
-func (s *stacking) deferred(p *plan.Plan) {
-	if len(p.Deferred) == 0 || s.JSON {
-		return
-	}
-	s.Say("\nPut off until more is known:\n")
-	for _, d := range p.Deferred {
-		s.Say("  - %s\n", d.Change.Addr)
-	}
-	s.Say("Applying this plan goes on with another round for these.\n")
-}
-
 func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
-	w, diags := s.directory.Open(ctx, s.directory.Deployment(d), s.opening("plan"))
+	w, diags := s.directory.Open(ctx, s.stack.Subject(d), s.opening("plan"))
 	if w == nil {
 		return s.Diags(diags)
 	}
@@ -250,12 +246,14 @@ func (s *stacking) applyAll(ctx context.Context) int {
 const rounds = 10
 
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
-	return s.env.apply(ctx, s.directory.Deployment(d), s.opening("apply"), s.planning(), rounds, s.deploying())
+	return s.env.apply(ctx, s.stack.Subject(d), s.opening("apply"), s.planning(), rounds, s.deploying())
 }
 
 func (s *stacking) validate(ctx context.Context) int {
-	list, all := s.chosen()
-	all.Append(s.directory.ValidateDeployments(ctx, list))
+	list, all := s.chosen(ctx)
+	if !all.HasErrors() {
+		all.Append(s.stack.Validate(ctx, list))
+	}
 	if s.JSON {
 		s.Validation(all)
 	} else if s.Diags(all) == 0 {

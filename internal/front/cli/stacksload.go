@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/dot"
@@ -18,12 +18,12 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 	if code := s.Start(); code != 0 {
 		return code
 	}
-	list, all := s.chosen()
+	list, all := s.chosen(ctx)
 	if all.HasErrors() {
 		return s.Diags(all)
 	}
 	i := &initializing{env: s.env}
-	all.Append(s.directory.InitializeStack(ctx, list, upgrade, i))
+	all.Append(s.stack.Initialize(ctx, list, upgrade, i))
 	if s.Diags(all) != 0 {
 		return 1
 	}
@@ -33,10 +33,16 @@ func (s *stacking) init(ctx context.Context, upgrade bool) int {
 
 // states reads the states of the chosen deployments, without locks.
 func (s *stacking) states(ctx context.Context) ([]*deploy.Deployment, []*state.Snapshot, diag.List) {
-	list, diags := s.chosen()
+	list, diags := s.chosen(ctx)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	if len(s.deployments) == 0 {
+		list = slices.Concat(list, s.stack.Left)
+	}
 	var states []*state.Snapshot
 	for _, d := range list {
-		one, more := s.directory.DeploymentState(ctx, d)
+		one, more := s.stack.State(ctx, d)
 		diags.Append(more)
 		if one == nil {
 			break
@@ -84,18 +90,12 @@ func (s *stacking) output(ctx context.Context, name string) int {
 		}
 	}
 	if s.JSON {
-		all := map[string]json.RawMessage{}
+		all := map[string]map[string]state.Output{}
 		for i, d := range list {
-			text, err := jsonstate.AllOutputs(states[i].Outputs)
-			if name != "" {
-				text, err = jsonstate.OneOutput(states[i].Outputs[name])
-			}
-			if err != nil {
-				return s.Fail("Failed to write the outputs as JSON", "%s.", err)
-			}
-			all[d.Name] = json.RawMessage(text)
+			all[d.Name] = states[i].Outputs
 		}
-		return s.PrintJSON(all)
+		text, err := jsonstate.DeploymentOutputs(all, name)
+		return s.Document(text, err, "outputs")
 	}
 	for i, d := range list {
 		if len(list) > 1 {
@@ -115,11 +115,11 @@ func (s *stacking) output(ctx context.Context, name string) int {
 // graph prints the references of the first chosen deployment: the graph is the
 // same for all but for sources that depend on inputs.
 func (s *stacking) graph(ctx context.Context) int {
-	list, diags := s.chosen()
+	list, diags := s.planned(ctx)
 	if s.Diags(diags) != 0 {
 		return 1
 	}
-	config, diags := s.directory.LoadDeployment(ctx, list[0], operation.Loading{})
+	config, diags := s.stack.Load(ctx, list[0], operation.Loading{})
 	s.JSON = true // warnings must not mix with the graph
 	if s.Diags(diags) != 0 {
 		return 1

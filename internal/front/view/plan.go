@@ -405,6 +405,20 @@ func (p *planPrinter) deferrals() {
 	}
 }
 
+// PutOff lists what waits for another round of the same apply.
+func PutOff(p *plan.Plan) string {
+	if len(p.Deferred) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nPut off until more is known:\n")
+	for _, d := range p.Deferred {
+		fmt.Fprintf(&b, "  - %s\n", d.Change.Addr)
+	}
+	b.WriteString("Applying this plan goes on with another round for these.\n")
+	return b.String()
+}
+
 // NextRound says after an apply that deferred changes are left, and what to do
 // about them; program is the name of the command. Without any it writes
 // nothing.

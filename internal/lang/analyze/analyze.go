@@ -48,6 +48,7 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 			Dir:            src.Dir,
 			Registry:       src.Registry,
 			Partial:        src.Partial,
+			Stack:          stack,
 			Requirements:   map[string]*program.Requirement{},
 			ProviderMeta:   map[string]*program.Body{},
 			VariableByName: map[string]*program.Variable{},

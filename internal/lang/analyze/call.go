@@ -11,7 +11,11 @@ import (
 )
 
 var (
-	callSchema          = schema([]string{"source!", "version", "count", "for_each", "depends_on", "providers"}, "_", "lifecycle", "locals", "provider:type")
+	callSchema = schema([]string{"source!", "version", "count", "for_each", "depends_on", "providers"}, "_", "lifecycle", "locals", "provider:type")
+	// What package stack writes of components and stacks: their inputs stand in the
+	// block "_", or are an object; a removed block has the keys of its path, and the
+	// calls of it as further labels.
+	stackCallSchema     = schema([]string{"source!", "version", "for_each", "depends_on", "providers", "inputs", "keys"}, "_")
 	callLifecycleSchema = schema([]string{"enabled"})
 )
 
@@ -46,7 +50,11 @@ func (c *compiler) goneCall(b *hcl.Block) {
 func (c *compiler) newCall(b *hcl.Block, kind addr.Kind, label int) *program.Call {
 	call := &program.Call{Call: addr.Call{Kind: kind, Name: b.Labels[label]}, Range: b.DefRange}
 	c.name(b, label, "Invalid "+b.Type+" instance name")
-	content, rest := c.split(b.Body, callSchema)
+	schema := callSchema
+	if c.stack {
+		schema = stackCallSchema
+	}
+	content, rest := c.split(b.Body, schema)
 	attrs := content.Attributes
 	lifecycle := hcl.Attributes{}
 	seen := map[string]*hcl.Block{}
@@ -71,8 +79,37 @@ func (c *compiler) newCall(b *hcl.Block, kind addr.Kind, label int) *program.Cal
 	call.Repeat = c.repeat(attrs, lifecycle["enabled"], b.Type)
 	inputs, diags := rest.JustAttributes()
 	c.hcl(diags)
-	c.later = append(c.later, func() { c.resolveCall(call, attrs, inputs) })
+	c.later = append(c.later, func() {
+		c.resolveCall(call, attrs, inputs)
+		if c.stack {
+			c.resolveStackCall(call, attrs, b.Labels[label+1:])
+		}
+	})
 	return call
+}
+
+// resolveStackCall compiles what only calls of stacks have. Names are the kinds and
+// names of the calls that a path leads through.
+func (c *compiler) resolveStackCall(call *program.Call, attrs hcl.Attributes, names []string) {
+	in := instances(call.Repeat)
+	call.Object = c.attribute(attrs["inputs"], in)
+	attr := attrs["keys"]
+	if attr == nil {
+		return
+	}
+	keys, diags := hcl.ExprList(attr.Expr)
+	c.hcl(diags)
+	for i, key := range keys {
+		step := program.PathStep{Call: call.Call}
+		if 2*i+1 < len(names) {
+			kind, _ := addr.ParseKind(names[2*i])
+			step.Call = addr.Call{Kind: kind, Name: names[2*i+1]}
+		}
+		if v, diags := key.Value(nil); diags.HasErrors() || !v.IsNull() {
+			step.Key = c.expr(key, in)
+		}
+		call.Path = append(call.Path, step)
+	}
 }
 
 func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes) {

@@ -22,7 +22,7 @@ var reservedNames = []string{"source", "version", "providers", "count", "for_eac
 func (c *compiler) variable(b *hcl.Block, json bool) {
 	v := &program.Variable{Name: b.Labels[0], Range: b.DefRange, Type: cty.DynamicPseudoType}
 	c.name(b, 0, "Invalid variable name")
-	if slices.Contains(reservedNames, v.Name) {
+	if !c.stack && slices.Contains(reservedNames, v.Name) {
 		c.diags.ErrorAt(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks.", v.Name)
 	}
 	content := c.content(b.Body, variableSchema)

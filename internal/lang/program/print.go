@@ -235,6 +235,11 @@ func (c *Call) printBody(b *printer) {
 	for _, in := range c.Inputs {
 		b.expr(in.Name, in.Expr)
 	}
+	b.expr("inputs", c.Object)
+	for _, step := range c.Path {
+		b.line("    at %s", step.Call)
+		b.expr("key", step.Key)
+	}
 	for _, p := range c.Providers {
 		b.line("    passes %s as %s", dotted(p.Outer.LocalName, p.Outer.Alias), dotted(p.LocalName, p.Alias))
 		b.expr("key", p.Outer.Key)

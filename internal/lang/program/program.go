@@ -24,6 +24,8 @@ import (
 type Program struct {
 	// Partial: the source has syntax errors, so that it may declare more.
 	Partial bool
+	// Stack: the source is a stack, whose outputs are sensitive where their values are.
+	Stack bool
 	// Dir is the directory of the source, as path.module shows it.
 	Dir string
 	// Registry is where addresses without a host are.
@@ -253,6 +255,12 @@ type Call struct {
 	Source  *Expr // nil after an error
 	Version *Expr // nil without
 	Inputs  []*Input
+	// Object has the inputs of a component or stack as one value, where they aren't
+	// written out; nil where they are.
+	Object *Expr
+	// Path leads to what a removed block names where that isn't an instance of a
+	// call beside the block with the key of the block's for_each; nil where it is.
+	Path []PathStep
 	// Providers are the configurations passed explicitly; Passes is set when
 	// the call has a providers argument at all.
 	Providers []*PassedProvider
@@ -294,7 +302,30 @@ func (c *Call) Input(name string) *Input {
 			return in
 		}
 	}
+	if c.Object != nil {
+		return c.attribute(name)
+	}
 	return nil
+}
+
+// attribute is an input that Object may have.
+func (c *Call) attribute(name string) *Input {
+	at := c.Object.Range()
+	node, ok := c.Object.Expression.(hclsyntax.Expression)
+	if !ok {
+		return &Input{Name: name, Expr: c.Object, Range: at}
+	}
+	attr := &hclsyntax.RelativeTraversalExpr{Source: node, Traversal: hcl.Traversal{hcl.TraverseAttr{Name: name, SrcRange: at}}, SrcRange: at}
+	return &Input{Name: name, Expr: &Expr{Expression: attr, Refs: c.Object.Refs}, Range: at}
+}
+
+// Depth is how many steps lead from the module of a call to an instance of it.
+func (c *Call) Depth() int { return max(1, len(c.Path)) }
+
+// A PathStep is a call with the key of one of its instances, nil without.
+type PathStep struct {
+	addr.Call
+	Key *Expr
 }
 
 // An Input is an argument of a call that sets a variable of the module.

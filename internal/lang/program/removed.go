@@ -38,8 +38,8 @@ func (t *Tree) Removals() *Removals {
 }
 
 // Claims tells whether the call of a block in a module instance has an instance
-// of that key. Nil stands for who asks for blocks of modules only.
-type Claims func(in addr.Module, block *Removed, k addr.Key) bool
+// at that address. Nil stands for who asks for blocks of modules only.
+type Claims func(in addr.Module, block *Removed, m addr.Module) bool
 
 // Find is the block that covers an instance, or nil, and the module instance
 // that it stands in: one that names the resource before those of modules
@@ -70,7 +70,7 @@ func (r *Removals) best(named end, i addr.Instance, claims Claims) (best *Remove
 		// Other instances of the module may have loaded another program.
 		steps, depth := i.Module.Steps(), len(c.declaring.Steps())
 		at := addr.FromSteps(steps[:depth])
-		if c.block.Call != nil && (claims == nil || !claims(at, c.block, steps[depth].Key)) {
+		if c.block.Call != nil && (claims == nil || !claims(at, c.block, addr.FromSteps(steps[:depth+c.block.Call.Depth()]))) {
 			continue
 		}
 		if r.root.At(at) == c.in {

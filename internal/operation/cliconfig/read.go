@@ -214,6 +214,8 @@ func (r *reader) setting(it item) {
 				r.unknown(arg, "registry_protocols")
 			}
 		}
+	case "stacks":
+		r.stacks(it)
 	case "disable_checkpoint", "disable_checkpoint_signature", "oci_default_credentials", "oci_credentials":
 		// Known, and without a meaning here.
 	default:

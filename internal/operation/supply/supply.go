@@ -7,6 +7,7 @@ package supply
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/operation/settings"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
@@ -98,9 +100,63 @@ func (d *Supplier) Warm(c *Late) {
 // others that were started ahead. Without a lock file only built-in providers
 // can be used.
 func (d *Supplier) Fill(c *Late, reqs install.Requirements) diag.List {
+	_, diags := d.fill(c, reqs)
+	return diags
+}
+
+// FillFound is Fill with those that are installed. It returns the others: asking for
+// one of them fails with provider.Absent.
+func (d *Supplier) FillFound(c *Late, reqs install.Requirements) ([]addr.Provider, diag.List) {
+	s, diags := d.fill(c, reqs)
+	if s == nil || s.catalog == nil {
+		return nil, diags
+	}
+	some := found{Catalog: s.catalog, absent: map[addr.Provider]bool{}}
+	there, _ := install.Locate(d.Memory().Providers(), s.locks, reqs, s.external, s.verified)
+	var list []addr.Provider
+	for _, p := range slices.SortedFunc(maps.Keys(reqs), addr.Provider.Compare) {
+		if there[p] == "" && !p.IsBuiltin() && !s.external[p] {
+			some.absent[p] = true
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 {
+		return nil, diags
+	}
+	c.set(some)
+	return list, s.diags
+}
+
+// found are the providers of a catalog that are there.
+type found struct {
+	provider.Catalog
+	absent map[addr.Provider]bool
+}
+
+func (f found) problem(p addr.Provider) diag.List {
+	return diag.List{provider.Absent.New(diag.Error, "The provider %s isn't installed.", p)}
+}
+
+// Schemas implements provider.Catalog.
+func (f found) Schemas(ctx context.Context, p addr.Provider) (*provider.Schemas, diag.List) {
+	if f.absent[p] {
+		return nil, f.problem(p)
+	}
+	return f.Catalog.Schemas(ctx, p)
+}
+
+// Start implements provider.Catalog.
+func (f found) Start(ctx context.Context, p addr.Provider) (provider.Provider, diag.List) {
+	if f.absent[p] {
+		return nil, f.problem(p)
+	}
+	return f.Catalog.Start(ctx, p)
+}
+
+func (d *Supplier) fill(c *Late, reqs install.Requirements) (*supply, diag.List) {
 	if d.Catalog != nil {
 		c.set(d.Catalog)
-		return nil
+		return nil, nil
 	}
 	var s *supply
 	if c.early != nil {
@@ -115,7 +171,7 @@ func (d *Supplier) Fill(c *Late, reqs install.Requirements) diag.List {
 	}
 	diags := s.diags
 	if s.catalog == nil {
-		return diags
+		return s, diags
 	}
 	_, more := install.Locate(d.Memory().Providers(), s.locks, reqs, s.external, s.verified)
 	s.verified.Save()
@@ -128,7 +184,7 @@ func (d *Supplier) Fill(c *Late, reqs install.Requirements) diag.List {
 		s.catalog.Guard(c.guard)
 	}
 	c.set(s.catalog)
-	return diags
+	return s, diags
 }
 
 // A schemaMemory has the schemas of installed packages by their hash, and by the

@@ -333,6 +333,7 @@ func (r finishing) outputs() []*plan.OutputChange {
 			continue
 		default:
 			c.After = v
+			c.Sensitive = c.Sensitive || r.Tree.Program.Stack && value.IsSensitive(v)
 			c.Action = outputAction(c, had)
 		}
 		c.Before = sensitiveIf(c.Before, c.BeforeSensitive)

@@ -203,6 +203,13 @@ func (r sweeper) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderC
 
 // frame finds a module instance, or nil.
 func (r *run) frame(m addr.Module) *eval.Frame {
+	if f := r.within(m); f != nil {
+		return f
+	}
+	return eval.Placed(r.root, m)
+}
+
+func (r *run) within(m addr.Module) *eval.Frame {
 	f := r.root
 	for _, s := range m.Steps() {
 		if f = f.Within(s); f == nil {
@@ -346,13 +353,9 @@ func (r sweeper) checkRemoved() {
 }
 
 // claims implements program.Claims.
-func (r sweeper) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
+func (r sweeper) claims(in addr.Module, block *program.Removed, m addr.Module) bool {
 	f := r.frame(in)
-	if f == nil {
-		return false
-	}
-	child, known := f.ChildFrame(block.Call, k)
-	return known && child != nil
+	return f != nil && eval.Claims(f, block.Call, m)
 }
 
 // forgets reports whether a removed block keeps the real object. Blocks that

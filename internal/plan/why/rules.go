@@ -54,13 +54,9 @@ func newExplainer(in Input) *explainer {
 }
 
 // claims implements program.Claims.
-func (e *explainer) claims(in addr.Module, block *program.Removed, k addr.Key) bool {
+func (e *explainer) claims(in addr.Module, block *program.Removed, m addr.Module) bool {
 	f := e.frames[in]
-	if f == nil {
-		return false
-	}
-	child, known := f.ChildFrame(block.Call, k)
-	return known && child != nil
+	return f != nil && eval.Claims(f, block.Call, m)
 }
 
 // key tells links apart.

@@ -76,8 +76,9 @@ var table = []row{
 
 	// a further language, and where the states of its deployments are
 	{"stack/", "word/ lang/ stack/", "provider/plugin/ plan/ apply/ engine/ front/"},
-	{"stack/deploy", "eval eval/static", "state/"},
+	{"stack/deploy", "", "state/ eval/"},
 	{"stack/parts", "system/durable state state/statefile state/storage state/storage/local", "eval/"},
+	{"stack/published", "system/durable", "eval/"},
 	{"stack/removal", "state", "eval/"},
 
 	// a state at work: one command on it, without a terminal
@@ -89,6 +90,7 @@ var table = []row{
 	{"operation/session", "apply plan plan/execgraph", "plan/planner"},
 	{"operation/settings", "eval/", ""},
 	{"operation/states", "stack/parts", ""},
+	{"operation/outside", "stack/deploy stack/published", ""},
 
 	// what people see and type
 	{"front/", "word/ plan plan/event front/", ""},
@@ -121,8 +123,8 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "front/cli front/login lang/module/fetch provider/install provider/provisioner/remote state/storage/ system/agent system/origin", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child", "let the caller hand over what the process would tell"},
+	{"net/http", "front/cli front/login lang/module/fetch operation/outside provider/install provider/provisioner/remote state/storage/ system/agent system/origin", "take a Fetcher or another narrow interface as an argument"},
+	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/outside operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child", "let the caller hand over what the process would tell"},
 	{"os/signal", "front/terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cmd/weir front/cli front/commands front/terminal proof/story", "take options as a struct"},
 	{"testing", "proof/story proof/testkit state/storage/storagetest", "move it to a _test.go file or to testkit"},
@@ -133,7 +135,7 @@ var guards = []guard{
 	{"github.com/jackc/pgx/v5", "state/storage/pg state/storage/servers", "use the storage.Backend interface"},
 	{"golang.org/x/crypto/ssh", "lang/function provider/provisioner/remote", "let provisioner/remote connect"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "cmd/weir engine front/cli front/screen front/snapshot front/terminal lang/files lang/format lang/function lang/module lang/module/fetch operation operation/cliconfig operation/leftover operation/place operation/request operation/session operation/supply operation/workdir plan/planfile proof/lint proof/story proof/testkit proof/txtar provider/ stack/parts state/journal state/statefile state/storage/ suite/watch system/child system/durable weir",
+	{"os", "cmd/weir engine front/cli front/screen front/snapshot front/terminal lang/files lang/format lang/function lang/module lang/module/fetch operation operation/cliconfig operation/leftover operation/outside operation/place operation/request operation/session operation/supply operation/workdir plan/planfile proof/lint proof/story proof/testkit proof/txtar provider/ stack/parts stack/published state/journal state/statefile state/storage/ suite/watch system/child system/durable weir",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "lang/module/fetch provider/install provider/schemacache state/journal state/storage/local system/durable", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},

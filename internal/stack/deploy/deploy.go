@@ -1,7 +1,9 @@
-// Package deploy reads deployments: what a stack is instantiated with.
+// Package deploy reads deployments: what a stack is instantiated with, where that
+// comes from, and by which rules plans of it are approved.
 //
-// It owns the files that end in .tfdeploy.hcl and the values of the inputs they
-// give. It knows no components, states or plans.
+// It owns the files that end in .tfdeploy.hcl and .tfdeploy.json, and their
+// values. Tokens, stores and outputs of other stacks are given to it. It knows no
+// components, states or plans.
 package deploy
 
 import (
@@ -10,35 +12,111 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/eval/static"
-	"weir.dev/weir/internal/lang/analyze"
-	"weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
 )
 
 // Default is the deployment of a stack without deployment files.
 const Default = "default"
 
+// A Stack is what the deployment files of a stack say.
+type Stack struct {
+	// Deployments are in the order of their names.
+	Deployments []*Deployment
+	Published   []*Published
+	Tokens      map[string]*Token
+	Stores      map[string]*Store // by "TYPE.NAME"
+	Upstreams   map[string]*Upstream
+	// Rules are those of blocks deployment_auto_approve, by name, and Legacy those of
+	// blocks orchestrate.
+	Rules  map[string]*Rule
+	Legacy []*Rule
+	groups map[string]*Group
+	// Sources are the files.
+	Sources map[string][]byte
+	locals  map[string]*local
+}
+
 // A Deployment is one set of inputs of a stack.
 type Deployment struct {
-	Name   string
+	Name string
+	// Inputs are there once they were evaluated.
 	Inputs map[string]Input
-	// Destroy: the deployment is to go.
-	Destroy bool
-	Range   hcl.Range
+	// Destroy: the deployment is to go. Import: it is to take over what exists, so
+	// that nothing is created as long as it has no state.
+	Destroy, Import bool
+	Group           *Group
+	// Range is empty for what no file has.
+	Range hcl.Range
+	// Left: no file has the deployment any more, only a state.
+	Left   bool
+	inputs hcl.Expression
+	group  hcl.Expression
 }
 
 // An Input is a value for a variable of the stack.
 type Input struct {
 	Value cty.Value
 	Range hcl.Range
+}
+
+// A Group says by which rules plans of its deployments are approved: all of them.
+type Group struct {
+	Name   string
+	Checks []*Rule
+	Range  hcl.Range
+	checks hcl.Expression
+}
+
+// A Rule approves a plan if all its checks hold. Kind is empty, or for a block of
+// type orchestrate its first label.
+type Rule struct {
+	Kind, Name string
+	Checks     []Check
+	Range      hcl.Range
+}
+
+// A Check is a condition on a plan, with what is told where it doesn't hold.
+type Check struct {
+	Condition, Reason hcl.Expression
+	Range             hcl.Range
+}
+
+// A Token is asked for at each run: a proof of who runs it.
+type Token struct {
+	Name     string
+	Audience []string
+	Range    hcl.Range
+	audience hcl.Expression
+}
+
+// A Store has values that are kept elsewhere. ID and Label are how it is known
+// there; one may be empty.
+type Store struct {
+	Type, Name, ID, Label, Category string
+	Range                           hcl.Range
+}
+
+// An Upstream is another stack whose published outputs are read.
+type Upstream struct {
+	Name, Source string
+	Range        hcl.Range
+}
+
+// A Published is an output for other stacks.
+type Published struct {
+	Name, Description string
+	Value             hcl.Expression
+	Range             hcl.Range
+}
+
+type local struct {
+	expr hcl.Expression
+	at   hcl.Range
 }
 
 var fileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
@@ -53,171 +131,390 @@ var fileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "publish_output", LabelNames: []string{"name"}},
 }}
 
-var deploymentSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-	{Name: "inputs", Required: true}, {Name: "destroy"}, {Name: "deployment_group"}, {Name: "import"},
-}}
+func attributes(names ...string) *hcl.BodySchema {
+	s := &hcl.BodySchema{}
+	for _, name := range names {
+		short := strings.TrimSuffix(name, "!")
+		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: short, Required: short != name})
+	}
+	return s
+}
 
-// Load reads the deployments in a directory, in the order of their names, and
-// the files that have them. Without files there is one, without inputs.
-func Load(files module.Files, dir string) ([]*Deployment, map[string][]byte, diag.List) {
-	sources := map[string][]byte{}
-	var diags diag.List
+var (
+	deploymentSchema = attributes("inputs", "variables", "destroy", "deployment_group", "import")
+	groupSchema      = attributes("auto_approve_checks")
+	ruleSchema       = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "check"}}}
+	checkSchema      = attributes("condition!", "reason", "error_message")
+	tokenSchema      = attributes("audience!")
+	storeSchema      = attributes("id", "name", "category")
+	upstreamSchema   = attributes("type!", "source!")
+	publishSchema    = attributes("value!", "description")
+)
+
+// IsFile reports whether a file has deployments.
+func IsFile(name string) bool {
+	return strings.HasSuffix(name, ".tfdeploy.hcl") || strings.HasSuffix(name, ".tfdeploy.json")
+}
+
+// Load reads the deployment files in a directory and looks for every mistake that
+// needs no value. Without files there is one deployment, without inputs.
+func Load(files module.Files, dir string) (*Stack, diag.List) {
+	r := &reader{Stack: &Stack{
+		Tokens: map[string]*Token{}, Stores: map[string]*Store{}, Upstreams: map[string]*Upstream{},
+		Rules: map[string]*Rule{}, groups: map[string]*Group{}, Sources: map[string][]byte{}, locals: map[string]*local{},
+	}}
 	names, err := files.List(dir)
 	if err != nil {
-		diags.Errorf("Failed to read stack directory", "The directory %s does not exist or cannot be read.", dir)
-		return nil, sources, diags
+		r.diags.Errorf("Failed to read stack directory", "The directory %s does not exist or cannot be read.", dir)
+		return r.Stack, r.diags
 	}
-	src := &module.Source{Dir: dir}
-	r := &reader{src: src}
 	for _, name := range names {
-		if !strings.HasSuffix(name, ".tfdeploy.hcl") {
+		if !IsFile(name) {
 			continue
 		}
 		path := filepath.Join(dir, name)
 		data, err := files.ReadFile(path)
 		if err != nil {
-			diags.Errorf("Failed to read file", "The file %q could not be read.", path)
+			r.diags.Errorf("Failed to read file", "The file %q could not be read.", path)
 			continue
 		}
 		f, more := syntax.Parse(path, data)
-		diags.Append(more)
-		sources[f.Name] = f.Bytes
-		src.Files = append(src.Files, f)
+		r.diags.Append(more)
+		r.Sources[f.Name] = f.Bytes
 		r.file(f)
 	}
-	diags.Append(r.diags)
-	if len(src.Files) == 0 {
-		return []*Deployment{{Name: Default}}, sources, diags
+	if len(r.Sources) == 0 {
+		r.Deployments = []*Deployment{{Name: Default, Inputs: map[string]Input{}}}
+		return r.Stack, r.diags
 	}
-	if len(r.list) == 0 && !diags.HasErrors() {
-		diags.Errorf("No deployments", "The deployment files have no deployment block, so there is nothing to plan or apply. Add one, such as:\n    deployment \"production\" {\n      inputs = {}\n    }")
-	}
-	if diags.HasErrors() {
-		return nil, sources, diags
-	}
-	diags.Append(r.evaluate())
-	slices.SortFunc(r.list, func(a, b *Deployment) int { return strings.Compare(a.Name, b.Name) })
-	return r.list, sources, diags
+	slices.SortFunc(r.Deployments, func(a, b *Deployment) int { return strings.Compare(a.Name, b.Name) })
+	r.resolve()
+	return r.Stack, r.diags
 }
 
 type reader struct {
-	src   *module.Source
+	*Stack
 	diags diag.List
-	list  []*Deployment
-	pairs map[*Deployment][]hcl.KeyValuePair
+	// published are where outputs are read of deployments, and ruled where plans are.
+}
+
+func (r *reader) hcl(diags hcl.Diagnostics) {
+	r.diags.Append(diag.FromHCL(syntax.SortDiagnostics(diags)))
 }
 
 func (r *reader) file(f *syntax.File) {
 	content, problems := f.Body.Content(fileSchema)
-	r.diags.Append(diag.FromHCL(syntax.SortDiagnostics(problems)))
+	r.hcl(problems)
 	for _, b := range content.Blocks {
+		if b.Type == "locals" {
+			r.addLocals(b)
+			continue
+		}
+		last := len(b.Labels) - 1
+		if !hclsyntax.ValidIdentifier(b.Labels[last]) {
+			r.diags.ErrorAt(b.LabelRanges[last], "Invalid "+words(b.Type)+" name", "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.")
+			continue
+		}
 		switch b.Type {
-		case "locals":
-			r.src.Blocks = append(r.src.Blocks, &module.Block{Block: b, File: f})
 		case "deployment":
 			r.deployment(b)
-		case "orchestrate":
-			r.diags.WarnAt(b.DefRange, "Deprecated block", "The block type \"orchestrate\" was replaced by deployment_auto_approve. It has no effect here: apply asks for approval unless -auto-approve is given.")
-		case "deployment_group", "deployment_auto_approve":
-			r.diags.WarnAt(b.DefRange, "Block without effect", "Approval by rules isn't supported yet, so this block has no effect: apply asks for approval unless -auto-approve is given.")
-		default:
-			r.diags.ErrorAt(b.DefRange, "Unsupported block type", "Blocks of type %q aren't supported yet. Give the value in the inputs of the deployment instead.", b.Type)
+		case "deployment_group":
+			r.group(b)
+		case "deployment_auto_approve", "orchestrate":
+			r.rule(b)
+		case "identity_token":
+			r.token(b)
+		case "store":
+			r.store(b)
+		case "upstream_input":
+			r.upstream(b)
+		case "publish_output":
+			r.publish(b)
 		}
+	}
+}
+
+func words(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
+
+// content reads a body that may have nothing but what the schema names.
+func (r *reader) content(b hcl.Body, schema *hcl.BodySchema) (*hcl.BodyContent, bool) {
+	content, problems := b.Content(schema)
+	r.hcl(problems)
+	return content, !problems.HasErrors()
+}
+
+func (r *reader) duplicate(b *hcl.Block, first hcl.Range) {
+	r.diags.ErrorAt(b.DefRange, "Duplicate "+words(b.Type), "A %s named %q was already declared at %s. Names must be unique within a stack: rename or remove one of the two.", words(b.Type), b.Labels[len(b.Labels)-1], first)
+}
+
+func (r *reader) addLocals(b *hcl.Block) {
+	attrs, problems := b.Body.JustAttributes()
+	r.hcl(problems)
+	for _, attr := range syntax.InOrder(attrs) {
+		if first := r.locals[attr.Name]; first != nil {
+			r.diags.ErrorAt(attr.NameRange, "Duplicate local value definition", "A local value named %q was already declared at %s. Names must be unique within a stack: rename or remove one of the two.", attr.Name, first.at)
+			continue
+		}
+		r.locals[attr.Name] = &local{attr.Expr, attr.NameRange}
 	}
 }
 
 func (r *reader) deployment(b *hcl.Block) {
 	d := &Deployment{Name: b.Labels[0], Range: b.DefRange, Inputs: map[string]Input{}}
-	if !validName(d.Name) {
-		r.diags.ErrorAt(b.LabelRanges[0], "Invalid deployment name", "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.")
-		return
-	}
-	for _, other := range r.list {
+	for _, other := range r.Deployments {
 		if other.Name == d.Name {
-			r.diags.ErrorAt(b.DefRange, "Duplicate deployment", "A deployment named %q was already declared at %s. Names must be unique within a stack: rename or remove one of the two.", d.Name, other.Range)
+			r.duplicate(b, other.Range)
 			return
 		}
 	}
-	content, problems := b.Body.Content(deploymentSchema)
-	r.diags.Append(diag.FromHCL(syntax.SortDiagnostics(problems)))
-	if problems.HasErrors() {
+	content, ok := r.content(b.Body, deploymentSchema)
+	if !ok {
 		return
 	}
-	if attr := content.Attributes["destroy"]; attr != nil {
-		v, problems := attr.Expr.Value(nil)
-		if problems.HasErrors() || v.IsNull() || v.Type() != cty.Bool {
-			r.diags.ErrorAt(attr.Expr.Range(), "Invalid destroy argument", "It has to be true or false.")
+	attrs := content.Attributes
+	d.Destroy = r.flag(attrs["destroy"])
+	d.Import = r.flag(attrs["import"])
+	inputs := attrs["inputs"]
+	if old := attrs["variables"]; old != nil {
+		if inputs != nil {
+			r.diags.ErrorAt(old.NameRange, "Conflicting arguments", "The argument \"variables\" is the old name of \"inputs\", and the block has both. Move all of them to inputs.")
 			return
 		}
-		d.Destroy = v.True()
+		r.diags.WarnAt(old.NameRange, "Deprecated argument", "The argument \"variables\" is called \"inputs\" now. Rename it.")
+		inputs = old
 	}
-	attr := content.Attributes["inputs"]
-	pairs, problems := hcl.ExprMap(attr.Expr)
-	if problems.HasErrors() {
-		r.diags.ErrorAt(attr.Expr.Range(), "Invalid inputs", "The inputs have to be written out as an object: inputs = { NAME = VALUE }.")
+	if inputs != nil {
+		d.inputs = inputs.Expr
+	}
+	if attr := attrs["deployment_group"]; attr != nil {
+		d.group = attr.Expr
+	}
+	r.Deployments = append(r.Deployments, d)
+}
+
+func (r *reader) flag(attr *hcl.Attribute) bool {
+	if attr == nil {
+		return false
+	}
+	v, problems := attr.Expr.Value(nil)
+	if problems.HasErrors() || v.IsNull() || !v.IsKnown() || v.Type() != cty.Bool {
+		r.diags.ErrorAt(attr.Expr.Range(), "Invalid "+attr.Name+" argument", "It has to be true or false.")
+		return false
+	}
+	return v.True()
+}
+
+// text reads a constant string, empty without.
+func (r *reader) text(attr *hcl.Attribute) string {
+	if attr == nil {
+		return ""
+	}
+	v, problems := attr.Expr.Value(nil)
+	if problems.HasErrors() || v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+		r.diags.ErrorAt(attr.Expr.Range(), "Invalid "+attr.Name+" argument", "It has to be a constant string.")
+		return ""
+	}
+	return v.AsString()
+}
+
+func (r *reader) group(b *hcl.Block) {
+	g := &Group{Name: b.Labels[0], Range: b.DefRange}
+	if first := r.groups[g.Name]; first != nil {
+		r.duplicate(b, first.Range)
 		return
 	}
-	if r.pairs == nil {
-		r.pairs = map[*Deployment][]hcl.KeyValuePair{}
+	content, _ := r.content(b.Body, groupSchema)
+	if attr := content.Attributes["auto_approve_checks"]; attr != nil {
+		g.checks = attr.Expr
 	}
-	r.list, r.pairs[d] = append(r.list, d), pairs
+	r.groups[g.Name] = g
 }
 
-func validName(name string) bool {
-	for i, c := range name {
-		switch {
-		case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
-		case i > 0 && (c == '-' || c >= '0' && c <= '9'):
-		default:
-			return false
+func (r *reader) rule(b *hcl.Block) {
+	rule := &Rule{Name: b.Labels[len(b.Labels)-1], Range: b.DefRange}
+	if b.Type == "orchestrate" {
+		rule.Kind = b.Labels[0]
+		if rule.Kind != "auto_approve" && rule.Kind != "replan" {
+			r.diags.ErrorAt(b.LabelRanges[0], "Invalid orchestrate type", "The types of orchestrate blocks are auto_approve and replan, not %q.", rule.Kind)
+			return
 		}
-	}
-	return name != ""
-}
-
-// evaluate computes the inputs of all deployments, as a program with nothing
-// but locals.
-func (r *reader) evaluate() diag.List {
-	p, diags := analyze.CompileStack(r.src, false)
-	ev := &eval.Evaluator{
-		Host:  static.Host{},
-		Facts: eval.Facts{Applying: cty.False, RootDir: ".", Functions: function.Table(function.Env{Pure: true})},
-	}
-	frame := ev.NewRoot(p)
-	promise.NewRuntime(1).Do(func(t *promise.Task) {
-		for _, d := range r.list {
-			for _, pair := range r.pairs[d] {
-				r.input(t, p, frame, d, pair, &diags)
+		r.diags.WarnAt(b.DefRange, "Deprecated block", "The block type \"orchestrate\" was replaced by deployment_auto_approve, and by deployment_group, which says whose rules they are. Until then any rule of an orchestrate block approves a plan.")
+		for _, other := range r.Legacy {
+			if other.Kind == rule.Kind && other.Name == rule.Name {
+				r.duplicate(b, other.Range)
+				return
 			}
 		}
-	})
-	return append(diags, frame.Diagnostics()...)
+	} else if first := r.Rules[rule.Name]; first != nil {
+		r.duplicate(b, first.Range)
+		return
+	}
+	content, ok := r.content(b.Body, ruleSchema)
+	if ok && len(content.Blocks) == 0 {
+		r.diags.ErrorAt(b.DefRange, "Missing check", "A rule without a check would approve everything. Add one, such as:\n    check {\n      condition = context.plan.changes.remove == 0\n      reason    = \"Something would be destroyed.\"\n    }")
+	}
+	for _, inner := range content.Blocks {
+		content, ok := r.content(inner.Body, checkSchema)
+		if !ok {
+			continue
+		}
+		reason := content.Attributes["reason"]
+		if old := content.Attributes["error_message"]; old != nil && reason == nil {
+			r.diags.WarnAt(old.NameRange, "Deprecated argument", "The argument \"error_message\" is called \"reason\" now. Rename it.")
+			reason = old
+		}
+		if reason == nil {
+			r.diags.ErrorAt(inner.DefRange, "Missing required argument", "The argument \"reason\" is required, but no definition was found. It says why a plan isn't approved.")
+			continue
+		}
+		rule.Checks = append(rule.Checks, Check{content.Attributes["condition"].Expr, reason.Expr, inner.DefRange})
+	}
+	if rule.Kind != "" {
+		r.Legacy = append(r.Legacy, rule)
+	} else {
+		r.Rules[rule.Name] = rule
+	}
 }
 
-func (r *reader) input(t *promise.Task, p *program.Program, frame *eval.Frame, d *Deployment, pair hcl.KeyValuePair, diags *diag.List) {
-	key, problems := pair.Key.Value(nil)
-	if problems.HasErrors() || key.IsNull() || !key.IsKnown() || key.Type() != cty.String {
-		diags.ErrorAt(pair.Key.Range(), "Invalid inputs", "The name of an input has to be a constant.")
+func (r *reader) token(b *hcl.Block) {
+	t := &Token{Name: b.Labels[0], Range: b.DefRange}
+	if first := r.Tokens[t.Name]; first != nil {
+		r.duplicate(b, first.Range)
 		return
 	}
-	name := key.AsString()
-	if first, twice := d.Inputs[name]; twice {
-		diags.ErrorAt(pair.Key.Range(), "Duplicate input", "The input %q was already given at %s.", name, first.Range)
+	content, ok := r.content(b.Body, tokenSchema)
+	if ok {
+		t.audience = content.Attributes["audience"].Expr
+	}
+	r.Tokens[t.Name] = t
+}
+
+func (r *reader) store(b *hcl.Block) {
+	s := &Store{Type: b.Labels[0], Name: b.Labels[1], Range: b.DefRange}
+	key := s.Type + "." + s.Name
+	if first := r.Stores[key]; first != nil {
+		r.duplicate(b, first.Range)
 		return
 	}
-	expr, more := analyze.StackExpression(p, pair.Value)
-	diags.Append(more)
-	if more.HasErrors() {
+	if content, ok := r.content(b.Body, storeSchema); ok {
+		attrs := content.Attributes
+		s.ID, s.Label, s.Category = r.text(attrs["id"]), r.text(attrs["name"]), r.text(attrs["category"])
+		if s.Type == "varset" && s.ID == "" && s.Label == "" {
+			r.diags.ErrorAt(b.DefRange, "Missing required argument", "A store of type \"varset\" needs the \"id\" or the \"name\" of the variable set.")
+		}
+		if c := s.Category; c != "" && c != "terraform" && c != "env" {
+			r.diags.ErrorAt(attrs["category"].Expr.Range(), "Invalid category argument", "The categories are terraform and env, not %q.", c)
+		}
+	}
+	r.Stores[key] = s
+}
+
+func (r *reader) upstream(b *hcl.Block) {
+	u := &Upstream{Name: b.Labels[0], Range: b.DefRange}
+	if first := r.Upstreams[u.Name]; first != nil {
+		r.duplicate(b, first.Range)
 		return
 	}
-	v := cty.DynamicVal
-	failed := t.Try(func(t *promise.Task) {
-		var more diag.List
-		v, more = eval.Evaluate(t, expr, frame.Context(t, nil, cty.NilVal))
-		diags.Append(more)
-	})
-	if !failed && !v.IsWhollyKnown() {
-		diags.Add(static.Problem(nil, expr.Range(), "input"))
+	if content, ok := r.content(b.Body, upstreamSchema); ok {
+		u.Source = r.text(content.Attributes["source"])
+		if typ := r.text(content.Attributes["type"]); typ != "" && typ != "stack" {
+			r.diags.ErrorAt(content.Attributes["type"].Expr.Range(), "Invalid type argument", "The only type of an upstream_input is \"stack\", not %q.", typ)
+		}
 	}
-	d.Inputs[name] = Input{Value: v, Range: pair.Key.Range()}
+	r.Upstreams[u.Name] = u
+}
+
+func (r *reader) publish(b *hcl.Block) {
+	p := &Published{Name: b.Labels[0], Range: b.DefRange}
+	for _, other := range r.Published {
+		if other.Name == p.Name {
+			r.duplicate(b, other.Range)
+			return
+		}
+	}
+	if content, ok := r.content(b.Body, publishSchema); ok {
+		p.Value, p.Description = content.Attributes["value"].Expr, r.text(content.Attributes["description"])
+		r.Published = append(r.Published, p)
+	}
+}
+
+// resolve finds what names refer to, and checks all expressions.
+func (r *reader) resolve() {
+	for _, g := range r.groups {
+		if g.checks == nil {
+			continue
+		}
+		list, problems := hcl.ExprList(g.checks)
+		if problems.HasErrors() {
+			r.diags.ErrorAt(g.checks.Range(), "Invalid auto_approve_checks argument", "A list of rules is expected here, as in [deployment_auto_approve.NAME].")
+		}
+		for _, e := range list {
+			if name, ok := r.reference(e, "deployment_auto_approve", sortedKeys(r.Rules)); ok {
+				g.Checks = append(g.Checks, r.Rules[name])
+			}
+		}
+	}
+	for _, d := range r.Deployments {
+		if d.group != nil {
+			if name, ok := r.reference(d.group, "deployment_group", sortedKeys(r.groups)); ok {
+				d.Group = r.groups[name]
+			}
+		}
+		r.check(d.inputs, places{})
+	}
+	for _, l := range r.locals {
+		r.check(l.expr, places{})
+	}
+	for _, t := range r.Tokens {
+		r.check(t.audience, places{})
+	}
+	for _, p := range r.Published {
+		r.check(p.Value, places{deployments: true})
+	}
+	for _, name := range sortedKeys(r.Rules) {
+		r.checkRule(r.Rules[name])
+	}
+	for _, rule := range r.Legacy {
+		r.checkRule(rule)
+	}
+	r.audiences()
+	r.diags.Sort()
+}
+
+func (r *reader) checkRule(rule *Rule) {
+	for _, c := range rule.Checks {
+		r.check(c.Condition, places{deployments: true, context: true})
+		r.check(c.Reason, places{deployments: true, context: true})
+	}
+}
+
+// reference reads TYPE.NAME, where the names are those declared.
+func (r *reader) reference(e hcl.Expression, typ string, names []string) (string, bool) {
+	at := e.Range()
+	if s, ok := e.(*syntax.StringExpr); ok {
+		if inner, problems := s.AsExpression(); !problems.HasErrors() {
+			e = inner
+		}
+	}
+	t, problems := hcl.AbsTraversalForExpr(e)
+	if !problems.HasErrors() && len(t) == 2 && t.RootName() == typ {
+		if attr, ok := t[1].(hcl.TraverseAttr); ok {
+			if slices.Contains(names, attr.Name) {
+				return attr.Name, true
+			}
+			r.diags.ErrorAt(at, "Reference to undeclared "+words(typ), "There is no block %s %q in the deployment files.%s", typ, attr.Name, syntax.Suggest(attr.Name, names))
+			return "", false
+		}
+	}
+	r.diags.ErrorAt(at, "Invalid reference", "A block is expected here that the deployment files have, as in %s.NAME.", typ)
+	return "", false
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }

@@ -37,7 +37,11 @@ const (
 )
 
 // A Backend has the deployments below a directory.
-type Backend struct{ Dir string }
+type Backend struct {
+	Dir string
+	// Memory is kept with states that are written; nil keeps what was there.
+	Memory *Memory
+}
 
 // Workspaces implements storage.Backend: the deployments that have a state.
 func (b Backend) Workspaces(context.Context) ([]string, error) {
@@ -78,7 +82,7 @@ func (b Backend) State(name string) (storage.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{dir: dir, index: index.(*local.Store)}, nil
+	return &store{dir: dir, index: index.(*local.Store), memory: b.Memory}, nil
 }
 
 // JournalPath implements storage.Journaled.
@@ -88,6 +92,8 @@ func (b Backend) JournalPath(name string) string { return filepath.Join(b.Dir, n
 type store struct {
 	dir   string
 	index *local.Store
+	// memory is nil to keep what is there.
+	memory *Memory
 }
 
 // An index lists the parts and has the rest of the state.
@@ -95,6 +101,7 @@ type index struct {
 	Version    int             `json:"version"`
 	State      json.RawMessage `json:"state"` // without objects
 	Components []component     `json:"components"`
+	Memory     *Memory         `json:"memory,omitempty"`
 }
 
 type component struct {
@@ -114,6 +121,7 @@ func (s *store) Placeholder(content []byte) error {
 	if err != nil {
 		return err
 	}
+	ix.Memory = s.memory
 	text, err := ix.text()
 	if err != nil {
 		return err
@@ -204,6 +212,9 @@ func (s *store) Write(ctx context.Context, data []byte) error {
 	}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return err
+	}
+	if ix.Memory = s.memory; ix.Memory == nil {
+		ix.Memory = old.Memory
 	}
 	union := ix
 	for _, c := range old.Components {

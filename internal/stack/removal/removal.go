@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -26,7 +27,7 @@ var (
 // Unclaimed lists the parts that have objects, but neither configuration nor a
 // removed block, each with the block to paste. modules are the instances that a
 // plan has found, and gone those that removed blocks name.
-func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, tree *program.Tree) diag.List {
+func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, tree *program.Tree, kept parts.Memory) diag.List {
 	if prior == nil {
 		return nil
 	}
@@ -50,7 +51,7 @@ func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, tree *program
 	}
 	var diags diag.List
 	for _, m := range slices.SortedFunc(maps.Keys(found), addr.Module.Compare) {
-		diags.Add(problem(m, found[m], tree))
+		diags.Add(problem(m, found[m], tree, kept))
 	}
 	return diags
 }
@@ -73,9 +74,9 @@ func missing(instance addr.Module, there, claimed map[addr.Module]bool) addr.Mod
 	return ""
 }
 
-func problem(m addr.Module, objects int, tree *program.Tree) diag.Diagnostic {
+func problem(m addr.Module, objects int, tree *program.Tree, kept parts.Memory) diag.Diagnostic {
 	parent, last, _ := m.Parent()
-	source, providers := "\"SOURCE\"", ""
+	origin := kept.Components[m.Erase().String()]
 	code := UnclaimedComponent
 	if last.Kind == addr.Stack {
 		code = UnclaimedStack
@@ -84,20 +85,10 @@ func problem(m addr.Module, objects int, tree *program.Tree) diag.Diagnostic {
 	if t := tree.At(parent); t != nil {
 		if c := t.Program.CallByName[last.Call]; c != nil {
 			if children := t.Of(last.Call); len(children) > 0 {
-				source = addr.Quote(children[0].Source)
-			}
-			for _, p := range c.Providers {
-				if providers == "" {
-					providers = "\n      providers = {"
+				origin = parts.Origin{Source: children[0].Source, Version: children[0].Version, Providers: map[string]string{}}
+				for _, p := range c.Providers {
+					origin.Providers[p.LocalName] = parts.ProviderText(p)
 				}
-				key := ""
-				if p.Outer.Key != nil {
-					key = "[each.key]"
-				}
-				providers += fmt.Sprintf("\n        %s = provider.%s.%s%s", p.LocalName, p.Outer.LocalName, p.Outer.Alias, key)
-			}
-			if providers != "" {
-				providers += "\n      }"
 			}
 			d.Subject = c.Range.Ptr()
 			if e := c.Repeat.Expr(); e != nil {
@@ -105,11 +96,32 @@ func problem(m addr.Module, objects int, tree *program.Tree) diag.Diagnostic {
 			}
 		}
 	}
+	source, providers := `"SOURCE"`, ""
+	if origin.Source != "" {
+		source = addr.Quote(origin.Source)
+	}
+	if origin.Version != "" {
+		source += "\n      version   = " + addr.Quote(origin.Version)
+	}
+	for _, name := range slices.Sorted(maps.Keys(origin.Providers)) {
+		providers += fmt.Sprintf("\n        %s = %s", name, origin.Providers[name])
+	}
+	if providers != "" && last.Kind == addr.Component {
+		providers = "\n      providers = {" + providers + "\n      }"
+	}
 	each, from := "", last.Call.String()
 	if key, ok := last.Key.Str(); ok {
 		each = fmt.Sprintf("      for_each  = toset([%s])\n", addr.Quote(key))
 		from += "[each.key]"
 	}
-	d.Detail = fmt.Sprintf("The state has %d objects of %s, and the configuration doesn't have it any more. So that nothing is destroyed by mistake, its removal has to be declared. To destroy the objects, add this block:\n    removed {\n%s      from      = %s\n      source    = %s%s\n    }\nWith lifecycle { destroy = false } in it, they are forgotten instead.", objects, m, each, from, source, providers)
+	d.Detail = fmt.Sprintf("The state has %d objects of %s, and the configuration doesn't have it any more. So that nothing is destroyed by mistake, its removal has to be declared. To destroy the objects, add this block%s:\n    removed {\n%s      from      = %s\n      source    = %s%s\n    }\nWith lifecycle { destroy = false } in it, they are forgotten instead.", objects, m, where(parent, tree), each, from, source, providers)
 	return d
+}
+
+// where says in which files the block has to be.
+func where(m addr.Module, tree *program.Tree) string {
+	if t := tree.At(m); !m.IsRoot() && t != nil {
+		return " to the files in " + t.Program.Dir
+	}
+	return ""
 }

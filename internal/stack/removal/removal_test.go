@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 )
@@ -41,7 +42,7 @@ func TestUnclaimed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, d := range Unclaimed(prior(t, state...), append(test.modules, addr.Root), test.gone, &program.Tree{Program: &program.Program{}}) {
+			for _, d := range Unclaimed(prior(t, state...), append(test.modules, addr.Root), test.gone, &program.Tree{Program: &program.Program{}}, parts.Memory{}) {
 				_, after, _ := strings.Cut(d.Detail, "objects of ")
 				name, _, _ := strings.Cut(after, ", and")
 				got = append(got, name)
@@ -50,5 +51,28 @@ func TestUnclaimed(t *testing.T) {
 				t.Errorf("got %s, want %s", text, test.want)
 			}
 		})
+	}
+}
+
+// What the index remembers is enough for a block that works as it is pasted.
+func TestBlockFromMemory(t *testing.T) {
+	kept := parts.Memory{Components: map[string]parts.Origin{
+		"component.a": {Source: "./m", Providers: map[string]string{"sim": "provider.sim.by[each.key]"}},
+	}}
+	diags := Unclaimed(prior(t, `component.a["x"].sim_object.o`), []addr.Module{addr.Root}, nil, &program.Tree{Program: &program.Program{}}, kept)
+	if len(diags) != 1 {
+		t.Fatalf("got %v", diags)
+	}
+	want := `    removed {
+      for_each  = toset(["x"])
+      from      = component.a[each.key]
+      source    = "./m"
+      providers = {
+        sim = provider.sim.by[each.key]
+      }
+    }
+`
+	if !strings.Contains(diags[0].Detail, want) {
+		t.Errorf("got %s", diags[0].Detail)
 	}
 }

@@ -39,3 +39,20 @@ func Deployments(states map[string]*state.Snapshot) ([]byte, error) {
 	}
 	return json.MarshalIndent(map[string]any{"format_version": "1.0", "deployments": all}, "", "  ")
 }
+
+// DeploymentOutputs is an object with the outputs of deployments by name, or with one
+// of them.
+func DeploymentOutputs(all map[string]map[string]state.Output, name string) ([]byte, error) {
+	out := map[string]json.RawMessage{}
+	for d, outputs := range all {
+		text, err := AllOutputs(outputs)
+		if name != "" {
+			text, err = OneOutput(outputs[name])
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[d] = json.RawMessage(text)
+	}
+	return json.MarshalIndent(out, "", "  ")
+}

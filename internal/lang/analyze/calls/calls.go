@@ -67,7 +67,7 @@ func (v Variant) where(call *program.Call) string {
 // variable of that name; one of them has to.
 func CheckInputs(call *program.Call, variants []Variant) diag.List {
 	var diags diag.List
-	if slices.ContainsFunc(variants, func(v Variant) bool { return v.Program.Partial }) {
+	if call.Object != nil || slices.ContainsFunc(variants, func(v Variant) bool { return v.Program.Partial }) {
 		return nil
 	}
 	given := make(map[string]bool, len(call.Inputs))
@@ -88,6 +88,10 @@ func CheckInputs(call *program.Call, variants []Variant) diag.List {
 		where := variants[0].where(call) + " has"
 		if len(variants) > 1 {
 			where = "The modules in " + strings.Join(dirs, ", ") + " have"
+		}
+		if call.Kind != addr.ModuleCall {
+			diags.WarnAt(in.Range, "Unused input", "%s no variable of that name, so the input %q has no effect.%s", where, in.Name, syntax.Suggest(in.Name, names))
+			continue
 		}
 		diags.ErrorAt(in.Range, "Unsupported argument", "An argument named %q is not expected here.%s %s no variable of that name.", in.Name, syntax.Suggest(in.Name, names), where)
 	}

@@ -1,0 +1,140 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/stack/deploy"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// examples are the deployments that a stack is looked at with where nothing is
+// planned: those given, or one without inputs.
+func examples(list []*deploy.Deployment) []*deploy.Deployment {
+	if len(list) == 0 {
+		return []*deploy.Deployment{{Name: deploy.Default, Inputs: map[string]deploy.Input{}}}
+	}
+	return list
+}
+
+// varies reports whether what a tree loads may depend on inputs.
+func varies(t *program.Tree) bool {
+	for _, c := range t.Program.AllCalls() {
+		if c.Source != nil && len(c.Source.Refs) > 0 || c.Version != nil && len(c.Version.Refs) > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.Calls(), varies)
+}
+
+// Initialize installs the modules and providers that deployments need, those that
+// are left included.
+func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, upgrade bool, told Initializer) diag.List {
+	deployed := addr.Call{Kind: addr.Stack, Name: "deployed"}
+	trees := &program.Tree{Program: &program.Program{}, Variants: map[addr.Call][]*program.Tree{}}
+	diags := s.Stack.Evaluate(list, nil)
+	diags.Append(s.InstallModules(upgrade, told, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
+		var all diag.List
+		var used []string
+		for _, one := range examples(list) {
+			config, more := s.load(ctx, one, Loading{}, resolve)
+			all = merged(all, more)
+			if config == nil || config.Tree == nil {
+				continue
+			}
+			all = merged(all, unusedInputs(config.Tree.Program, one))
+			used = append(used, config.Installed...)
+			trees.Variants[deployed] = append(trees.Variants[deployed], config.Tree)
+			if !varies(config.Tree) {
+				break
+			}
+		}
+		return used, all
+	}))
+	if diags.HasErrors() {
+		return diags
+	}
+	var kept []*state.Snapshot
+	for _, d := range slices.Concat(list, s.Left) {
+		if one, _ := s.State(ctx, d); one != nil {
+			kept = append(kept, one)
+		}
+	}
+	return append(diags, s.InstallProviders(ctx, trees, kept, upgrade, told)...)
+}
+
+// Validate checks the stack, with the inputs of each deployment as far as they are
+// known without asking for tokens and the like. Without all providers it says of
+// which it couldn't check the arguments.
+func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.List {
+	all := s.Stack.Evaluate(list, nil)
+	var absent []addr.Provider
+	var uninstalled diag.List
+	checked := false
+	for _, one := range examples(list) {
+		config, more := s.load(ctx, one, Loading{}, nil)
+		more, missing := apart(more, module.NotInstalled)
+		uninstalled = merged(uninstalled, missing)
+		if config == nil || config.Tree == nil {
+			all = merged(all, more)
+			continue
+		}
+		if one.Range.Filename != "" {
+			more.Append(s.checkInputs(config.Tree.Program, one))
+			more.Append(checkValues(config.Tree.Program, one))
+		}
+		if !more.HasErrors() && (!checked || varies(config.Tree)) {
+			checked = true
+			missing, problems := s.ProvideFound(config)
+			absent = missing
+			if more.Append(problems); !problems.HasErrors() {
+				more.Append(engine.Validate(ctx, config).Without(provider.Absent).Without(module.NotInstalled))
+			}
+		}
+		all = merged(all, more)
+	}
+	for _, d := range uninstalled {
+		d.Severity, d.Summary = diag.Warning, "Module not installed"
+		d.Detail = fmt.Sprintf("It wasn't checked, and neither was what depends on its outputs. To install it, run:\n    %s stacks init", s.Program)
+		all.Add(d)
+	}
+	if len(absent) > 0 {
+		var names []string
+		for _, p := range absent {
+			names = append(names, p.ForDisplay())
+		}
+		all.Add(provider.Absent.New(diag.Warning, "The arguments of resources and provider configurations weren't checked for these providers, and neither was what depends on their values:\n  - %s\nTo install them, run:\n    %s stacks init", strings.Join(names, "\n  - "), s.Program))
+	}
+	return all
+}
+
+// checkValues holds inputs to the types of the stack's variables.
+func checkValues(p *program.Program, one *deploy.Deployment) diag.List {
+	var diags diag.List
+	for _, v := range p.Variables {
+		if in, ok := one.Inputs[v.Name]; ok {
+			_, more := eval.PrepareVariable(v, in.Value, in.Range)
+			diags.Append(more)
+		}
+	}
+	return diags
+}
+
+// apart takes the problems of a kind out of a list.
+func apart(l diag.List, c diag.Code) (rest, those diag.List) {
+	for _, d := range l {
+		if c.Is(d) {
+			those.Add(d)
+		}
+	}
+	return l.Without(c), those
+}

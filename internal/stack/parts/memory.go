@@ -1,0 +1,131 @@
+package parts
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/value"
+)
+
+// A Memory is what has to be known of a deployment, or of its components, when the
+// configuration has it no more.
+type Memory struct {
+	// Inputs are values, but for ephemeral ones, as JSON with their types.
+	Inputs map[string]Remembered `json:"inputs,omitempty"`
+	// Components are by address without keys.
+	Components map[string]Origin `json:"components,omitempty"`
+}
+
+// A Remembered is a value.
+type Remembered struct {
+	Value     json.RawMessage `json:"value"`
+	Type      json.RawMessage `json:"type"`
+	Sensitive bool            `json:"sensitive,omitempty"`
+}
+
+// An Origin is where the module of a component or stack came from, and its provider
+// configurations as they were written, by local name.
+type Origin struct {
+	Source    string            `json:"source"`
+	Version   string            `json:"version,omitempty"`
+	Providers map[string]string `json:"providers,omitempty"`
+}
+
+// ProviderText is a provider configuration as stacks write it.
+func ProviderText(p *program.PassedProvider) string {
+	text := "provider." + p.Outer.LocalName + "." + p.Outer.Alias
+	if p.Outer.Key == nil {
+		return text
+	}
+	if v, diags := p.Outer.Key.Value(nil); !diags.HasErrors() && v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
+		return text + "[" + addr.Quote(v.AsString()) + "]"
+	}
+	return text + "[each.key]"
+}
+
+// Recall is the memory of a deployment; empty where there is none.
+func (b Backend) Recall(name string) (Memory, error) {
+	data, err := os.ReadFile(filepath.Join(b.Dir, name, IndexFile))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(data)) == 0 {
+		return Memory{}, nil
+	}
+	var ix index
+	if err == nil {
+		err = json.Unmarshal(data, &ix)
+	}
+	if err != nil || ix.Memory == nil {
+		return Memory{}, err
+	}
+	return *ix.Memory, nil
+}
+
+// Remember is what is to be kept of a deployment with these inputs.
+func Remember(t *program.Tree, inputs map[string]cty.Value) *Memory {
+	m := &Memory{Inputs: map[string]Remembered{}, Components: map[string]Origin{}}
+	for name, in := range inputs {
+		v := t.Program.VariableByName[name]
+		if v == nil || v.Ephemeral || in == cty.NilVal || value.IsEphemeral(in) || !in.IsWhollyKnown() {
+			continue
+		}
+		bare, _ := in.UnmarkDeep()
+		text, err := ctyjson.Marshal(bare, bare.Type())
+		if err != nil {
+			continue
+		}
+		ty, err := ctyjson.MarshalType(bare.Type())
+		if err != nil {
+			continue
+		}
+		m.Inputs[name] = Remembered{text, ty, v.Sensitive || value.IsSensitive(in)}
+	}
+	origins(t, addr.Root, m.Components)
+	return m
+}
+
+// Values are the inputs, as far as they can be read.
+func (m Memory) Values() map[string]cty.Value {
+	values := map[string]cty.Value{}
+	for name, in := range m.Inputs {
+		ty, err := ctyjson.UnmarshalType(in.Type)
+		if err != nil {
+			continue
+		}
+		v, err := ctyjson.Unmarshal(in.Value, ty)
+		if err != nil {
+			continue
+		}
+		if in.Sensitive {
+			v = v.Mark(value.Sensitive)
+		}
+		values[name] = v
+	}
+	return values
+}
+
+// origins notes the components and stacks of a stack, and of those below it.
+func origins(t *program.Tree, at addr.Module, all map[string]Origin) {
+	for _, c := range t.Program.Calls {
+		children := t.Of(c.Call)
+		if c.Kind == addr.ModuleCall || len(children) != 1 {
+			continue
+		}
+		m := at.Child(c.Call, addr.NoKey)
+		o := Origin{Source: children[0].Source, Version: children[0].Version, Providers: map[string]string{}}
+		for _, p := range c.Providers {
+			o.Providers[p.LocalName] = ProviderText(p)
+		}
+		all[m.String()] = o
+		if c.Kind == addr.Stack {
+			origins(children[0], m, all)
+		}
+	}
+}
