@@ -42,7 +42,7 @@ func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console
 	}
 	k := &Console{config: c, prior: prior, values: values, pool: connect.NewPool(ctx, c.World.Catalog, 1), rt: promise.NewRuntime(1)}
 	env := functions.Env{Now: c.World.Now, TemplateDepth: c.World.TemplateDepth}
-	facts := c.facts(cty.UnknownVal(cty.Bool), env)
+	facts := c.surroundings(cty.UnknownVal(cty.Bool))
 	facts.Functions = functions.ConsoleTable(env)
 	ev := &eval.Evaluator{Host: k, Facts: facts}
 	k.root = ev.NewRoot(c.Tree.Program)

@@ -139,18 +139,23 @@ func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
 	if env.Files == nil {
 		env.Files = c.World.Disk
 	}
-	facts := eval.Facts{
-		Workspace: c.World.Workspace,
-		Applying:  applying,
-		RootDir:   c.World.WorkDir,
-		WorkDir:   c.World.OriginalDir,
-		Functions: functions.Table(env),
-		Secrets:   c.World.Secrets,
-	}
+	facts := c.surroundings(applying)
+	facts.Functions = functions.Table(env)
 	if c.World.Files != nil {
 		facts.Live = functions.Table(live)
 	}
 	return facts
+}
+
+// surroundings are the facts without functions.
+func (c *Config) surroundings(applying cty.Value) eval.Facts {
+	return eval.Facts{
+		Workspace: c.World.Workspace,
+		Applying:  applying,
+		RootDir:   c.World.WorkDir,
+		WorkDir:   c.World.OriginalDir,
+		Secrets:   c.World.Secrets,
+	}
 }
 
 // values turns the inputs into values of the root variables. Early says that

@@ -31,7 +31,7 @@ type sampling struct {
 	run       *testresult.Run
 	from      entry
 	variables []*program.Variable
-	counting  bool // they may say how many instances something has
+	counting  map[string]bool // those that may say how many instances something has
 	outputs   map[string]cty.Value
 }
 
@@ -64,7 +64,7 @@ func (w *work) sample(ctx context.Context, r *testresult.Run, from entry) {
 	var generators []*property.Generator
 	for _, v := range s.variables {
 		g := property.New(v, w.Seed, w.file.Name+"/"+r.Name)
-		g.Counts = s.counting
+		g.Counts = s.counting[v.Name]
 		generators = append(generators, g)
 	}
 	for tries := 0; r.Samples < want && tries < want*maxRefused && ctx.Err() == nil && !w.stopped(); tries++ {
@@ -93,7 +93,7 @@ func (s *sampling) find(ctx context.Context) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
-	s.counting = property.Counting(config.Tree.Program)
+	s.counting = property.Counting(config.Tree)
 	for _, name := range s.run.Generate.Variables {
 		v := config.Tree.Program.VariableByName[name]
 		if v == nil {

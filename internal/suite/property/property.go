@@ -23,7 +23,7 @@ import (
 // A Generator makes values of one variable.
 type Generator struct {
 	// Counts: the variable may say how many instances something has, and numbers
-	// are such that these fit into memory, unless the module itself mentions others.
+	// are such that these fit into memory.
 	Counts bool
 
 	variable *program.Variable
@@ -49,10 +49,80 @@ func New(v *program.Variable, seed uint64, purpose string) *Generator {
 	return g
 }
 
-// Counting reports whether variables of a module may say how many instances
-// something has: in the module, or in those that it calls.
-func Counting(p *program.Program) bool {
-	return len(p.Calls) > 0 || slices.ContainsFunc(p.Resources, func(r *program.Resource) bool { return r.Repeat.Count != nil })
+// maxCount is the largest number that is made up for how many instances something
+// has: what is tried again and again has to fit into memory and into the time that
+// somebody waits, whatever validations take or don't take any more.
+const maxCount = 1000
+
+// Counting lists the variables of a module that its repetitions come from, or those
+// in the modules that it calls, by themselves or through locals.
+func Counting(t *program.Tree) map[string]bool {
+	counting := map[string]bool{}
+	seen := map[*program.Local]bool{}
+	var follow func(e *program.Expr)
+	follow = func(e *program.Expr) {
+		if e == nil {
+			return
+		}
+		compared := comparedIn(e)
+		for _, ref := range e.Refs {
+			switch {
+			case compared[ref]:
+			case ref.Kind == program.RefVariable && ref.Variable != nil:
+				counting[ref.Variable.Name] = true
+			case ref.Kind == program.RefLocal && ref.Local != nil && !seen[ref.Local]:
+				seen[ref.Local] = true
+				follow(ref.Local.Expr)
+			}
+		}
+	}
+	for _, r := range t.Program.Resources {
+		follow(r.Repeat.Count)
+		follow(r.Repeat.ForEach)
+	}
+	for _, c := range t.Program.Calls {
+		follow(c.Repeat.Count)
+		follow(c.Repeat.ForEach)
+		for _, child := range t.Of(c.Call) {
+			if child.Program == nil {
+				continue
+			}
+			below := Counting(child)
+			for _, in := range c.Inputs {
+				if below[in.Name] {
+					follow(in.Expr)
+				}
+			}
+		}
+	}
+	return counting
+}
+
+// comparedIn are the references in an expression that only decide between values, such
+// as that in "var.port > 0 ? 1 : 0".
+func comparedIn(e *program.Expr) map[*program.Ref]bool {
+	node, ok := e.Expression.(hclsyntax.Expression)
+	if !ok {
+		return nil
+	}
+	compared := map[*program.Ref]bool{}
+	note := func(part hcl.Expression) {
+		for _, ref := range program.References(part) {
+			compared[ref] = true
+		}
+	}
+	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *hclsyntax.ConditionalExpr:
+			note(n.Condition)
+		case *hclsyntax.BinaryOpExpr:
+			if n.Op.Type == cty.Bool {
+				note(n)
+			}
+		}
+		return nil
+	})
+	return compared
 }
 
 // mentioned gathers the constants of a condition.
@@ -168,6 +238,14 @@ func (g *Generator) elements(ty cty.Type) []cty.Value {
 
 // number makes one near those that somebody wrote, or a common corner.
 func (g *Generator) number() *big.Float {
+	n := g.anyNumber()
+	if g.Counts && n.Cmp(big.NewFloat(maxCount)) > 0 {
+		return big.NewFloat(float64(g.random.IntN(maxCount) + 1))
+	}
+	return n
+}
+
+func (g *Generator) anyNumber() *big.Float {
 	if len(g.numbers) > 0 && g.random.IntN(3) > 0 {
 		n := g.numbers[g.random.IntN(len(g.numbers))]
 		if len(g.numbers) > 1 && g.random.IntN(2) == 0 { // between two of them

@@ -1,6 +1,10 @@
 package value
 
-import "github.com/zclconf/go-cty/cty"
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+)
 
 // ContainsMarked reports whether v or any part of it has marks. The method of
 // that name makes paths and sorts names on its way through every object.
@@ -44,7 +48,7 @@ const maxExponent = 1 << 20
 // Unwritable finds a number in v that no file can have: an infinite one, or one
 // with more digits than anybody can have meant.
 func Unwritable(v cty.Value) (at cty.Path, found bool) {
-	if !anyPart(v, unwritable) {
+	if !mayCount(v.Type()) || !anyPart(v, unwritable) {
 		return nil, false
 	}
 	v, _ = v.UnmarkDeep()
@@ -55,6 +59,26 @@ func Unwritable(v cty.Value) (at cty.Path, found bool) {
 		return !found, nil
 	})
 	return at, found
+}
+
+// mayCount reports whether a value of the type may have a number in it.
+func mayCount(ty cty.Type) bool {
+	switch {
+	case ty.IsPrimitiveType():
+		return ty == cty.Number
+	case ty.IsCollectionType():
+		return mayCount(ty.ElementType())
+	case ty.IsObjectType():
+		for _, attr := range ty.AttributeTypes() {
+			if mayCount(attr) {
+				return true
+			}
+		}
+		return false
+	case ty.IsTupleType():
+		return slices.ContainsFunc(ty.TupleElementTypes(), mayCount)
+	}
+	return true
 }
 
 func unwritable(v cty.Value) bool {
