@@ -76,7 +76,7 @@ var knowns = []*known{
 	{
 		Entry: outputsLeftOut, Reason: "what can't be computed stays",
 		Where: "state|plan", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)(\..*)?`,
-		When: func(f finding) bool { return partial(f) && !destroys(f) },
+		When: func(f finding) bool { return partial(f) && !destroys(f) && f.outputLeftOut() },
 	},
 	{
 		Entry: outputsLeftOut, Reason: "the peer computes them in apply",

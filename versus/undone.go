@@ -48,6 +48,47 @@ func (f finding) outputFailed() bool {
 	return false
 }
 
+// outputLeftOut reports whether weir's plan leaves out something of each output that a
+// path is about. Where single instances are named it may.
+func (f finding) outputLeftOut() bool {
+	if strings.Contains(strings.Join(append(slices.Clone(f.step.Targets), f.step.Excludes...), ""), "[") {
+		return true
+	}
+	config, _ := simtest.Load(f.step.Files())
+	if config == nil || config.Tree == nil {
+		return false
+	}
+	all := outline.Of(config.Tree)
+	taken := map[string]bool{}
+	for address := range f.weir.changes() {
+		taken[keys.ReplaceAllString(address, "")] = true
+	}
+	for address := range f.weir.data() {
+		taken[keys.ReplaceAllString(address, "")] = true
+	}
+	complete := func(name string) bool {
+		for address := range ancestors(all, "output."+name) {
+			if !taken[address] && !strings.Contains("."+address, ".ephemeral.") {
+				return false
+			}
+		}
+		return true
+	}
+	return !slices.ContainsFunc(f.outputNames(), complete)
+}
+
+var ofOutput = regexp.MustCompile(`^[a-z_.]*\.(?:outputs|output_changes)(?:\.([a-z0-9_]+))?`)
+
+// outputNames are the root outputs that a path is about: one, or those that one of the
+// engines has and the other none of.
+func (f finding) outputNames() []string {
+	if m := ofOutput.FindStringSubmatch(f.Path); m != nil && m[1] != "" {
+		return m[1:]
+	}
+	outputs, _ := decode([]byte(f.Peer + f.Weir)).(map[string]any)
+	return sortedKeys(outputs)
+}
+
 // ancestors are the addresses of all resources that a declaration comes from.
 func ancestors(all []*outline.Declaration, address string) map[string]bool {
 	named := map[string]*outline.Declaration{}

@@ -207,3 +207,58 @@ output "of" { value = terraform_data.told.id }
 		}
 	}
 }
+
+// What stays after a failure is explained by what was left undone, and by nothing else.
+func TestLeftUndone(t *testing.T) {
+	step := simtest.Step{Text: module.Memory{"main.tf": []byte(`
+resource "sim_object" "a" { name = "a" }
+resource "sim_object" "b" { name = "b" }
+locals { b = sim_object.b.id }
+output "a" { value = sim_object.a.id }
+output "b" { value = local.b }
+`)}}
+	weir := outcome{
+		Results: []result{
+			{Command: "show", Plan: json.RawMessage(`{"resource_changes": [
+				{"address": "sim_object.a", "mode": "managed", "type": "sim_object", "change": {"actions": ["create"], "after": {"name": "a"}}},
+				{"address": "sim_object.b", "mode": "managed", "type": "sim_object", "change": {"actions": ["create"], "after": {"name": "b"}}}]}`)},
+			{Command: "apply", Exit: 1, Events: []event{{Op: "create", Phase: "end", Name: "a"}, {Op: "create", Phase: "end", Name: "b", Error: "broken"}}},
+		},
+		After: world{stateFile: []byte(`{
+			"resources": [{"mode": "managed", "type": "sim_object", "name": "a", "instances": [{"attributes": {"name": "a"}}]}],
+			"check_results": [
+				{"object_kind": "resource", "config_addr": "sim_object.a", "status": "pass", "objects": [{"object_addr": "sim_object.a", "status": "pass"}]},
+				{"object_kind": "resource", "config_addr": "sim_object.b", "status": "pass", "objects": [{"object_addr": "sim_object.b", "status": "fail"}]}]}`)},
+	}
+	about := func(path, said string) finding { // of the step as it is by then
+		return finding{difference: difference{Where: "state", Path: path, Weir: said}, step: step, weir: weir}
+	}
+	for _, c := range []struct {
+		f    finding
+		rule func(finding) bool
+		want bool
+	}{
+		{about(".outputs.a.value", ""), finding.outputFailed, false},
+		{about(".outputs.b.value", ""), finding.outputFailed, true},
+		{about(`.check_results["'sim_object.a'"].status`, `"pass"`), finding.statusHolds, true},
+		{about(`.check_results["'sim_object.a'"].objects["'sim_object.a'"].status`, `"pass"`), finding.statusHolds, true},
+		{about(`.check_results["'sim_object.b'"].status`, `"pass"`), finding.statusHolds, false},                              // one isn't
+		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"pass"`), finding.statusHolds, false},    // there is none
+		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"fail"`), finding.statusHolds, false},    // nothing was said
+		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"unknown"`), finding.statusHolds, false}, // nobody knows
+	} {
+		if got := c.rule(c.f); got != c.want {
+			t.Errorf("%s %s: %t", c.f.Path, c.f.Weir, got)
+		}
+	}
+	weir.Results[0].Plan = json.RawMessage(`{"resource_changes": [{"address": "sim_object.a", "change": {"actions": ["create"]}}]}`)
+	step.Targets = []string{"sim_object.a"}
+	for path, want := range map[string]bool{
+		".outputs.a": false, ".output_changes.a.after": false, ".planned_values.outputs.a": false, ".output_changes": false,
+		".outputs.b": true, ".prior_state.values.outputs.b.value[0]": true,
+	} {
+		if got := about(path, `{"a":{},"b":{}}`).outputLeftOut(); got != want {
+			t.Errorf("%s: left out %t", path, got)
+		}
+	}
+}
