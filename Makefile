@@ -38,13 +38,10 @@ test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	cd real && go test ./engine
 
 # What comes from outside: texts, and files that others write.
-FUZZED := lang/syntax:FuzzParse state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
+FUZZED := lang/syntax:FuzzParse proof/story:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
 FUZZTIME ?= 60s
-fuzz: ## made-up input for what reads texts and files; FUZZTIME=60s for each, FUZZED='lang/syntax:FuzzParse' picks
-	@for target in $(FUZZED); do \
-	  echo "== $$target"; \
-	  go test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime $(FUZZTIME) ./internal/$${target%%:*} || exit 1; \
-	done
+fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZTIME=60s for each, FUZZED='lang/syntax:FuzzParse' picks
+	@scripts/fuzz $(FUZZTIME) $(FUZZED)
 
 # What many goroutines work on at once. The detector needs a C compiler.
 RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/state/journal ./internal/state/storage/local ./internal/state/storage/http ./internal/state/storage/gcs ./internal/front/terminal ./internal/system/patience
@@ -157,6 +154,8 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
 	scripts/step $(MAKE) examples
 	scripts/step $(MAKE) conformance
+	scripts/step $(MAKE) race
+	scripts/step $(MAKE) fuzz
 	scripts/step $(MAKE) backends
 	scripts/step $(MAKE) acceptance RUN='echoprovider time'
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"os/user"
@@ -35,6 +36,10 @@ func run() int {
 	}
 	growFirst()
 	limitMemory()
+	if err := limitEvaluation(); err != nil {
+		fmt.Fprintf(os.Stderr, "Error: %s\n", err)
+		return 1
+	}
 	defer profile()()
 	defer count()
 	home, _ := os.UserHomeDir()      // settings may say that there is one elsewhere

@@ -80,8 +80,8 @@ func (d Disk) Read(path string) ([]byte, error) {
 	return io.ReadAll(&bounded{f, path, MaxContent})
 }
 
-// MaxContent is how much of a file can be read, in bytes.
-const MaxContent = 128 << 20
+// MaxContent is how much of a file can be read, in bytes. It is set before anything is read.
+var MaxContent = 128 << 20
 
 // A bounded reader fails where a content goes on after its bound.
 type bounded struct {

@@ -128,7 +128,7 @@ func TestWithoutEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := large.Truncate(MaxContent + 1); err != nil {
+	if err := large.Truncate(int64(MaxContent) + 1); err != nil {
 		t.Fatal(err)
 	}
 	large.Close()

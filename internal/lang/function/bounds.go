@@ -55,7 +55,7 @@ func checkBound(args []cty.Value, estimate func([]cty.Value) float64) error {
 
 // sized refuses a result of so many bytes.
 func sized(bytes float64) error {
-	if bytes <= value.MaxSize {
+	if bytes <= float64(value.MaxSize) {
 		return nil
 	}
 	return fmt.Errorf("the result would take more than %d MiB, or has a number with too many digits", value.MaxSize>>20)

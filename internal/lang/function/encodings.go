@@ -80,7 +80,7 @@ func base64Gunzip(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, c.fault(0, "not compressed by gzip: %s", err)
 	}
-	plain, err := io.ReadAll(io.LimitReader(r, value.MaxSize+1))
+	plain, err := io.ReadAll(io.LimitReader(r, int64(value.MaxSize)+1))
 	switch {
 	case err != nil:
 		return cty.NilVal, c.fault(0, "failed to decompress: %s", err)

@@ -166,6 +166,9 @@ func EditParts(e hclsyntax.Expression, edit func(hclsyntax.Expression) hclsyntax
 	case *stepExpr:
 		part(&e.Expression)
 		return e
+	case *resultExpr:
+		part(&e.Expression)
+		return e
 	case *TextExpr:
 		part(&e.Expression)
 		return e

@@ -102,7 +102,7 @@ var table = []row{
 	{"front/view/packages", "provider/install", ""},
 	{"front/view/testview", "suite/mutate suite/testresult", ""},
 
-	{"cmd/weir", "front/cli provider/guard word/work", ""},
+	{"cmd/weir", "front/cli provider/guard word/work lang/files lang/program word/value", ""},
 	{"weir", "*", "front/cli front/login front/view"}, // for other programs
 	{"weirtest", "weir", ""},
 

@@ -3,8 +3,9 @@ package value
 import "github.com/zclconf/go-cty/cty"
 
 // MaxSize is how large, in bytes of memory, a value may become that is made in a
-// configuration. No provider takes a larger one.
-const MaxSize = 128 << 20
+// configuration. No provider takes a larger one than this default. It is set before
+// anything is evaluated.
+var MaxSize = 128 << 20
 
 // partSize is about what a part of a value takes beside its text.
 const partSize = 64

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/value"
+)
+
+// limitEvaluation takes what evaluation may cost from the environment.
+func limitEvaluation() error {
+	mebibytes, err := limit("WEIR_MAX_VALUE", value.MaxSize>>20)
+	if err != nil {
+		return err
+	}
+	rounds, err := limit("WEIR_MAX_ROUNDS", program.MaxSteps)
+	if err != nil {
+		return err
+	}
+	value.MaxSize, files.MaxContent, program.MaxSteps = mebibytes<<20, mebibytes<<20, rounds
+	return nil
+}
+
+// limit is the number that a variable has, or else the usual one.
+func limit(variable string, usual int) (int, error) {
+	text := os.Getenv(variable)
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1<<32 {
+		return 0, fmt.Errorf("%s is %q, which isn't a number from 1 on", variable, text)
+	}
+	return n, nil
+}
