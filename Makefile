@@ -8,7 +8,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
+.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -47,6 +47,18 @@ fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZT
 RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/state/journal ./internal/state/storage/local ./internal/state/storage/http ./internal/state/storage/gcs ./internal/front/terminal ./internal/system/patience
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
+
+# The packages on the way from text to states, each by its own tests.
+COVERED := lang/syntax lang/module lang/analyze lang/analyze/address lang/analyze/calls lang/analyze/literal lang/program lang/outline \
+  eval eval/static eval/deprecated object/conform object/lifecycle object/instance object/connect object/checks \
+  plan plan/execgraph plan/planner plan/prior plan/scope plan/relevant plan/references plan/arrange plan/order plan/moves plan/generate plan/planfile plan/why \
+  apply engine engine/validate state state/statefile
+coverage: ## what each package's own tests cover of it; under 75 % fails
+	@go test -cover $(COVERED:%=./internal/%) | awk ' \
+	  $$1 == "FAIL" || $$1 == "---" {print; bad = 1} \
+	  /coverage:/ {for (i = 1; i < NF; i++) if ($$i == "coverage:") {share = $$(i+1) + 0; name = $$1 == "ok" ? $$2 : $$1; \
+	    sub(".*/internal/", "", name); printf "%5.1f %% %s%s\n", share, name, share < 75 ? "  too little" : ""; if (share < 75) bad = 1}} \
+	  END {exit bad}'
 
 lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allowed per package
 	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends tools versus); \

@@ -28,6 +28,10 @@ func TestRules(t *testing.T) {
 		problems      string
 	}{
 		{rule: "what is created is in the state with what it needs", after: two, want: "sim_object.a\nsim_object.b needs sim_object.a"},
+		{rule: "a provider is configured by what was made", after: "resource \"sim_object\" \"a\" { name = \"a\" }\nprovider \"sim\" {\n  alias  = \"x\"\n  region = sim_object.a.id\n}\nresource \"sim_object\" \"b\" {\n  provider = sim.x\n  name     = \"b\"\n}\n", want: "sim_object.a\nsim_object.b needs sim_object.a"},
+		{rule: "a failed condition afterwards is told", after: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  lifecycle {\n    postcondition {\n      condition     = self.id == \"other\"\n      error_message = \"No.\"\n    }\n  }\n}\n", want: "sim_object.a", problems: "Resource postcondition failed"},
+		{rule: "removed runs what is to run at the end", before: two, after: "resource \"sim_object\" \"a\" { name = \"a\" }\nremoved {\n  from = sim_object.b\n  lifecycle { destroy = true }\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"exit 1\"\n  }\n}\n", want: "sim_object.a\nsim_object.b needs sim_object.a", problems: "local-exec provisioner error"},
+		{rule: "functions of providers are called again", after: "variable \"n\" { default = \"x\" }\nresource \"sim_object\" \"a\" { name = var.n }\noutput \"o\" { value = \"${sim_object.a.id}-${var.n}\" }\n", want: "sim_object.a"},
 		{rule: "what is deleted isn't", before: two, after: "", want: ""},
 		{rule: "destroying leaves nothing", before: two, after: two, options: engine.PlanOptions{Mode: plan.Destroy}, want: ""},
 		{rule: "what can't be created isn't there, nor what needs it", after: two,

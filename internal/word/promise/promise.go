@@ -176,8 +176,8 @@ type Node struct {
 func (n *Node) Deps() []*Node { return n.deps }
 
 // Failed reports whether the value stands for an error that was reported
-// elsewhere.
-func (n *Node) Failed() bool { return n.failed }
+// elsewhere. No cell hasn't failed.
+func (n *Node) Failed() bool { return n != nil && n.failed }
 
 // A Cell is a value that is computed once. The zero value is ready.
 type Cell[T any] struct {

@@ -1,0 +1,113 @@
+package outline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir.dev/weir/internal/lang/outline"
+	"weir.dev/weir/internal/proof/testkit"
+)
+
+const text = `variable "n" {
+  validation {
+    condition     = var.n > 0
+    error_message = "No."
+  }
+}
+locals { l = sim_object.a[0].id }
+provider "sim" {
+  alias  = "x"
+  region = var.n
+}
+resource "sim_object" "a" {
+  count = var.n
+  name  = "a"
+}
+resource "sim_object" "b" {
+  provider   = sim.x
+  name       = local.l
+  depends_on = [module.m]
+  provisioner "local-exec" { command = var.n }
+}
+data "sim_lookup" "d" { key = module.m.out }
+ephemeral "sim_token" "t" { scope = "s" }
+check "c" {
+  data "sim_lookup" "e" { key = "k" }
+  assert {
+    condition     = data.sim_lookup.e.found != ""
+    error_message = "No."
+  }
+}
+module "m" {
+  source    = "./m"
+  for_each  = toset([sim_object.a[0].id])
+  in        = local.l
+  providers = { sim = sim.x }
+}
+output "o" {
+  value      = module.m
+  depends_on = [sim_object.b]
+}
+-- m/main.tf --
+variable "in" {}
+resource "sim_object" "inner" { name = var.in }
+output "out" { value = sim_object.inner.id }
+`
+
+// TestOutline has the declarations with what they refer to, what serves them and what
+// they depend on.
+func TestOutline(t *testing.T) {
+	c, diags := testkit.New(t).Load(text)
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	got := map[string]string{}
+	for _, d := range outline.Of(c.Tree) {
+		line := string(d.Kind)
+		if d.Repeat != "" {
+			line += " by " + d.Repeat
+		}
+		if d.Provider.Alias != "" {
+			line += " of " + d.Provider.Alias
+			if d.ServedAt.Filename == "" {
+				line += ", which nothing names"
+			}
+		}
+		for _, r := range d.Refers {
+			line += fmt.Sprintf(" %s=%s", r.Argument, r.To.Address())
+		}
+		if len(d.DependsOn) > 0 {
+			line += " needs " + strings.Join(d.DependsOn, " ")
+		}
+		got[d.Address()] = line
+	}
+	for address, want := range map[string]string{
+		"var.n":                     "variable validation=var.n",
+		"local.l":                   "local value=sim_object.a",
+		"sim_object.a":              "resource by count count=var.n",
+		"sim_object.b":              "resource of x config=local.l depends_on=module.m.output.out depends_on=module.m.sim_object.inner provisioner=var.n needs module.m.sim_object.inner sim_object.a",
+		"data.sim_lookup.d":         "data config=module.m.output.out needs module.m.sim_object.inner sim_object.a",
+		"ephemeral.sim_token.t":     "ephemeral",
+		"check.c":                   "check data=data.sim_lookup.e assert=data.sim_lookup.e",
+		"module.m":                  "call by for_each for_each=sim_object.a",
+		"module.m.var.in":           "variable input=local.l",
+		"module.m.sim_object.inner": "resource of x config=module.m.var.in needs sim_object.a",
+		"output.o":                  "output value=module.m.output.out depends_on=sim_object.b",
+		`provider["` + testkit.Sim.String() + `"].x`: "provider config=var.n",
+	} {
+		if got[address] != want {
+			t.Errorf("%s: %s\nwant %s", address, got[address], want)
+		}
+		delete(got, address)
+	}
+	for _, more := range []string{"module.m.output.out", "data.sim_lookup.e"} {
+		if got[more] == "" {
+			t.Errorf("%s isn't there", more)
+		}
+		delete(got, more)
+	}
+	if len(got) > 0 {
+		t.Errorf("there is more: %v", got)
+	}
+}
