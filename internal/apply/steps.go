@@ -310,7 +310,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 			diags.Errorf("Failed to encode an object", "%s", err)
 			return diags
 		}
-		stored.CreateBeforeDestroy, stored.SkipDestroy = op.change.CreateBeforeDestroy, op.change.SkipDestroy
+		stored.Settings = op.change.Settings
 		stored.Dependencies = r.Plan.DependenciesOf(op.change)
 		if old := r.object(op.change.Addr); failed && old != nil {
 			stored.Dependencies = state.JoinDependencies(stored.Dependencies, old.Dependencies)
@@ -399,7 +399,7 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	} else if !after.Value.RawEquals(before) {
 		fresh, err := subject.Store(after, stored.Provider, stored.Sensitive)
 		if err == nil {
-			fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Tainted = stored.Dependencies, stored.CreateBeforeDestroy, stored.SkipDestroy, stored.Tainted
+			fresh.Dependencies, fresh.Settings, fresh.Tainted = stored.Dependencies, stored.Settings, stored.Tainted
 			stored = fresh
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/kept"
 )
 
 // Action is what is done to an object.
@@ -89,9 +90,8 @@ type Change struct {
 	// indices of Plan.Resources, ascending. All direct ones are there; of
 	// those that they lead to perhaps only the nearest.
 	Dependencies []int32
-	// CreateBeforeDestroy and SkipDestroy are kept with the new object.
-	CreateBeforeDestroy bool
-	SkipDestroy         bool
+	// Settings are kept with the new object.
+	kept.Settings
 
 	Importing *Importing // nil unless the object is imported
 	// GeneratedConfig is configuration made for an import without one.

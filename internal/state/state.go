@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/kept"
 )
 
 // A Snapshot is a state at one moment. It isn't changed after it was made;
@@ -45,9 +46,8 @@ type Object struct {
 
 	// Dependencies are the resources, without instance keys, that have to
 	// outlive this object; sorted.
-	Dependencies        []addr.Resource
-	CreateBeforeDestroy bool
-	SkipDestroy         bool
+	Dependencies []addr.Resource
+	kept.Settings
 
 	IdentityJSON    []byte
 	IdentityVersion int64

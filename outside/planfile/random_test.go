@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/kept"
 	"weir.dev/weir/internal/word/schema"
 	"weir.dev/weir/internal/word/value"
 )
@@ -117,7 +118,7 @@ func changes(t *rapid.T) *plan.Change {
 		Private:       []byte(text.Draw(t, "private")),
 		DeposedKey:    text.Draw(t, "deposed key"),
 		Dependencies:  []int32{0},
-		SkipDestroy:   rapid.Bool().Draw(t, "skip"),
+		Settings:      kept.Settings{SkipDestroy: rapid.Bool().Draw(t, "skip"), CreateBeforeDestroy: rapid.Bool().Draw(t, "first")},
 		AfterIdentity: cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(text.Draw(t, "id"))}),
 	}
 	c.Previous = c.Addr.Instance
@@ -167,7 +168,7 @@ func plans(t *rapid.T) *plan.Plan {
 	at := addr.Object{Instance: addr.Resource{Name: addr.Name{Type: "t_x", Name: "n"}}.Instance(addr.StringKey("é"))}
 	p.Previous.Objects[at] = &state.Object{
 		Provider: addr.ProviderConfig{Provider: addr.Provider{Host: "example.com", Namespace: "a", Type: "b"}},
-		JSON:     []byte(`{"id":"x"}`), SchemaVersion: 2, CreateBeforeDestroy: true, Private: []byte("p"),
+		JSON:     []byte(`{"id":"x"}`), SchemaVersion: 2, Settings: kept.Settings{CreateBeforeDestroy: true}, Private: []byte("p"),
 	}
 	p.Refreshed = p.Previous.Clone()
 	return p

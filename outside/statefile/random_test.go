@@ -76,11 +76,12 @@ func drawState(t *rapid.T) *state.Snapshot {
 			at.Deposed = fmt.Sprintf("%08x", rapid.Uint32().Draw(t, "deposed key"))
 		}
 		o := &state.Object{
-			SchemaVersion:       int64(rapid.IntRange(0, 3).Draw(t, "version")),
-			Tainted:             rapid.Bool().Draw(t, "tainted"),
-			CreateBeforeDestroy: rapid.Bool().Draw(t, "create before destroy"),
-			SkipDestroy:         rapid.Bool().Draw(t, "skip destroy"),
-			Private:             rapid.SliceOf(rapid.Byte()).Draw(t, "private"),
+			SchemaVersion: int64(rapid.IntRange(0, 3).Draw(t, "version")),
+			Tainted:       rapid.Bool().Draw(t, "tainted"),
+			Private:       rapid.SliceOf(rapid.Byte()).Draw(t, "private"),
+		}
+		for _, f := range o.Flags() {
+			*f.Set = rapid.Bool().Draw(t, f.Name)
 		}
 		o.Provider = addr.ProviderConfig{Provider: addr.Provider{Host: "h.example", Namespace: "n", Type: rapid.SampledFrom([]string{"a", "b", "c-d", "é"}).Draw(t, "provider")}}
 		if rapid.Bool().Draw(t, "alias") {

@@ -197,7 +197,11 @@ func (r *Resource) print(b *printer) {
 	if r.Check != nil {
 		text += " in check." + r.Check.Name
 	}
-	b.line("%s%s", text, flags(r.CreateBeforeDestroy, "create-before-destroy", r.SkipDestroy, "skip-destroy", r.IgnoreAll, "ignore-all"))
+	kept := ""
+	for _, f := range r.Flags() {
+		kept += flags(*f.Set, strings.ReplaceAll(f.Name, "_", "-"))
+	}
+	b.line("%s%s", text, kept+flags(r.IgnoreAll, "ignore-all"))
 	b.repeat(r.Repeat)
 	b.expr("provider key", r.Provider.Key)
 	b.body("config", r.Config)

@@ -17,6 +17,7 @@ import (
 
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/kept"
 )
 
 // A Program is one module source. Every table is in source order (by file
@@ -172,15 +173,14 @@ type Resource struct {
 	Provider ProviderUse
 	Config   *Body
 
-	DependsOn           []*Ref
-	CreateBeforeDestroy bool
-	PreventDestroy      *Expr // nil without
-	SkipDestroy         bool  // lifecycle { destroy = false }
-	IgnoreChanges       []hcl.Traversal
-	IgnoreAll           bool
-	ReplaceTriggeredBy  []*Ref
-	Preconditions       []*Condition
-	Postconditions      []*Condition
+	DependsOn []*Ref
+	kept.Settings
+	PreventDestroy     *Expr // nil without
+	IgnoreChanges      []hcl.Traversal
+	IgnoreAll          bool
+	ReplaceTriggeredBy []*Ref
+	Preconditions      []*Condition
+	Postconditions     []*Condition
 
 	Connection   *Body // nil without
 	Provisioners []*Provisioner

@@ -469,7 +469,7 @@ func (s Subject) Keep(stored *state.Object, o Object, p addr.ProviderConfig, sen
 	if err != nil {
 		return nil, err
 	}
-	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy = stored.Dependencies, stored.CreateBeforeDestroy, stored.SkipDestroy
+	fresh.Dependencies, fresh.Settings = stored.Dependencies, stored.Settings
 	if fresh.Provider == stored.Provider && fresh.SchemaVersion == stored.SchemaVersion && stored.Flat == nil &&
 		fresh.IdentityVersion == stored.IdentityVersion && fresh.Tainted == stored.Tainted && bytes.Equal(fresh.Private, stored.Private) &&
 		sameText(stored.JSON, fresh.JSON) && sameText(stored.IdentityJSON, fresh.IdentityJSON) && samePaths(stored.Sensitive, fresh.Sensitive) {

@@ -157,8 +157,8 @@ func (b *builder) decided(result order.Result) {
 		if c == nil || o.Instance == nil {
 			continue
 		}
+		c.Settings = o.Instance.Resource.Settings
 		c.CreateBeforeDestroy = result.Keep[i]
-		c.SkipDestroy = o.Instance.Resource.SkipDestroy
 		if c.Action == plan.DeleteThenCreate && result.CBD[i] {
 			c.Action, c.DeposedKey = plan.CreateThenDelete, b.in.NewKey()
 		}

@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/kept"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -43,21 +44,20 @@ type objectAddr struct {
 }
 
 type changeRecord struct {
-	Addr            objectAddr       `msgpack:"a"`
-	Previous        string           `msgpack:"prev,omitempty"` // empty means unchanged
-	Provider        string           `msgpack:"p"`
-	Action          uint8            `msgpack:"act"`
-	Reason          string           `msgpack:"r,omitempty"`
-	Before          valueRecord      `msgpack:"b"`
-	After           valueRecord      `msgpack:"n"`
-	BeforeIdentity  valueRecord      `msgpack:"bi"`
-	AfterIdentity   valueRecord      `msgpack:"ni"`
-	Private         []byte           `msgpack:"priv,omitempty"`
-	ReplacePaths    []byte           `msgpack:"rp,omitempty"`
-	DeposedKey      string           `msgpack:"dk,omitempty"`
-	Dependencies    []int32          `msgpack:"deps,omitempty"`
-	CreateBefore    bool             `msgpack:"cbd,omitempty"`
-	SkipDestroy     bool             `msgpack:"skip,omitempty"`
+	Addr           objectAddr  `msgpack:"a"`
+	Previous       string      `msgpack:"prev,omitempty"` // empty means unchanged
+	Provider       string      `msgpack:"p"`
+	Action         uint8       `msgpack:"act"`
+	Reason         string      `msgpack:"r,omitempty"`
+	Before         valueRecord `msgpack:"b"`
+	After          valueRecord `msgpack:"n"`
+	BeforeIdentity valueRecord `msgpack:"bi"`
+	AfterIdentity  valueRecord `msgpack:"ni"`
+	Private        []byte      `msgpack:"priv,omitempty"`
+	ReplacePaths   []byte      `msgpack:"rp,omitempty"`
+	DeposedKey     string      `msgpack:"dk,omitempty"`
+	Dependencies   []int32     `msgpack:"deps,omitempty"`
+	kept.Settings
 	Importing       *importingRecord `msgpack:"imp,omitempty"`
 	GeneratedConfig string           `msgpack:"gen,omitempty"`
 }
@@ -207,8 +207,7 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 		Private:         c.Private,
 		DeposedKey:      c.DeposedKey,
 		Dependencies:    c.Dependencies,
-		CreateBefore:    c.CreateBeforeDestroy,
-		SkipDestroy:     c.SkipDestroy,
+		Settings:        c.Settings,
 		GeneratedConfig: c.GeneratedConfig,
 	}
 	if c.Moved() {
@@ -402,15 +401,14 @@ func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
 		return nil, err
 	}
 	c := &plan.Change{
-		Addr:                object,
-		Previous:            object.Instance,
-		Reason:              plan.Reason(r.Reason),
-		Private:             r.Private,
-		DeposedKey:          r.DeposedKey,
-		Dependencies:        r.Dependencies,
-		CreateBeforeDestroy: r.CreateBefore,
-		SkipDestroy:         r.SkipDestroy,
-		GeneratedConfig:     r.GeneratedConfig,
+		Addr:            object,
+		Previous:        object.Instance,
+		Reason:          plan.Reason(r.Reason),
+		Private:         r.Private,
+		DeposedKey:      r.DeposedKey,
+		Dependencies:    r.Dependencies,
+		Settings:        r.Settings,
+		GeneratedConfig: r.GeneratedConfig,
 	}
 	if r.Previous != "" {
 		if c.Previous, err = addr.ParseInstance(r.Previous); err != nil {

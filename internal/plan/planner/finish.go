@@ -297,11 +297,11 @@ func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
 			deps = state.JoinDependencies(deps, p.DependenciesOf(c))
 		}
 	}
-	if slices.Equal(deps, stored.Dependencies) && stored.CreateBeforeDestroy == c.CreateBeforeDestroy && stored.SkipDestroy == c.SkipDestroy && stored.Provider == at {
+	if slices.Equal(deps, stored.Dependencies) && stored.Settings == c.Settings && stored.Provider == at {
 		return stored
 	}
 	fresh := *stored
-	fresh.Dependencies, fresh.CreateBeforeDestroy, fresh.SkipDestroy, fresh.Provider = deps, c.CreateBeforeDestroy, c.SkipDestroy, at
+	fresh.Dependencies, fresh.Settings, fresh.Provider = deps, c.Settings, at
 	return &fresh
 }
 

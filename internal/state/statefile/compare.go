@@ -34,8 +34,7 @@ func SameObject(a, b *state.Object) bool {
 		a.SchemaVersion == b.SchemaVersion &&
 		a.IdentityVersion == b.IdentityVersion &&
 		a.Tainted == b.Tainted &&
-		a.CreateBeforeDestroy == b.CreateBeforeDestroy &&
-		a.SkipDestroy == b.SkipDestroy &&
+		a.Settings == b.Settings &&
 		bytes.Equal(a.Private, b.Private) &&
 		maps.Equal(a.Flat, b.Flat) &&
 		slices.Equal(a.Dependencies, b.Dependencies) &&

@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/kept"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -432,16 +433,17 @@ func (r *reader) instanceMember(i *instanceText, member string) (err error) {
 	case "dependencies":
 		i.Dependencies = nil
 		err = r.array(func() error { return r.dependency(i.Object) })
-	case "create_before_destroy":
-		i.CreateBeforeDestroy, err = r.flag()
-	case "skip_destroy":
-		i.SkipDestroy, err = r.flag()
 	case "identity":
 		i.IdentityJSON, err = r.objectText()
 	case "identity_schema_version":
 		i.IdentityVersion, err = r.version()
 	default:
-		err = r.skip()
+		flags := i.Flags()
+		if n := slices.IndexFunc(flags, func(f kept.Flag) bool { return f.Name == member }); n >= 0 {
+			*flags[n].Set, err = r.flag()
+		} else {
+			err = r.skip()
+		}
 	}
 	return err
 }

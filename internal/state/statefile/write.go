@@ -196,13 +196,11 @@ func (p *printer) instance(at addr.Object, o *state.Object, provider string) err
 		slices.Sort(deps)
 		p.texts("dependencies", deps)
 	}
-	if o.CreateBeforeDestroy {
-		p.member("create_before_destroy")
-		p.raw("true")
-	}
-	if o.SkipDestroy {
-		p.member("skip_destroy")
-		p.raw("true")
+	for _, f := range o.Flags() {
+		if *f.Set {
+			p.member(f.Name)
+			p.raw("true")
+		}
 	}
 	if len(o.IdentityJSON) > 0 {
 		if err := p.json("identity", o.IdentityJSON); err != nil {
