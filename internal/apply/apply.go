@@ -148,7 +148,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.root.Diagnostics())
 	if r.cut {
-		diags.Errorf("Execution halted", "The run was interrupted before everything was done. What was done is in the state; run apply again to go on.")
+		diags.Add(Halted.New(diag.Error, "The run was interrupted before everything was done. What was done is in the state; run apply again to go on."))
 	}
 	if in.Plan.Mode == plan.Destroy && !diags.HasErrors() {
 		dropData(r.state, in.Plan)

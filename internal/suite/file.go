@@ -274,7 +274,13 @@ func (w *work) execute(ctx context.Context, config *engine.Config, p *plan.Plan,
 	applied.Variables = nil
 	limits := w.Limits
 	limits.Stop, limits.Journal = stop, journal
-	return engine.Apply(ctx, config, &applied, limits)
+	after, diags := engine.Apply(ctx, config, &applied, limits)
+	for i, d := range diags {
+		if apply.Halted.Is(d) {
+			diags[i] = apply.Halted.New(d.Severity, "The tests were interrupted before everything of this run was done. What was made is destroyed.")
+		}
+	}
+	return after, diags
 }
 
 // keeping has the answers of providers kept with the state.
