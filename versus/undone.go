@@ -127,6 +127,11 @@ func (f finding) undone() map[string]bool {
 		failed[e.Name] = failed[e.Name] || e.Error != ""
 	}
 	all := map[string]bool{}
+	for _, d := range apply.Diags {
+		if d.Severity == "error" && d.Address != "" {
+			all[d.Address] = true // made, and a provisioner or a condition failed
+		}
+	}
 	for address, c := range f.weir.changes() {
 		if c.is("no-op") {
 			continue

@@ -251,6 +251,10 @@ output "b" { value = local.b }
 			t.Errorf("%s %s: %t", c.f.Path, c.f.Weir, got)
 		}
 	}
+	weir.Results[1].Diags = []diagnostic{{Severity: "error", Summary: "local-exec provisioner error", Address: "sim_object.a"}}
+	if f := about(".outputs.a.value", ""); !f.outputFailed() {
+		t.Error("an object whose provisioner failed doesn't count")
+	}
 	weir.Results[0].Plan = json.RawMessage(`{"resource_changes": [{"address": "sim_object.a", "change": {"actions": ["create"]}}]}`)
 	step.Targets = []string{"sim_object.a"}
 	for path, want := range map[string]bool{
