@@ -260,6 +260,9 @@ func (s *Session) inDoubt() diag.List {
 			fmt.Fprintf(&b, " (%s = %q)", o.Key, o.ID)
 		}
 	}
+	if _, notes := s.takesNotes(); s.remote() && !notes {
+		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them: settle them before anybody works on the state from another machine or directory.", s.journalPath())
+	}
 	first := s.doubts[0].Object.Instance
 	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'\nIf none of them does, -forget-all does that for all.", s.Program, first, s.Program, first)
 	return diag.List{InDoubt.New(diag.Warning, "%s", b.String())}

@@ -379,7 +379,7 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 	next.Lineage = cmp.Or(next.Lineage, l.Begin.Lineage)
 	ours := digest == l.Begin.Base || known.snapshots[digest]
 	for at, stored := range known.objects {
-		rec.fold(next, at, stored, ours)
+		rec.fold(next, at, stored, ours, known.former[at.Instance])
 	}
 	changed := len(rec.Folded) > 0
 	if ours {
@@ -406,8 +406,9 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 
 // fold puts one object in its place. In a state that somebody else wrote
 // meanwhile, what they wrote stays: refreshing finds out about deletions, and
-// an object that isn't there any more as well.
-func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Object, ours bool) {
+// an object that isn't there any more as well. What the run itself has deleted or
+// deposed in that place they have only kept.
+func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Object, ours bool, former map[string]bool) {
 	there := next.Objects[at]
 	switch {
 	case stored == nil:
@@ -416,7 +417,7 @@ func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Ob
 			rec.Folded = append(rec.Folded, at)
 		}
 	case there != nil && statefile.SameObject(there, stored):
-	case there == nil || ours || nameOf(there) == nameOf(stored):
+	case there == nil || ours || nameOf(there) == nameOf(stored) || former[nameOf(there)]:
 		next.Objects[at] = stored
 		rec.Folded = append(rec.Folded, at)
 	default:
@@ -440,11 +441,24 @@ type facts struct {
 	objects   map[addr.Object]*state.Object // nil: there is none
 	outputs   map[string]*state.Output
 	snapshots map[string]bool
+	// former are the names of objects that were in a place and were deleted or deposed.
+	former map[addr.Instance]map[string]bool
+}
+
+// left notes that an object isn't in its place any more.
+func (f facts) left(i addr.Instance, name string) {
+	if name == "" {
+		return
+	}
+	if f.former[i] == nil {
+		f.former[i] = map[string]bool{}
+	}
+	f.former[i][name] = true
 }
 
 // outcome goes through the records.
 func (l *Log) outcome() (facts, []Operation, error) {
-	known := facts{map[addr.Object]*state.Object{}, map[string]*state.Output{}, map[string]bool{}}
+	known := facts{map[addr.Object]*state.Object{}, map[string]*state.Output{}, map[string]bool{}, map[addr.Instance]map[string]bool{}}
 	open := map[addr.Object]Operation{}
 	for n, r := range l.records {
 		if err := known.take(r, open); err != nil {
@@ -472,6 +486,9 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 		if err != nil {
 			return err
 		}
+		if o, ok := open[at]; ok && o.Action == Delete && o.Key == "id" {
+			f.left(at.Instance, o.ID)
+		}
 		f.objects[at] = nil
 		delete(open, at)
 	case opResult, opOutput:
@@ -483,6 +500,9 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 			return fmt.Errorf("it has no content")
 		}
 		for at, stored := range one.Objects {
+			if at.Deposed != "" {
+				f.left(at.Instance, nameOf(stored))
+			}
 			f.objects[at] = stored
 			delete(open, at)
 		}
