@@ -8,7 +8,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean
+.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -83,6 +83,12 @@ lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allo
 	cd real && go mod tidy -diff
 	cd backends && go mod tidy -diff
 	cd tools && go mod tidy -diff
+
+HISTORIES ?= 2000
+HOURS ?= 0
+SOAK ?= 1
+soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=2000, or HOURS=8; SOAK=SEED is the first
+	go test -count=1 -timeout 0 -v -run TestHistories ./internal/proof/simulation -args -seed $(SOAK) -histories $(HISTORIES) -hours $(HOURS)
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice
@@ -164,6 +170,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) lint
 	scripts/step $(MAKE) providers
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
+	scripts/step $(MAKE) soak
 	scripts/step $(MAKE) examples
 	scripts/step $(MAKE) conformance
 	scripts/step $(MAKE) race

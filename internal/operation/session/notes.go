@@ -52,7 +52,7 @@ func (s *Session) takesNotes() (storage.Noted, bool) {
 // note begins the notes of an apply; they are nil where none are needed or can be
 // had.
 func (s *Session) note(ctx context.Context, p *plan.Plan) (*notes, diag.List) {
-	n := &notes{s: s, begun: map[addr.Object]journal.Operation{}, coming: creationsOf(p)}
+	n := &notes{s: s, begun: map[addr.Object]journal.Operation{}, coming: s.creationsOf(p)}
 	if _, ok := s.takesNotes(); !ok || len(n.coming) == 0 {
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func (s *Session) note(ctx context.Context, p *plan.Plan) (*notes, diag.List) {
 }
 
 // creationsOf are the creations of a plan in the order of its steps.
-func creationsOf(p *plan.Plan) []journal.Operation {
+func (s *Session) creationsOf(p *plan.Plan) []journal.Operation {
 	changes := map[addr.Object]*plan.Change{}
 	for _, c := range p.Changes {
 		if c.Action == plan.Create || c.Action.IsReplace() {
@@ -83,10 +83,18 @@ func creationsOf(p *plan.Plan) []journal.Operation {
 	var list []journal.Operation
 	for _, step := range p.Graph.Steps {
 		if c := changes[step.Object]; c != nil && step.Kind == execgraph.Apply {
-			list = append(list, journal.Operation{Object: step.Object, Action: journal.Create, Provider: step.Provider, Needs: p.DependenciesOf(c)})
+			list = append(list, journal.Operation{Object: step.Object, Action: journal.Create, Provider: step.Provider, Needs: p.DependenciesOf(c), Former: s.former(step.Object)})
 		}
 	}
 	return list
+}
+
+// former tells the object that the stored state has in a place.
+func (s *Session) former(at addr.Object) string {
+	if s.base == nil {
+		return ""
+	}
+	return journal.Tell(s.base.Objects[at])
 }
 
 // list is what a note has that is written now. n.mu is held, or nobody else has n.
@@ -174,7 +182,7 @@ func (n *notes) saved(stored *state.Snapshot) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	maps.DeleteFunc(n.begun, func(at addr.Object, _ journal.Operation) bool { return stored.Objects[at] != nil })
+	maps.DeleteFunc(n.begun, func(at addr.Object, o journal.Operation) bool { return o.Settled(stored.Objects[at]) })
 }
 
 // writeNote replaces the note, or removes it where there is nothing to say.
@@ -246,7 +254,7 @@ func (s *Session) recoverNote(ctx context.Context, run string, now *state.Snapsh
 	}
 	known := objectsOf(s.doubts)
 	for _, o := range rec.InDoubt {
-		if !known[o.Object] && (now == nil || now.Objects[o.Object] == nil) {
+		if !known[o.Object] {
 			s.doubts, s.remembered = append(s.doubts, o), l.Begin.Who
 		}
 	}

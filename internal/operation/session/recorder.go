@@ -118,6 +118,9 @@ func changes(base, next *state.Snapshot) map[addr.Object]*state.Object {
 // Intent implements apply.Journal.
 func (r *Recorder) Intent(i apply.Intent) error {
 	o := journal.Operation{Object: i.Object, Action: i.Action.String(), Provider: i.Provider, Key: i.Key, ID: i.ID, Needs: i.Needs}
+	if o.Action == journal.Create {
+		o.Former = r.s.former(o.Object)
+	}
 	r.mu.Lock()
 	r.intents[o.Object] = o
 	r.mu.Unlock()
@@ -264,12 +267,14 @@ func (r *Recorder) rest() {
 // stays in it.
 func (r *Recorder) finish() error {
 	if err := r.w.End(); err != nil {
+		r.w.Close()
 		return err
 	}
 	left := slices.SortedFunc(maps.Values(r.doubts), func(a, b journal.Operation) int { return a.Object.Compare(b.Object) })
 	r.s.journal = nil
 	if len(left) == 0 {
 		if err := r.s.writeNote(r.ctx, nil); err != nil {
+			r.w.Close() // else nobody in this process could go on
 			return err
 		}
 		return r.w.Remove()

@@ -181,6 +181,11 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	}
 	info := storage.NewLockInfo(operation, s.Who(), s.Version)
 	info.ID, info.Created, info.Info = newUUID(s.Random), s.Now().UTC(), s.Processes.This()
+	if operation != plans {
+		if err := s.hold(); err != nil {
+			return diag.List{Locked.New(diag.Error, "%s.", err)}
+		}
+	}
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
@@ -189,6 +194,9 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 		Refuse: func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) },
 	})
 	slow.Stop()
+	if err != nil {
+		s.letGo()
+	}
 	if errors.As(err, new(*storage.RefusedError)) {
 		return diag.List{Locked.New(diag.Error, "%s", err)}
 	}
@@ -198,10 +206,6 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 		return diag.List{d}
 	}
 	s.lockID = id
-	if err := s.hold(id, operation); err != nil {
-		s.Unlock()
-		return diag.List{Locked.New(diag.Error, "%s.", err)}
-	}
 	if left != nil {
 		return diag.List{TakenOver.New(diag.Warning, "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))}
 	}
@@ -256,6 +260,7 @@ func (s *Session) Unlock() {
 	// The lock must be released also after an interrupt.
 	ctx, cancel := storage.Finish(s.Saving())
 	defer cancel()
+	s.tidy() // as long as nobody else can have the lock
 	if err := s.store.Unlock(ctx, id); err != nil {
 		s.Problem(diag.OneError("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
 		return

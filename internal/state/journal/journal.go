@@ -44,6 +44,7 @@ package journal
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -87,6 +88,25 @@ type Operation struct {
 	// Needs are the resources that have to outlive an object that is created. It may
 	// exist, and depend on them.
 	Needs []addr.Resource
+	// Former tells the object that is in the place of one that is created, by Tell;
+	// empty for none. As long as the state has that one, it doesn't have the new one.
+	Former string
+}
+
+// Tell tells objects apart that follow one another in a place, without saying
+// anything about them. Nil is empty.
+func Tell(o *state.Object) string {
+	if o == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(nameOf(o)))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Settled reports whether the state has what a creation may have made, or something
+// else that somebody has put in its place.
+func (o Operation) Settled(there *state.Object) bool {
+	return o.Action == Create && there != nil && Tell(there) != o.Former
 }
 
 // Actions of operations.
@@ -109,7 +129,8 @@ type record struct {
 	Key      string `json:"key,omitempty"`
 	ID       string `json:"id,omitempty"`
 	// Needs are addresses of resources.
-	Needs []string `json:"needs,omitempty"`
+	Needs  []string `json:"needs,omitempty"`
+	Former string   `json:"former,omitempty"`
 	// State is a state file with one object or output in it, so that there is
 	// one format for both.
 	State json.RawMessage `json:"state,omitempty"`
@@ -207,7 +228,7 @@ func (c *chain) read(line []byte) (r record, ok bool) {
 func intentRecord(o Operation) record {
 	r := record{
 		Op: opIntent, Object: o.Object.Instance.String(), Deposed: o.Object.Deposed,
-		Action: o.Action, Key: o.Key, ID: o.ID,
+		Action: o.Action, Key: o.Key, ID: o.ID, Former: o.Former,
 	}
 	if o.Provider != (addr.ProviderConfig{}) {
 		r.Provider = o.Provider.String()
@@ -224,7 +245,7 @@ func (r record) operation() (Operation, error) {
 	if err != nil {
 		return Operation{}, err
 	}
-	o := Operation{Object: at, Action: r.Action, Key: r.Key, ID: r.ID}
+	o := Operation{Object: at, Action: r.Action, Key: r.Key, ID: r.ID, Former: r.Former}
 	if r.Provider != "" {
 		if o.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
 			return Operation{}, err
@@ -397,7 +418,7 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 	}
 	// Who imported the object meanwhile has settled the matter.
 	rec.InDoubt = slices.DeleteFunc(rec.InDoubt, func(o Operation) bool {
-		return o.Action == Create && next.Objects[o.Object] != nil
+		return o.Settled(next.Objects[o.Object])
 	})
 	slices.SortFunc(rec.Folded, addr.Object.Compare)
 	slices.SortFunc(rec.Conflicts, addr.Object.Compare)

@@ -127,6 +127,8 @@ func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo, proce
 		return "", false
 	}
 	defer end()
+	// What they did is as little known as before, should this run end before it is.
+	info.Operation = left.Operation
 	id, err = s.Lock(ctx, info)
 	if err == nil {
 		return id, true
