@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,7 +98,7 @@ func (l *life) change(r provider.ApplyRequest) provider.ApplyResponse {
 	lost := provider.ApplyResponse{New: cty.NilVal, Diags: diag.OneError("No answer", "The connection was lost.")}
 	asked := &pending{life: l, kind: asking, label: verb + " " + name}
 	asked.effect = func() { asked.result = l.h.perform(l, verb, r) }
-	switch l.wait(nil, asked) {
+	switch l.wait(context.Background(), asked) {
 	case dead:
 		return lost
 	case refused:
@@ -110,7 +111,7 @@ func (l *life) change(r provider.ApplyRequest) provider.ApplyResponse {
 		return provider.ApplyResponse{New: asked.result, Diags: diag.OneError("Half done", "The cloud has done it, and something else went wrong.")}
 	}
 	asked.effect()
-	if l.wait(nil, &pending{life: l, kind: answering, label: "answer to " + verb + " " + name}) == dead {
+	if l.wait(context.Background(), &pending{life: l, kind: answering, label: "answer to " + verb + " " + name}) == dead {
 		return lost
 	}
 	return provider.ApplyResponse{New: asked.result, Private: r.PlannedPrivate}

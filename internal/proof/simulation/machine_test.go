@@ -120,7 +120,7 @@ func (l *life) disk() *durable.Disk {
 				if c.Kind != durable.Turn {
 					label = string(c.Kind) + " " + randomName.ReplaceAllString(strings.TrimPrefix(c.Path, l.machine.dir), "N")
 				}
-				if l.wait(nil, &pending{life: l, kind: disking, label: label}) == dead {
+				if l.wait(context.Background(), &pending{life: l, kind: disking, label: label}) == dead {
 					return errDead
 				}
 			}
@@ -210,10 +210,6 @@ func (l *life) wait(ctx context.Context, p *pending) moment {
 		return dead
 	}
 	p.turn = make(chan moment, 1)
-	var done <-chan struct{}
-	if ctx != nil {
-		done = ctx.Done()
-	}
 	l.h.mu.Lock()
 	l.h.pending = append(l.h.pending, p)
 	l.h.mu.Unlock()
@@ -226,7 +222,7 @@ func (l *life) wait(ctx context.Context, p *pending) moment {
 		return m
 	case <-l.killed:
 		return dead
-	case <-done:
+	case <-ctx.Done():
 		return canceled
 	}
 }

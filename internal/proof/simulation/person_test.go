@@ -97,32 +97,32 @@ func (h *history) settle(machine int) {
 	h.fail("stuck", "m%d can't be settled", machine)
 }
 
-// answer says of what is in doubt what is so.
+// answer says of the first that is in doubt what is so; then one sees what still is.
 func (h *history) answer(machine int, left []string) {
-	for _, at := range left {
-		name := strings.TrimPrefix(at, "sim_object.")
-		var found []*object
-		for _, o := range h.untracked() {
-			if o.name == name {
-				found = append(found, o)
-			}
+	if len(left) == 0 {
+		return
+	}
+	name := strings.TrimPrefix(left[0], "sim_object.")
+	var found []*object
+	for _, o := range h.untracked() {
+		if o.name == name {
+			found = append(found, o)
 		}
-		taken := slices.Contains(slices.Collect(maps.Values(h.ids())), name)
-		wanted := slices.ContainsFunc(h.config, func(w wanted) bool { return w.name == name })
-		if len(found) > 0 && !taken && wanted {
-			if r := h.quietly(line{machine: machine, do: "import", about: name, id: found[0].id}); !r.ok {
-				h.fail("stuck", "import of %s on m%d fails: %s", name, machine, r.said.text())
-			}
-			return // and see what is still in doubt
-		}
-		for _, o := range found {
-			h.note("somebody deletes %s (%s)", o.name, o.id)
-			delete(h.cloud.objects, o.id)
-		}
-		if r := h.quietly(line{machine: machine, do: "recover", forget: []string{name}}); !r.ok {
-			h.fail("stuck", "recover -forget=%s on m%d fails: %s", name, machine, r.said.text())
+	}
+	taken := slices.Contains(slices.Collect(maps.Values(h.ids())), name)
+	wanted := slices.ContainsFunc(h.config, func(w wanted) bool { return w.name == name })
+	if len(found) > 0 && !taken && wanted {
+		if r := h.quietly(line{machine: machine, do: "import", about: name, id: found[0].id}); !r.ok {
+			h.fail("stuck", "import of %s on m%d fails: %s", name, machine, r.said.text())
 		}
 		return
+	}
+	for _, o := range found {
+		h.note("somebody deletes %s (%s)", o.name, o.id)
+		delete(h.cloud.objects, o.id)
+	}
+	if r := h.quietly(line{machine: machine, do: "recover", forget: []string{name}}); !r.ok {
+		h.fail("stuck", "recover -forget=%s on m%d fails: %s", name, machine, r.said.text())
 	}
 }
 
