@@ -174,7 +174,6 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) examples
 	scripts/step $(MAKE) conformance
 	scripts/step $(MAKE) race
-	scripts/step $(MAKE) fuzz
 	scripts/step $(MAKE) backends
 	scripts/step $(MAKE) acceptance RUN='echoprovider time'
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'

@@ -165,7 +165,11 @@ func (s *story) load() (*engine.Config, diag.List) {
 			Sink: s.tell,
 		},
 		Resolve: func(_ context.Context, r module.Request) (string, diag.List) {
-			return path.Join(r.ParentDir, r.Source), nil
+			dir := path.Join(r.ParentDir, r.Source)
+			if _, within := strings.CutPrefix(path.Clean(r.ParentDir)+"/", dir+"/"); within || dir == "." {
+				return "", diag.OneError("Module includes itself", "There would be no end of %s.", dir)
+			}
+			return dir, nil
 		},
 	})
 }
