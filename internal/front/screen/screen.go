@@ -292,9 +292,14 @@ func (s *Screen) DiagText(l diag.List) string {
 // sources are the files that problems are about, without secrets.
 func (s *Screen) sources(l diag.List) map[string][]byte {
 	all := s.Sources()
+	blotted := map[string]bool{} // each once, however many problems it has
 	for _, d := range l {
-		if d.Subject != nil && all[d.Subject.Filename] != nil {
-			all[d.Subject.Filename] = []byte(s.Secrets.Blot(string(all[d.Subject.Filename])))
+		if d.Subject == nil || blotted[d.Subject.Filename] {
+			continue
+		}
+		name := d.Subject.Filename
+		if blotted[name] = true; all[name] != nil {
+			all[name] = []byte(s.Secrets.Blot(string(all[name])))
 		}
 	}
 	return all

@@ -334,7 +334,7 @@ type peer struct {
 
 func startPeer(t *testing.T, path string) *peer {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestPeerProcess$")
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "PEER_STATE="+path)
 	in, err := cmd.StdinPipe()
 	must(t, err)
@@ -578,7 +578,7 @@ func TestLockInfoLink(t *testing.T) {
 
 // TestJournalPath: the journal is beside the state, wherever the process is.
 func TestJournalPath(t *testing.T) {
-	for dir, want := range map[string]string{"/work": "/work/terraform.tfstate.journal", ".": "terraform.tfstate.journal"} {
+	for dir, want := range map[string]string{"/infra": "/infra/terraform.tfstate.journal", ".": "terraform.tfstate.journal"} {
 		b, diags := New(Schema().EmptyValue(), storage.Env{Dir: filepath.FromSlash(dir)})
 		if b == nil {
 			t.Fatal(diags.Err())
