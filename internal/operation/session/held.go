@@ -43,8 +43,12 @@ func (s *Session) hold() error {
 	return s.Disk.Replace(path, []byte(process), 0o600)
 }
 
-// letGo forgets that this process had the lock, or wanted it.
+// letGo forgets that this process had the lock, or wanted it, unless it may still get it:
+// then whoever has the lock next forgets it.
 func (s *Session) letGo() {
+	if store, ok := s.store.Store.(storage.Unanswered); ok && store.Unanswered() {
+		return
+	}
 	if path := s.heldPath(s.Processes.This()); s.remote() && exists(path) {
 		_ = s.Disk.Remove(path) // a lock that nobody has says nothing
 	}

@@ -74,6 +74,13 @@ type Held interface {
 	Holder(ctx context.Context) (*LockInfo, error)
 }
 
+// An Unanswered is a Store whose requests can get lost.
+type Unanswered interface {
+	// Unanswered reports whether the lock was asked for without an answer. That request
+	// may still take the lock, also when this run has ended.
+	Unanswered() bool
+}
+
 // ErrNoNotes is returned by a Noted where this user or this place can't have notes.
 var ErrNoNotes = errors.New("notes can't be kept beside the state")
 

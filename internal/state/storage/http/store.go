@@ -130,6 +130,15 @@ type store struct {
 	locked *storage.LockInfo // by this store
 	seen   *seen             // what Write replaces, nil where that isn't known
 	wrote  bool
+	// unanswered: a request for the lock got no answer.
+	unanswered bool
+}
+
+// Unanswered implements storage.Unanswered.
+func (s *store) Unanswered() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unanswered
 }
 
 // seen is a state that was read or written.
@@ -277,6 +286,9 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 	}
 	const what = "lock"
 	response, content, before, err := s.retry(ctx, s.lockMethod, s.lock, info.JSON(), nil, what)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unanswered = s.unanswered || before > 0 || err != nil
 	if err != nil {
 		return "", err
 	}
@@ -293,8 +305,6 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 	default:
 		return "", status(response, what)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.locked = &info
 	return info.ID, nil
 }

@@ -138,6 +138,9 @@ func (s *Store) replace(path string, content []byte) error {
 		return err
 	}
 	failpoint.At("state: renamed")
+	// Before the old file is written to: as long as the new name isn't on the disk, a
+	// machine that fails comes back with the old file there, and that would be torn.
+	s.disk.SyncFolder(filepath.Dir(path))
 
 	// The new state is in place. The rest is for those who know the old file.
 	back := keep != "" && overwrite(old, content) == nil
