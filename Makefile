@@ -170,6 +170,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) lint
 	scripts/step $(MAKE) providers
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
+	scripts/step $(MAKE) coverage
 	scripts/step $(MAKE) soak
 	scripts/step $(MAKE) examples
 	scripts/step $(MAKE) conformance
