@@ -277,8 +277,9 @@ func (f from) callRef(r *program.Ref, to Reference) {
 	}
 }
 
-// contents leads to all resources of a call and of those within it, which is what
-// depending on a call means.
+// contents leads to what depending on a call means: all resources of it and of those
+// within it, but ephemeral ones, which are there only for whoever refers to them, and what
+// is within checks.
 func (f from) contents(at *place, c *program.Call, to Reference) {
 	for _, child := range at.tree.Of(c.Call) {
 		if child.Program == nil {
@@ -286,7 +287,9 @@ func (f from) contents(at *place, c *program.Call, to Reference) {
 		}
 		inner := &place{child, at.path.Child(c.Call, addr.NoKey), c, at}
 		for _, r := range child.Program.Resources {
-			f.refer(inner, r.Name.String(), to)
+			if r.Name.Mode != addr.Ephemeral && r.Check == nil {
+				f.refer(inner, r.Name.String(), to)
+			}
 		}
 		for _, within := range child.Program.Calls {
 			f.contents(inner, within, to)

@@ -52,6 +52,14 @@ output "o" {
 -- m/main.tf --
 variable "in" {}
 resource "sim_object" "inner" { name = var.in }
+ephemeral "sim_token" "inner" { scope = "s" }
+check "inner" {
+  data "sim_lookup" "inner" { key = "k" }
+  assert {
+    condition     = data.sim_lookup.inner.found != ""
+    error_message = "No."
+  }
+}
 output "out" { value = sim_object.inner.id }
 `
 
@@ -101,7 +109,7 @@ func TestOutline(t *testing.T) {
 		}
 		delete(got, address)
 	}
-	for _, more := range []string{"module.m.output.out", "data.sim_lookup.e"} {
+	for _, more := range []string{"module.m.output.out", "module.m.ephemeral.sim_token.inner", "module.m.check.inner", "module.m.data.sim_lookup.inner", "data.sim_lookup.e"} {
 		if got[more] == "" {
 			t.Errorf("%s isn't there", more)
 		}
