@@ -3,12 +3,50 @@ package main
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/outline"
 	"weir.dev/weir/internal/proof/simtest"
 )
+
+const (
+	storedDependencies = "Stored dependencies are those on objects"
+	movedDependencies  = "state mv keeps what depends on the object"
+)
+
+// ofDependencies are about stored dependencies, and what state mv makes of them.
+var ofDependencies = []*known{
+	{
+		Entry: storedDependencies, Reason: "the peer stores what is only named",
+		Where: "state", Path: `\.resources.*\.dependencies(\[.*)?`, Weir: none, When: namesNothing,
+	},
+	{
+		Entry: storedDependencies, Reason: "the peer shows what is only named",
+		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Weir: none, When: namesNothing,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer drops them, or leaves the old name",
+		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "(diags|events) apply", Path: "error Cannot delete .*|delete .* failed", Peer: "1", Weir: "0", When: movesInState,
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "events apply|state|cloud", When: func(f finding) bool { return movesInState(f) && keepsInUse(f) },
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer leaves the old name where it leaves the object out",
+		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, Peer: none, When: namesMoved,
+	},
+}
 
 // namesNothing reports whether the dependencies that only the peer has are on
 // resources that weir has no objects of, or that the block can only have come from by
@@ -26,53 +64,6 @@ func namesNothing(f finding) bool {
 		}
 	}
 	return len(missing) > 0
-}
-
-// dependsOnMoved reports whether what a difference is about are names of what state mv
-// has moved, or dependencies that the peer hasn't of an object that depended on it.
-func dependsOnMoved(f finding) bool {
-	var moved [][2]string
-	for _, command := range f.step.Commands {
-		if words := strings.Fields(command); len(words) == 4 && strings.HasPrefix(command, "state mv ") {
-			moved = append(moved, [2]string{keys.ReplaceAllString(words[2], ""), keys.ReplaceAllString(words[3], "")})
-		}
-	}
-	is := func(address string, side int) bool {
-		return slices.ContainsFunc(moved, func(m [2]string) bool { return address == m[side] || strings.HasPrefix(address, m[side]+".") })
-	}
-	user, forgets := f.user(), false
-	for address, list := range f.before.dependencies() {
-		same := address == user || is(address, 0) && is(user, 1)
-		forgets = forgets || same && f.Peer == "" && slices.ContainsFunc(list, func(d string) bool { return is(d, 0) })
-	}
-	names := quotedNames(f.Peer + f.Weir)
-	for name := range names {
-		if !forgets && !is(name, 0) && !is(name, 1) {
-			return false
-		}
-	}
-	return len(names) > 0
-}
-
-// dependencies are what the objects of a state depend on, by address without keys.
-func (w world) dependencies() map[string][]string {
-	var s struct {
-		Resources []struct {
-			Module, Type, Name, Mode string
-			Instances                []struct{ Dependencies []string }
-		}
-	}
-	all := map[string][]string{}
-	if json.Unmarshal(w[stateFile], &s) != nil {
-		return all
-	}
-	for _, r := range s.Resources {
-		address := stateAddress(r.Module, r.Mode, r.Type, r.Name)
-		for _, i := range r.Instances {
-			all[address] = append(all[address], i.Dependencies...)
-		}
-	}
-	return all
 }
 
 // user is the address, without keys, of the object whose dependencies a path is about,
@@ -97,13 +88,6 @@ func (f finding) user() string {
 		return stateAddress(r.Module, r.Mode, r.Type, r.Name)
 	}
 	return keys.ReplaceAllString(r.Address, "")
-}
-
-func cutLast(text, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(text, sep); i >= 0 {
-		return text[:i], text[i+len(sep):], true
-	}
-	return text, "", false
 }
 
 // origins are those of the resources in have that an object can have come from by what
@@ -136,6 +120,69 @@ func origins(files module.Memory, user string, have map[string]bool) map[string]
 	return came
 }
 
+// dependsOnMoved reports whether what a difference is about are names of what state mv
+// has moved, or dependencies that the peer hasn't of an object that depended on it.
+func dependsOnMoved(f finding) bool {
+	var moved [][2]string
+	for _, command := range f.step.Commands {
+		if words := strings.Fields(command); len(words) == 4 && strings.HasPrefix(command, "state mv ") {
+			moved = append(moved, [2]string{keys.ReplaceAllString(words[2], ""), keys.ReplaceAllString(words[3], "")})
+		}
+	}
+	is := func(address string, side int) bool {
+		return slices.ContainsFunc(moved, func(m [2]string) bool { return address == m[side] || strings.HasPrefix(address, m[side]+".") })
+	}
+	user, forgets := f.user(), false
+	for address, list := range f.before.dependencies() {
+		same := address == user || is(address, 0) && is(user, 1)
+		forgets = forgets || same && f.Peer == "" && slices.ContainsFunc(list, func(d string) bool { return is(d, 0) })
+	}
+	names := quotedNames(f.Peer + f.Weir)
+	for name := range names {
+		if !forgets && !is(name, 0) && !is(name, 1) {
+			return false
+		}
+	}
+	return len(names) > 0
+}
+
+func movesInState(f finding) bool {
+	return slices.ContainsFunc(f.step.Commands, func(c string) bool { return strings.HasPrefix(c, "state mv ") })
+}
+
+// keepsInUse reports whether a difference is about an object that the peer couldn't
+// delete and weir has deleted.
+func keepsInUse(f finding) bool {
+	gone, _ := f.weir.result("apply")
+	stayed, _ := f.peer.result("apply")
+	deleted, left := deletions(gone), deletions(stayed)
+	for _, c := range f.peer.changes() {
+		done, tried := left[c.object()]
+		if c.is("delete") && tried && !done && deleted[c.object()] && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesMoved reports whether a dependency is the new name of what has moved.
+func namesMoved(f finding) bool {
+	for _, c := range f.peer.changes() {
+		now, old := keys.ReplaceAllString(c.Address, ""), keys.ReplaceAllString(c.Previous, "")
+		if c.Previous != "" && now != old && strings.Contains(f.Weir, strconv.Quote(now)) {
+			return true
+		}
+	}
+	return false
+}
+
+func cutLast(text, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, sep); i >= 0 {
+		return text[:i], text[i+len(sep):], true
+	}
+	return text, "", false
+}
+
 // quotedNames are the texts in a JSON value.
 func quotedNames(text string) map[string]bool {
 	names := map[string]bool{}
@@ -145,44 +192,4 @@ func quotedNames(text string) map[string]bool {
 		}
 	}
 	return names
-}
-
-// at is the part of a document at a path of differences, nil for none.
-func at(document any, path string) any {
-	if path == "" {
-		return document
-	}
-	members, _ := document.(map[string]any)
-	for name, v := range members {
-		if rest, ok := strings.CutPrefix(path, step(name)); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			return at(v, rest)
-		}
-	}
-	return nil
-}
-
-// resources are the addresses, without keys, of those that a state has objects of.
-func (w world) resources() map[string]bool {
-	var s struct {
-		Resources []struct {
-			Module, Type, Name, Mode string
-			Instances                []json.RawMessage
-		}
-	}
-	all := map[string]bool{}
-	if json.Unmarshal(w[stateFile], &s) != nil {
-		return all
-	}
-	for _, r := range s.Resources {
-		if len(r.Instances) > 0 {
-			all[stateAddress(r.Module, r.Mode, r.Type, r.Name)] = true
-		}
-	}
-	return all
-}
-
-// stateAddress is the address, without keys, of a resource in a state.
-func stateAddress(module, mode, typ, name string) string {
-	prefix := map[string]string{"data": "data.", "ephemeral": "ephemeral."}[mode]
-	return keys.ReplaceAllString(strings.TrimPrefix(module+"."+prefix+typ+"."+name, "."), "")
 }

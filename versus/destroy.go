@@ -1,0 +1,143 @@
+package main
+
+import (
+	"slices"
+)
+
+const (
+	destroysByState = "Plans to destroy evaluate only what providers are configured with"
+	readsNoData     = "Destruction reads no data"
+	endedOutputs    = "A targeted destruction ends the outputs of what it destroys"
+)
+
+// ofDestruction are about plans to destroy and what comes of them.
+var ofDestruction = []*known{
+	{
+		Entry: endedOutputs, Reason: "the peer keeps them",
+		Where: "plan", Path: `\.output_changes(\..*)?`, Peer: none, Weir: `.*"actions":\["delete"\].*`, When: destroysSome,
+	},
+	{
+		Entry: endedOutputs, Reason: "what they refer to counts",
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Peer: none, When: destroysSome,
+	},
+	{
+		Entry: endedOutputs, Reason: "the peer keeps them",
+		Where: "state", Path: `\.outputs\.[^.]*`, Weir: none, When: destroysSome,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
+		Where: "plan", Path: `\.(output_changes|prior_state\.values\.outputs)(\.[^.]*)?`, Weir: none, When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
+		Where: "plan", Path: `\.(output_changes\.[^.]*\.before(\[.*)?|prior_state\.values\.outputs\..*)`, When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "what outputs refer to counts with the peer, also if they were never stored",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.endsMoreOutputs() },
+	},
+	{
+		Entry: destroysByState, Reason: "the peer evaluates all",
+		Where: "exit plan", Path: "plan; .*", Peer: "1", Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
+		Where: "diags plan", Path: "warning .*", Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer reads what targets refer to, and stores what it learns",
+		Where: "plan|state", Path: `(\.prior_state.*)?\.resources.*\.identity(_schema_version)?`, Weir: none, When: destroysSome,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer reads data",
+		Where: "events plan", Path: "data .*", Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer reads what targets refer to, and not what is destroyed with them",
+		Where: "events plan", Path: "read .*", When: destroysSome,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer opens what nobody needs",
+		Where: "events plan", Path: "(open|close) .*", Peer: "1", Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "how it looked doesn't matter",
+		Where: "plan", Path: `\.resource_drift(\[.*)?`, Weir: none, When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "what a target needs is looked at through the state",
+		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)(\[.*)?`, Peer: none, Weir: `(?s).*"name":.*`,
+		When: func(f finding) bool { return destroys(f) && partial(f) && f.leavesMoreAlone() },
+	},
+	{
+		Entry: readsNoData, Reason: "the peer forgets data before all is destroyed",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, Peer: none, When: func(f finding) bool { return destroys(f) && failed(f) },
+	},
+	{
+		Entry: readsNoData, Reason: "the peer forgets what it would read",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: none, Weir: `.*"mode":"data".*`, When: destroys,
+	},
+	{
+		Entry: readsNoData, Reason: "the peer has forgotten what it would read",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, Peer: none, When: func(f finding) bool { return destroysSome(f) && f.forgottenData() },
+	},
+	{
+		Entry: readsNoData, Reason: "what the peer has forgotten refers to nothing",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Peer: none, When: func(f finding) bool { return destroysAll(f) && f.forgottenData() },
+	},
+	{
+		Entry: readsNoData, Reason: "what the providers of data are configured with counts with the peer",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.readsData() },
+	},
+	{
+		Entry: readsNoData, Reason: "the peer reads data",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*\.values\..*`, When: destroys,
+	},
+}
+
+func destroys(f finding) bool { return f.step.Destroy }
+
+func destroysSome(f finding) bool { return destroys(f) && partial(f) }
+
+func destroysAll(f finding) bool { return destroys(f) && !partial(f) }
+
+// leavesMoreAlone reports whether what only weir lists is left as it is.
+func (f finding) leavesMoreAlone() bool {
+	all := f.weir.changes()
+	for address := range f.peer.changes() {
+		delete(all, address)
+	}
+	for _, c := range all {
+		if !c.is("no-op") {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// readsData reports whether the peer's plan does.
+func (f finding) readsData() bool {
+	plan, _ := f.peer.result("plan")
+	return slices.ContainsFunc(plan.Events, func(e event) bool { return e.Op == "data" })
+}
+
+// forgottenData reports whether the state that the peer's plan begins with lacks
+// data that weir's has.
+func (f finding) forgottenData() bool {
+	have := f.peer.data()
+	for address := range f.weir.data() {
+		if !have[address] {
+			return true
+		}
+	}
+	return false
+}
+
+// endsMoreOutputs reports whether the peer ends outputs that weir doesn't know.
+func (f finding) endsMoreOutputs() bool {
+	all := f.peer.outputs()
+	for name := range f.weir.outputs() {
+		delete(all, name)
+	}
+	return len(all) > 0
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/lang/outline"
+	"weir.dev/weir/internal/proof/simtest"
+)
+
+const (
+	keptAfterDeletion = "Objects whose deletion failed stay as they were"
+	failedOutputs     = "Outputs of what could not be made"
+	failedKeepsForget = "What is never destroyed stays so where an operation fails"
+	goesOnBeside      = "Work goes on beside a failure"
+	forgottenLate     = "Objects are forgotten when nothing needs them"
+	deposedAlone      = "Deposed objects are deleted whatever becomes of others"
+)
+
+// ofFailures are about what an apply leaves that fails.
+var ofFailures = []*known{
+	{
+		Entry: keptAfterDeletion, Reason: "the peer forgets identity, marks and order",
+		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*)`,
+		Peer: none, When: failed,
+	},
+	{
+		Entry: failedOutputs, Reason: "the peer stores what the plan knew",
+		Where: "state", Path: `\.outputs\..*`, When: func(f finding) bool { return failed(f) && f.keepsOutput() && f.outputFailed() },
+	},
+	{
+		Entry: "Objects keep their provider until another one has dealt with them", Reason: "the peer goes by who has looked at it",
+		Where: "state", Path: `\.resources.*\.provider`, When: func(f finding) bool { return failed(f) || f.step.RefreshOnly },
+	},
+	{
+		Entry: failedKeepsForget, Reason: "the peer forgets that it is never destroyed",
+		Where: "state", Path: `\.resources.*\.skip_destroy`, Peer: none, Weir: "true", When: failed,
+	},
+	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Where: "events apply", Path: "(create|update) .*", Peer: "0", Weir: "1", When: goesOn,
+	},
+	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Where: "state|cloud", When: goesOn,
+	},
+	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return failed(f) && f.statusHolds() },
+	},
+	{
+		Entry: forgottenLate, Reason: "the peer forgets at once",
+		Where: "state", Path: `\.resources.*`, Peer: none, When: forgets,
+	},
+	{
+		Entry: forgottenLate, Reason: "with -destroy the peer forgets after what the object needs",
+		Where: "state", Path: `\.resources.*`, Weir: none, When: func(f finding) bool { return destroys(f) && forgets(f) },
+	},
+	{
+		Entry: forgottenLate, Reason: "the peer opens what the forgotten object's block names",
+		Where: "events apply", Path: "(open|close) token .*", Peer: "1", Weir: "0", When: forgetsSome,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Where: "events apply", Path: "delete .*", Peer: "0", Weir: "1", When: failsWithDeposed,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Where: "state", Path: `\.resources.*<deposed>.*`, Weir: none, When: failsWithDeposed,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Where: "cloud", Weir: "null", When: failsWithDeposed,
+	},
+}
+
+// failed reports whether the peer's apply did.
+func failed(f finding) bool {
+	apply, ok := f.peer.result("apply")
+	return ok && apply.Exit != 0
+}
+
+// goesOn reports whether a difference is about what both engines were to make or
+// change, and the peer hasn't begun with when its apply failed.
+func goesOn(f finding) bool {
+	apply, _ := f.peer.result("apply")
+	if !failed(f) {
+		return false
+	}
+	done, ours := begun(apply), f.weir.changes()
+	for address, c := range f.peer.changes() {
+		makes := c.is("create") || c.is("update") || c.is("forget", "create")
+		if makes && ours[address].is(c.Change.Actions...) && (c.object() == "" || !done[c.object()]) && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgets reports whether a difference is about what both engines were to forget
+// in an apply that failed.
+func forgets(f finding) bool {
+	ours := f.weir.changes()
+	for address, c := range f.peer.changes() {
+		if failed(f) && c.is("forget") && ours[address].is("forget") && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetsSome reports whether the peer has something to forget.
+func forgetsSome(f finding) bool {
+	for _, c := range f.peer.changes() {
+		if c.is("forget") {
+			return true
+		}
+	}
+	return false
+}
+
+// failsWithDeposed reports whether the peer's apply failed and had deposed
+// objects to delete.
+func failsWithDeposed(f finding) bool {
+	shown, _ := f.peer.result("show")
+	return failed(f) && deposedChange.Match(shown.Plan)
+}
+
+var deposedChange = regexp.MustCompile(`"deposed":"[0-9a-f]{8}"`)
+
+// keepsOutput reports whether weir has left an output of the state as it was.
+func (f finding) keepsOutput() bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
+	name, _, _ = strings.Cut(name, "[")
+	return compact(f.before.output(name)) == compact(f.weir.After.output(name))
+}
+
+// outputFailed reports whether weir has left something undone that the root output of a
+// path comes from, or an output's precondition wasn't met.
+func (f finding) outputFailed() bool {
+	apply, _ := f.weir.result("apply")
+	for _, d := range apply.Diags {
+		if d.Severity == "error" && d.Summary == "Module output value precondition failed" {
+			return true
+		}
+	}
+	config, _ := simtest.Load(f.step.Files())
+	if config == nil || config.Tree == nil {
+		return false
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
+	name, _, _ = strings.Cut(name, "[")
+	from := ancestors(outline.Of(config.Tree), "output."+name)
+	for address := range f.undone() {
+		if from[keys.ReplaceAllString(address, "")] {
+			return true
+		}
+	}
+	return false
+}
+
+// undone are the addresses of instances with a planned change that weir's
+// apply hasn't made, or may not have made where that can't be seen: terraform_data is in
+// no cloud, and data that was there before doesn't tell whether it was read.
+func (f finding) undone() map[string]bool {
+	apply, _ := f.weir.result("apply")
+	done, was, now := begun(apply), f.before.instances(), f.weir.After.instances()
+	failed := map[string]bool{}
+	for _, e := range apply.Events {
+		failed[e.Name] = failed[e.Name] || e.Error != ""
+	}
+	all := map[string]bool{}
+	for _, d := range apply.Diags {
+		if d.Severity == "error" && d.Address != "" {
+			all[d.Address] = true // made, and a provisioner or a condition failed
+		}
+	}
+	for address, c := range f.weir.changes() {
+		if c.is("no-op") {
+			continue
+		}
+		name, leaves := c.object(), c.is("delete") || c.is("forget")
+		hidden := (c.Type == "terraform_data" || c.Mode == "data") && was[address]
+		if now[address] == leaves || hidden || failed[name] || c.Mode == "managed" && name != "" && !leaves && !done[name] {
+			all[address] = true
+		}
+	}
+	return all
+}
+
+var checkResult = regexp.MustCompile(`^(\.check_results\["(?:[^"])*"\])(?:\.objects\["([^"]*)"\])?\.status$`)
+
+// statusHolds reports whether weir has had the means to find out the status that a path
+// of a state's check results is about: that of a resource's instance needs its object,
+// made or changed as planned, one that wasn't met was told, and that of a block sums up its instances.
+func (f finding) statusHolds() bool {
+	m := checkResult.FindStringSubmatch(f.Path)
+	if m == nil || f.Weir != `"pass"` && f.Weir != `"fail"` {
+		return false
+	}
+	block, _ := at(decode(f.weir.After[stateFile]), m[1]).(map[string]any)
+	objects, _ := block["objects"].(map[string]any)
+	if m[2] == "" {
+		return len(objects) > 0 && compact(sum(objects)) == f.Weir
+	}
+	if f.Weir == `"fail"` {
+		apply, _ := f.weir.result("apply")
+		plan, _ := f.weir.result("plan")
+		return slices.ContainsFunc(append(slices.Clone(plan.Diags), apply.Diags...), func(d diagnostic) bool { return unmet.MatchString(d.Summary) })
+	}
+	if block["object_kind"] != "resource" {
+		return true
+	}
+	address := strings.ReplaceAll(strings.Trim(m[2], "'"), `\'`, `"`)
+	return f.weir.After.instances()[address] && !f.undone()[address]
+}
+
+// unmet are the summaries of conditions that aren't met.
+var unmet = regexp.MustCompile(`^(Resource (pre|post)condition failed|Module output value precondition failed|Check block assertion failed|Invalid value for variable)$`)
+
+// sum is the status of a block with instances of these.
+func sum(objects map[string]any) string {
+	worst := "pass"
+	for _, o := range objects {
+		members, _ := o.(map[string]any)
+		switch status, _ := members["status"].(string); {
+		case status == "error", status == "fail" && worst != "error", status == "unknown" && worst == "pass":
+			worst = status
+		}
+	}
+	return worst
+}

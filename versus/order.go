@@ -1,0 +1,100 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	keptOrder   = "The order that an object has from its users is always stored"
+	letsGoFirst = "Updates let go before what they used is deleted"
+)
+
+// ofOrder are about the order of operations, and what is stored of it.
+var ofOrder = []*known{
+	{
+		Entry: keptOrder, Reason: "the peer has no flag where the user doesn't change",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: ofChange,
+	},
+	{
+		Entry: keptOrder, Reason: "the peer drops the flag where the user isn't a target",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: destroysSome,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
+		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: deletedAfterUpdate,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
+		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*",
+	},
+	{
+		Entry: letsGoFirst, Reason: "there was nothing that the deleted object could use",
+		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: makesAnew,
+	},
+	{
+		Entry: letsGoFirst, Reason: "what others let go of goes last",
+		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: replacesBeside,
+	},
+	{
+		Entry: "Plans that the peers refuse with \"Cycle\"", Reason: "no instances go in a circle",
+		Where: "exit plan", Path: "plan; Cycle: .*", Peer: "1", Weir: "0",
+	},
+}
+
+// ofChange reports whether a difference in a state is about a resource that both
+// engines create or update.
+func ofChange(f finding) bool {
+	makes := func(c change) bool { return slices.Contains(c.Change.Actions, "create") || c.is("update") }
+	ours := f.weir.changes()
+	for address, c := range f.peer.changes() {
+		if makes(c) && makes(ours[address]) && strings.Contains(f.Path, c.inState()) {
+			return true
+		}
+	}
+	return false
+}
+
+// deletedAfterUpdate reports whether weir has deleted, after updates, what the
+// peer couldn't delete.
+func deletedAfterUpdate(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	updated, deleted := false, map[string]bool{}
+	for _, e := range apply.Events {
+		if e.Phase == "end" && e.Error == "" {
+			updated = updated || e.Op == "update"
+			deleted[e.Name] = deleted[e.Name] || e.Op == "delete" && updated
+		}
+	}
+	for problem := range strings.SplitSeq(f.Path, "; ") {
+		if name, ok := strings.CutPrefix(problem, "Cannot delete "); ok && !deleted[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// makesAnew reports whether what is created in an order is new.
+func makesAnew(f finding) bool {
+	_, after, _ := strings.Cut(f.Peer, " before create ")
+	for _, c := range f.peer.changes() {
+		if c.is("create") && c.Type+" "+c.object() == after {
+			return true
+		}
+	}
+	return false
+}
+
+// replacesBeside reports whether an object that is replaced is created in another
+// order with one that leaves and that something else lets go of.
+func replacesBeside(f finding) bool {
+	before, after, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before create ")
+	replaced, leaves, updated := false, false, false
+	for _, c := range f.peer.changes() {
+		name := c.Type + " " + c.object()
+		replaced = replaced || name == after && c.is("delete", "create")
+		leaves = leaves || name == before && c.is("delete")
+		updated = updated || c.is("update")
+	}
+	return replaced && leaves && updated
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A change is one in a plan.
+type change struct {
+	Address  string
+	Previous string `json:"previous_address"`
+	Reason   string `json:"action_reason"`
+	Module   string `json:"module_address"`
+	Mode     string
+	Type     string
+	Name     string
+	Deposed  string
+	Change   struct {
+		Actions []string
+		Before  struct{ Name string }
+		After   struct{ Name string }
+	}
+}
+
+func (c change) is(actions ...string) bool { return slices.Equal(c.Change.Actions, actions) }
+
+// object is the name that the object has in the cloud.
+func (c change) object() string { return cmp.Or(c.Change.Before.Name, c.Change.After.Name) }
+
+// inState is the step of a path that names the resource in a state.
+func (c change) inState() string {
+	text := ""
+	for _, part := range []string{c.Module, c.Mode, c.Type, c.Name} {
+		if part != "" {
+			text += " '" + strings.ReplaceAll(part, "\"", "\\'") + "'"
+		}
+	}
+	return "[\"" + strings.TrimPrefix(text, " ") + "\"]"
+}
+
+// isAbout reports whether a difference of events, of the cloud or of a state is
+// about the object of a change.
+func (c change) isAbout(f finding) bool {
+	name := c.object()
+	if f.Where == "state" {
+		return strings.Contains(f.Path, c.inState())
+	}
+	return name != "" && (strings.HasSuffix(f.Path, " "+name) || strings.HasPrefix(f.Path, strings.TrimPrefix(c.Type, "sim_")+"-"+name+"-"))
+}
+
+// changes are those that an engine has planned for current objects, by address.
+func (o outcome) changes() map[string]change {
+	shown, _ := o.result("show")
+	var p struct {
+		Changes []change `json:"resource_changes"`
+	}
+	if json.Unmarshal(shown.Plan, &p) != nil {
+		return nil
+	}
+	all := map[string]change{}
+	for _, c := range p.Changes {
+		if c.Deposed == "" {
+			all[c.Address] = c
+		}
+	}
+	return all
+}
+
+// change is the peer's change whose address is in the path.
+func (f finding) change() change {
+	for address, c := range f.peer.changes() {
+		if strings.Contains(f.Path, step(compact(address))) {
+			return c
+		}
+	}
+	return change{}
+}
+
+// data are the addresses of data in the state that a plan begins with.
+func (o outcome) data() map[string]bool {
+	type module struct {
+		Resources []struct{ Address, Mode string }
+		Children  []*module `json:"child_modules"`
+	}
+	var p struct {
+		Prior struct {
+			Values struct {
+				Root module `json:"root_module"`
+			}
+		} `json:"prior_state"`
+	}
+	shown, _ := o.result("show")
+	if json.Unmarshal(shown.Plan, &p) != nil {
+		return nil
+	}
+	all := map[string]bool{}
+	for todo := []*module{&p.Prior.Values.Root}; len(todo) > 0; todo = todo[1:] {
+		for _, r := range todo[0].Resources {
+			all[r.Address] = all[r.Address] || r.Mode == "data"
+		}
+		todo = append(todo, todo[0].Children...)
+	}
+	maps.DeleteFunc(all, func(_ string, data bool) bool { return !data })
+	return all
+}
+
+type output struct {
+	Unknown json.RawMessage `json:"after_unknown"`
+}
+
+// outputs are the changes of outputs that an engine has planned.
+func (o outcome) outputs() map[string]output {
+	shown, _ := o.result("show")
+	var p struct {
+		Outputs map[string]output `json:"output_changes"`
+	}
+	if json.Unmarshal(shown.Plan, &p) != nil {
+		return nil
+	}
+	return p.Outputs
+}
+
+// output is one that a state has, nil for none.
+func (w world) output(name string) any {
+	state, _ := decode(w[stateFile]).(map[string]any)
+	outputs, _ := state["outputs"].(map[string]any)
+	return outputs[name]
+}
+
+// instances are the addresses of the current objects in a state.
+func (w world) instances() map[string]bool {
+	var s struct {
+		Resources []struct {
+			Module, Type, Name, Mode string
+			Instances                []struct {
+				Key     any `json:"index_key"`
+				Deposed string
+			}
+		}
+	}
+	all := map[string]bool{}
+	if json.Unmarshal(w[stateFile], &s) != nil {
+		return all
+	}
+	for _, r := range s.Resources {
+		prefix := map[string]string{"data": "data."}[r.Mode]
+		address := strings.TrimPrefix(r.Module+"."+prefix+r.Type+"."+r.Name, ".")
+		for _, i := range r.Instances {
+			switch {
+			case i.Deposed != "":
+			case i.Key == nil:
+				all[address] = true
+			default:
+				all[address+"["+compact(i.Key)+"]"] = true
+			}
+		}
+	}
+	return all
+}
+
+// resources are the addresses, without keys, of those that a state has objects of.
+func (w world) resources() map[string]bool {
+	var s struct {
+		Resources []struct {
+			Module, Type, Name, Mode string
+			Instances                []json.RawMessage
+		}
+	}
+	all := map[string]bool{}
+	if json.Unmarshal(w[stateFile], &s) != nil {
+		return all
+	}
+	for _, r := range s.Resources {
+		if len(r.Instances) > 0 {
+			all[stateAddress(r.Module, r.Mode, r.Type, r.Name)] = true
+		}
+	}
+	return all
+}
+
+// dependencies are what the objects of a state depend on, by address without keys.
+func (w world) dependencies() map[string][]string {
+	var s struct {
+		Resources []struct {
+			Module, Type, Name, Mode string
+			Instances                []struct{ Dependencies []string }
+		}
+	}
+	all := map[string][]string{}
+	if json.Unmarshal(w[stateFile], &s) != nil {
+		return all
+	}
+	for _, r := range s.Resources {
+		address := stateAddress(r.Module, r.Mode, r.Type, r.Name)
+		for _, i := range r.Instances {
+			all[address] = append(all[address], i.Dependencies...)
+		}
+	}
+	return all
+}
+
+// stateAddress is the address, without keys, of a resource in a state.
+func stateAddress(module, mode, typ, name string) string {
+	prefix := map[string]string{"data": "data.", "ephemeral": "ephemeral."}[mode]
+	return keys.ReplaceAllString(strings.TrimPrefix(module+"."+prefix+typ+"."+name, "."), "")
+}
+
+// at is the part of a document at a path of differences, nil for none.
+func at(document any, path string) any {
+	if path == "" {
+		return document
+	}
+	members, _ := document.(map[string]any)
+	for name, v := range members {
+		if rest, ok := strings.CutPrefix(path, step(name)); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return at(v, rest)
+		}
+	}
+	return nil
+}
+
+// begun are the names of the objects that a command has begun to work on.
+func begun(r result) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range r.Events {
+		names[e.Name] = true
+	}
+	return names
+}
+
+// deletions are the names of the objects whose deletion a command has tried, and
+// whether one succeeded.
+func deletions(r result) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range r.Events {
+		if e.Op == "delete" && e.Phase == "end" {
+			names[e.Name] = names[e.Name] || e.Error == ""
+		}
+	}
+	return names
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/proof/simtest"
+)
+
+const (
+	goneOutputs        = "Outputs of objects that are gone stay with -refresh-only"
+	bySchema           = "Sensitive by the schema, everywhere"
+	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
+	goneDeposed        = "Deposed objects that are gone"
+	importsAlone       = "import looks at nothing else"
+)
+
+// ofDocuments are about what plans and states show, and what is done beside changes.
+var ofDocuments = []*known{
+	{
+		Entry: "Deposed objects have the version of their schema", Reason: "the peer has none",
+		Where: "plan", Path: `\.prior_state.* deposed .*\.schema_version`, Peer: "0",
+	},
+	{
+		Entry: "Plan JSON has `applyable` and `complete`", Reason: "Terraform has them",
+		Where: "plan", Path: `\.(applyable|complete)`, Peer: none,
+	},
+	{
+		Entry: bySchema, Reason: "marked in planned values too",
+		Where: "plan", Path: `\.planned_values.*\.sensitive_values\.secret`, Peer: none, Weir: "true",
+	},
+	{
+		Entry: bySchema, Reason: "marked in the state of data sources too",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*\.sensitive_attributes\[.*'value':'secret'}]'?"]`, Peer: none,
+	},
+	{
+		Entry: goneOutputs, Reason: "the peer stores null for what isn't known",
+		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
+	},
+	{
+		Entry: goneOutputs, Reason: "the peer knows no type of what is gone",
+		Where: "plan", Path: `\.output_changes\.[^.]*\.after(_unknown)?`, Peer: "(true)?", When: func(f finding) bool { return f.step.RefreshOnly && f.whollyUnknown() },
+	},
+	{
+		Entry: "Data that could not be read is in no state", Reason: "the peer has it with null for what isn't known",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: `.*"ids":null,"names":null.*`, Weir: none,
+	},
+	{
+		Entry: "Modules without objects are in no state", Reason: "the peer lists them in plans",
+		Where: "plan", Path: `\.prior_state.*\.child_modules\[.*`, Peer: `{"address":"module\.([^"\\]|\\.)*"}`, Weir: none,
+	},
+	{
+		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' 'sim_objects' 'k_.*\.(ids|names)(\[.*)?`, When: deletesSome,
+	},
+	{
+		Entry: "Data of check blocks is read again only if something is done", Reason: "the peer lists the reads alone",
+		Where: "plan|events apply", Path: `\.(resource_changes|planned_values|relevant_attributes).*|data .*`, Weir: "0?", When: onlyCheckReads,
+	},
+	{
+		Entry: "A creation isn't caused by replace_triggered_by", Reason: "there is nothing to replace",
+		Where: "plan", Path: `\.resource_changes.*\.action_reason`, Peer: `"replace_by_triggers"`, Weir: none,
+		When: func(f finding) bool { return f.change().is("create") },
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Where: "events apply", Path: "(open|close) token .*", Peer: "0", Weir: "1", When: leaseHasConditions,
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Where: "state", Path: `\.check_results.*ephemeral\.sim_token.*\.status`, Peer: `"unknown"`, When: leaseHasConditions,
+	},
+	{
+		Entry: goneDeposed, Reason: "the peer plans to do nothing",
+		Where: "plan", Path: `\.resource_changes.*<deposed>.*`, Peer: `(?s).*"actions":\["no-op"\].*`, Weir: none,
+	},
+	{
+		Entry: goneDeposed, Reason: "the peer panics",
+		Where: "exit apply", Peer: "11",
+	},
+	{
+		Entry: importsAlone, Reason: "the peer reads data",
+		Where: "events import", Path: "(data|open|close) .*", Weir: "0",
+	},
+	{
+		Entry: importsAlone, Reason: "the peer warns of what it evaluates",
+		Where: "diags import", Path: "warning .*", Weir: "0",
+	},
+}
+
+// unknownOutput reports whether the path is that of an output which the peer's
+// plan doesn't wholly know.
+func (f finding) unknownOutput() bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
+	return strings.Contains(string(f.peer.outputs()[name].Unknown), "true")
+}
+
+// whollyUnknown reports whether the peer's plan knows nothing of the output that a
+// path of changes is about.
+func (f finding) whollyUnknown() bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".output_changes."), ".")
+	return string(f.peer.outputs()[name].Unknown) == "true"
+}
+
+// deletesSome reports whether weir's apply has deleted objects.
+func deletesSome(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	return slices.Contains(slices.Collect(maps.Values(deletions(apply))), true)
+}
+
+// onlyCheckReads reports whether the peer plans nothing but reads for checks.
+func onlyCheckReads(f finding) bool {
+	all := f.peer.changes()
+	for _, c := range all {
+		if !c.is("no-op") && c.Reason != "read_because_check_nested" {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// leaseHasConditions reports whether an ephemeral resource has some.
+func leaseHasConditions(f finding) bool {
+	return slices.ContainsFunc(f.step.Model.Objects, func(o simtest.Object) bool { return o.Data == "token" && o.Condition.Kind != "" })
+}

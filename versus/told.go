@@ -1,0 +1,124 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	warnedOnce     = "Warnings of what is deprecated come once"
+	refreshesOn    = "Conditions never stop -refresh-only"
+	planningGoesOn = "Planning goes on beside a problem"
+)
+
+// ofDiagnostics are about what is said, and what stops a command.
+var ofDiagnostics = []*known{
+	{
+		Entry: "Warnings wait until the configuration can be read", Reason: "the peer goes on",
+		Where: "diags (plan|validate)", Path: "warning .*", Weir: "0", When: stoppedInLoading,
+	},
+	{
+		Entry: warnedOnce, Reason: "the peer warns in validation and in planning",
+		Where: "diags plan", Path: "warning " + deprecations, When: repeats,
+	},
+	{
+		Entry: warnedOnce, Reason: "nothing that is deprecated is asked of a provider",
+		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly || partial(f) },
+	},
+	{
+		Entry: warnedOnce, Reason: "the peer warns in apply again",
+		Where: "diags apply", Path: "warning " + deprecations, Weir: "0", When: toldInPlan,
+	},
+	{
+		Entry: warnedOnce, Reason: "it holds for any instance, the peer waits for one",
+		Where: "diags (validate|plan)", Path: "warning Value derived .*", Peer: "0",
+	},
+	{
+		Entry: "Problems have a place where one is to blame", Reason: "the peer has none",
+		Where: "diags .*", Path: "(error Cannot delete .*)|error Resource instance managed by newer provider version|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
+	},
+	{
+		Entry: "Plans warn of what is deleted while it is in use", Reason: "the peer fails in apply",
+		Where: "diags plan", Path: "warning Replaced object is still in use .*", Peer: "0",
+	},
+	{
+		Entry: refreshesOn, Reason: "the peer's fail for what is gone",
+		Where: "exit plan", Path: "plan(; Attempt to get attribute from null value)+", Peer: "1", Weir: "0",
+		When: func(f finding) bool { return f.step.RefreshOnly },
+	},
+	{
+		Entry: refreshesOn, Reason: "the peer's validation does",
+		Where: "exit plan", Path: "plan(; Module output value precondition failed)+", Peer: "1", Weir: "0",
+		When: func(f finding) bool { return f.step.RefreshOnly },
+	},
+	{
+		Entry: planningGoesOn, Reason: "the peer stops when validation fails",
+		Where: "diags plan", Path: "(error|warning) .*", Peer: "0", When: stoppedInValidation,
+	},
+	{
+		Entry: planningGoesOn, Reason: "the peer stops at keys that aren't known",
+		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
+	},
+	{
+		Entry: planningGoesOn, Reason: "the peer tells what becomes of other objects",
+		Where: "diags plan", Path: "warning Resource will be removed from the state .*", Weir: "0", When: tellsMore,
+	},
+	{
+		Entry: "replace_triggered_by of a block without instances", Reason: "the peer fails",
+		Where: "exit plan", Path: "plan(; no change found for .*)+", Peer: "1", Weir: "0",
+	},
+}
+
+// deprecations are the summaries of warnings about what is deprecated.
+const deprecations = "(Attribute Deprecated|Variable marked as deprecated by the module author|Value derived from a deprecated source) .*"
+
+// repeats reports whether the peer says more often what weir says too.
+func repeats(f finding) bool {
+	peer, _ := strconv.Atoi(f.Peer)
+	weir, _ := strconv.Atoi(f.Weir)
+	return 0 < weir && weir < peer
+}
+
+// toldInPlan reports whether weir's plan had the diagnostic.
+func toldInPlan(f finding) bool {
+	p, ok := f.weir.result("plan")
+	return ok && summaries(p.Diags)[f.Path] > 0
+}
+
+// stoppedInLoading reports whether both commands end with the same errors, and
+// nothing was asked of a provider.
+func stoppedInLoading(f finding) bool {
+	command := strings.TrimPrefix(f.Where, "diags ")
+	p, _ := f.peer.result(command)
+	w, _ := f.weir.result(command)
+	if p.Exit != 1 || w.Exit != 1 || len(p.Events)+len(w.Events) > 0 {
+		return false
+	}
+	only := func(list []diagnostic) map[string]int {
+		return summaries(slices.DeleteFunc(slices.Clone(list), func(d diagnostic) bool { return d.Severity != "error" }))
+	}
+	return maps.Equal(only(p.Diags), only(w.Diags))
+}
+
+// stoppedInValidation reports whether the peer found errors before it asked for
+// anything, all of which weir has found too.
+func stoppedInValidation(f finding) bool {
+	p, _ := f.peer.result("plan")
+	return len(p.Events) == 0 && tellsMore(f)
+}
+
+// tellsMore reports whether both plans fail, and weir has found all the errors of
+// the peer.
+func tellsMore(f finding) bool {
+	p, _ := f.peer.result("plan")
+	w, _ := f.weir.result("plan")
+	have := summaries(w.Diags)
+	for name := range summaries(p.Diags) {
+		if strings.HasPrefix(name, "error ") && have[name] == 0 {
+			return false
+		}
+	}
+	return p.Exit == 1 && w.Exit == 1
+}
