@@ -9,5 +9,7 @@ var (
 	NotSaved      = diag.Code{Name: "state-not-saved", Summary: "Failed to persist state to backend"}
 	NotNoted      = diag.Code{Name: "creations-not-noted", Summary: "Creations can't be noted beside the state"}
 	TakenOver     = diag.Code{Name: "lock-taken-over", Summary: "Lock taken over"}
+	StaysLocked   = diag.Code{Name: "state-stays-locked", Summary: "The state stays locked"}
+	Foreign       = diag.Code{Name: "journal-of-another-state", Summary: "Journal of another state"}
 	ObjectInDoubt = diag.Code{Name: "object-in-doubt", Summary: "Object in doubt"}
 )

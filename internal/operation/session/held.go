@@ -40,12 +40,41 @@ func (s *Session) hold() error {
 	if err := s.Disk.MakeFolders(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return s.Disk.Replace(path, []byte(process), 0o600)
+	return s.writeHeld(path)
+}
+
+// writeHeld notes that this process has the lock, or goes on with the lock, of the
+// process that the file is named by. A copy of the file elsewhere says nothing.
+func (s *Session) writeHeld(path string) error {
+	return s.Disk.Replace(path, []byte(s.Processes.This()+"\n"+whereabouts(path)), 0o600)
+}
+
+// whereabouts is the folder of a file, by whatever way one comes there.
+func whereabouts(path string) string {
+	folder := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	if whole, err := filepath.Abs(folder); err == nil {
+		folder = whole
+	}
+	return folder
+}
+
+// readHeld is which process goes on with a lock; here is whether the file was
+// written where it is.
+func readHeld(path string) (process string, here bool, err error) {
+	text, err := os.ReadFile(path)
+	process, folder, _ := strings.Cut(string(text), "\n")
+	return process, folder == whereabouts(path), err
 }
 
 // letGo forgets that this process had the lock, or wanted it, unless it may still get it:
 // then whoever has the lock next forgets it.
 func (s *Session) letGo() {
+	if s.inherited != "" {
+		_ = s.Disk.Remove(s.inherited)
+	}
 	if store, ok := s.store.Store.(storage.Unanswered); ok && store.Unanswered() {
 		return
 	}
@@ -62,7 +91,7 @@ func (s *Session) tidy() {
 	}
 	files, _ := filepath.Glob(s.heldPrefix() + "*" + heldSuffix)
 	for _, path := range files {
-		if process, err := os.ReadFile(path); err == nil && s.Processes.Gone(string(process)) {
+		if process, _, err := readHeld(path); err == nil && s.Processes.Gone(process) {
 			_ = s.Disk.Remove(path)
 		}
 	}
@@ -79,8 +108,42 @@ func (s *Session) journalElsewhere(ctx context.Context, left storage.LockInfo) e
 			return nil // what it was creating is noted beside the state
 		}
 	}
-	if exists(s.heldPath(left.Info)) {
+	if _, here, err := readHeld(s.heldPath(left.Info)); err == nil && here {
 		return s.hold() // who only plans hasn't yet
 	}
 	return fmt.Errorf("The run that holds the lock has ended without releasing it, and what it did is not known here: its journal isn't in %s. Objects may exist that the state doesn't have, and would be created a second time.\n\nIf it ran in another directory of this machine, run the same command there. If its data directory is gone, look for such objects first, then release the lock, import them, and go on:\n    %s force-unlock %s", filepath.Dir(s.journalPath()), s.Program, left.ID)
+}
+
+// inherit goes on with a lock that a process left behind which has noted so here. The
+// file says who does, so that there is no moment without the lock. The caller is the
+// only one on this machine that is about to.
+func (s *Session) inherit(left storage.LockInfo) (bool, error) {
+	store, ok := s.store.Store.(storage.Lasting)
+	path := s.heldPath(left.Info)
+	if !ok || !s.remote() || s.Processes.This() == "" {
+		return false, nil
+	}
+	process, here, err := readHeld(path)
+	switch {
+	case err != nil || !here:
+		return false, nil // of a run that only planned
+	case process != left.Info && !s.Processes.Gone(process):
+		return false, fmt.Errorf("a run on this machine (%s) has taken the lock over", process)
+	}
+	if err := s.writeHeld(path); err != nil {
+		return false, nil
+	}
+	store.Inherit(left)
+	s.inherited = path
+	return true, nil
+}
+
+// stays reports whether the lock has to stay when this run ends: what it, or one
+// before it, leaves unsettled is known only here, and those who lock the state
+// elsewhere would create it a second time.
+func (s *Session) stays() bool {
+	_, lasting := s.store.Store.(storage.Lasting)
+	_, notes := s.takesNotes()
+	unsettled := s.unsaved || len(s.doubts) > 0
+	return unsettled && lasting && !notes && s.remote() && (s.inherited != "" || exists(s.heldPath(s.Processes.This())))
 }

@@ -138,7 +138,7 @@ func (s trouble) unusable(path string, err error) diag.List {
 }
 
 func (s trouble) foreign(path string, l *journal.Log) diag.List {
-	return diag.OneError("Journal of another state", "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)
+	return diag.List{Foreign.New(diag.Error, "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)}
 }
 
 var errJournalBusy = errors.New("the journal is in use")
@@ -260,7 +260,11 @@ func (s *Session) inDoubt() diag.List {
 			fmt.Fprintf(&b, " (%s = %q)", o.Key, o.ID)
 		}
 	}
-	if _, notes := s.takesNotes(); s.remote() && !notes {
+	switch _, notes := s.takesNotes(); {
+	case notes || !s.remote():
+	case s.lockID != "" && s.stays():
+		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them, so the state stays locked until they are settled.", s.journalPath())
+	default:
 		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them: settle them before anybody works on the state from another machine or directory.", s.journalPath())
 	}
 	first := s.doubts[0].Object.Instance

@@ -240,6 +240,7 @@ func (s *Session) Keep(ctx context.Context, r *Recorder, result *state.Snapshot)
 		if r != nil {
 			r.w.Close()
 		}
+		s.unsaved = r != nil
 		return s.rescue(s.stamped(result), err)
 	}
 	if r == nil {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"weir.dev/weir/internal/operation/backend"
@@ -93,6 +94,11 @@ type Session struct {
 	claimed bool
 	// noted: there is a note beside the state, by this run or an earlier one.
 	noted bool
+	// inherited is the file that says that this run goes on with the lock of another one,
+	// empty for none.
+	inherited string
+	// unsaved: what this run or one before it did couldn't be saved, and is in the journal.
+	unsaved bool
 	// run is the identity of this run in its journal and its note.
 	run string
 
@@ -191,7 +197,8 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	})
 	id, left, err := storage.Acquire(ctx, s.store, info, storage.Taking{
 		Timeout: l.Timeout, Processes: s.Processes,
-		Refuse: func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) },
+		Refuse:  func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) },
+		Inherit: s.inherit,
 	})
 	slow.Stop()
 	if err != nil {
@@ -257,6 +264,10 @@ func (s *Session) Unlock() {
 	if id == "" {
 		return
 	}
+	if s.stays() {
+		s.Problem(diag.List{StaysLocked.New(diag.Warning, "What is unsettled is known only in this directory, by the journal %s, and this backend has no room to note it beside the state. Others would create it a second time, so the lock %s stays until it is settled here: see \"%s recover\".", s.journalPath(), id, s.Program)})
+		return
+	}
 	// The lock must be released also after an interrupt.
 	ctx, cancel := storage.Finish(s.Saving())
 	defer cancel()
@@ -297,7 +308,9 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		}
 	}
 	s.adopt(snapshot)
-	diags.Append(s.recover(ctx))
+	found := s.recover(ctx)
+	s.unsaved = found.HasErrors() && !slices.ContainsFunc(found, Foreign.Is)
+	diags.Append(found)
 	return diags
 }
 

@@ -103,13 +103,10 @@ func (h *history) all() {
 		if i+1 < len(h.script.lines) && h.script.lines[i+1].beside > 0 {
 			i++
 			runs = append(runs, h.run(h.script.lines[i]))
-			if !h.place.notes() {
-				runs[1].machine = l.machine // see react
-			}
 		}
 		h.together(runs...)
 		for _, r := range runs {
-			h.react(r)
+			h.tidy(r)
 		}
 	}
 	h.end()
@@ -268,7 +265,7 @@ func (h *history) pick(p *pending, seed uint64) {
 	r := h.runs[p.life]
 	r.picks++
 	fault := r.faults[r.picks]
-	if between := p.takesOver(h.place); h.quiet || between || !p.may(fault, h.place) {
+	if h.quiet || !p.may(fault, h.place) {
 		fault = now
 	}
 	h.note("%d %s: %s %s", p.life.number, p.label, fault, map[bool]string{true: "", false: fmt.Sprint(r.picks)}[h.quiet])
@@ -302,26 +299,6 @@ func (p *pending) may(fault moment, at store) bool {
 	return false
 }
 
-// takesOver reports whether something is one of the two requests that take over a lock
-// where nothing is noted: between them the state is anybody's, as docs/trust.md says.
-func (p *pending) takesOver(at store) bool {
-	l := p.life
-	switch {
-	case p.kind != requesting:
-		return false
-	case strings.HasPrefix(p.label, "GET"):
-		l.reads = true
-	case strings.HasPrefix(p.label, "UNLOCK"):
-		l.takes = !l.reads && !at.notes()
-		return l.takes
-	case strings.HasPrefix(p.label, "LOCK"):
-		took := l.takes
-		l.takes = false
-		return took
-	}
-	return false
-}
-
 // crash ends a process, or the machine with all of them. What was asked of the cloud
 // may still be done.
 func (h *history) crash(l *life, how moment, seed uint64) {
@@ -335,7 +312,7 @@ func (h *history) crash(l *life, how moment, seed uint64) {
 	h.mu.Unlock()
 	slices.SortStableFunc(waiting, func(a, b *pending) int { return strings.Compare(a.label, b.label) })
 	for _, p := range waiting {
-		if p.effect == nil || p.takesOver(h.place) || p.life.dead() || !slices.Contains(dying, p.life) || p.stuck {
+		if p.effect == nil || p.life.dead() || !slices.Contains(dying, p.life) || p.stuck {
 			continue
 		}
 		if h.place.fenced() || p.kind == asking || !strings.HasPrefix(p.label, "POST") {

@@ -37,8 +37,6 @@ type life struct {
 	ended   atomic.Bool // the command has returned, or was killed
 	killed  chan struct{}
 	cancel  context.CancelFunc
-	// reads: it has read the state; takes: it is taking over a lock.
-	reads, takes bool
 
 	mu    sync.Mutex
 	files []*os.File

@@ -121,8 +121,7 @@ func (p *httpPlace) put(state []byte) { p.server.Put(string(state)) }
 func (p *httpPlace) note() bool       { return false }
 func (p *httpPlace) notes() bool      { return false }
 
-// Where there is no state yet there is no tag to hold the first upload to.
-func (p *httpPlace) fenced() bool { return p.server.Tags && p.server.State() != nil }
+func (p *httpPlace) fenced() bool { return p.server.Tags }
 
 func (p *httpPlace) holder() *storage.LockInfo {
 	if !p.server.Locked() {

@@ -23,18 +23,6 @@ func (h *history) untracked() (list []*object) {
 	return list
 }
 
-// react does at once what a command asks for that isn't said again.
-func (h *history) react(r *run) {
-	h.tidy(r)
-	if r.killed || h.wrong != nil {
-		return
-	}
-	// Where nothing is noted beside the state nobody else knows what is in doubt.
-	if r.said.has(session.NotSaved) || !h.place.notes() && strings.Contains(r.said.text(), "in doubt") {
-		h.settle(r.machine)
-	}
-}
-
 // tidy deletes what a command has found in the place of another object.
 func (h *history) tidy(r *run) {
 	if r.killed || h.wrong != nil {

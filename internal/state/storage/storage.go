@@ -81,6 +81,13 @@ type Unanswered interface {
 	Unanswered() bool
 }
 
+// A Lasting is a Store whose lock lasts until it is released, whatever becomes of the
+// process that took it, and is known by its id alone.
+type Lasting interface {
+	// Inherit has this Store go on with a lock that another one has taken.
+	Inherit(info LockInfo)
+}
+
 // ErrNoNotes is returned by a Noted where this user or this place can't have notes.
 var ErrNoNotes = errors.New("notes can't be kept beside the state")
 

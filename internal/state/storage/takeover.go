@@ -22,6 +22,10 @@ type Taking struct {
 	// Refuse says why a lock that was left behind must stay, nil for no reason. The
 	// nil function has none.
 	Refuse func(left LockInfo) error
+	// Inherit goes on with a lock that was left behind, without a request, where that
+	// is known to be safe; else the lock is released and taken anew. The error is that
+	// somebody else goes on with it. The nil function knows nothing.
+	Inherit func(left LockInfo) (done bool, err error)
 }
 
 // Acquire takes the lock. The error is that of the last try. A lock whose holder was
@@ -102,8 +106,12 @@ func try(ctx context.Context, s Store, info LockInfo, t Taking) (string, *LockIn
 		}
 	}
 	// When it can't be taken over, that they hold it is what counts.
-	if id, taken := takeOver(ctx, s, info, left, t.Processes); taken {
+	id, taken, used := takeOver(ctx, s, info, left, t)
+	switch {
+	case taken:
 		return id, left, nil
+	case used != nil:
+		err = &LockError{Holder: left, Err: used}
 	}
 	return "", nil, err
 }
@@ -120,22 +128,30 @@ func leftBehind(err error, processes Processes) *LockInfo {
 // takeOver replaces the lock of a run that has ended. Servers need not look at
 // the id of a lock that they release, so of several runs on this machine one
 // does it after the other, and each looks again who has the lock.
-func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo, processes Processes) (id string, ok bool) {
+func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo, t Taking) (id string, ok bool, used error) {
 	sum := sha256.Sum256([]byte(left.ID))
-	end, err := processes.Exclude(ctx, hex.EncodeToString(sum[:])[:16])
+	end, err := t.Processes.Exclude(ctx, hex.EncodeToString(sum[:])[:16])
 	if err != nil {
-		return "", false
+		return "", false, nil
 	}
 	defer end()
 	// What they did is as little known as before, should this run end before it is.
 	info.Operation = left.Operation
 	id, err = s.Lock(ctx, info)
 	if err == nil {
-		return id, true
+		return id, true, nil
 	}
-	if still := leftBehind(err, processes); still == nil || still.ID != left.ID || s.Unlock(ctx, left.ID) != nil {
-		return "", false
+	if still := leftBehind(err, t.Processes); still == nil || still.ID != left.ID {
+		return "", false, nil
+	}
+	if t.Inherit != nil {
+		if done, err := t.Inherit(*left); done || err != nil {
+			return left.ID, done, err
+		}
+	}
+	if s.Unlock(ctx, left.ID) != nil {
+		return "", false, nil
 	}
 	id, err = s.Lock(ctx, info)
-	return id, err == nil
+	return id, err == nil, nil
 }

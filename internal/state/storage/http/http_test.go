@@ -167,6 +167,44 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestFirstUpload holds the first upload to there being no state, also when the answer to
+// it is lost, and where the server takes a state without content for one.
+func TestFirstUpload(t *testing.T) {
+	s := &servers.HTTP{Tags: true}
+	var between func() // when the state was looked at and is about to be written
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "POST" && between != nil {
+			between()
+			between = nil
+		}
+		s.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	set := texts("address", web.URL)
+	set["retry_wait_min"] = cty.Zero
+	write := func() error {
+		t.Helper()
+		one := open(t, backend(t, set, nil))
+		if _, err := one.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return one.Write(t.Context(), []byte("mine"))
+	}
+	between = func() { s.Put("theirs") }
+	if err := write(); !errors.Is(err, storage.ErrChanged) || string(s.State()) != "theirs" {
+		t.Errorf("%v, %s", err, s.State())
+	}
+	s.Put("")
+	if err := write(); err != nil || string(s.State()) != "mine" {
+		t.Errorf("without content: %v, %s", err, s.State())
+	}
+	*s = servers.HTTP{Tags: true}
+	between = s.Lose
+	if err := write(); err != nil || string(s.State()) != "mine" {
+		t.Errorf("an answer that was lost: %v, %s", err, s.State())
+	}
+}
+
 // TestTagOfAnswer has a server that sends a tag with its answers to uploads that
 // isn't that of the state.
 func TestTagOfAnswer(t *testing.T) {

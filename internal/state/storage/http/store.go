@@ -208,7 +208,8 @@ func (s *store) get(ctx context.Context, last *seen) ([]byte, *seen, error) {
 
 // Write uploads the state. Few servers hold writes to a condition, so what is
 // there is looked at before the first one, and where states have no tags before
-// each. Between that look and the upload somebody may still write.
+// each. Between that look and the upload somebody may still write, where the server
+// doesn't hold it to what the look has found.
 func (s *store) Write(ctx context.Context, state []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +246,12 @@ const uploading = "upload state"
 
 func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (*http.Response, error) {
 	header := http.Header{}
-	if s.seen != nil && s.seen.etag != "" {
+	switch {
+	case s.seen == nil:
+	case s.seen.etag != "":
 		header.Set("If-Match", s.seen.etag)
+	case s.seen == nothing:
+		header.Set("If-None-Match", "*")
 	}
 	response, _, err := s.do(ctx, s.updateMethod, to, state, header, uploading)
 	return response, err
@@ -264,10 +269,13 @@ func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response
 		return nil
 	case s.seen == nil || now.sum != s.seen.sum:
 		return storage.ErrChanged
+	case s.seen == nothing && response.StatusCode == http.StatusPreconditionFailed:
+		// What is there without content counts as something. Without a condition, then.
+		now = &seen{sum: nothing.sum}
 	case now.etag == s.seen.etag:
 		return status(response, uploading)
 	}
-	// The tag of the answer to an upload wasn't that of the state.
+	// Or the tag of the answer to an upload wasn't that of the state.
 	s.seen = now
 	if response, err = s.upload(ctx, to, state); err != nil {
 		return err
@@ -307,6 +315,13 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 	}
 	s.locked = &info
 	return info.ID, nil
+}
+
+// Inherit implements storage.Lasting.
+func (s *store) Inherit(info storage.LockInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked = &info
 }
 
 func (s *store) Unlock(ctx context.Context, id string) error {

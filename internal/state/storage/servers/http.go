@@ -172,6 +172,9 @@ func (s *HTTP) put(w http.ResponseWriter, r *http.Request, body []byte) int {
 	if want := r.Header.Get("If-Match"); s.Tags && want != "" && (s.state == nil || want != tag(s.state)) {
 		return http.StatusPreconditionFailed
 	}
+	if r.Header.Get("If-None-Match") == "*" && s.Tags && s.state != nil {
+		return http.StatusPreconditionFailed
+	}
 	s.state = body
 	if s.Tags {
 		w.Header().Set("ETag", tag(body))
