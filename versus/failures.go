@@ -23,7 +23,7 @@ var ofFailures = []*known{
 	{
 		Entry: keptAfterDeletion, Reason: "the peer forgets identity, marks and order",
 		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*)`,
-		Peer: none, When: failed,
+		Peer: none, When: func(f finding) bool { return failed(f) && f.hadBefore() },
 	},
 	{
 		Entry: failedOutputs, Reason: "the peer stores what the plan knew",
@@ -81,6 +81,20 @@ func failed(f finding) bool {
 	return ok && apply.Exit != 0
 }
 
+// hadBefore reports whether an object of the resource that a path of a state is about had
+// the same there before. By then it may be deposed.
+func (f finding) hadBefore() bool {
+	resource, member, ok := cutLast(f.Path, ".instances[")
+	_, member, _ = strings.Cut(member, "\"]")
+	instances, _ := at(decode(f.before[stateFile]), resource+".instances").(map[string]any)
+	for _, i := range instances {
+		if had := at(i, member); ok && had != nil && compact(had) == f.Weir {
+			return true
+		}
+	}
+	return false
+}
+
 // goesOn reports whether a difference is about what both engines were to make or
 // change, and the peer hasn't begun with when its apply failed.
 func goesOn(f finding) bool {
@@ -136,28 +150,57 @@ func (f finding) keepsOutput() bool {
 	return compact(f.before.output(name)) == compact(f.weir.After.output(name))
 }
 
-// outputFailed reports whether weir has left something undone that the root output of a
-// path comes from, or an output's precondition wasn't met.
+// outputFailed reports whether the root output of a path comes from something that
+// weir has left undone, or from an output whose precondition wasn't met.
 func (f finding) outputFailed() bool {
-	apply, _ := f.weir.result("apply")
-	for _, d := range apply.Diags {
-		if d.Severity == "error" && d.Summary == "Module output value precondition failed" {
-			return true
-		}
-	}
-	config, _ := simtest.Load(f.step.Files())
-	if config == nil || config.Tree == nil {
-		return false
-	}
+	all := f.declarations()
 	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
 	name, _, _ = strings.Cut(name, "[")
-	from := ancestors(outline.Of(config.Tree), "output."+name)
+	from := ancestors(all, "output."+name)
 	for address := range f.undone() {
-		if from[keys.ReplaceAllString(address, "")] {
+		if from[keys.ReplaceAllString(address, "")] != nil {
 			return true
 		}
 	}
-	return false
+	apply, _ := f.weir.result("apply")
+	return slices.ContainsFunc(apply.Diags, func(d diagnostic) bool {
+		unmet := d.declaration(all)
+		return d.Severity == "error" && d.Summary == "Module output value precondition failed" && unmet != nil && from[unmet.Address()] != nil
+	})
+}
+
+// declarations are those of a step's configuration.
+func (f finding) declarations() []*outline.Declaration {
+	config, _ := simtest.Load(f.step.Files()) // both engines have loaded it
+	if config == nil || config.Tree == nil {
+		return nil
+	}
+	return outline.Of(config.Tree)
+}
+
+// declaration is the last one that begins before the place of a problem, nil for none; in a
+// module that is called more than once that of the first call. A data source within a check
+// is part of it.
+func (d diagnostic) declaration(all []*outline.Declaration) (last *outline.Declaration) {
+	if d.Range == nil {
+		return nil
+	}
+	within := map[*outline.Declaration]bool{}
+	for _, check := range all {
+		for _, r := range check.Refers {
+			within[r.To] = within[r.To] || check.Kind == outline.Check && r.Argument == "data"
+		}
+	}
+	for _, other := range all {
+		if within[other] {
+			continue
+		}
+		at := other.Range
+		if at.Filename == d.Range.Filename && at.Start.Line <= d.Range.Start.Line && (last == nil || at.Start.Line > last.Range.Start.Line) {
+			last = other
+		}
+	}
+	return last
 }
 
 // undone are the addresses of instances with a planned change that weir's
@@ -205,15 +248,24 @@ func (f finding) statusHolds() bool {
 		return len(objects) > 0 && compact(sum(objects)) == f.Weir
 	}
 	if f.Weir == `"fail"` {
-		apply, _ := f.weir.result("apply")
-		plan, _ := f.weir.result("plan")
-		return slices.ContainsFunc(append(slices.Clone(plan.Diags), apply.Diags...), func(d diagnostic) bool { return unmet.MatchString(d.Summary) })
+		return f.toldUnmet(block["config_addr"])
 	}
 	if block["object_kind"] != "resource" {
 		return true
 	}
 	address := strings.ReplaceAll(strings.Trim(m[2], "'"), `\'`, `"`)
 	return f.weir.After.instances()[address] && !f.undone()[address]
+}
+
+// toldUnmet reports whether weir has said of a block that its conditions aren't met.
+func (f finding) toldUnmet(address any) bool {
+	all := f.declarations()
+	apply, _ := f.weir.result("apply")
+	plan, _ := f.weir.result("plan")
+	return slices.ContainsFunc(slices.Concat(plan.Diags, apply.Diags), func(d diagnostic) bool {
+		of := d.declaration(all)
+		return unmet.MatchString(d.Summary) && of != nil && of.Address() == address
+	})
 }
 
 // unmet are the summaries of conditions that aren't met.

@@ -3,6 +3,10 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/proof/simtest"
+	"weir.dev/weir/internal/word/addr"
 )
 
 const (
@@ -14,11 +18,11 @@ const (
 var ofOrder = []*known{
 	{
 		Entry: keptOrder, Reason: "the peer has no flag where the user doesn't change",
-		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: ofChange,
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return ofChange(f) && f.usedByFirst() },
 	},
 	{
 		Entry: keptOrder, Reason: "the peer drops the flag where the user isn't a target",
-		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: destroysSome,
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return destroysSome(f) && f.wasFirst() },
 	},
 	{
 		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
@@ -54,6 +58,48 @@ func ofChange(f finding) bool {
 	}
 	return false
 }
+
+// usedByFirst reports whether the object that a path of a state is about comes before one
+// with create_before_destroy: by what is written, or in the state before.
+func (f finding) usedByFirst() bool {
+	address := f.user()
+	first := map[string]bool{}
+	config, _ := simtest.Load(f.step.Files()) // both engines have loaded it
+	if config != nil && config.Tree != nil {
+		createdFirst(config.Tree, addr.Root, first)
+	}
+	all := f.declarations()
+	for user := range first {
+		if user == address || ancestors(all, user)[address] != nil {
+			return true
+		}
+	}
+	for _, r := range f.before.stored() {
+		for _, i := range r.Instances {
+			if i.First && slices.Contains(i.Dependencies, address) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// createdFirst finds the addresses of all resources with create_before_destroy.
+func createdFirst(tree *program.Tree, at addr.Module, found map[string]bool) {
+	for _, r := range tree.Program.Resources {
+		if r.CreateBeforeDestroy {
+			found[strings.TrimPrefix(at.String()+"."+r.Name.String(), ".")] = true
+		}
+	}
+	for _, c := range tree.Program.Calls {
+		for _, child := range tree.Of(c.Call) {
+			createdFirst(child, at.Child(c.Call, addr.NoKey), found)
+		}
+	}
+}
+
+// wasFirst reports whether what a path of a state is about had the flag before.
+func (f finding) wasFirst() bool { return at(decode(f.before[stateFile]), f.Path) == true }
 
 // deletedAfterUpdate reports whether weir has deleted, after updates, what the
 // peer couldn't delete.

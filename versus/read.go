@@ -130,22 +130,33 @@ func (w world) output(name string) any {
 	return outputs[name]
 }
 
+// A stored resource is one in a state.
+type stored struct {
+	Module, Mode, Type, Name string
+	Instances                []struct {
+		Key          any `json:"index_key"`
+		Deposed      string
+		Dependencies []string
+		First        bool `json:"create_before_destroy"`
+	}
+}
+
+// stored are the resources of the state, none if there is no state.
+func (w world) stored() []stored {
+	var s struct{ Resources []stored }
+	if json.Unmarshal(w[stateFile], &s) != nil {
+		return nil
+	}
+	return s.Resources
+}
+
+// address is that of the resource, without keys.
+func (r stored) address() string { return stateAddress(r.Module, r.Mode, r.Type, r.Name) }
+
 // instances are the addresses of the current objects in a state.
 func (w world) instances() map[string]bool {
-	var s struct {
-		Resources []struct {
-			Module, Type, Name, Mode string
-			Instances                []struct {
-				Key     any `json:"index_key"`
-				Deposed string
-			}
-		}
-	}
 	all := map[string]bool{}
-	if json.Unmarshal(w[stateFile], &s) != nil {
-		return all
-	}
-	for _, r := range s.Resources {
+	for _, r := range w.stored() {
 		prefix := map[string]string{"data": "data."}[r.Mode]
 		address := strings.TrimPrefix(r.Module+"."+prefix+r.Type+"."+r.Name, ".")
 		for _, i := range r.Instances {
@@ -163,19 +174,10 @@ func (w world) instances() map[string]bool {
 
 // resources are the addresses, without keys, of those that a state has objects of.
 func (w world) resources() map[string]bool {
-	var s struct {
-		Resources []struct {
-			Module, Type, Name, Mode string
-			Instances                []json.RawMessage
-		}
-	}
 	all := map[string]bool{}
-	if json.Unmarshal(w[stateFile], &s) != nil {
-		return all
-	}
-	for _, r := range s.Resources {
+	for _, r := range w.stored() {
 		if len(r.Instances) > 0 {
-			all[stateAddress(r.Module, r.Mode, r.Type, r.Name)] = true
+			all[r.address()] = true
 		}
 	}
 	return all
@@ -183,20 +185,10 @@ func (w world) resources() map[string]bool {
 
 // dependencies are what the objects of a state depend on, by address without keys.
 func (w world) dependencies() map[string][]string {
-	var s struct {
-		Resources []struct {
-			Module, Type, Name, Mode string
-			Instances                []struct{ Dependencies []string }
-		}
-	}
 	all := map[string][]string{}
-	if json.Unmarshal(w[stateFile], &s) != nil {
-		return all
-	}
-	for _, r := range s.Resources {
-		address := stateAddress(r.Module, r.Mode, r.Type, r.Name)
+	for _, r := range w.stored() {
 		for _, i := range r.Instances {
-			all[address] = append(all[address], i.Dependencies...)
+			all[r.address()] = append(all[r.address()], i.Dependencies...)
 		}
 	}
 	return all

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/lang/outline"
-	"weir.dev/weir/internal/proof/simtest"
 )
 
 const (
@@ -72,11 +71,7 @@ func (f finding) outputLeftOut() bool {
 	if strings.Contains(strings.Join(append(slices.Clone(f.step.Targets), f.step.Excludes...), ""), "[") {
 		return true
 	}
-	config, _ := simtest.Load(f.step.Files())
-	if config == nil || config.Tree == nil {
-		return false
-	}
-	all := outline.Of(config.Tree)
+	all := f.declarations()
 	taken := map[string]bool{}
 	for address := range f.weir.changes() {
 		taken[keys.ReplaceAllString(address, "")] = true
@@ -85,8 +80,8 @@ func (f finding) outputLeftOut() bool {
 		taken[keys.ReplaceAllString(address, "")] = true
 	}
 	complete := func(name string) bool {
-		for address := range ancestors(all, "output."+name) {
-			if !taken[address] && !strings.Contains("."+address, ".ephemeral.") {
+		for address, d := range ancestors(all, "output."+name) {
+			if d.ResourceName().Type != "" && !taken[address] && d.Kind != outline.Temporal {
 				return false
 			}
 		}
@@ -107,22 +102,19 @@ func (f finding) outputNames() []string {
 	return sortedKeys(outputs)
 }
 
-// ancestors are the addresses of all resources that a declaration comes from.
-func ancestors(all []*outline.Declaration, address string) map[string]bool {
+// ancestors are the declarations that one comes from, and itself, by their addresses.
+func ancestors(all []*outline.Declaration, address string) map[string]*outline.Declaration {
 	named := map[string]*outline.Declaration{}
 	for _, d := range all {
 		named[d.Address()] = d
 	}
-	found, seen := map[string]bool{}, map[*outline.Declaration]bool{}
+	found := map[string]*outline.Declaration{}
 	var follow func(*outline.Declaration)
 	follow = func(d *outline.Declaration) {
-		if d == nil || seen[d] {
+		if d == nil || found[d.Address()] != nil {
 			return
 		}
-		seen[d] = true
-		if d.ResourceName().Type != "" {
-			found[d.Address()] = true
-		}
+		found[d.Address()] = d
 		for _, r := range d.Refers {
 			follow(r.To)
 		}

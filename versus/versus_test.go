@@ -208,6 +208,8 @@ output "of" { value = terraform_data.told.id }
 	}
 }
 
+const unmetAtLine10 = `{"@level":"error","diagnostic":{"severity":"error","summary":"Module output value precondition failed","range":{"filename":"main.tf","start":{"line":10}}}}`
+
 // What stays after a failure is explained by what was left undone, and by nothing else.
 func TestLeftUndone(t *testing.T) {
 	step := simtest.Step{Text: module.Memory{"main.tf": []byte(`
@@ -216,19 +218,28 @@ resource "sim_object" "b" { name = "b" }
 locals { b = sim_object.b.id }
 output "a" { value = sim_object.a.id }
 output "b" { value = local.b }
+output "c" {
+  value = 1
+  precondition {
+    condition     = sim_object.a.id == ""
+    error_message = "No."
+  }
+}
+output "d" { value = 2 }
 `)}}
 	weir := outcome{
 		Results: []result{
 			{Command: "show", Plan: json.RawMessage(`{"resource_changes": [
 				{"address": "sim_object.a", "mode": "managed", "type": "sim_object", "change": {"actions": ["create"], "after": {"name": "a"}}},
 				{"address": "sim_object.b", "mode": "managed", "type": "sim_object", "change": {"actions": ["create"], "after": {"name": "b"}}}]}`)},
-			{Command: "apply", Exit: 1, Events: []event{{Op: "create", Phase: "end", Name: "a"}, {Op: "create", Phase: "end", Name: "b", Error: "broken"}}},
+			{Command: "apply", Exit: 1, Diags: readDiags([]byte(unmetAtLine10)), Events: []event{{Op: "create", Phase: "end", Name: "a"}, {Op: "create", Phase: "end", Name: "b", Error: "broken"}}},
 		},
 		After: world{stateFile: []byte(`{
 			"resources": [{"mode": "managed", "type": "sim_object", "name": "a", "instances": [{"attributes": {"name": "a"}}]}],
 			"check_results": [
 				{"object_kind": "resource", "config_addr": "sim_object.a", "status": "pass", "objects": [{"object_addr": "sim_object.a", "status": "pass"}]},
-				{"object_kind": "resource", "config_addr": "sim_object.b", "status": "pass", "objects": [{"object_addr": "sim_object.b", "status": "fail"}]}]}`)},
+				{"object_kind": "resource", "config_addr": "sim_object.b", "status": "pass", "objects": [{"object_addr": "sim_object.b", "status": "fail"}]},
+				{"object_kind": "output", "config_addr": "output.c", "status": "fail", "objects": [{"object_addr": "output.c", "status": "fail"}]}]}`)},
 	}
 	about := func(path, said string) finding { // of the step as it is by then
 		return finding{difference: difference{Where: "state", Path: path, Weir: said}, step: step, weir: weir}
@@ -240,12 +251,15 @@ output "b" { value = local.b }
 	}{
 		{about(".outputs.a.value", ""), finding.outputFailed, false},
 		{about(".outputs.b.value", ""), finding.outputFailed, true},
+		{about(".outputs.c.value", ""), finding.outputFailed, true}, // its precondition wasn't met
+		{about(".outputs.d.value", ""), finding.outputFailed, false},
 		{about(`.check_results["'sim_object.a'"].status`, `"pass"`), finding.statusHolds, true},
 		{about(`.check_results["'sim_object.a'"].objects["'sim_object.a'"].status`, `"pass"`), finding.statusHolds, true},
 		{about(`.check_results["'sim_object.b'"].status`, `"pass"`), finding.statusHolds, false},                              // one isn't
 		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"pass"`), finding.statusHolds, false},    // there is none
 		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"fail"`), finding.statusHolds, false},    // nothing was said
 		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"unknown"`), finding.statusHolds, false}, // nobody knows
+		{about(`.check_results["'output.c'"].objects["'output.c'"].status`, `"fail"`), finding.statusHolds, true},
 	} {
 		if got := c.rule(c.f); got != c.want {
 			t.Errorf("%s %s: %t", c.f.Path, c.f.Weir, got)
@@ -263,6 +277,48 @@ output "b" { value = local.b }
 	} {
 		if got := about(path, `{"a":{},"b":{}}`).outputLeftOut(); got != want {
 			t.Errorf("%s: left out %t", path, got)
+		}
+	}
+}
+
+// A flag that only weir stores is explained by a user that is created first, written or
+// stored, or by the state before.
+func TestFirst(t *testing.T) {
+	files := module.Memory{
+		"main.tf": []byte(`
+resource "terraform_data" "alone" {}
+resource "terraform_data" "left" {}
+resource "terraform_data" "used" {}
+module "m" {
+  source = "./m"
+  in     = terraform_data.used.id
+}
+`),
+		"m/main.tf": []byte(`
+variable "in" {}
+resource "terraform_data" "first" {
+  input = var.in
+  lifecycle { create_before_destroy = true }
+}
+`),
+	}
+	state := `{"resources": [
+		{"mode": "managed", "type": "terraform_data", "name": "alone", "instances": [{}]},
+		{"mode": "managed", "type": "terraform_data", "name": "left", "instances": [{"create_before_destroy": true}]},
+		{"mode": "managed", "type": "terraform_data", "name": "used", "instances": [{}]},
+		{"module": "module.m", "mode": "managed", "type": "terraform_data", "name": "first", "instances": [{"create_before_destroy": true}]},
+		{"mode": "managed", "type": "terraform_data", "name": "gone", "instances": [{"create_before_destroy": true, "dependencies": ["terraform_data.left"]}]}]}`
+	f := finding{step: simtest.Step{Text: files}, before: world{stateFile: []byte(state)}}
+	f.peer.After = f.before
+	for object, want := range map[string][2]bool{
+		"'managed' 'terraform_data' 'alone'":            {false, false},
+		"'managed' 'terraform_data' 'left'":             {true, true},
+		"'managed' 'terraform_data' 'used'":             {true, false},
+		"'module.m' 'managed' 'terraform_data' 'first'": {true, true},
+	} {
+		f.Path = `.resources["` + object + `"].instances[""].create_before_destroy`
+		if got := [2]bool{f.usedByFirst(), f.wasFirst()}; got != want {
+			t.Errorf("%s: got %v, want %v", object, got, want)
 		}
 	}
 }
