@@ -25,7 +25,7 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 		p.Platforms = []string{install.Platform}
 	}
 	diags := install.CheckPlatforms(p.Platforms)
-	loaded, more := d.Load(ctx, Loading{Vars: p.Vars})
+	loaded, more := d.Configuration().Load(ctx, Loading{Vars: p.Vars})
 	diags.Append(more)
 	if diags.HasErrors() {
 		return install.Options{}, diags

@@ -22,6 +22,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/stack"
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -161,12 +162,30 @@ func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs ma
 	if len(c.Modules) > 0 {
 		sources[module.ManifestPath(d.DataName())] = c.Modules
 	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources, Resolve: d.localModules(sources)})
+	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources, Language: d.languageOf(c), Resolve: d.resolverOf(c, sources)})
 	diags.Append(more)
 	if config != nil {
 		d.AddSources(config.Sources)
 	}
 	return config, diags
+}
+
+// stackKind is what the backend of a deployment is called in saved plans.
+const stackKind = "stack"
+
+// languageOf is that of the configuration in a saved plan, nil for modules.
+func (d *Directory) languageOf(c planfile.Content) engine.Language {
+	if c.Backend.Type == stackKind {
+		return stack.Language{Dialect: d.Dialect}
+	}
+	return nil
+}
+
+func (d *Directory) resolverOf(c planfile.Content, sources module.Files) func(context.Context, module.Request) (string, diag.List) {
+	if c.Backend.Type == stackKind {
+		return d.ModulesInPlace(sources)
+	}
+	return d.localModules(sources)
 }
 
 // Saved is the configuration in a saved plan with the state that it was made
@@ -193,8 +212,11 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			return config, more
 		},
 		Backend: func(config *engine.Config) (*backend.Backend, diag.List) {
-			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() {
+			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() && c.Backend.Type != stackKind {
 				return nil, diags
+			}
+			if c.Backend.Type == stackKind {
+				return d.StackBackend(), nil
 			}
 			return d.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,7 +22,6 @@ import (
 	"weir.dev/weir/internal/stack/removal"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/system/agent"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -86,13 +84,9 @@ func (s *Stack) WantDeployments() diag.List {
 
 // Evaluate computes the inputs of deployments, with what they take from elsewhere.
 func (s *Stack) Evaluate(ctx context.Context, list []*deploy.Deployment) diag.List {
-	config, _, diags := s.UserSettings()
+	o, diags := outside.New(ctx, s.Place)
 	if diags.HasErrors() {
 		return diags
-	}
-	o := &outside.Reader{
-		Context: ctx, Settings: config.Stacks, Environ: s.Environ, Path: s.Path, Subscriber: s.Path("."),
-		TokenDir: filepath.Join(s.DataDir(), "tokens"), HTTP: agent.Default(s.Getenv),
 	}
 	for _, d := range list {
 		if d.Left {

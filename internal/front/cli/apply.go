@@ -125,6 +125,10 @@ type approver struct {
 	approved, saved bool
 	quiet           bool
 	allowForget     bool
+	// rounds: what was put off comes next without being asked for.
+	rounds bool
+	// rule decides before anybody is asked; nil leaves it to people.
+	rule func(made *plan.Plan, found diag.List) (approved, refused bool)
 }
 
 // Opened implements operation.Approver.
@@ -145,12 +149,20 @@ func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Pl
 	if !a.quiet || !a.JSON || found.HasErrors() {
 		a.showPlan(made)
 	}
+	if a.rounds {
+		a.Notice(view.PutOff(made))
+	}
 	if found.HasErrors() || !a.approved {
 		// They are to be known before the question.
 		if a.Diags(found) != 0 {
 			return nil, false
 		}
 		found = nil
+	}
+	if a.rule != nil && made.HasChanges() && !a.approved {
+		if approved, refused := a.rule(made, found); approved || refused {
+			return found, approved && !refused
+		}
 	}
 	return found, !made.HasChanges() || a.approved || a.approve(ctx, made, w.Workspace())
 }
@@ -170,7 +182,7 @@ func (a *approver) Applied(p *plan.Plan, o *operation.Outcome, found diag.List) 
 	if o.Doubted {
 		a.Diags(o.Left)
 	}
-	a.applied(p, o, a.quiet)
+	a.applied(p, o, a.quiet, a.rounds)
 	if !o.Doubted {
 		a.Diags(o.Left)
 	}
@@ -213,7 +225,7 @@ func (e *env) approve(ctx context.Context, p *plan.Plan, workspace string) bool 
 
 // applied shows the totals, unless programs are to be told of outputs alone, and
 // the outputs. What waits for objects in doubt isn't settled by another round.
-func (e *env) applied(p *plan.Plan, o *operation.Outcome, quiet bool) {
+func (e *env) applied(p *plan.Plan, o *operation.Outcome, quiet, rounds bool) {
 	counts := e.Counter.Counts()
 	destroy := p.Mode == plan.Destroy
 	outputs := o.State.Outputs
@@ -232,7 +244,9 @@ func (e *env) applied(p *plan.Plan, o *operation.Outcome, quiet bool) {
 		e.Say("\n%s\n", e.Pen().Paint(stream.DoubtedText(counts, destroy), style.Bold, style.Yellow))
 	} else {
 		e.Say("\n%s\n", e.Pen().Paint(stream.AppliedText(counts, destroy), style.Bold, style.Green))
-		e.Written(view.NextRound(e.Out, p, e.program, e.Viewing()))
+		if !rounds {
+			e.Written(view.NextRound(e.Out, p, e.program, e.Viewing()))
+		}
 	}
 	if !destroy {
 		e.Written(view.OutputsAfterApply(e.Out, outputs, e.Viewing()))

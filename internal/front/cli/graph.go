@@ -42,7 +42,7 @@ func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
 		}
 		return e.Written(dot.Execution(e.Out, content.Plan.Graph))
 	}
-	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
+	config, diags := e.directory.Configuration().Load(ctx, operation.Loading{Vars: vars})
 	e.JSON = true // warnings must not mix with the graph
 	if e.Diags(diags) != 0 {
 		return 1

@@ -4,97 +4,123 @@ import (
 	"context"
 	"flag"
 	"slices"
-	"strings"
 	"sync"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/approval"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/stack/deploy"
-	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/release"
 	"weir.dev/weir/internal/word/diag"
 )
 
-var stacksCommands = []*command{
+var stacksCommands = slices.Concat([]*command{
 	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them."},
-	{Name: "stacks init", Synopsis: "Install the modules and providers of a stack", Setup: func(e *env, fs *flag.FlagSet) runner {
-		s := &stacking{env: e}
+	stacksCommand("init", "", "Install the modules and providers of a stack", func(s *stacking, fs *flag.FlagSet) runner {
 		upgrade := fs.Bool("upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
-		s.register(fs)
 		return func(ctx context.Context, _ []string) int { return s.init(ctx, *upgrade) }
-	}},
-	{Name: "stacks validate", Synopsis: "Check whether a stack is valid", Setup: func(e *env, fs *flag.FlagSet) runner {
-		s := &stacking{env: e}
-		s.register(fs)
-		return func(ctx context.Context, _ []string) int { return s.validate(ctx) }
-	}},
-	{Name: "stacks plan", Synopsis: "Show what applying deployments would change", Setup: func(e *env, fs *flag.FlagSet) runner {
-		s := &stacking{env: e}
-		s.register(fs)
+	}),
+	stacksCommand("validate", "", "Check whether a stack is valid", func(s *stacking, _ *flag.FlagSet) runner { return s.validate }),
+	stacksCommand("plan", "", "Show what applying deployments would change", func(s *stacking, fs *flag.FlagSet) runner {
 		s.registerRun(fs)
-		fs.BoolVar(&s.destroy, "destroy", false, "Plan to destroy everything that is managed.")
-		fs.BoolVar(&s.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
+		fs.StringVar(&s.planning.out, "out", "", "Save the plan of the deployment in the file at `PATH`, for apply; of several deployments, in a file for each in the folder at `PATH`.")
+		fs.BoolVar(&s.planning.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
 		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, (*stacking).planOne) }
-	}},
-	{Name: "stacks apply", Synopsis: "Create or update what deployments describe", Setup: func(e *env, fs *flag.FlagSet) runner {
+	}),
+	stacksCommand("apply", "[PLAN]", "Create or update what deployments describe", (*stacking).applying),
+	stacksCommand("destroy", "", "Destroy what deployments have created", func(s *stacking, fs *flag.FlagSet) runner {
+		run := s.applying(fs)
+		return func(ctx context.Context, args []string) int {
+			s.planning.Destroy = true
+			return run(ctx, args)
+		}
+	}),
+	stacksCommand("show", "", "Show the states of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.show }),
+	stacksCommand("output", "[NAME]", "Show the outputs of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.output }),
+}, onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
+
+// stacksCommand is a command on all deployments, or those that are named.
+func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.FlagSet) runner) *command {
+	return &command{Name: "stacks " + name, Args: args, Max: len(args) / 6, Synopsis: synopsis, Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
-		s.register(fs)
-		s.registerRun(fs)
-		fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
-		fs.BoolVar(&s.destroy, "destroy", false, "Destroy everything that is managed.")
-		return func(ctx context.Context, _ []string) int { return s.applyAll(ctx) }
-	}},
-	{Name: "stacks destroy", Synopsis: "Destroy what deployments have created", Setup: func(e *env, fs *flag.FlagSet) runner {
-		s := &stacking{env: e, destroy: true}
-		s.register(fs)
-		s.registerRun(fs)
-		fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then destroyed at the same time.")
-		return func(ctx context.Context, _ []string) int { return s.applyAll(ctx) }
-	}},
-	{Name: "stacks show", Synopsis: "Show the states of deployments", Setup: func(e *env, fs *flag.FlagSet) runner {
-		s := &stacking{env: e}
-		s.register(fs)
-		return func(ctx context.Context, _ []string) int { return s.show(ctx) }
-	}},
-	{Name: "stacks output", Args: "[NAME]", Max: 1, Synopsis: "Show the outputs of deployments", Setup: func(e *env, fs *flag.FlagSet) runner {
-		s := &stacking{env: e}
-		s.register(fs)
-		return func(ctx context.Context, args []string) int { return s.output(ctx, strings.Join(args, "")) }
-	}},
-	{Name: "stacks graph", Synopsis: "Generate a Graphviz graph of a stack", Setup: func(e *env, fs *flag.FlagSet) runner {
-		s := &stacking{env: e}
-		s.register(fs)
-		return func(ctx context.Context, _ []string) int { return s.graph(ctx) }
-	}},
+		fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
+		fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
+		e.Hint = commands.ForStacks("")
+		return setup(s, fs)
+	}}
+}
+
+// onDeployments makes commands on a deployment of those on a directory.
+func onDeployments(list []*command) []*command {
+	return commands.Within("stacks", list, func(c *command, e *env, fs *flag.FlagSet) runner {
+		name := fs.String("deployment", "", "Work on the deployment `NAME`, which has to be given where there are several.")
+		run := c.Setup(e, fs)
+		return func(ctx context.Context, args []string) int {
+			if e.enter(ctx, *name, c != providersLockCommand && c != graphCommand) != 0 {
+				return 1
+			}
+			return run(ctx, args)
+		}
+	})
+}
+
+// enter makes the directory that of a deployment.
+func (e *env) enter(ctx context.Context, name string, inputs bool) int {
+	name, diags := operation.EnterDeployment(ctx, e.directory, name, inputs)
+	e.Hint = commands.ForStacks(name)
+	return e.Diags(diags.Only(diag.Error))
 }
 
 // stacking has the flags of the commands for stacks.
 type stacking struct {
 	*env
-	stack                       *operation.Stack
-	deployments                 texts
-	destroy, approved, detailed bool
-	parallelism                 int
-	state                       stateFlags
-}
-
-func (s *stacking) register(fs *flag.FlagSet) {
-	fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
-	fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
+	planning    planning
+	stack       *operation.Stack
+	deployments texts
+	approved    bool
 }
 
 func (s *stacking) registerRun(fs *flag.FlagSet) {
-	s.state.registerLock(fs)
+	s.planning.planFlags.register(fs)
+	s.planning.state.registerLock(fs)
+	s.planning.vars.register(fs)
 	s.inputFlag(fs)
-	registerParallelism(fs, &s.parallelism)
+}
+
+// applying registers the flags of apply.
+func (s *stacking) applying(fs *flag.FlagSet) runner {
+	s.registerRun(fs)
+	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
+	downstream := fs.Bool("downstream", true, "Don't go on with the stacks that read what this one publishes.")
+	return func(ctx context.Context, args []string) int {
+		if len(args) > 0 {
+			return s.applySaved(ctx, args[0])
+		}
+		code := s.each(ctx, s.approved, (*stacking).applyOne)
+		if s.stack == nil || ctx.Err() != nil {
+			return code
+		}
+		return max(code, s.Diags(s.stack.Share(ctx, *downstream, s.Notice, s.Err)))
+	}
+}
+
+// applySaved carries out a saved plan, in the deployment that it is of.
+func (s *stacking) applySaved(ctx context.Context, path string) int {
+	content, diags := s.directory.ReadPlan(path)
+	if s.Diags(diags) != 0 || s.enter(ctx, content.Backend.Workspace, true) != 0 {
+		return 1
+	}
+	return (&applying{planning: s.planning}).run(ctx, s.env, []string{path})
 }
 
 // chosen are the stack and the deployments that the command is about, their inputs
 // as far as they are in the files.
 func (s *stacking) chosen(ctx context.Context) ([]*deploy.Deployment, diag.List) {
-	var diags, more diag.List
+	var diags diag.List
 	if s.stack, diags = operation.OpenStack(ctx, s.directory); diags.HasErrors() {
 		return nil, diags
 	}
@@ -125,12 +151,16 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 	if len(diags) > 0 && s.Diags(diags) != 0 {
 		return 1
 	}
+	several := len(list) > 1
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	codes := make([]int, len(list))
 	for i, d := range list {
 		one := *s
-		one.env = s.env.forDeployment(d.Name, len(list) > 1, parallel, &mu)
+		one.env = s.env.forDeployment(d.Name, several, parallel, &mu)
+		if several && s.planning.out != "" {
+			one.planning.out = s.stack.PlanPath(s.planning.out, d)
+		}
 		one.stack = s.stack.On(one.directory)
 		run := func() {
 			defer one.env.close()
@@ -145,6 +175,9 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 		}
 	}
 	wait.Wait()
+	if several && !s.JSON {
+		s.Say("%s", view.Deployments(deploy.Names(list), codes))
+	}
 	if slices.Contains(codes, 1) {
 		return 1
 	}
@@ -164,92 +197,77 @@ func (e *env) forDeployment(name string, several, parallel bool, mu *sync.Mutex)
 	if several && !e.JSON && !parallel {
 		e.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", style.Bold))
 	}
+	sub.Hint = commands.ForStacks(name)
 	sub.directory = e.directory.With(sub.reports())
 	sub.Sources = sub.directory.Sources
 	return &sub
 }
 
-// A deploying is who looks on while a deployment is planned or applied.
-type deploying struct {
-	approver
-	stacking *stacking
-	opened   diag.List
+// approver looks on while a deployment is planned or applied: rules are asked before
+// people are.
+func (s *stacking) approver(d *deploy.Deployment) *approver {
+	a := &approver{env: s.env, approved: s.approved, rounds: true}
+	a.rule = func(made *plan.Plan, found diag.List) (approved, refused bool) {
+		v, diags := approval.Decide(s.stack.Stack, d, made, found)
+		s.Notice(view.Ruled(d.Name, v.Approved, v.By, v.Against))
+		if refused = !v.Approved && (s.JSON || v.Ruled && !s.input); refused {
+			diags.Add(v.Waits(d.Name, s.program))
+		}
+		return v.Approved, s.Diags(diags) != 0
+	}
+	return a
 }
 
-func (s *stacking) deploying() *deploying {
-	return &deploying{approver: approver{env: s.env, approved: s.approved}, stacking: s}
-}
-
-// Opened implements operation.Approver.
-func (a *deploying) Opened(found diag.List) { a.opened = found }
-
-// Planned implements operation.Approver.
-func (a *deploying) Planned(ctx context.Context, _ *operation.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
-	found = append(a.opened, found...)
-	if made == nil {
-		a.Diags(found)
-		return nil, false
-	}
-	a.showPlan(made)
-	if a.Diags(found) != 0 {
-		return nil, false
-	}
-	if !a.JSON {
-		a.Say("%s", view.PutOff(made))
-	}
-	return nil, !made.HasChanges() || a.approved || a.approve(ctx, made, storage.DefaultWorkspace)
-}
-
-func (s *stacking) opening(operationName string) operation.Opening {
-	return operation.Opening{
-		Loading:   operation.Loading{Parallelism: s.parallelism, Sink: s.Sink()},
-		State:     s.state.options(),
-		Operation: operationName,
-	}
-}
-
-func (s *stacking) planning() request.Planning {
-	p := request.Planning{AllowDeferral: true}
-	if s.destroy {
-		p.Mode = plan.Destroy
-	}
-	return p
+// prepared are the options and the opening of a plan for a deployment.
+func (s *stacking) prepared(operationName string) (request.Planning, operation.Opening, int) {
+	p, diags := s.planning.choose()
+	p.AllowDeferral = true
+	o := s.planning.opening(s.env, operationName)
+	o.Ask = nil
+	return p, o, s.Diags(diags)
 }
 
 func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
-	w, diags := s.directory.Open(ctx, s.stack.Subject(d), s.opening("plan"))
+	p, o, code := s.prepared("plan")
+	if code != 0 {
+		return 1
+	}
+	w, diags := s.directory.Open(ctx, s.stack.Subject(d), o)
 	if w == nil {
 		return s.Diags(diags)
 	}
 	defer w.Unlock()
-	a := s.deploying()
+	a := s.approver(d)
 	a.approved = true
-	a.Opened(diags)
-	made, found := w.Plan(ctx, s.planning())
-	if _, ok := a.Planned(ctx, w, made, found); !ok {
+	made, found := w.Plan(ctx, p)
+	left, ok := a.Planned(ctx, w, made, append(diags, found...))
+	if s.Diags(left) != 0 || !ok {
 		return 1
 	}
-	if s.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
+	if s.planning.out != "" {
+		if err := w.Save(ctx, s.planning.out, release.Current().Version, made); err != nil {
+			return s.Fail("Failed to write plan file", "The plan file could not be written: %s.", err)
+		}
+		s.Notice(view.SavedPlan(s.program+" stacks", s.planning.out))
+	}
+	if s.planning.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
 		return exitChanges
 	}
 	return 0
-}
-
-func (s *stacking) applyAll(ctx context.Context) int {
-	if s.JSON && !s.approved {
-		return s.Fail("Auto-approve required", "weir cannot ask for interactive approval when -json is set. Use -auto-approve.")
-	}
-	return s.each(ctx, s.approved, (*stacking).applyOne)
 }
 
 // rounds is how often apply goes on with what was put off.
 const rounds = 10
 
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
-	return s.env.apply(ctx, s.stack.Subject(d), s.opening("apply"), s.planning(), rounds, s.deploying())
+	p, o, code := s.prepared("apply")
+	if code != 0 {
+		return 1
+	}
+	return s.env.apply(ctx, s.stack.Subject(d), o, p, rounds, s.approver(d))
 }
 
-func (s *stacking) validate(ctx context.Context) int {
+func (s *stacking) validate(ctx context.Context, _ []string) int {
 	list, all := s.chosen(ctx)
 	if !all.HasErrors() {
 		all.Append(s.stack.Validate(ctx, list))

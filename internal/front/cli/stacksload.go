@@ -3,11 +3,10 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"weir.dev/weir/internal/front/view"
-	"weir.dev/weir/internal/front/view/dot"
 	"weir.dev/weir/internal/front/view/jsonstate"
-	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/diag"
@@ -40,19 +39,11 @@ func (s *stacking) states(ctx context.Context) ([]*deploy.Deployment, []*state.S
 	if len(s.deployments) == 0 {
 		list = slices.Concat(list, s.stack.Left)
 	}
-	var states []*state.Snapshot
-	for _, d := range list {
-		one, more := s.stack.State(ctx, d)
-		diags.Append(more)
-		if one == nil {
-			break
-		}
-		states = append(states, one)
-	}
-	return list, states, diags
+	states, more := s.stack.States(ctx, list)
+	return list, states, append(diags, more...)
 }
 
-func (s *stacking) show(ctx context.Context) int {
+func (s *stacking) show(ctx context.Context, _ []string) int {
 	list, states, diags := s.states(ctx)
 	if s.Diags(diags) != 0 {
 		return 1
@@ -79,7 +70,8 @@ func (s *stacking) show(ctx context.Context) int {
 	return 0
 }
 
-func (s *stacking) output(ctx context.Context, name string) int {
+func (s *stacking) output(ctx context.Context, args []string) int {
+	name := strings.Join(args, "")
 	list, states, diags := s.states(ctx)
 	if s.Diags(diags) != 0 {
 		return 1
@@ -89,40 +81,13 @@ func (s *stacking) output(ctx context.Context, name string) int {
 			return s.Fail("Output \""+name+"\" not found", "The state of deployment %q has no output of that name. Outputs are there once the deployment was applied.", list[i].Name)
 		}
 	}
+	all := map[string]map[string]state.Output{}
+	for i, d := range list {
+		all[d.Name] = states[i].Outputs
+	}
 	if s.JSON {
-		all := map[string]map[string]state.Output{}
-		for i, d := range list {
-			all[d.Name] = states[i].Outputs
-		}
 		text, err := jsonstate.DeploymentOutputs(all, name)
 		return s.Document(text, err, "outputs")
 	}
-	for i, d := range list {
-		if len(list) > 1 {
-			s.Say("Deployment %s:\n", d.Name)
-		}
-		if name != "" {
-			s.Say("%s\n", view.Value(states[i].Outputs[name].Value, 0))
-			continue
-		}
-		if code := s.Written(view.Outputs(s.Out, states[i].Outputs, s.Viewing())); code != 0 {
-			return code
-		}
-	}
-	return 0
-}
-
-// graph prints the references of the first chosen deployment: the graph is the
-// same for all but for sources that depend on inputs.
-func (s *stacking) graph(ctx context.Context) int {
-	list, diags := s.planned(ctx)
-	if s.Diags(diags) != 0 {
-		return 1
-	}
-	config, diags := s.stack.Load(ctx, list[0], operation.Loading{})
-	s.JSON = true // warnings must not mix with the graph
-	if s.Diags(diags) != 0 {
-		return 1
-	}
-	return s.Written(dot.Configuration(s.Out, config.Tree))
+	return s.Written(view.DeploymentOutputs(s.Out, deploy.Names(list), all, name, s.Viewing()))
 }

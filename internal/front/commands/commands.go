@@ -24,7 +24,7 @@ import (
 
 // A Command is one entry of the command line. E is what commands share.
 type Command[E any] struct {
-	Name     string // one or two words
+	Name     string // one to three words
 	Aliases  []string
 	Args     string // positional arguments as the usage line shows them
 	Synopsis string
@@ -86,7 +86,7 @@ func isHelp(arg string) bool { return arg == "-help" || arg == "--help" || arg =
 
 // find looks the command up by one or two words and returns what follows.
 func (t *Table[E]) find(args []string) (*Command[E], []string) {
-	for n := min(2, len(args)); n > 0; n-- {
+	for n := min(3, len(args)); n > 0; n-- {
 		name := strings.Join(args[:n], " ")
 		for _, c := range t.All {
 			if c.Name == name || slices.Contains(c.Aliases, name) {

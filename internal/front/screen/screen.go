@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -107,6 +108,8 @@ type Screen struct {
 	Progress stream.Progress
 	Counter  *stream.Counter
 	closers  []func()
+	// Hint corrects the commands that problems say to run; nil leaves them.
+	Hint func(text string) string
 }
 
 // Start begins the output of a command that shows what it does: the stream for
@@ -241,7 +244,7 @@ func (s *Screen) Diags(l diag.List) int {
 	if len(l) == 0 {
 		return code
 	}
-	l = s.Secrets.Diagnostics(s.Deprecations.Shown(l.Condense()))
+	l = s.hinted(s.Secrets.Diagnostics(s.Deprecations.Shown(l.Condense())))
 	l.Sort()
 	if s.Stream != nil {
 		s.Stream.Diagnostics(l, s.sources(l))
@@ -262,7 +265,19 @@ func (s *Screen) Diags(l diag.List) int {
 
 // Validation prints the result of a validation for programs.
 func (s *Screen) Validation(l diag.List) {
-	s.Say("%s", diags.Validation(s.Secrets.Diagnostics(l), s.sources(l)))
+	s.Say("%s", diags.Validation(s.hinted(s.Secrets.Diagnostics(l)), s.sources(l)))
+}
+
+// hinted are problems whose commands are the right ones here.
+func (s *Screen) hinted(l diag.List) diag.List {
+	if s.Hint == nil {
+		return l
+	}
+	l = slices.Clone(l)
+	for i := range l {
+		l[i].Detail = s.Hint(l[i].Detail)
+	}
+	return l
 }
 
 // AsideDiags prints warnings where they don't mix with what a command prints, and

@@ -90,6 +90,7 @@ var table = []row{
 	{"operation/session", "apply plan plan/execgraph", "plan/planner"},
 	{"operation/settings", "eval/", ""},
 	{"operation/states", "stack/parts", ""},
+	{"operation/approval", "only word/ plan stack/deploy", ""},
 	{"operation/outside", "stack/deploy stack/published", ""},
 
 	// what people see and type

@@ -151,6 +151,15 @@ var (
 	publishSchema    = attributes("value!", "description")
 )
 
+// Names are those of deployments.
+func Names(list []*Deployment) []string {
+	names := make([]string, len(list))
+	for i, d := range list {
+		names[i] = d.Name
+	}
+	return names
+}
+
 // IsFile reports whether a file has deployments.
 func IsFile(name string) bool {
 	return strings.HasSuffix(name, ".tfdeploy.hcl") || strings.HasSuffix(name, ".tfdeploy.json")

@@ -506,3 +506,30 @@ func (s *Stack) Judge(rule *Rule, context cty.Value) (Verdict, diag.List) {
 	}
 	return v, diags
 }
+
+// NamedInRules lists the string keys by which checks look into an attribute, such as
+// component_changes["component.x"].
+func (s *Stack) NamedInRules(attribute string) []string {
+	var names []string
+	add := func(rule *Rule) {
+		for _, c := range rule.Checks {
+			for _, t := range append(c.Condition.Variables(), c.Reason.Variables()...) {
+				for i := range t[:len(t)-1] {
+					if attr, ok := at(t, i); !ok || attr.Name != attribute {
+						continue
+					}
+					if key, ok := t[i+1].(hcl.TraverseIndex); ok && key.Key.Type() == cty.String {
+						names = append(names, key.Key.AsString())
+					}
+				}
+			}
+		}
+	}
+	for _, name := range sortedKeys(s.Rules) {
+		add(s.Rules[name])
+	}
+	for _, rule := range s.Legacy {
+		add(rule)
+	}
+	return names
+}

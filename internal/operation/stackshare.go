@@ -1,0 +1,129 @@
+package operation
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/operation/outside"
+	"weir.dev/weir/internal/stack/deploy"
+	"weir.dev/weir/internal/stack/published"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/value"
+)
+
+// EnterDeployment is OpenStack and ForDeployment.
+func EnterDeployment(ctx context.Context, d *Directory, name string, inputs bool) (string, diag.List) {
+	s, diags := OpenStack(ctx, d)
+	if diags.HasErrors() {
+		return name, diags
+	}
+	name, more := s.ForDeployment(ctx, name, inputs)
+	return name, append(diags, more...)
+}
+
+// ForDeployment makes the directory one of a deployment: commands on one state mean
+// that of the deployment, and its configuration is the stack with its inputs. Without
+// a name it is the only one there is. The name is returned.
+func (s *Stack) ForDeployment(ctx context.Context, name string, inputs bool) (string, diag.List) {
+	var names []string
+	if name != "" {
+		names = []string{name}
+	}
+	list, diags := s.Choose(names)
+	switch {
+	case diags.HasErrors():
+		return "", diags
+	case len(list) == 0:
+		return "", s.WantDeployments()
+	case len(list) > 1 && inputs:
+		var all []string
+		for _, d := range list {
+			all = append(all, d.Name)
+		}
+		return "", diag.OneError("Which deployment?", "The stack has several deployments, and this command works on one. Name it with -deployment; there are: %s.", strings.Join(all, ", "))
+	}
+	if inputs {
+		diags.Append(s.Evaluate(ctx, list[:1]))
+	} else {
+		diags.Append(s.Stack.Evaluate(list[:1], nil))
+	}
+	subject := s.Subject(list[0])
+	s.About = &subject
+	s.Backend, s.Options.Workspace = s.StackBackend(), list[0].Name
+	return list[0].Name, diags
+}
+
+// States reads the states of deployments, without their locks.
+func (s *Stack) States(ctx context.Context, list []*deploy.Deployment) (all []*state.Snapshot, diags diag.List) {
+	for _, d := range list {
+		one, more := s.State(ctx, d)
+		if diags.Append(more); one == nil {
+			break
+		}
+		all = append(all, one)
+	}
+	return all, diags
+}
+
+// PlanPath is the file for the plan of a deployment in a folder, which is made where
+// it can be; what fails then shows when the plan is saved.
+func (s *Stack) PlanPath(dir string, d *deploy.Deployment) string {
+	_ = os.MkdirAll(s.Path(dir), 0o755)
+	return filepath.Join(dir, d.Name+".tfplan")
+}
+
+// Share publishes what deployments publish. Where that has changed and it is asked
+// for, the stacks that read it are applied by their own rules.
+func (s *Stack) Share(ctx context.Context, follow bool, notice func(string), out io.Writer) diag.List {
+	readers, diags := s.Publish(ctx)
+	for _, dir := range readers {
+		if follow {
+			notice("\nThe stack in " + dir + " reads outputs that have changed. Applying it by its own rules...\n")
+			diags.Append(outside.Follow(ctx, s.Place, dir, out))
+		}
+	}
+	return diags
+}
+
+// Publish writes down what the deployments publish, as their states are now. It
+// returns the directories of the stacks that read what has changed.
+func (s *Stack) Publish(ctx context.Context) (readers []string, diags diag.List) {
+	if len(s.Published) == 0 {
+		return nil, nil
+	}
+	outputs := map[string]map[string]cty.Value{}
+	for _, d := range s.Deployments {
+		now, more := s.State(ctx, d)
+		if diags.Append(more); now == nil || now.IsEmpty() {
+			continue
+		}
+		outputs[d.Name] = map[string]cty.Value{}
+		for name, o := range now.Outputs {
+			v := o.Value
+			if o.Sensitive {
+				v = v.Mark(value.Sensitive)
+			}
+			outputs[d.Name][name] = v
+		}
+	}
+	o, more := outside.New(ctx, s.Place)
+	diags.Append(more)
+	values, more := s.Stack.Publish(outputs, o)
+	if diags.Append(more); diags.HasErrors() {
+		return nil, diags
+	}
+	changed, err := published.Write(s.Path("."), values)
+	if err == nil && changed {
+		readers, err = published.Readers(s.Path("."))
+	}
+	if err != nil {
+		diags.Errorf("Failed to publish outputs", "%s.", err)
+	}
+	return readers, diags
+}
