@@ -19,7 +19,7 @@ import (
 // the intent and all that was told before survive the machine.
 type Journal interface {
 	// Intent says that an object is about to be created, changed or deleted.
-	Intent(Intent) error
+	Intent(plan.Intent) error
 	// Result says what there is of the object now, nil for nothing. It ends
 	// the intent.
 	Result(o addr.Object, stored *state.Object) error
@@ -30,24 +30,16 @@ type Journal interface {
 	Output(name string, o *state.Output) error
 }
 
-// An Intent is what is about to be done to an object.
-type Intent struct {
-	Object   addr.Object
-	Action   plan.Action // Create, Update or Delete
-	Provider addr.ProviderConfig
-	// Key and ID are an attribute that names the object and its value; empty
-	// where nothing is known yet.
-	Key, ID string
-	// Needs are the resources that have to outlive the object, where it is created.
-	Needs []addr.Resource
-
+// intended is an intent with what only its telling needs.
+type intended struct {
+	plan.Intent
 	sensitive []cty.Path // beside what the schema says
 }
 
 const journalFailed = "Failed to write the journal"
 
 // intent journals an intent. Without a journal nothing further is begun.
-func (r *run) intent(i Intent) diag.List {
+func (r *run) intent(i plan.Intent) diag.List {
 	if r.Journal == nil {
 		return nil
 	}
@@ -78,7 +70,7 @@ func (r *run) result(o addr.Object, stored *state.Object) diag.List {
 }
 
 // unsure notes that it isn't known what became of an object.
-func (r *run) unsure(i Intent) diag.List {
+func (r *run) unsure(i plan.Intent) diag.List {
 	var diags diag.List
 	switch i.Action {
 	case plan.Create:
@@ -101,13 +93,13 @@ func (r *run) unsure(i Intent) diag.List {
 // question to the provider. begun is false, and there is nothing to keep, when
 // the provider wasn't asked: the run was stopped meanwhile, or the journal
 // failed. With provisions the change is complete only when somebody else tells.
-func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
+func (r *run) effect(i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
 	e := event.Event{Kind: event.ApplyStart, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
 	r.call(func(ctx context.Context) {
 		if r.halted() {
 			return
 		}
-		if diags = r.intent(i); diags.HasErrors() {
+		if diags = r.intent(i.Intent); diags.HasErrors() {
 			return
 		}
 		begun = true
@@ -129,7 +121,7 @@ func (r *run) effect(i Intent, s lifecycle.Subject, in lifecycle.ApplyInput, pro
 		r.mu.Lock()
 		r.unknown[i.Object] = true
 		r.mu.Unlock()
-		diags.Append(r.unsure(i))
+		diags.Append(r.unsure(i.Intent))
 	}
 	return after, true, diags
 }

@@ -288,7 +288,7 @@ func (r *run) callApply(f finalized) (_ lifecycle.Object, begun bool, _ diag.Lis
 		sensitive = slices.Concat(sensitive, stored.Sensitive)
 	}
 	key, id := instance.Identify(prior.Value, op.subject.Schema.Block, sensitive)
-	i := Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id, sensitive: sensitive}
+	i := intended{plan.Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id}, sensitive}
 	if action == plan.Create {
 		i.Needs = r.Plan.DependenciesOf(op.change)
 	}
@@ -385,7 +385,7 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	}
 	key, id := instance.Identify(before, sch.Block, stored.Sensitive)
 	null := subject.None()
-	after, begun, more := r.effect(Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id, sensitive: stored.Sensitive}, subject,
+	after, begun, more := r.effect(intended{plan.Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
 		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal}, false)
 	diags.Append(r.locate(i, s.Object, more))
 	if !begun {

@@ -2,14 +2,11 @@ package operation
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/outside"
@@ -172,7 +169,7 @@ func (s *Stack) Load(ctx context.Context, one *deploy.Deployment, l Loading) (*e
 	if config == nil || config.Tree == nil {
 		return config, diags
 	}
-	return config, merged(diags, s.checkInputs(config.Tree.Program, one))
+	return config, merged(diags, one.CheckInputs(config.Tree.Program))
 }
 
 func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
@@ -208,43 +205,6 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 		diags.Append(s.CheckVersions(config.Tree))
 	}
 	return config, diags
-}
-
-// checkInputs compares the inputs of a deployment with the stack's variables.
-func (s *Stack) checkInputs(p *program.Program, d *deploy.Deployment) diag.List {
-	var diags diag.List
-	for _, v := range p.Variables {
-		if _, given := d.Inputs[v.Name]; given || !v.Required() {
-			continue
-		}
-		if d.Range.Filename == "" && !d.Left {
-			diags.ErrorAt(v.Range, "Missing deployment", "The stack needs a value for the variable %q, and there is no file with deployments that could give it. Write one whose name ends in .tfdeploy.hcl:\n    deployment \"NAME\" {\n      inputs = {\n        %s = VALUE\n      }\n    }", v.Name, v.Name)
-			continue
-		}
-		detail := "The deployment %q gives no value for the input %q, which is required. Add it to inputs, or give it with -var."
-		if d.Left {
-			detail = "The deployment %q has no block any more, and a value for the input %q wasn't kept. Give it with -var."
-		}
-		diags.Add(diag.Diagnostic{Severity: diag.Error, Summary: "Missing required input", Detail: fmt.Sprintf(detail, d.Name, v.Name)})
-		if d.Range.Filename != "" {
-			diags[len(diags)-1].Subject = d.Range.Ptr()
-		}
-	}
-	return append(diags, unusedInputs(p, d)...)
-}
-
-func unusedInputs(p *program.Program, d *deploy.Deployment) diag.List {
-	var diags diag.List
-	var names []string
-	for _, v := range p.Variables {
-		names = append(names, v.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Inputs)) {
-		if p.VariableByName[name] == nil && !d.Left {
-			diags.WarnAt(d.Inputs[name].Range, "Unused input", "The input %q has no effect: the stack has no variable of that name.%s", name, syntax.Suggest(name, names))
-		}
-	}
-	return diags
 }
 
 // State reads the state of a deployment, without its lock.

@@ -51,7 +51,7 @@ func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, upgra
 			if config == nil || config.Tree == nil {
 				continue
 			}
-			all = merged(all, unusedInputs(config.Tree.Program, one))
+			all = merged(all, one.UnusedInputs(config.Tree.Program))
 			used = append(used, config.Installed...)
 			trees.Variants[deployed] = append(trees.Variants[deployed], config.Tree)
 			if !varies(config.Tree) {
@@ -89,7 +89,7 @@ func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.Li
 			continue
 		}
 		if one.Range.Filename != "" {
-			more.Append(s.checkInputs(config.Tree.Program, one))
+			more.Append(one.CheckInputs(config.Tree.Program))
 			more.Append(checkValues(config.Tree.Program, one))
 		}
 		if !more.HasErrors() && (!checked || varies(config.Tree)) {

@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -74,7 +73,7 @@ func (s *Stack) States(ctx context.Context, list []*deploy.Deployment) (all []*s
 // PlanPath is the file for the plan of a deployment in a folder, which is made where
 // it can be; what fails then shows when the plan is saved.
 func (s *Stack) PlanPath(dir string, d *deploy.Deployment) string {
-	_ = os.MkdirAll(s.Path(dir), 0o755)
+	_ = s.StateDisk.MakeFolders(s.Path(dir), 0o755)
 	return filepath.Join(dir, d.Name+".tfplan")
 }
 

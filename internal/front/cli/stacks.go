@@ -60,7 +60,7 @@ func onDeployments(list []*command) []*command {
 		name := fs.String("deployment", "", "Work on the deployment `NAME`, which has to be given where there are several.")
 		run := c.Setup(e, fs)
 		return func(ctx context.Context, args []string) int {
-			if e.enter(ctx, *name, c != providersLockCommand && c != graphCommand) != 0 {
+			if enter(ctx, e, *name, c != providersLockCommand && c != graphCommand) != 0 {
 				return 1
 			}
 			return run(ctx, args)
@@ -69,7 +69,7 @@ func onDeployments(list []*command) []*command {
 }
 
 // enter makes the directory that of a deployment.
-func (e *env) enter(ctx context.Context, name string, inputs bool) int {
+func enter(ctx context.Context, e *env, name string, inputs bool) int {
 	name, diags := operation.EnterDeployment(ctx, e.directory, name, inputs)
 	e.Hint = commands.ForStacks(name)
 	return e.Diags(diags.Only(diag.Error))
@@ -111,7 +111,7 @@ func (s *stacking) applying(fs *flag.FlagSet) runner {
 // applySaved carries out a saved plan, in the deployment that it is of.
 func (s *stacking) applySaved(ctx context.Context, path string) int {
 	content, diags := s.directory.ReadPlan(path)
-	if s.Diags(diags) != 0 || s.enter(ctx, content.Backend.Workspace, true) != 0 {
+	if s.Diags(diags) != 0 || enter(ctx, s.env, content.Backend.Workspace, true) != 0 {
 		return 1
 	}
 	return (&applying{planning: s.planning}).run(ctx, s.env, []string{path})

@@ -32,9 +32,9 @@ const followed = "WEIR_STACKS_FOLLOWED"
 // Follow applies a stack that reads what the one in the place has published, as far as
 // its own rules allow, and warns where that isn't all of it.
 func Follow(ctx context.Context, p *place.Place, dir string, out io.Writer) diag.List {
-	here := p.Path(".")
-	if !filepath.IsAbs(here) {
-		here = filepath.Join(p.OriginalDir, here)
+	here, err := filepath.Abs(p.Path("."))
+	if err != nil {
+		return diag.OneError("Failed to find the stacks that follow", "%s.", err)
 	}
 	there := filepath.Join(here, dir)
 	before := append(strings.Split(p.Environ[followed], "\n"), here)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
@@ -89,7 +88,7 @@ func creating(t *testing.T, n int) *plan.Plan {
 
 func intend(t *testing.T, r *Recorder, o addr.Object) error {
 	t.Helper()
-	return r.Intent(apply.Intent{Object: o, Action: plan.Create})
+	return r.Intent(plan.Intent{Object: o, Action: plan.Create})
 }
 
 // TestNotes: another machine is told what was being created, of encrypted states

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/journal"
@@ -116,7 +115,7 @@ func changes(base, next *state.Snapshot) map[addr.Object]*state.Object {
 }
 
 // Intent implements apply.Journal.
-func (r *Recorder) Intent(i apply.Intent) error {
+func (r *Recorder) Intent(i plan.Intent) error {
 	o := journal.Operation{Object: i.Object, Action: i.Action.String(), Provider: i.Provider, Key: i.Key, ID: i.ID, Needs: i.Needs}
 	if o.Action == journal.Create {
 		o.Former = r.s.former(o.Object)

@@ -285,11 +285,11 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 		return nil, err
 	}
 	for _, text := range r.Resources {
-		t, err := addr.ParseTarget(text)
+		i, err := addr.ParseInstance(text)
 		if err != nil {
 			return nil, err
 		}
-		p.Resources = append(p.Resources, addr.Resource{Module: t.Module, Name: t.Name})
+		p.Resources = append(p.Resources, i.Resource)
 	}
 	if err := checkDependencies(p); err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ var table = []row{
 	{"operation/cliconfig", "only word/ system/", ""},
 	{"operation/leftover", "apply plan suite/testresult", "engine/"},
 	{"operation/request", "only word/ plan", ""},
-	{"operation/session", "apply plan plan/execgraph", "plan/planner"},
+	{"operation/session", "plan plan/execgraph", "plan/planner apply/"},
 	{"operation/settings", "eval/", ""},
 	{"operation/states", "stack/parts", ""},
 	{"operation/approval", "only word/ plan stack/deploy", ""},

@@ -87,3 +87,36 @@ func TestWithoutKey(t *testing.T) {
 		}
 	}
 }
+
+// What could be a component or a resource is the component, and what is written comes
+// back as it was.
+func TestParseTarget(t *testing.T) {
+	for text, want := range map[string]string{
+		"component.a":                   "module component.a",
+		`component.a["x"]`:              `module component.a["x"]`,
+		"stack.s.component.a":           "module stack.s.component.a",
+		"resource.component.a":          "resource resource.component.a",
+		"resource.component.a[0]":       "resource instance resource.component.a[0]",
+		"module.m.resource.stack.s":     "resource module.m.resource.stack.s",
+		"data.component.a":              "resource data.component.a",
+		"component.a.sim_object.o":      "resource component.a.sim_object.o",
+		"resource.sim_object.o":         "resource sim_object.o",
+		`module.m[0].sim_object.o["k"]`: `resource instance module.m[0].sim_object.o["k"]`,
+	} {
+		target, err := ParseTarget(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := target.Kind() + " " + target.String(); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+		again, err := ParseTarget(target.String())
+		if err != nil || again != target {
+			t.Errorf("%s: %q is read as %v, %v", text, target, again, err)
+		}
+	}
+	if i, err := ParseInstance("component.a"); err != nil || i.Name.Type != "component" {
+		t.Errorf("states have no components at the end of addresses: got %v, %v", i, err)
+	}
+}

@@ -259,9 +259,13 @@ func moduleMatches(p, m Module, below bool) bool {
 	return true
 }
 
-// ParseTarget reads the address of a module, resource or resource instance.
-func ParseTarget(text string) (Target, error) {
-	steps, rest, err := parseSteps(text, false)
+// ParseTarget reads the address of a module, component, stack, resource or resource
+// instance. What could be a component or a resource is the component; the resource is
+// then written with "resource." before its type.
+func ParseTarget(text string) (Target, error) { return parseTarget(text, true) }
+
+func parseTarget(text string, whole bool) (Target, error) {
+	steps, rest, err := parseSteps(text, whole)
 	if err != nil {
 		return Target{}, err
 	}
@@ -299,13 +303,17 @@ func ParseTarget(text string) (Target, error) {
 		return Target{}, p.errorf("unexpected text %q after the resource", p.text[p.pos:])
 	}
 	t.HasKey = hasKey && !t.Key.IsAny()
-	t.text = Resource{t.Module, t.Name}.String() + t.Key.String()
+	name := t.Name.String()
+	if _, call := ParseKind(t.Name.Type); call && t.Name.Mode == Managed {
+		name = "resource." + name
+	}
+	t.text = t.Module.prefix() + name + t.Key.String()
 	return t, nil
 }
 
 // ParseInstance reads the address of one resource instance.
 func ParseInstance(text string) (Instance, error) {
-	t, err := ParseTarget(text)
+	t, err := parseTarget(text, false)
 	if err != nil {
 		return Instance{}, err
 	}
