@@ -23,9 +23,10 @@ build: ## bin/weir
 demo: build ## plan, apply and look at a small example with the built-in provider
 	examples/demo.sh bin/weir
 
-examples: build ## the examples as they are described, among them the tests of a module
+examples: build ## the examples as they are described, among them tests of a module and linked stacks
 	examples/demo.sh bin/weir >/dev/null
 	examples/tested.sh bin/weir >/dev/null
+	examples/stacks.sh bin/weir >/dev/null
 
 export WEIR_MIRROR
 test: ## unit tests of the engine, of the conformance kit and of the small AWS

@@ -90,7 +90,13 @@ func (s *Stack) Evaluate(ctx context.Context, list []*deploy.Deployment) diag.Li
 			diags.Append(s.recallInputs(d))
 		}
 	}
-	return append(diags, s.Stack.Evaluate(slices.DeleteFunc(slices.Clone(list), func(d *deploy.Deployment) bool { return d.Left }), o)...)
+	diags.Append(s.Stack.Evaluate(slices.DeleteFunc(slices.Clone(list), func(d *deploy.Deployment) bool { return d.Left }), o))
+	for _, d := range list {
+		for _, in := range d.Inputs {
+			s.Secrets.AddMarked(in.Value)
+		}
+	}
+	return diags
 }
 
 // Subject is the stack with the inputs and the state of a deployment.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/operation/outside"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
@@ -54,6 +55,11 @@ func (s *Stack) ForDeployment(ctx context.Context, name string, inputs bool) (st
 	}
 	subject := s.Subject(list[0])
 	s.About = &subject
+	// A saved plan has no ephemeral ones, such as tokens.
+	s.Values = map[string]module.VariableInput{}
+	for name, in := range list[0].Inputs {
+		s.Values[name] = module.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
+	}
 	s.Backend, s.Options.Workspace = s.StackBackend(), list[0].Name
 	return list[0].Name, diags
 }
@@ -83,11 +89,25 @@ func (s *Stack) Share(ctx context.Context, follow bool, notice func(string), out
 	readers, diags := s.Publish(ctx)
 	for _, dir := range readers {
 		if follow {
-			notice("\nThe stack in " + dir + " reads outputs that have changed. Applying it by its own rules...\n")
-			diags.Append(outside.Follow(ctx, s.Place, dir, out))
+			shown := s.shown(dir)
+			notice("\nThe stack in " + shown + " reads outputs that have changed. Applying it by its own rules...\n")
+			diags.Append(outside.Follow(ctx, s.Place, dir, shown, out))
 		}
 	}
 	return diags
+}
+
+// shown is a directory beside that of the stack as seen from where the command was
+// given.
+func (s *Stack) shown(dir string) string {
+	there, err := filepath.Abs(filepath.Join(s.Path("."), dir))
+	if err != nil || s.OriginalDir == "" {
+		return dir
+	}
+	if rel, err := filepath.Rel(s.OriginalDir, there); err == nil {
+		return rel
+	}
+	return dir
 }
 
 // Publish writes down what the deployments publish, as their states are now. It

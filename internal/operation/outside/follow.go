@@ -21,7 +21,7 @@ func New(ctx context.Context, p *place.Place) (*Reader, diag.List) {
 	}
 	return &Reader{
 		Context: ctx, Settings: config.Stacks, Environ: p.Environ, Path: p.Path, Subscriber: p.Path("."),
-		TokenDir: filepath.Join(p.DataDir(), "tokens"), HTTP: agent.Default(p.Getenv),
+		TokenDir: filepath.Join(p.DataDir(), "tokens"), HTTP: agent.Default(p.Getenv), Secrets: p.Secrets,
 	}, nil
 }
 
@@ -30,8 +30,9 @@ func New(ctx context.Context, p *place.Place) (*Reader, diag.List) {
 const followed = "WEIR_STACKS_FOLLOWED"
 
 // Follow applies a stack that reads what the one in the place has published, as far as
-// its own rules allow, and warns where that isn't all of it.
-func Follow(ctx context.Context, p *place.Place, dir string, out io.Writer) diag.List {
+// its own rules allow, and warns where that isn't all of it. Shown is what its directory
+// is called.
+func Follow(ctx context.Context, p *place.Place, dir, shown string, out io.Writer) diag.List {
 	here, err := filepath.Abs(p.Path("."))
 	if err != nil {
 		return diag.OneError("Failed to find the stacks that follow", "%s.", err)
@@ -39,7 +40,7 @@ func Follow(ctx context.Context, p *place.Place, dir string, out io.Writer) diag
 	there := filepath.Join(here, dir)
 	before := append(strings.Split(p.Environ[followed], "\n"), here)
 	if slices.Contains(before, there) {
-		return diag.OneError("Stacks that follow each other", "The stack in %s was applied already because of this change. Nothing is applied twice: look which outputs go in a circle.", there)
+		return diag.OneError("Stacks that follow each other", "The stack in %s was applied already because of this change. Nothing is applied twice: look which outputs go in a circle.", shown)
 	}
 	cmd := exec.CommandContext(ctx, p.Executable, "-chdir="+there, "stacks", "apply", "-input=false")
 	for name, v := range p.Environ {
@@ -52,5 +53,5 @@ func Follow(ctx context.Context, p *place.Place, dir string, out io.Writer) diag
 	if cmd.Run() == nil {
 		return nil
 	}
-	return diag.OneWarning("Not applied downstream", "The stack in %s reads outputs that have changed, and wasn't applied as a whole. To see what is left, run:\n    %s -chdir=%s stacks apply", dir, p.Program, dir)
+	return diag.OneWarning("Not applied downstream", "The stack in %s reads outputs that have changed, and wasn't applied as a whole. To see what is left, run:\n    %s -chdir=%s stacks apply", shown, p.Program, shown)
 }

@@ -29,6 +29,7 @@ import (
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // A Reader is a deploy.Outside for one run: it asks once for each thing.
@@ -43,6 +44,8 @@ type Reader struct {
 	// TokenDir is where tokens are written that have to be in files.
 	TokenDir string
 	HTTP     *http.Client
+	// Secrets is told every token; nil tells nobody.
+	Secrets *secret.Known
 
 	tokens map[string][2]string
 	stores map[string]map[string]cty.Value
@@ -68,6 +71,7 @@ func (r *Reader) Token(t *deploy.Token) (token, file string, err error) {
 		return "", "", fmt.Errorf("the identity token %q can't be had: %w. Where it comes from is said at %s", t.Name, err, s.Range)
 	}
 	token = strings.TrimSpace(text)
+	r.Secrets.AddText(token)
 	if token == "" {
 		return "", "", fmt.Errorf("the identity token %q is empty. Where it comes from is said at %s", t.Name, s.Range)
 	}

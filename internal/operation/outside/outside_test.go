@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
+	"weir.dev/weir/internal/word/secret"
 )
 
 // An issuer mints tokens for who has its secret, and says where in its discovery
@@ -93,6 +94,7 @@ func TestTokens(t *testing.T) {
 	if err := os.WriteFile(r.Path("token.txt"), []byte("from-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	r.Secrets = new(secret.Known)
 	for _, test := range []struct{ name, want, problem string }{
 		{"file", "from-file", ""}, {"env", "from-env", ""}, {"run", "run for a,b", ""}, {"other", "jwt for a+b", ""},
 		{"fails", "", "not today"}, {"absent", "", "no environment variable NOPE"}, {"refused", "", "403"},
@@ -107,6 +109,9 @@ func TestTokens(t *testing.T) {
 		if err != nil || token != test.want {
 			t.Errorf("%s: got %q, %v", test.name, token, err)
 			continue
+		}
+		if shown := r.Secrets.Mask("it is " + token); strings.Contains(shown, token) {
+			t.Errorf("%s: the token is shown: %q", test.name, shown)
 		}
 		if data, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(data)) != test.want {
 			t.Errorf("%s: the file has %q, %v", test.name, data, err)
