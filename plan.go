@@ -38,7 +38,7 @@ func (o PlanOptions) planning() (request.Planning, diag.List) {
 		for _, text := range texts {
 			t, err := addr.ParseTarget(text)
 			if err != nil {
-				diags.Errorf("Invalid address", "%q: %s.", text, err)
+				diags.Add(diag.BadAddress.New(diag.Error, "%q: %s.", text, err))
 			}
 			list = append(list, t)
 		}
@@ -48,13 +48,13 @@ func (o PlanOptions) planning() (request.Planning, diag.List) {
 	for _, text := range o.Replace {
 		i, err := addr.ParseInstance(text)
 		if err != nil {
-			diags.Errorf("Invalid address", "%q: %s.", text, err)
+			diags.Add(diag.BadAddress.New(diag.Error, "%q: %s.", text, err))
 		}
 		p.Replace = append(p.Replace, i)
 	}
 	switch {
 	case o.Destroy && o.RefreshOnly:
-		diags.Errorf("Incompatible plan options", "Destroy and RefreshOnly exclude one another.")
+		diags.Add(diag.Incompatible.As("Incompatible plan options").New(diag.Error, "Destroy and RefreshOnly exclude one another."))
 	case o.Destroy:
 		p.Mode = plan.Destroy
 	case o.RefreshOnly:
@@ -332,7 +332,7 @@ func (w *Workspace) Explain(ctx context.Context, o PlanOptions, address string) 
 	p, diags := o.planning()
 	target, err := addr.ParseTarget(address)
 	if err != nil {
-		diags.Errorf("Invalid address", "%q: %s.", address, err)
+		diags.Add(diag.BadAddress.New(diag.Error, "%q: %s.", address, err))
 	}
 	if diags.HasErrors() {
 		return nil, w.failure(diags)

@@ -182,7 +182,7 @@ func problem(err error) diag.List {
 	if err == nil {
 		return nil
 	}
-	return diag.List{{Severity: diag.Error, Summary: "Provider error", Detail: err.Error() + ".", Err: err}}
+	return diag.List{{Severity: diag.Error, Code: provider.Reported.Name, Summary: provider.Reported.Summary, Detail: err.Error() + ".", Err: err}}
 }
 
 func (r *running) Configure(ctx context.Context, config cty.Value) diag.List {

@@ -127,7 +127,7 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 	for address, id := range o.Import {
 		target, err := addr.ParseTarget(address)
 		if err != nil {
-			return nil, w.failure(diag.OneError("Invalid address", "%q: %s.", address, err))
+			return nil, w.failure(diag.BadAddress.List("%q: %s.", address, err))
 		}
 		if err := w.failure(d.Import(ctx, w.opening("import"), target, id)); err != nil {
 			return nil, err
@@ -137,7 +137,7 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 	for _, text := range o.Forget {
 		i, err := addr.ParseInstance(text)
 		if err != nil {
-			return nil, w.failure(diag.OneError("Invalid address", "%q: %s.", text, err))
+			return nil, w.failure(diag.BadAddress.List("%q: %s.", text, err))
 		}
 		forget = append(forget, i)
 	}

@@ -119,7 +119,7 @@ func TestDoubt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); !errors.Is(err, weir.ErrUnanswered) {
+		if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); !errors.Is(err, weir.ErrUnanswered) || !slices.Contains(summaries(err), "Object may exist") {
 			t.Fatalf("%v", err)
 		}
 		if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) || !slices.Contains(summaries(err), "Objects are in doubt") {

@@ -3,6 +3,7 @@ package docs
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ var Diagnostics string
 // A Kind is what the page of diagnostics says about a code.
 type Kind struct{ Code, Summary, Text string }
 
-// Kinds are the kinds of problems, in the order of the page.
+// Kinds are the kinds of problems, by their codes.
 func Kinds() []Kind {
 	var list []Kind
 	for part := range strings.SplitSeq("\n"+Diagnostics, "\n## `") {
@@ -26,5 +27,6 @@ func Kinds() []Kind {
 			list = append(list, Kind{code, summary, strings.TrimSpace(body)})
 		}
 	}
+	slices.SortFunc(list, func(a, b Kind) int { return strings.Compare(a.Code, b.Code) })
 	return list
 }

@@ -2,5 +2,10 @@ package apply
 
 import "weir.dev/weir/internal/word/diag"
 
-// Halted says that an interrupt has kept steps from starting.
-var Halted = diag.Code{Name: "execution-halted", Summary: "Execution halted"}
+// Codes of problems.
+var (
+	// Halted says that an interrupt has kept steps from starting.
+	Halted            = diag.Code{Name: "execution-halted", Summary: "Execution halted"}
+	MayBe             = diag.Code{Name: "outcome-unknown", Summary: "Object may exist"}
+	ProvisionerFailed = diag.Code{Name: "provisioner-failed", Summary: "Provisioner error"}
+)

@@ -45,7 +45,7 @@ func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 	e, diags := configured()
 	waits := len(r.Plan.Deferred) > 0 || r.Plan.Mode == plan.RefreshOnly || r.partial() // for a plan that makes what it follows from
 	if e.Unknown && !diags.HasErrors() && !t.Current().Failed() && !waits {
-		diags.ErrorAt(b.Range(), "Unknown repetition during apply", "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b)
+		diags.Add(diag.Bug.As("Unknown repetition during apply").Error(b.Range(), "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b))
 	}
 	return e, diags
 }
@@ -84,7 +84,7 @@ func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 func (r host) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	t.Fail()
 	var diags diag.List
-	diags.ErrorAt(i.Resource.Range, "Bug in weir", "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and what was done is in the state. Please report this with the configuration; planning and applying again goes on from here.", i.Addr)
+	diags.Add(diag.Bug.Error(i.Resource.Range, "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and what was done is in the state. Please report this with the configuration; planning and applying again goes on from here.", i.Addr))
 	return cty.DynamicVal, diags
 }
 
@@ -108,7 +108,7 @@ func (r host) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	s := lifecycle.Subject{Addr: i.Addr, Schema: sch}
 	v, err := s.Decode(o)
 	if err != nil {
-		diags.Errorf("Invalid object in the state", "%s can't be read: %s. Refresh the state first.", i.Addr, err)
+		diags.Add(diag.StateUnreadable.As("Invalid object in the state").New(diag.Error, "%s can't be read: %s. Refresh the state first.", i.Addr, err))
 		return cty.DynamicVal, diags
 	}
 	return instance.Marked(sch, v, o), nil

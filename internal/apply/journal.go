@@ -51,7 +51,7 @@ func (r *run) intent(i plan.Intent) diag.List {
 	r.stopped = true
 	r.mu.Unlock()
 	var diags diag.List
-	diags.Errorf(journalFailed, "Nothing was done to %s, and nothing further is begun, because the journal that would remember it can't be written: %s.", i.Object, err)
+	diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "Nothing was done to %s, and nothing further is begun, because the journal that would remember it can't be written: %s.", i.Object, err))
 	return diags
 }
 
@@ -64,7 +64,7 @@ func (r *run) result(o addr.Object, stored *state.Object) diag.List {
 	}
 	var diags diag.List
 	if err := r.Journal.Result(o, stored); err != nil {
-		diags.Errorf(journalFailed, "What became of %s is known and will be in the state, but it can't be journalled: %s.", o, err)
+		diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "What became of %s is known and will be in the state, but it can't be journalled: %s.", o, err))
 	}
 	return diags
 }
@@ -74,17 +74,17 @@ func (r *run) unsure(i plan.Intent) diag.List {
 	var diags diag.List
 	switch i.Action {
 	case plan.Create:
-		diags.Errorf("Object may exist", "The provider was asked to create %s and did not say what it made, so the object may exist. It is recorded as in doubt, and it won't be created again before that is settled: see \"recover\".", i.Object)
+		diags.Add(MayBe.New(diag.Error, "The provider was asked to create %s and did not say what it made, so the object may exist. It is recorded as in doubt, and it won't be created again before that is settled: see \"recover\".", i.Object))
 	case plan.Delete:
-		diags.Errorf("Object may be gone", "The provider was asked to delete %s and did not say what became of it. The object stays in the state; the next plan finds out whether it still exists.", i.Object)
+		diags.Add(MayBe.As("Object may be gone").New(diag.Error, "The provider was asked to delete %s and did not say what became of it. The object stays in the state; the next plan finds out whether it still exists.", i.Object))
 	default:
-		diags.Errorf("Object may have changed", "The provider was asked to change %s and did not say what became of it. The next plan finds out what the object is like.", i.Object)
+		diags.Add(MayBe.As("Object may have changed").New(diag.Error, "The provider was asked to change %s and did not say what became of it. The next plan finds out what the object is like.", i.Object))
 	}
 	if r.Journal == nil {
 		return diags
 	}
 	if err := r.Journal.Unsure(i.Object); err != nil {
-		diags.Errorf(journalFailed, "%s is in doubt, and that can't be journalled: %s.", i.Object, err)
+		diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "%s is in doubt, and that can't be journalled: %s.", i.Object, err))
 	}
 	return diags
 }
@@ -165,7 +165,7 @@ func (r *run) setOutput(name string, o *state.Output) diag.List {
 	}
 	var diags diag.List
 	if err := r.Journal.Output(name, o); err != nil {
-		diags.Errorf(journalFailed, "Output %q will be in the state, but it can't be journalled: %s.", name, err)
+		diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "Output %q will be in the state, but it can't be journalled: %s.", name, err))
 	}
 	return diags
 }

@@ -96,7 +96,7 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 	kind := provisioner.Find(p.Type)
 	if kind == nil {
 		var diags diag.List
-		diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.", p.Type)
+		diags.Add(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.", p.Type))
 		return diags
 	}
 	v, hd := kind.Schema().Decode(p.Config.Body, i.Context(t, self))
@@ -140,12 +140,12 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 		var command *provisioner.CommandError
 		switch {
 		case errors.As(err, &command) && hidden:
-			diags.ErrorAt(p.Range, p.Type+" provisioner error", "Error running the command: %s. (output suppressed due to sensitive value in config)", command.Err)
+			diags.Add(ProvisionerFailed.As(p.Type+" provisioner error").Error(p.Range, "Error running the command: %s. (output suppressed due to sensitive value in config)", command.Err))
 		case command != nil:
 			// Programs look for this text.
-			diags.ErrorAt(p.Range, p.Type+" provisioner error", "%s", command)
+			diags.Add(ProvisionerFailed.As(p.Type+" provisioner error").Error(p.Range, "%s", command))
 		default:
-			diags.ErrorAt(p.Range, p.Type+" provisioner error", "Error in the provisioner of %s: %s.", o, err)
+			diags.Add(ProvisionerFailed.As(p.Type+" provisioner error").Error(p.Range, "Error in the provisioner of %s: %s.", o, err))
 		}
 	}
 	r.tell(e)

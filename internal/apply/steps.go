@@ -65,7 +65,7 @@ func (r *run) open(t *promise.Task, s *execgraph.Step) (op operation, diags diag
 	}
 	sch := op.conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
 	if sch == nil {
-		diags.Errorf("Invalid resource type", "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type)
+		diags.Add(instance.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
 		return op, diags, false
 	}
 	op.subject, diags = instance.Subject(t, s.Object.Instance, op.conn, sch, op.instance.Frame)
@@ -238,7 +238,7 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Co
 	var p lifecycle.Planned
 	var diags diag.List
 	if !config.Value.IsWhollyKnown() {
-		diags.Errorf("Configuration contains unknown value", "The configuration of %s still has values that aren't known, although everything it depends on is done. This is a bug in weir.", op.change.Addr)
+		diags.Add(diag.Bug.As("Configuration contains unknown value").New(diag.Error, "The configuration of %s still has values that aren't known, although everything it depends on is done. This is a bug in weir.", op.change.Addr))
 		return p, diags
 	}
 	if p, ok := asShown(op, prior); ok {
@@ -254,7 +254,7 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Co
 	}
 	switch {
 	case p.Change == conform.Replace:
-		diags.Errorf("Provider produced inconsistent final plan", "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.subject.Source, op.change.Action)
+		diags.Add(lifecycle.InconsistentFinalPlan.New(diag.Error, "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.subject.Source, op.change.Action))
 	default:
 		shown, _ := op.change.After.UnmarkDeep()
 		diags.Append(op.subject.Same(shown, p))
@@ -307,7 +307,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 		var err error
 		stored, err = op.subject.Store(after, op.conn.Addr, instance.SensitivePaths(marked))
 		if err != nil {
-			diags.Errorf("Failed to encode an object", "%s", err)
+			diags.Add(diag.Bug.As("Failed to encode an object").New(diag.Error, "%s", err))
 			return diags
 		}
 		stored.Settings = op.change.Settings
@@ -451,7 +451,7 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
 	stored, err := op.subject.Store(lifecycle.Object{Value: v}, op.conn.Addr, instance.SensitivePaths(marked))
 	if err != nil {
-		diags.Errorf("Failed to encode the result of a data source", "%s", err)
+		diags.Add(diag.Bug.As("Failed to encode the result of a data source").New(diag.Error, "%s", err))
 		return diags
 	}
 	r.setObject(s.Object, stored)

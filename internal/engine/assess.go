@@ -26,7 +26,7 @@ func assess(t *promise.Task, root *eval.Frame, c *program.Condition, given map[s
 	ctx.Variables = given
 	o := eval.CheckCondition(t, c, ctx)
 	if o.Status == eval.Failed && !o.Diags.HasErrors() {
-		o.Diags.ErrorAt(c.Condition.Range(), "Condition can't be evaluated", "The condition refers to something that has failed itself, or that the run has left out.")
+		o.Diags.Add(diag.BadCondition.As("Condition can't be evaluated").Error(c.Condition.Range(), "The condition refers to something that has failed itself, or that the run has left out."))
 	}
 	return o
 }

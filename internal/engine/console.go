@@ -124,7 +124,7 @@ func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.L
 	s := lifecycle.Subject{Addr: i.Addr, Schema: sch}
 	v, err := s.Decode(stored)
 	if err != nil {
-		diags.Errorf("Invalid object in the state", "%s can't be read: %s. Refresh the state first.", i.Addr, err)
+		diags.Add(diag.StateUnreadable.As("Invalid object in the state").New(diag.Error, "%s can't be read: %s. Refresh the state first.", i.Addr, err))
 		return cty.DynamicVal, diags
 	}
 	return instance.Marked(sch, v, stored), nil

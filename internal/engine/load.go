@@ -80,7 +80,7 @@ func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 		manifest, err := module.ReadManifest(l.Files, o.World.DataDir)
 		if err != nil {
 			var diags diag.List
-			diags.Errorf("Failed to read the list of installed modules", "%s. Run \"weir init\" to write it again.", err)
+			diags.Add(diag.Unreadable.As("Failed to read the list of installed modules").New(diag.Error, "%s. Run \"weir init\" to write it again.", err))
 			return c, diags
 		}
 		l.Resolve = func(_ context.Context, r module.Request) (string, diag.List) {

@@ -179,7 +179,7 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 	})
 	diags.Append(more)
 	if len(p.Targets)+len(p.Excludes) > 0 {
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Applied changes may be incomplete",
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: planner.Targeting.Name, Summary: "Applied changes may be incomplete",
 			Detail: "The plan was limited with -target or -exclude, so there may be further changes that the configuration asks for, and outputs may not be up to date. Run plan without these options to see whether anything is left to do."})
 	}
 	return s, diags

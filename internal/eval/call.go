@@ -214,7 +214,7 @@ func pathKey(t *promise.Task, f *Frame, step program.PathStep, each *Each) (addr
 	}
 	k, err := KeyOf(v)
 	if err != nil {
-		diags.ErrorAt(step.Key.Range(), "Invalid from argument", "The key of %s that is removed can't be found out: %s.", step.Call, err)
+		diags.Add(diag.BadRemoved.As("Invalid from argument").Error(step.Key.Range(), "The key of %s that is removed can't be found out: %s.", step.Call, err))
 	}
 	return k, diags
 }

@@ -55,12 +55,12 @@ func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext)
 		return o
 	}
 	if v.IsNull() {
-		o.Diags.ErrorAt(c.Condition.Range(), "Invalid condition result", "Condition expression must return either true or false, not null.")
+		o.Diags.Add(diag.BadCondition.Error(c.Condition.Range(), "Condition expression must return either true or false, not null."))
 		return o
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil {
-		o.Diags.ErrorAt(c.Condition.Range(), "Invalid condition result", "Invalid condition result value: %s.", value.ErrorString("", err))
+		o.Diags.Add(diag.BadCondition.Error(c.Condition.Range(), "Invalid condition result value: %s.", value.ErrorString("", err)))
 		return o
 	}
 	b, _ = b.Unmark()
@@ -95,13 +95,13 @@ func (o *Outcome) message(t *promise.Task, c *program.Condition, ctx *hcl.EvalCo
 	s, err := convert.Convert(v, cty.String)
 	switch {
 	case marks.Has(value.Sensitive):
-		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Error message refers to sensitive values", Detail: "The error expression used to explain this condition refers to sensitive values, so the message isn't shown. Consider nonsensitive for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
+		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: HiddenMessage.Name, Summary: HiddenMessage.Summary, Detail: "The error expression used to explain this condition refers to sensitive values, so the message isn't shown. Consider nonsensitive for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
 		o.Message = none + "it refers to sensitive values."
 	case marks.Has(value.Ephemeral):
-		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Error message refers to ephemeral values", Detail: "The error expression used to explain this condition refers to ephemeral values, so the message isn't shown. Consider ephemeralasnull for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
+		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: HiddenMessage.Name, Summary: "Error message refers to ephemeral values", Detail: "The error expression used to explain this condition refers to ephemeral values, so the message isn't shown. Consider ephemeralasnull for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
 		o.Message = none + "it refers to ephemeral values."
 	case err != nil:
-		o.Diags.ErrorAt(c.ErrorMessage.Range(), "Invalid error message", "Unsuitable value for error message: %s.", value.ErrorString("", err))
+		o.Diags.Add(diag.BadCondition.As("Invalid error message").Error(c.ErrorMessage.Range(), "Unsuitable value for error message: %s.", value.ErrorString("", err)))
 		o.Message = none + "it isn't a string."
 	case !s.IsKnown():
 		o.Message = none + "it is known only after apply."
@@ -114,9 +114,9 @@ func (o *Outcome) message(t *promise.Task, c *program.Condition, ctx *hcl.EvalCo
 }
 
 // Problem is the error that a condition doesn't hold.
-func (o Outcome) Problem(summary string, c *program.Condition) diag.Diagnostic {
+func (o Outcome) Problem(code diag.Code, c *program.Condition) diag.Diagnostic {
 	return diag.Diagnostic{
-		Severity: diag.Error, Summary: summary, Detail: o.Message,
+		Severity: diag.Error, Code: code.Name, Summary: code.Summary, Detail: o.Message,
 		Subject: c.Condition.Range().Ptr(), Values: o.values, Compared: o.compared,
 	}
 }
@@ -148,13 +148,13 @@ func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Out
 			}
 			switch o.Status {
 			case Fail:
-				problem := o.Problem(CheckFailed.Summary, a)
-				problem.Severity, problem.Code, problem.Unmet = diag.Warning, CheckFailed.Name, f.Checkable("check", "check."+c.Name)
+				problem := o.Problem(CheckFailed, a)
+				problem.Severity, problem.Unmet = diag.Warning, f.Checkable("check", "check."+c.Name)
 				diags.Add(problem)
 			case Unknown:
-				problem := o.Problem(CheckPending.Summary, a)
+				problem := o.Problem(CheckPending, a)
 				problem.Unmet = f.Checkable("check", "check."+c.Name)
-				problem.Severity, problem.Code, problem.Detail = diag.Warning, CheckPending.Name, "The condition could not be evaluated at this time, a result will be known when this plan is applied."
+				problem.Severity, problem.Detail = diag.Warning, "The condition could not be evaluated at this time, a result will be known when this plan is applied."
 				diags.Add(problem)
 			}
 		}

@@ -36,7 +36,7 @@ func (e *ArgumentError) Unwrap() error { return e.Problem }
 func Diagnostics(hd hcl.Diagnostics) diag.List {
 	var l diag.List
 	for _, d := range hd {
-		converted := diag.FromHCL(hcl.Diagnostics{d})
+		converted := diag.FromHCL(diag.Expression, hcl.Diagnostics{d})
 		if d.Expression != nil && d.EvalContext != nil {
 			for i := range converted {
 				if converted[i].Values == nil { // references tell the keys that there are

@@ -140,7 +140,7 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 	}
 	if tooLarge(expr, v) {
 		t.Fail()
-		diags.ErrorAt(expr.Range(), "Value too large", "This value takes more than %d MiB, or has a number with more digits than can be written. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20)
+		diags.Add(diag.TooLarge.Error(expr.Range(), "This value takes more than %d MiB, or has a number with more digits than can be written. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20))
 		return cty.DynamicVal, diags
 	}
 	if len(expr.Refs) > 0 && !value.WhollyKnown(v) {

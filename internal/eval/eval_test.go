@@ -102,7 +102,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		eval.Complete(t, i.Resource.Config.Refs, ctx)
 	}
 	if b := v.GetAttr("broken"); b.RawEquals(cty.True) {
-		diags.ErrorAt(i.Resource.Range, "Broken", "The host has nothing for %s.", i)
+		diags.Add(diag.Bug.As("Broken").Error(i.Resource.Range, "The host has nothing for %s.", i))
 		return cty.DynamicVal, diags
 	}
 	values := v.AsValueMap()
@@ -124,7 +124,7 @@ func (h *host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Exp
 		return e, diags
 	}
 	if e.Unknown && !t.Current().Failed() && !h.unknownKeys {
-		diags.ErrorAt(b.Range(), "Unknown repetition", "The instances of %s aren't known.", b)
+		diags.Add(diag.Bug.As("Unknown repetition").Error(b.Range(), "The instances of %s aren't known.", b))
 	}
 	return e, diags
 }
@@ -134,7 +134,7 @@ func (h *host) Program(_ *promise.Task, f *eval.Frame, c *program.Call, _ addr.K
 	dir := filepath.Join(f.Program.Dir, v.AsString())
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(h.files)), func(name string) bool { return filepath.Dir(name) == dir }) {
 		var diags diag.List
-		diags.ErrorAt(c.Source.Range(), "Module not found", "There is no %s.", dir)
+		diags.Add(diag.Bug.As("Module not found").Error(c.Source.Range(), "There is no %s.", dir))
 		return nil, diags
 	}
 	return h.compile(dir), nil

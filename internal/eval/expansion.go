@@ -161,7 +161,7 @@ func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, dia
 func hidden(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
 	var diags diag.List
 	if value.HasMark(v, value.Sensitive) {
-		diags.ErrorAt(expr.Range(), summary, "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments. If used, the sensitive value could be exposed as a resource instance key.", argument)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments. If used, the sensitive value could be exposed as a resource instance key.", argument))
 	}
 	return append(diags, fleeting(v, expr, summary, argument)...)
 }
@@ -171,7 +171,7 @@ func hidden(v cty.Value, expr hcl.Expression, summary, argument string) diag.Lis
 func fleeting(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
 	var diags diag.List
 	if value.HasMark(v, value.Ephemeral) {
-		diags.ErrorAt(expr.Range(), summary, "The given %q value is derived from an ephemeral value, which can't decide which instances exist from one run to the next.", argument)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), "The given %q value is derived from an ephemeral value, which can't decide which instances exist from one run to the next.", argument))
 	}
 	return diags
 }
@@ -184,12 +184,12 @@ func countOf(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 	}
 	v, _ = v.Unmark()
 	if v.IsNull() {
-		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is null. An integer is required.`)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "count" argument value is null. An integer is required.`))
 		return Expansion{}, diags
 	}
 	n, err := convert.Convert(v, cty.Number)
 	if err != nil {
-		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: %s.`, value.ErrorString("", err))
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "count" argument value is unsuitable: %s.`, value.ErrorString("", err)))
 		return Expansion{}, diags
 	}
 	if !n.IsKnown() {
@@ -198,11 +198,11 @@ func countOf(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 	f := n.AsBigFloat()
 	switch {
 	case !f.IsInt():
-		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: must be a whole number.`)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "count" argument value is unsuitable: must be a whole number.`))
 	case f.Sign() < 0:
-		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: must be greater than or equal to zero.`)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "count" argument value is unsuitable: must be greater than or equal to zero.`))
 	case f.Cmp(big.NewFloat(MaxInstances)) > 0:
-		diags.ErrorAt(expr.Range(), summary, `The given "count" argument value is unsuitable: more than %d instances of one block aren't supported. Is the number meant to be this large?`, MaxInstances)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "count" argument value is unsuitable: more than %d instances of one block aren't supported. Is the number meant to be this large?`, MaxInstances))
 	}
 	if diags.HasErrors() {
 		return Expansion{}, diags
@@ -227,10 +227,10 @@ func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag
 		e.Unknown = true
 		return e, diags
 	case v.IsNull():
-		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: the given "for_each" argument value is null. A map, or set of strings is allowed.`)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: the given "for_each" argument value is null. A map, or set of strings is allowed.`))
 		return e, diags
 	case !isSet && !ty.IsMapType() && !ty.IsObjectType():
-		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: the "for_each" argument must be a map, or set of strings, and you have provided a value of type %s.`, ty.FriendlyName())
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: the "for_each" argument must be a map, or set of strings, and you have provided a value of type %s.`, ty.FriendlyName()))
 		return e, diags
 	case !v.IsKnown():
 		e.Unknown = true
@@ -260,11 +260,11 @@ func setElement(k cty.Value, expr hcl.Expression, e *Expansion) diag.List {
 	switch {
 	case diags.HasErrors():
 	case k.Type() != cty.String && k.IsKnown():
-		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: "for_each" supports maps and sets of strings, but you have provided a set containing type %s.`, k.Type().FriendlyName())
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: "for_each" supports maps and sets of strings, but you have provided a set containing type %s.`, k.Type().FriendlyName()))
 	case !k.IsKnown():
 		e.Unknown = true
 	case k.IsNull():
-		diags.ErrorAt(expr.Range(), summary, `The given "for_each" argument value is unsuitable: "for_each" sets must not contain null values.`)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: "for_each" sets must not contain null values.`))
 	}
 	return diags
 }
@@ -279,9 +279,9 @@ func enabled(v cty.Value, expr hcl.Expression) (Expansion, diag.List) {
 	b, err := convert.Convert(v, cty.Bool)
 	switch {
 	case err != nil:
-		diags.ErrorAt(expr.Range(), summary, `The given "enabled" argument value is unsuitable: %s.`, value.ErrorString("", err))
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "enabled" argument value is unsuitable: %s.`, value.ErrorString("", err)))
 	case b.IsNull():
-		diags.ErrorAt(expr.Range(), summary, `The given "enabled" argument value is null. A boolean is required.`)
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "enabled" argument value is null. A boolean is required.`))
 	case !b.IsKnown():
 		return Expansion{Unknown: true}, diags
 	case b.True():

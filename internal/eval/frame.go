@@ -126,8 +126,7 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 			diags.Append(outcome.Diags)
 			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
-				problem := outcome.Problem(InvalidVariable.Summary, c)
-				problem.Code = InvalidVariable.Name
+				problem := outcome.Problem(InvalidVariable, c)
 				problem.Subject, problem.Context = valueRange(f, v).Ptr(), nil
 				problem.Unmet = f.Checkable("input_variable", "var."+v.Name)
 				problem.Detail += "\n\nThis was checked by the validation rule at " + rangeText(c.Condition.Range()) + "."
@@ -267,7 +266,7 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	if !v.Ephemeral && value.IsEphemeral(result) {
-		diags.ErrorAt(where, "Variable does not allow ephemeral value", "The value used for the variable %q is ephemeral, but it is not configured to allow one. Declare it with ephemeral = true, or use ephemeralasnull to leave the value out.", v.Name)
+		diags.Add(diag.Ephemeral.As("Variable does not allow ephemeral value").Error(where, "The value used for the variable %q is ephemeral, but it is not configured to allow one. Declare it with ephemeral = true, or use ephemeralasnull to leave the value out.", v.Name))
 		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	return declaredMarks(v, result), diags
@@ -294,7 +293,7 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 			diags.Append(outcome.Diags)
 			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
-				problem := outcome.Problem("Module output value precondition failed", c)
+				problem := outcome.Problem(Unmet.As("Module output value precondition failed"), c)
 				problem.Unmet = f.Checkable("output_value", "output."+o.Name)
 				if f.ev.Lenient {
 					problem.Severity = diag.Warning
@@ -331,7 +330,7 @@ func checkOutput(f *Frame, t *promise.Task, o *program.Output, v cty.Value) (cty
 		}
 		converted, err := value.Convert(v, o.Type)
 		if err != nil {
-			diags.ErrorAt(o.Expr.Range(), "Invalid output value", "The value of output %q doesn't have the declared type: %s.", o.Name, value.ErrorString("", err))
+			diags.Add(BadOutput.Error(o.Expr.Range(), "The value of output %q doesn't have the declared type: %s.", o.Name, value.ErrorString("", err)))
 			t.Fail()
 			return cty.DynamicVal, diags
 		}
@@ -343,12 +342,12 @@ func checkOutput(f *Frame, t *promise.Task, o *program.Output, v cty.Value) (cty
 		return cty.DynamicVal, diags
 	}
 	if !o.Ephemeral && value.IsEphemeral(v) {
-		diags.ErrorAt(o.Expr.Range(), "Output does not allow ephemeral value", "The value of output %q is ephemeral, but it is not configured to allow one. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name)
+		diags.Add(diag.Ephemeral.As("Output does not allow ephemeral value").Error(o.Expr.Range(), "The value of output %q is ephemeral, but it is not configured to allow one. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name))
 		t.Fail()
 		return cty.DynamicVal, diags
 	}
 	if path, found := value.Unwritable(v); found && f.stored() {
-		diags.ErrorAt(o.Expr.Range(), "Number can't be stored", "The value of output %q%s is infinite or has too many digits to be written to a state. Check the calculation that it comes from.", o.Name, value.PathString(path))
+		diags.Add(NumberStored.Error(o.Expr.Range(), "The value of output %q%s is infinite or has too many digits to be written to a state. Check the calculation that it comes from.", o.Name, value.PathString(path)))
 		t.Fail()
 		return cty.DynamicVal, diags
 	}

@@ -115,7 +115,7 @@ func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuratio
 				return c, nil
 			}
 			var diags diag.List
-			diags.ErrorAt(c.use.Range, "Provider configuration not present", "There is no configuration %s.%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", c.use.LocalName, c.use.Alias, c.use.LocalName, c.use.Alias)
+			diags.Add(diag.UndeclaredProvider.As("Provider configuration not present").Error(c.use.Range, "There is no configuration %s.%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", c.use.LocalName, c.use.Alias, c.use.LocalName, c.use.Alias))
 			return c, diags
 		}
 		if passed := c.frame.Call.Passed(c.use.LocalName, c.use.Alias); passed != nil {
@@ -161,7 +161,7 @@ func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use progra
 		}
 		var err error
 		if k, err = KeyOf(v); err != nil {
-			diags.ErrorAt(key.Range(), "Invalid provider instance key", "The key of a provider instance must be known when planning: %s.", err)
+			diags.Add(diag.BadProviderKey.Error(key.Range(), "The key of a provider instance must be known when planning: %s.", err))
 			return nil, diags
 		}
 		if n, ok := k.Int(); ok {
@@ -173,9 +173,9 @@ func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use progra
 	}
 	p := ps.byKey[k]
 	if p == nil && key == nil {
-		diags.ErrorAt(use.Range, "Missing provider instance key", "The provider configuration %s.%s has for_each, so a key has to be given in brackets, such as %s.%s[each.key].", use.LocalName, decl.Alias, use.LocalName, decl.Alias)
+		diags.Add(diag.BadProviderKey.As("Missing provider instance key").Error(use.Range, "The provider configuration %s.%s has for_each, so a key has to be given in brackets, such as %s.%s[each.key].", use.LocalName, decl.Alias, use.LocalName, decl.Alias))
 	} else if p == nil {
-		diags.ErrorAt(use.Range, "Provider instance not present", "The provider configuration %s.%s has no instance %s. Add the key to its for_each, or keep it there until no object needs it any more.", use.LocalName, decl.Alias, k)
+		diags.Add(diag.BadProviderKey.As("Provider instance not present").Error(use.Range, "The provider configuration %s.%s has no instance %s. Add the key to its for_each, or keep it there until no object needs it any more.", use.LocalName, decl.Alias, k))
 	}
 	return p, diags
 }

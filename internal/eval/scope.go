@@ -98,7 +98,7 @@ func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 		if s.self != cty.NilVal {
 			return s.self, nil
 		}
-		return refError(ref, `Invalid "self" reference`, `The "self" object is not available in this context. It means the instance itself, in postconditions, provisioners and connections.`)
+		return refError(ref, diag.BadReference.As(`Invalid "self" reference`), `The "self" object is not available in this context. It means the instance itself, in postconditions, provisioners and connections.`)
 	case program.RefEach, program.RefCount:
 		return s.repetition(ref)
 	case program.RefPath:
@@ -138,16 +138,14 @@ func (s *scope) repetition(ref *program.Ref) (cty.Value, hcl.Diagnostics) {
 		return v, nil
 	}
 	if ref.Kind == program.RefCount {
-		return refError(ref, `Reference to "count" in non-counted context`, `The "count" object can only be used in "module", "resource", and "data" blocks, and only when the "count" argument is set.`)
+		return refError(ref, diag.NotRepeated, `The "count" object can only be used in "module", "resource", and "data" blocks, and only when the "count" argument is set.`)
 	}
-	return refError(ref, `Reference to "each" in context without for_each`, `The "each" object can be used only in "module" or "resource" blocks, or in a "provider" block, and only when the "for_each" argument is set.`)
+	return refError(ref, diag.NotRepeated.As(`Reference to "each" in context without for_each`), `The "each" object can be used only in "module" or "resource" blocks, or in a "provider" block, and only when the "for_each" argument is set.`)
 }
 
 // refError is the failure of a reference.
-func refError(ref *program.Ref, summary, detail string) (cty.Value, hcl.Diagnostics) {
-	return cty.DynamicVal, hcl.Diagnostics{{
-		Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: ref.Range.Ptr(),
-	}}
+func refError(ref *program.Ref, c diag.Code, detail string) (cty.Value, hcl.Diagnostics) {
+	return cty.DynamicVal, diag.List{c.Error(ref.Range, "%s", detail)}.ToHCL()
 }
 
 func (s *scope) resource(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -294,7 +292,7 @@ func (f *Frame) anyOutputs() cty.Value {
 
 // undeclaredOutput is the failure of a reference to an output that there isn't.
 func undeclaredOutput(ref *program.Ref, child *Frame) (cty.Value, hcl.Diagnostics) {
-	return refError(ref, "Unsupported attribute", "This object does not have an attribute named "+addr.Quote(ref.Attr)+": "+child.Addr.String()+" is loaded from "+addr.Quote(child.Program.Dir)+", which declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
+	return refError(ref, diag.NoAttribute, "This object does not have an attribute named "+addr.Quote(ref.Attr)+": "+child.Addr.String()+" is loaded from "+addr.Quote(child.Program.Dir)+", which declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
 }
 
 // pick evaluates a reference's key and returns the instance that it means.
@@ -339,7 +337,7 @@ func (s *scope) pick(ref *program.Ref, ctx *hcl.EvalContext, e Expansion, whole 
 	if !more.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	own := diag.FromHCL(more)
+	own := diag.FromHCL(diag.Expression, more)
 	for i := range own {
 		own[i].Subject, own[i].Context = ref.Key.Range().Ptr(), ref.Range.Ptr()
 		own[i].Values = append(expressionValues(ref.Key, ctx), diag.Value{Traversal: blockText(ref), Statement: describe(e.shape())})
@@ -407,7 +405,7 @@ func cycleDiags(c promise.Cycle) diag.Diagnostic {
 		}
 	}
 	var chain, lines []string
-	d := diag.Diagnostic{Severity: diag.Error, Summary: "Cycle"}
+	d := diag.Diagnostic{Severity: diag.Error, Code: diag.Cycle.Name, Summary: diag.Cycle.Summary}
 	for i := range c {
 		from, to := c[(first+i)%len(c)], c[(first+i+1)%len(c)]
 		name := from.Subject.String()
@@ -463,7 +461,7 @@ func (f *Frame) Referents(t *promise.Task, ref *program.Ref, ctx *hcl.EvalContex
 		k, err := KeyOf(key)
 		instance := in.find(k)
 		if err != nil || instance == nil {
-			_, hd := refError(ref, "Reference to undeclared resource instance", ref.Text+" does not exist in this configuration.")
+			_, hd := refError(ref, diag.BadReference.As("Reference to undeclared resource instance"), ref.Text+" does not exist in this configuration.")
 			return nil, Diagnostics(hd)
 		}
 		list = []*Instance{instance}

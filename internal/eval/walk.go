@@ -87,7 +87,7 @@ func Bugs(rt *promise.Runtime) diag.List {
 		if p.Subject != nil {
 			subject = p.Subject.String()
 		}
-		l.Errorf("Bug in weir", "weir crashed while it dealt with %s: %v.\n\nEverything else was dealt with as usual. Please report this with the following lines:\n\n%s", subject, p.Value, p.Stack)
+		l.Add(diag.Bug.New(diag.Error, "weir crashed while it dealt with %s: %v.\n\nEverything else was dealt with as usual. Please report this with the following lines:\n\n%s", subject, p.Value, p.Stack))
 	}
 	return l
 }

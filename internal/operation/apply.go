@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
@@ -70,7 +71,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 		out.Left.Add(states.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s recover", w.dir.Program))
 	// Terraform says so and succeeds.
 	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
-		out.Left.Errorf("Destroy was successful but left behind forgotten instances", "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure.")
+		out.Left.Add(planner.Forgotten.As("Destroy was successful but left behind forgotten instances").New(diag.Error, "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure."))
 	}
 	return out, diags
 }
@@ -111,10 +112,10 @@ func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p request.P
 		case rounds <= 1 || len(made.Deferred) == 0 || ctx.Err() != nil:
 			return true
 		case !made.HasChanges():
-			a.Problem(diag.OneError("Nothing left that would make more known", "Some objects are put off because it isn't known yet how many there are, and nothing else in this plan would change that. Look at the for_each arguments of the components above."))
+			a.Problem(planner.UnknownForEach.As("Nothing left that would make more known").List("Some objects are put off because it isn't known yet how many there are, and nothing else in this plan would change that. Look at the for_each arguments of the components above."))
 			return false
 		case round == rounds:
-			a.Problem(diag.OneError("Too many rounds", "After %d rounds there are still objects that are put off. Run apply again to go on.", rounds))
+			a.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds there are still objects that are put off. Run apply again to go on.", rounds))
 			return false
 		}
 		a.Again(round)

@@ -21,7 +21,7 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 		// A copy is wanted, and not a place in the same package.
 		absolute, err := filepath.Abs(d.Path(source))
 		if err != nil {
-			return diag.OneError("Invalid module source address", "%s.", err)
+			return diag.BadSource.List("%s.", err)
 		}
 		source = absolute
 	}
@@ -36,12 +36,12 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 	var problem *module.Problem
 	switch {
 	case errors.As(err, &problem):
-		return diag.OneError(problem.Summary, "%s", problem.Detail)
+		return module.NotFetched.As(problem.Summary).List("%s", problem.Detail)
 	case err != nil:
 		return diag.List{module.NotFetched.New(diag.Error, "Could not download module %q: %s.", from, err)}
 	}
 	if err := fetch.Copy(dir, d.Dir); err != nil {
-		return diag.OneError("Failed to copy root module", "Error copying root module %q: %s.", from, err)
+		return diag.Unreadable.As("Failed to copy root module").List("Error copying root module %q: %s.", from, err)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 func (d *Directory) CheckEmpty() diag.List {
 	entries, err := os.ReadDir(d.Dir)
 	if err != nil {
-		return diag.OneError("Failed to read target directory", "%s.", err)
+		return diag.Unreadable.As("Failed to read target directory").List("%s.", err)
 	}
 	var names []string
 	for _, entry := range entries {
@@ -59,9 +59,9 @@ func (d *Directory) CheckEmpty() diag.List {
 	names = slices.DeleteFunc(names, func(name string) bool { return name == ".terraform" || name == d.DataName() })
 	switch {
 	case !module.IsEmpty(names, d.Dialect):
-		return diag.OneError("The working directory already contains files", "The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")
+		return There.As("The working directory already contains files").List("The -from-module option requires an empty directory into which a copy of the referenced module will be placed.\n\nTo initialize the configuration already in this working directory, omit the -from-module option.")
 	case len(names) > 0:
-		return diag.OneError("Can't populate non-empty directory", "The working directory has files, such as %s, so it cannot be initialized with the -from-module option.", names[0])
+		return There.As("Can't populate non-empty directory").List("The working directory has files, such as %s, so it cannot be initialized with the -from-module option.", names[0])
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (w *Work) generate(ctx context.Context, path string, o engine.PlanOptions) 
 		file = fmt.Appendf(file, "\n%s%s\n%s\n", by, from, g.Text)
 	}
 	if err := writeNew(w.dir.Path(path), file); err != nil {
-		return nil, diag.OneError("Failed to write generated configuration", "Writing %s: %s.", path, diag.Cause(err))
+		return nil, diag.Unwritable.As("Failed to write generated configuration").List("Writing %s: %s.", path, diag.Cause(err))
 	}
 	l := w.opening.Loading
 	l.Record, l.Workspace = false, w.Workspace()

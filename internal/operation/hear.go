@@ -48,7 +48,7 @@ func (d *Directory) hear(ctx context.Context, s *leftover.State, catalog provide
 		d.Notice("Waiting for a provider that is still answering a test which was killed...")
 	})
 	if err != nil {
-		return diag.OneError("Failed to wait for a provider", "Waiting for what a provider answers to the test %s: %s.", s.File, diag.Cause(err))
+		return plugin.Unavailable.As("Failed to wait for a provider").List("Waiting for what a provider answers to the test %s: %s.", s.File, diag.Cause(err))
 	}
 	var diags diag.List
 	found := map[addr.Object]*state.Object{}
@@ -56,7 +56,7 @@ func (d *Directory) hear(ctx context.Context, s *leftover.State, catalog provide
 	for _, doubt := range s.InDoubt() {
 		data, known, err := s.Answer(doubt.Object.Instance)
 		if err != nil {
-			diags.Errorf("Unreadable answer", "What a provider has answered about %s can't be read: %s.", doubt.Object, diag.Cause(err))
+			diags.Add(diag.Unanswered.New(diag.Error, "What a provider has answered about %s can't be read: %s.", doubt.Object, diag.Cause(err)))
 		}
 		if !known {
 			continue
@@ -79,7 +79,7 @@ func (d *Directory) hear(ctx context.Context, s *leftover.State, catalog provide
 		return diags
 	}
 	if err := s.Adopt(ctx, found, settled); err != nil {
-		diags.Errorf("Failed to keep the state of a test", "What providers have answered can't be written to %s: %s.", s.Place(), diag.Cause(err))
+		diags.Add(leftover.NotKept.New(diag.Error, "What providers have answered can't be written to %s: %s.", s.Place(), diag.Cause(err)))
 	}
 	return diags
 }
@@ -94,7 +94,7 @@ func answered(ctx context.Context, catalog provider.Catalog, doubt journal.Opera
 	}
 	s := schemas.Resource(addr.Managed, i.Name.Type)
 	if s == nil {
-		return nil, diag.OneError("Unreadable answer", "%s was created by %s, which has no such type any more.", doubt.Object, source)
+		return nil, diag.Unanswered.List("%s was created by %s, which has no such type any more.", doubt.Object, source)
 	}
 	answer := plugin.Answer(data, fmt.Sprint(source), s)
 	if answer.New == cty.NilVal {
@@ -107,7 +107,7 @@ func answered(ctx context.Context, catalog provider.Catalog, doubt journal.Opera
 		Value: cty.UnknownAsNull(answer.New), Private: answer.Private, Identity: answer.Identity, Tainted: true,
 	}, doubt.Provider, nil)
 	if err != nil {
-		return nil, diag.OneError("Unreadable answer", "What %s has answered about %s can't be kept: %s.", source, doubt.Object, err)
+		return nil, diag.Unanswered.List("What %s has answered about %s can't be kept: %s.", source, doubt.Object, err)
 	}
 	return o, nil
 }

@@ -52,19 +52,18 @@ func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []request.
 // possible looks whether there is a place for the object.
 func (i *Import) possible(w request.Import) diag.List {
 	if _, ok := i.Snapshot().Objects[w.Object()]; ok {
-		return diag.OneError("Resource already managed by weir", "weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", w.Object())
+		return Managed.List("weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", w.Object())
 	}
 	tree := i.Config.Tree.At(w.Target.Module)
 	switch {
 	case tree == nil:
-		return diag.OneError("Import to non-existent module", "%s is not defined in the configuration. Please add configuration for this module before importing into it.", w.Target.Module)
+		return diag.BadImport.As("Import to non-existent module").List("%s is not defined in the configuration. Please add configuration for this module before importing into it.", w.Target.Module)
 	case tree.Program.ResourceByName[w.Target.Name] == nil:
 		where := "the root module"
 		if !w.Target.Module.IsRoot() {
 			where = "the module " + w.Target.Module.String()
 		}
-		return diag.OneError(fmt.Sprintf("resource address %q does not exist in the configuration.", w.Target),
-			"Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, w.Target.Name.Type, w.Target.Name.Name)
+		return diag.BadImport.As(fmt.Sprintf("resource address %q does not exist in the configuration.", w.Target)).List("Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", where, w.Target.Name.Type, w.Target.Name.Name)
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func (i *Import) Prepare(ctx context.Context) diag.List {
 		case p != nil && p.Refreshed != nil && p.Refreshed.Objects[o] != nil:
 			i.next.Objects[o] = p.Refreshed.Objects[o]
 		case !failed:
-			diags.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported.", o)
+			diags.Add(diag.BadImport.As("Configuration for import target does not exist").New(diag.Error, "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported.", o))
 		}
 	}
 	return diags

@@ -84,7 +84,7 @@ type initializing struct {
 func (d *Directory) HasNothing(tests string) (bool, diag.List) {
 	names, err := d.Files().List(".")
 	if err != nil {
-		return false, diag.OneError("Failed to read directory", "%s.", err)
+		return false, diag.Unreadable.As("Failed to read directory").List("%s.", err)
 	}
 	return module.IsEmpty(names, d.Dialect) && len(testfile.Find(d.Files(), ".", tests, d.Dialect)) == 0, nil
 }
@@ -159,7 +159,7 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 		return diags
 	}
 	if err := next.Write(i.Path(lockfile.Name), i.Dialect.Command()); err != nil {
-		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
 		return diags
 	}
 	i.told.Locked(before.Empty())

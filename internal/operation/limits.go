@@ -24,7 +24,7 @@ func (d *Directory) callLimits() (engine.ApplyOptions, diag.List) {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
-			diags.Errorf("Invalid duration", "%s is %q. It has to be a duration such as 90s or 2h; 0 is no limit.", name, text)
+			diags.Add(diag.BadOption.As("Invalid duration").New(diag.Error, "%s is %q. It has to be a duration such as 90s or 2h; 0 is no limit.", name, text))
 		}
 		return d
 	}

@@ -9,6 +9,7 @@ import (
 
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/session"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/workdir"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
@@ -40,10 +41,10 @@ func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List
 	}
 	have, err := i.Memory().Backend()
 	if err != nil && !i.Reconfigure {
-		return nil, diag.OneError("Failed to read the record of the backend", "%s. Use -reconfigure to write it anew.", err)
+		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Use -reconfigure to write it anew.", err)
 	}
 	if want == nil && len(extra) > 0 {
-		diags.Append(diag.OneWarning("Missing backend configuration", "-backend-config was used without a \"backend\" block in the configuration, so it has no effect. Add a block such as\n\n  terraform {\n    backend \"local\" {}\n  }"))
+		diags.Append(diag.BadBackend.As("Missing backend configuration").Warnings("-backend-config was used without a \"backend\" block in the configuration, so it has no effect. Add a block such as\n\n  terraform {\n    backend \"local\" {}\n  }"))
 	}
 	next, record, more := i.nextBackend(want, have, len(extra) > 0)
 	diags.Append(more)
@@ -58,7 +59,7 @@ func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List
 		return nil, diags
 	}
 	if err := i.Memory().SetBackend(record); err != nil {
-		diags.Errorf("Failed to record the backend", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to record the backend").New(diag.Error, "%s.", err))
 		return nil, diags
 	}
 	if want == nil {
@@ -113,7 +114,7 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 	}
 	wanted, err := i.told.Copy(ctx, Copies{From: old.Kind, To: next.Kind, States: len(plan), Overwrites: slices.ContainsFunc(plan, func(c session.Copy) bool { return c.Overwrites })})
 	if err != nil {
-		diags.Errorf("Error asking for state migration action", "The answer can't be read: %s. Use -force-copy to copy without asking, or -reconfigure to copy nothing.", err)
+		diags.Add(diag.Unanswered.As("Error asking for state migration action").New(diag.Error, "The answer can't be read: %s. Use -force-copy to copy without asking, or -reconfigure to copy nothing.", err))
 		return diags
 	}
 	if !wanted {
@@ -137,7 +138,7 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) 
 	}
 	switch {
 	case err != nil:
-		return diag.OneError("Failed to list workspaces", "%s.", err)
+		return diag.StateUnreadable.As("Failed to list workspaces").List("%s.", err)
 	case slices.Contains(names, current):
 		return diags
 	}
@@ -145,12 +146,12 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) 
 	if len(names) > 1 {
 		answer, err := i.told.Choose(ctx, current, names)
 		if err != nil || !slices.Contains(names, answer) {
-			return diag.OneError(fmt.Sprintf("Currently selected workspace %q does not exist", current), "Select one of those that exist with TF_WORKSPACE or the workspace command: %s.", strings.Join(names, ", "))
+			return states.WorkspaceMissing.As(fmt.Sprintf("Currently selected workspace %q does not exist", current)).List("Select one of those that exist with TF_WORKSPACE or the workspace command: %s.", strings.Join(names, ", "))
 		}
 		chosen = answer
 	}
 	if err := i.Memory().SetWorkspace(chosen); err != nil {
-		return diag.OneError("Failed to select workspace", "%s.", err)
+		return states.WorkspaceMissing.As("Failed to select workspace").List("%s.", err)
 	}
 	i.told.Chosen(chosen)
 	return diags

@@ -101,7 +101,7 @@ func (d *Directory) ModulesInPlace(files module.Files) func(context.Context, mod
 // note writes down the modules that are used.
 func (m *moduleInstaller) note(used module.Manifest) diag.List {
 	if err := used.Write(m.dir.DataDir()); err != nil {
-		return diag.OneError("Failed to note installed modules", "%s.", err)
+		return diag.Unwritable.As("Failed to note installed modules").List("%s.", err)
 	}
 	return nil
 }

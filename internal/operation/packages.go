@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/supply"
@@ -57,7 +58,7 @@ func (d *Directory) LockProviders(ctx context.Context, p Packages, from *cliconf
 		return nil, false, diags
 	}
 	if err := locks.Write(d.Path(lockfile.Name), d.Dialect.Command()); err != nil {
-		diags.Errorf("Failed to write the dependency lock file", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
 	}
 	return changes, before.Equal(locks), diags
 }
@@ -78,11 +79,11 @@ func restrict(reqs install.Requirements, names []string, registry addr.Registry)
 	for _, name := range names {
 		p, err := registry.ParseProvider(name)
 		if err != nil {
-			diags.Errorf("Invalid provider argument", "%q isn't the address of a provider: %s.", name, err)
+			diags.Add(connect.BadConfiguration.As("Invalid provider argument").New(diag.Error, "%q isn't the address of a provider: %s.", name, err))
 			continue
 		}
 		if _, ok := reqs[p]; !ok {
-			diags.Errorf("Invalid provider argument", "The provider %s is not required by the current configuration.", p)
+			diags.Add(connect.BadConfiguration.As("Invalid provider argument").New(diag.Error, "The provider %s is not required by the current configuration.", p))
 		}
 		chosen[p] = true
 	}

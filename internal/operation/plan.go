@@ -19,7 +19,7 @@ func (d *Directory) Check(p request.Planning, operation string) diag.List {
 	var diags diag.List
 	if p.Generate != "" {
 		if _, err := os.Stat(d.Path(p.Generate)); err == nil {
-			diags.Errorf("Target generated file already exists", "weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
+			diags.Add(There.New(diag.Error, "weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again."))
 		}
 	}
 	if p.Mode == plan.Normal {
@@ -36,7 +36,7 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 		return nil // who reads the files reports the error
 	}
 	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
-	return diag.OneError("No configuration files", "%s requires configuration to be present. %s without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, use the destroy command, or plan with -destroy.", strings.ToUpper(operation[:1])+operation[1:], doing)
+	return diag.NoConfiguration.List("%s requires configuration to be present. %s without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, use the destroy command, or plan with -destroy.", strings.ToUpper(operation[:1])+operation[1:], doing)
 }
 
 // Plan makes a plan. It is nil if that wasn't possible at all, and may be there

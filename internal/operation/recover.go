@@ -23,7 +23,7 @@ func (d *Directory) Settle(ctx context.Context, o states.Options, forget []addr.
 	for _, i := range forget {
 		n := slices.IndexFunc(left, func(o journal.Operation) bool { return o.Object.Instance == i })
 		if n < 0 {
-			diags.Errorf("Nothing in doubt", "%s isn't in doubt. Run \"%s recover\" to see what is.", i, d.Program)
+			diags.Add(diag.NoInstance.As("Nothing in doubt").New(diag.Error, "%s isn't in doubt. Run \"%s recover\" to see what is.", i, d.Program))
 			return nil, nil, diags
 		}
 		forgotten = append(forgotten, left[n])
@@ -36,7 +36,7 @@ func (d *Directory) Settle(ctx context.Context, o states.Options, forget []addr.
 		return nil, left, diags
 	}
 	if err := s.Settle(left); err != nil {
-		diags.Errorf("Failed to write the journal", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to write the journal").New(diag.Error, "%s.", err))
 		return nil, nil, diags
 	}
 	return forgotten, left, diags

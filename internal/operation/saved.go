@@ -119,7 +119,7 @@ func (w *Work) completeSchemas(ctx context.Context, p *plan.Plan) {
 func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
 	if info, err := os.Stat(d.Path(path)); err == nil && info.IsDir() {
-		return planfile.Content{}, diag.OneError(summary, "It is a directory. Use -chdir to work in another directory.")
+		return planfile.Content{}, planfile.Unreadable.As(summary).List("It is a directory. Use -chdir to work in another directory.")
 	}
 	all, diags := d.Encryption()
 	if diags.HasErrors() {
@@ -127,10 +127,10 @@ func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 	}
 	data, err := os.ReadFile(d.Path(path))
 	if err != nil {
-		return planfile.Content{}, diag.OneError(summary, "Error: %s.", diag.Cause(err))
+		return planfile.Content{}, planfile.Unreadable.As(summary).List("Error: %s.", diag.Cause(err))
 	}
 	if !planfile.Is(data) && encryption.Recognize(data) != encryption.SealedPlan {
-		return planfile.Content{}, diag.OneError(summary, "The file isn't a saved plan. Save one with plan -out=PATH.")
+		return planfile.Content{}, planfile.Unreadable.As(summary).List("The file isn't a saved plan. Save one with plan -out=PATH.")
 	}
 	content, more := planfile.Read(d.Path(path), all.Plan().Open)
 	return content, append(diags, more...)
@@ -194,7 +194,7 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 	return Subject{
 		Load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
 			if c.Plan.Errored {
-				return nil, diag.OneError("Cannot apply incomplete plan", "Planning failed with an error when this plan was made, so it can't be applied. Remove the cause and make the plan again.")
+				return nil, planfile.Unreadable.As("Cannot apply incomplete plan").List("Planning failed with an error when this plan was made, so it can't be applied. Remove the cause and make the plan again.")
 			}
 			inputs, diags := d.savedInputs(c.Plan, l.Vars)
 			if diags.HasErrors() {
@@ -261,7 +261,7 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []place.Var) (map[string]modu
 		case v.Ephemeral:
 		default:
 			if explicit[name] && !sameInput(in, v.Value) {
-				diags.Errorf("Mismatch between input and plan variable value", "The value of variable %q differs from the one that the saved plan was made with. Make a new plan with the new value.", name)
+				diags.Add(PlanVariables.New(diag.Error, "The value of variable %q differs from the one that the saved plan was made with. Make a new plan with the new value.", name))
 			}
 			if v.Given {
 				inputs[name] = module.VariableInput{Value: v.Value, From: "plan"}

@@ -61,7 +61,7 @@ func (s *Stack) Choose(names []string) ([]*deploy.Deployment, diag.List) {
 			for _, d := range all {
 				known = append(known, d.Name)
 			}
-			diags.Errorf("Unknown deployment", "There is no deployment named %q.%s The deployments of this stack are: %s.", name, syntax.Suggest(name, known), strings.Join(known, ", "))
+			diags.Add(diag.UnknownDeployment.New(diag.Error, "There is no deployment named %q.%s The deployments of this stack are: %s.", name, syntax.Suggest(name, known), strings.Join(known, ", ")))
 			continue
 		}
 		if !slices.Contains(list, all[i]) {
@@ -76,7 +76,7 @@ func (s *Stack) WantDeployments() diag.List {
 	if len(s.Deployments) > 0 {
 		return nil
 	}
-	return diag.OneError("No deployments", "The deployment files have no deployment block, so there is nothing to plan or apply. Add one, such as:\n    deployment \"production\" {\n      inputs = {}\n    }")
+	return diag.UnknownDeployment.As("No deployments").List("The deployment files have no deployment block, so there is nothing to plan or apply. Add one, such as:\n    deployment \"production\" {\n      inputs = {}\n    }")
 }
 
 // Evaluate computes the inputs of deployments, with what they take from elsewhere.
@@ -164,7 +164,7 @@ func (s *Stack) onlyImports(one *deploy.Deployment, made *plan.Plan) diag.List {
 		names = append(names[:5], "...")
 	}
 	var diags diag.List
-	diags.ErrorAt(one.Range, "Deployment to be imported", "The deployment %q has import = true and no state yet, so it has to take over what exists, and the plan would create:\n  - %s\nWrite import blocks for these in the modules, or bring a state with \"%s stacks state push -deployment=%s FILE\". Where they don't exist, remove import = true.", one.Name, strings.Join(names, "\n  - "), s.Program, one.Name)
+	diags.Add(deploy.BadDeployment.As("Deployment to be imported").Error(one.Range, "The deployment %q has import = true and no state yet, so it has to take over what exists, and the plan would create:\n  - %s\nWrite import blocks for these in the modules, or bring a state with \"%s stacks state push -deployment=%s FILE\". Where they don't exist, remove import = true.", one.Name, strings.Join(names, "\n  - "), s.Program, one.Name))
 	return diags
 }
 

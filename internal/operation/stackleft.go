@@ -19,7 +19,7 @@ var LeftOut = diag.Code{Name: "deployment-without-block", Summary: "Deployment w
 func (s *Stack) findLeft(ctx context.Context) diag.List {
 	names, err := s.StackBackend().Workspaces(ctx)
 	if err != nil {
-		return diag.OneError("Failed to list the states of deployments", "%s.", err)
+		return diag.StateUnreadable.As("Failed to list the states of deployments").List("%s.", err)
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -51,7 +51,7 @@ func (s *Stack) leftOut(d *deploy.Deployment, severity diag.Severity) diag.Diagn
 func (s *Stack) recallInputs(d *deploy.Deployment) diag.List {
 	kept, err := parts.Backend{Dir: s.Path(parts.Dir)}.Recall(d.Name)
 	if err != nil {
-		return diag.OneError("Failed to read the inputs of a deployment", "Those that the deployment %q had can't be read: %s.", d.Name, err)
+		return diag.Unreadable.As("Failed to read the inputs of a deployment").List("Those that the deployment %q had can't be read: %s.", d.Name, err)
 	}
 	for name, v := range kept.Values() {
 		d.Inputs[name] = deploy.Input{Value: v}

@@ -46,7 +46,7 @@ func (s *Stack) ForDeployment(ctx context.Context, name string, inputs bool) (st
 		for _, d := range list {
 			all = append(all, d.Name)
 		}
-		return "", diag.OneError("Which deployment?", "The stack has several deployments, and this command works on one. Name it with -deployment; there are: %s.", strings.Join(all, ", "))
+		return "", diag.UnknownDeployment.As("Which deployment?").List("The stack has several deployments, and this command works on one. Name it with -deployment; there are: %s.", strings.Join(all, ", "))
 	}
 	if inputs {
 		diags.Append(s.Evaluate(ctx, list[:1]))
@@ -142,7 +142,7 @@ func (s *Stack) Publish(ctx context.Context) (readers []string, diags diag.List)
 		readers, err = published.Readers(s.Path("."))
 	}
 	if err != nil {
-		diags.Errorf("Failed to publish outputs", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to publish outputs").New(diag.Error, "%s.", err))
 	}
 	return readers, diags
 }

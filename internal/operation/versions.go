@@ -27,7 +27,7 @@ func (d *Directory) CheckVersions(tree *program.Tree) diag.List {
 			diags.Append(c.Problems)
 			constraint, err := version.NewConstraint(c.Constraint)
 			if err == nil && !constraint.Check(claimed) {
-				diags.ErrorAt(c.Range, "Unsupported "+d.Dialect.Product()+" Core version", "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, d.Dialect.Product())
+				diags.Add(diag.BadVersion.As("Unsupported "+d.Dialect.Product()+" Core version").Error(c.Range, "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, d.Dialect.Product()))
 			}
 		}
 		for _, child := range t.Calls() {

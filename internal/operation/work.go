@@ -172,13 +172,13 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 		workspace, diags = d.Workspace()
 	}
 	if l.Parallelism < 0 {
-		diags.Errorf("Invalid parallelism value", "The -parallelism option can't be negative, and it is %d.", l.Parallelism)
+		diags.Add(diag.BadOption.As("Invalid parallelism value").New(diag.Error, "The -parallelism option can't be negative, and it is %d.", l.Parallelism))
 	}
 	depth := 0
 	if text := d.Environ["TF_TEMPLATE_RECURSION_DEPTH"]; text != "" {
 		var err error
 		if depth, err = strconv.Atoi(text); err != nil || depth <= 0 {
-			diags.Errorf("Invalid TF_TEMPLATE_RECURSION_DEPTH", "How deep templates may render templates has to be a positive whole number, and it is %q.", text)
+			diags.Add(diag.BadOption.As("Invalid TF_TEMPLATE_RECURSION_DEPTH").New(diag.Error, "How deep templates may render templates has to be a positive whole number, and it is %q.", text))
 		}
 	}
 	catalog := &supply.Late{}

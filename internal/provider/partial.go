@@ -16,7 +16,7 @@ import (
 type Partial struct{}
 
 func none(what, name string) diag.List {
-	return diag.OneError("Unsupported "+what, "The provider has no %s %q.", what, name)
+	return Lacking.As("Unsupported "+what).List("The provider has no %s %q.", what, name)
 }
 
 // ValidateConfig implements Provider.

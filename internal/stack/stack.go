@@ -76,7 +76,7 @@ func (Language) CheckInputs(call *program.Call, variants []calls.Variant) diag.L
 func checkComponent(call *program.Call, child *program.Program) diag.List {
 	diags := calls.Check(call, child)
 	for _, p := range child.Providers {
-		diags.ErrorAt(p.Range, "Inline provider configuration not allowed", "A module that is used as a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", call)
+		diags.Add(NotEmbeddable.As("Inline provider configuration not allowed").Error(p.Range, "A module that is used as a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", call))
 	}
 	passed := map[string]bool{}
 	for _, p := range call.Providers {
@@ -84,7 +84,7 @@ func checkComponent(call *program.Call, child *program.Program) diag.List {
 	}
 	for _, name := range sorted(child.Requirements) {
 		if r := child.Requirements[name]; !passed[name] && len(r.Aliases) == 0 && !r.Provider.IsBuiltin() {
-			diags.ErrorAt(call.Range, "Missing required provider configuration", "The module of %s needs a configuration of provider %s under the name %q. Add an entry to its providers argument, as in:\n    providers = {\n      %s = provider.%s.NAME\n    }", call, r.Provider.ForDisplay(), name, name, name)
+			diags.Add(calls.MissingProvider.Error(call.Range, "The module of %s needs a configuration of provider %s under the name %q. Add an entry to its providers argument, as in:\n    providers = {\n      %s = provider.%s.NAME\n    }", call, r.Provider.ForDisplay(), name, name, name))
 		}
 	}
 	return diags
@@ -111,7 +111,7 @@ func checkTree(t *program.Tree, depth int) diag.List {
 				checkModules(c, child, given, &diags)
 			case addr.Stack:
 				if depth == maxDepth {
-					diags.ErrorAt(c.Range, "Too many embedded stacks", "Stacks can be embedded in each other %d deep. Move %s further up.", maxDepth, c)
+					diags.Add(NotEmbeddable.As("Too many embedded stacks").Error(c.Range, "Stacks can be embedded in each other %d deep. Move %s further up.", maxDepth, c))
 					continue
 				}
 				diags.Append(checkTree(child, depth+1))
@@ -126,11 +126,11 @@ func checkModules(c *program.Call, t *program.Tree, given map[string]bool, diags
 		for _, name := range sorted(child.Program.Requirements) {
 			if r := child.Program.Requirements[name]; !given[r.Provider.String()] && !r.Provider.IsBuiltin() {
 				given[r.Provider.String()] = true // told once
-				diags.ErrorAt(c.Range, "Missing required provider configuration", "The module in %s, which is part of %s, needs a configuration of provider %s. Declare the provider in required_providers of the component's module too, and pass a configuration of it in the providers argument.", child.Program.Dir, c, r.Provider.ForDisplay())
+				diags.Add(calls.MissingProvider.Error(c.Range, "The module in %s, which is part of %s, needs a configuration of provider %s. Declare the provider in required_providers of the component's module too, and pass a configuration of it in the providers argument.", child.Program.Dir, c, r.Provider.ForDisplay()))
 			}
 		}
 		for _, p := range child.Program.Providers {
-			diags.ErrorAt(p.Range, "Inline provider configuration not allowed", "A module within a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", c)
+			diags.Add(NotEmbeddable.As("Inline provider configuration not allowed").Error(p.Range, "A module within a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", c))
 		}
 		checkModules(c, child, given, diags)
 	}
@@ -168,7 +168,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 	var diags diag.List
 	names, err := files.List(dir)
 	if err != nil {
-		diags.Errorf("Failed to read stack directory", "The directory %s does not exist or cannot be read.", dir)
+		diags.Add(diag.Unreadable.As("Failed to read stack directory").New(diag.Error, "The directory %s does not exist or cannot be read.", dir))
 		return src, nil, diags
 	}
 	tr := &translator{src: src, gone: gone}
@@ -176,17 +176,17 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 		is, old := IsFile(name)
 		if !is {
 			if strings.HasSuffix(name, ".tfdeploy.hcl") && !root {
-				tr.diags.Errorf("Deployments in an embedded stack", "The file %s stands beside an embedded stack. Only the root stack has deployments: move the file, or remove it.", filepath.Join(dir, name))
+				tr.diags.Add(NotEmbeddable.New(diag.Error, "The file %s stands beside an embedded stack. Only the root stack has deployments: move the file, or remove it.", filepath.Join(dir, name)))
 			}
 			continue
 		}
 		path := filepath.Join(dir, name)
 		if old && !gone {
-			tr.diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Deprecated file name", Detail: fmt.Sprintf("Files of stacks end in .tfcomponent.hcl or .tfcomponent.json now. Rename %s.", path)})
+			tr.diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: diag.Outdated.Name, Summary: "Deprecated file name", Detail: fmt.Sprintf("Files of stacks end in .tfcomponent.hcl or .tfcomponent.json now. Rename %s.", path)})
 		}
 		data, err := files.ReadFile(path)
 		if err != nil {
-			tr.diags.Errorf("Failed to read file", "The file %q could not be read.", path)
+			tr.diags.Add(diag.Unreadable.New(diag.Error, "The file %q could not be read.", path))
 			continue
 		}
 		f, more := syntax.Parse(path, data)
@@ -195,7 +195,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 		tr.file(f)
 	}
 	if len(src.Files) == 0 {
-		tr.diags.Errorf("No stack configuration", "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.", dir)
+		tr.diags.Add(diag.NoConfiguration.As("No stack configuration").New(diag.Error, "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.", dir))
 		return src, nil, tr.diags
 	}
 	p, more := analyze.CompileStack(src, gone)
@@ -218,12 +218,12 @@ func checkTypes(p *program.Program, diags *diag.List) {
 	const detail = "A stack's variables and outputs need exact types: there is no automatic type inference placeholder such as any. Write the type out, with optional() for attributes that may be missing."
 	for _, v := range p.Variables {
 		if v.Type.HasDynamicTypes() && !v.Untyped {
-			diags.ErrorAt(v.Range, "Invalid type specification", "%s", detail)
+			diags.Add(diag.BadType.Error(v.Range, "%s", detail))
 		}
 	}
 	for _, o := range p.Outputs {
 		if o.Type.HasDynamicTypes() {
-			diags.ErrorAt(o.Range, "Invalid type specification", "%s", detail)
+			diags.Add(diag.BadType.Error(o.Range, "%s", detail))
 		}
 	}
 }
@@ -235,11 +235,11 @@ func checkRequirements(p *program.Program, diags *diag.List) {
 	for _, name := range sorted(p.Requirements) {
 		r := p.Requirements[name]
 		if other := first[r.Provider.String()]; other != nil {
-			diags.ErrorAt(r.Range, "Duplicate provider requirement", "The provider %s already has the name %q here, at %s. Use one name for it.", r.Provider.ForDisplay(), other.LocalName, other.Range)
+			diags.Add(diag.Duplicate.As("Duplicate provider requirement").Error(r.Range, "The provider %s already has the name %q here, at %s. Use one name for it.", r.Provider.ForDisplay(), other.LocalName, other.Range))
 		}
 		first[r.Provider.String()] = r
 		if r.Implied && !r.Provider.IsBuiltin() {
-			diags.ErrorAt(r.Range, "Undeclared provider", "The stack's required_providers block has no entry named %q. A stack has to declare each of its providers:\n    required_providers {\n      %s = {\n        source = \"NAMESPACE/%s\"\n      }\n    }", name, name, name)
+			diags.Add(diag.UndeclaredProvider.As("Undeclared provider").Error(r.Range, "The stack's required_providers block has no entry named %q. A stack has to declare each of its providers:\n    required_providers {\n      %s = {\n        source = \"NAMESPACE/%s\"\n      }\n    }", name, name, name))
 		}
 	}
 }

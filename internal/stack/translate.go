@@ -55,7 +55,7 @@ var (
 
 func (tr *translator) hcl(diags hcl.Diagnostics) {
 	if len(diags) > 0 {
-		tr.diags.Append(diag.FromHCL(syntax.SortDiagnostics(diags)))
+		tr.diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(diags)))
 	}
 }
 
@@ -66,7 +66,7 @@ func (tr *translator) file(f *syntax.File) {
 	tr.hcl(diags)
 	if attr := content.Attributes["language"]; attr != nil {
 		if word := hcl.ExprAsKeyword(attr.Expr); word != "TFStack2023" {
-			tr.diags.ErrorAt(attr.Expr.Range(), "Unsupported language edition", "The only edition of the stacks language is the keyword TFStack2023.")
+			tr.diags.Add(diag.Edition.Error(attr.Expr.Range(), "The only edition of the stacks language is the keyword TFStack2023."))
 		}
 	}
 	for _, b := range content.Blocks {
@@ -136,7 +136,7 @@ func newBody(b *hcl.Block) *hclsyntax.Body {
 func (tr *translator) set(body *hclsyntax.Body, name string, e hcl.Expression, at, nameAt hcl.Range) {
 	expr, ok := e.(hclsyntax.Expression)
 	if !ok {
-		tr.diags.ErrorAt(at, "Unsupported expression", "This form of expression isn't supported here. Write the file in native syntax.")
+		tr.diags.Add(diag.BadReference.As("Unsupported expression").Error(at, "This form of expression isn't supported here. Write the file in native syntax."))
 		return
 	}
 	body.Attributes[name] = &hclsyntax.Attribute{Name: name, Expr: expr, SrcRange: at, NameRange: nameAt, EqualsRange: nameAt}
@@ -163,7 +163,7 @@ func (tr *translator) provider(b *hcl.Block) {
 	var whole hcl.Body = body
 	for i, config := range content.Blocks {
 		if i > 0 {
-			tr.diags.ErrorAt(config.DefRange, "Duplicate config block", "This provider block already has a config block at %s. Merge the two.", content.Blocks[0].DefRange)
+			tr.diags.Add(diag.Duplicate.As("Duplicate config block").Error(config.DefRange, "This provider block already has a config block at %s. Merge the two.", content.Blocks[0].DefRange))
 			continue
 		}
 		if native, ok := config.Body.(*hclsyntax.Body); ok {
@@ -202,7 +202,7 @@ func (tr *translator) inputs(body *hclsyntax.Body, attr *hcl.Attribute) {
 	pairs, diags := hcl.ExprMap(attr.Expr)
 	if diags.HasErrors() || tr.computed(pairs) {
 		if v, diags := attr.Expr.Value(nil); !diags.HasErrors() && v.IsKnown() && (v.IsNull() || !v.Type().IsObjectType() && !v.Type().IsMapType()) {
-			tr.diags.ErrorAt(attr.Expr.Range(), "Invalid inputs", "The inputs have to be an object:\n    inputs = {\n      NAME = VALUE\n    }")
+			tr.diags.Add(diag.Unsuitable.As("Invalid inputs").Error(attr.Expr.Range(), "The inputs have to be an object:\n    inputs = {\n      NAME = VALUE\n    }"))
 			return
 		}
 		tr.set(body, "inputs", attr.Expr, attr.Range, attr.NameRange)
@@ -212,12 +212,12 @@ func (tr *translator) inputs(body *hclsyntax.Body, attr *hcl.Attribute) {
 	for _, pair := range pairs {
 		key, diags := pair.Key.Value(nil)
 		if diags.HasErrors() || key.IsNull() || !key.IsKnown() || key.Type() != cty.String {
-			tr.diags.ErrorAt(pair.Key.Range(), "Invalid inputs", "The name of an input has to be a string.")
+			tr.diags.Add(diag.Unsuitable.As("Invalid inputs").Error(pair.Key.Range(), "The name of an input has to be a string."))
 			continue
 		}
 		name := key.AsString()
 		if first := inner.Attributes[name]; first != nil {
-			tr.diags.ErrorAt(pair.Key.Range(), "Duplicate input", "The input %q was already given at %s.", name, first.NameRange)
+			tr.diags.Add(diag.Duplicate.As("Duplicate input").Error(pair.Key.Range(), "The input %q was already given at %s.", name, first.NameRange))
 			continue
 		}
 		tr.set(inner, name, pair.Value, hcl.RangeBetween(pair.Key.Range(), pair.Value.Range()), pair.Key.Range())
@@ -250,7 +250,7 @@ func (tr *translator) providers(body *hclsyntax.Body, attr *hcl.Attribute) {
 			value, ok = withoutRoot(value)
 		}
 		if !ok || !keyOK {
-			tr.diags.ErrorAt(pair.Value.Range(), "Invalid provider configuration reference", "A provider configuration of the stack is expected here, as in provider.TYPE.NAME, or provider.TYPE.NAME[each.key] for one with for_each.")
+			tr.diags.Add(diag.BadProvider.Error(pair.Value.Range(), "A provider configuration of the stack is expected here, as in provider.TYPE.NAME, or provider.TYPE.NAME[each.key] for one with for_each."))
 			continue
 		}
 		out.Items = append(out.Items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: value})
@@ -310,7 +310,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 		if attr := life.Attributes["destroy"]; attr != nil {
 			v, diags := attr.Expr.Value(nil)
 			if diags.HasErrors() || v.IsNull() || v.Type() != cty.Bool {
-				tr.diags.ErrorAt(attr.Expr.Range(), "Invalid destroy argument", "It has to be true or false.")
+				tr.diags.Add(diag.BadRemoved.As("Invalid destroy argument").Error(attr.Expr.Range(), "It has to be true or false."))
 				continue
 			}
 			destroy = v.True()
@@ -324,7 +324,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 	constant := addr.NoKey
 	switch {
 	case repeated && !tr.namesEach(path):
-		tr.diags.ErrorAt(from, "Invalid from argument", "With for_each, \"from\" has to name one instance for each key: %s[each.key].", target)
+		tr.diags.Add(diag.BadRemoved.As("Invalid from argument").Error(from, "With for_each, \"from\" has to name one instance for each key: %s[each.key].", target))
 		return
 	case !repeated && !tr.constantKeys(path):
 		return
@@ -338,12 +338,12 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 	if target.Kind == addr.Stack {
 		tr.inputs(body, attrs["inputs"])
 		if attr := attrs["providers"]; attr != nil {
-			tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Embedded stacks have their own provider configurations.")
+			tr.diags.Add(diag.Unsupported.Error(attr.NameRange, "Embedded stacks have their own provider configurations."))
 		}
 	} else {
 		tr.providers(body, attrs["providers"])
 		if attr := attrs["inputs"]; attr != nil {
-			tr.diags.ErrorAt(attr.NameRange, "Unsupported argument", "Only the removal of an embedded stack has inputs, which its providers may need.")
+			tr.diags.Add(diag.Unsupported.Error(attr.NameRange, "Only the removal of an embedded stack has inputs, which its providers may need."))
 		}
 	}
 	labels := []string{target.Kind.String(), target.Name}
@@ -376,7 +376,7 @@ func (tr *translator) from(e hcl.Expression) (path []step, ok bool) {
 		}
 	}
 	if !ok {
-		tr.diags.ErrorAt(at, "Invalid from argument", "What was removed is named as component.NAME or stack.NAME, with a key in brackets for one instance. A component within an embedded stack has the name of that before its own: stack.NAME.component.NAME.")
+		tr.diags.Add(diag.BadRemoved.As("Invalid from argument").Error(at, "What was removed is named as component.NAME or stack.NAME, with a key in brackets for one instance. A component within an embedded stack has the name of that before its own: stack.NAME.component.NAME."))
 	}
 	return path, ok
 }
@@ -456,7 +456,7 @@ func (tr *translator) constantKeys(path []step) bool {
 		}
 		k, diags := s.key.Value(nil)
 		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
-			tr.diags.ErrorAt(s.key.Range(), "Invalid from argument", "Without for_each the key has to be a constant string.")
+			tr.diags.Add(diag.BadRemoved.As("Invalid from argument").Error(s.key.Range(), "Without for_each the key has to be a constant string."))
 			return false
 		}
 	}

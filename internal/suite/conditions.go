@@ -86,13 +86,13 @@ func (j *judgement) into(r *testresult.Run) {
 		r.Diags.Append(o.Diags)
 		switch o.Status {
 		case eval.Fail:
-			r.Diags.Add(o.Problem("Test assertion failed", c))
+			r.Diags.Add(o.Problem(Asserted, c))
 			r.Worsen(testresult.Fail)
 			if o.Diags.HasErrors() {
 				r.Worsen(testresult.Error)
 			}
 		case eval.Unknown:
-			problem := o.Problem("Unknown condition value", c)
+			problem := o.Problem(diag.BadCondition.As("Unknown condition value"), c)
 			problem.Detail = "Condition expression could not be evaluated at this time: it depends on something that is known only after the plan has been applied. Leave that out of the condition, or apply the plan in this run."
 			r.Diags.Add(problem)
 			r.Worsen(testresult.Error)

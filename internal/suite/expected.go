@@ -47,7 +47,7 @@ func (e *expected) settle(diags diag.List) diag.List {
 	}
 	for _, x := range e.list {
 		if !e.met[x] {
-			out.ErrorAt(x.Range, "Missing expected failure", "The checkable object, %s, was expected to report an error but did not.", x.Address)
+			out.Add(NotFailed.Error(x.Range, "The checkable object, %s, was expected to report an error but did not.", x.Address))
 		}
 	}
 	return out
@@ -87,7 +87,7 @@ func (e *expected) tooEarly(diags diag.List) diag.List {
 			if x.Kind == "input_variable" {
 				summary = "Invalid Variable in test file"
 			}
-			out.Add(diag.Diagnostic{Severity: diag.Warning, Summary: summary, Subject: x.Range.Ptr(),
+			out.Add(diag.Diagnostic{Severity: diag.Warning, Code: NotFailed.Name, Summary: summary, Subject: x.Range.Ptr(),
 				Detail: fmt.Sprintf("The failure of %s was expected, but it has kept the apply from being carried out, so the run as a whole fails. Use command = plan where the failure comes with the plan.", x.Address)})
 		}
 	}

@@ -138,7 +138,7 @@ func CleanUp(ctx context.Context, suite *testresult.Suite, left []Left, o Option
 		}
 		l.Kept.Release()
 		suite.Status = testresult.Error
-		diags.Errorf("Unknown run", "The run %q of %s, which made the objects in %s, isn't there any more. Bring it back, or destroy them with a configuration of their providers and:\n    %s destroy -state=%[3]s", l.Run, l.File, l.Kept.Place(), o.Program)
+		diags.Add(diag.BadReference.As("Unknown run").New(diag.Error, "The run %q of %s, which made the objects in %s, isn't there any more. Bring it back, or destroy them with a configuration of their providers and:\n    %s destroy -state=%[3]s", l.Run, l.File, l.Kept.Place(), o.Program))
 	}
 	return diags
 }
@@ -157,7 +157,7 @@ func (w *work) settle(e *entry, left *state.Snapshot) diag.List {
 		return diags
 	}
 	if err := e.kept.Drop(); err != nil {
-		return diag.OneWarning("Failed to remove the state of a test", "Nothing is left of what the test made, but its state %s can't be removed: %s.", e.kept.Place(), diag.Cause(err))
+		return diag.Unwritable.As("Failed to remove the state of a test").Warnings("Nothing is left of what the test made, but its state %s can't be removed: %s.", e.kept.Place(), diag.Cause(err))
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (w *work) forget(e *entry) diag.List {
 		return nil
 	}
 	if err := e.kept.Forget(); err != nil {
-		return diag.OneError("Failed to write the journal", "%s.", diag.Cause(err))
+		return diag.Unwritable.As("Failed to write the journal").List("%s.", diag.Cause(err))
 	}
 	return nil
 }

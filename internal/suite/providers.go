@@ -195,7 +195,7 @@ func (w *work) providers(r *testresult.Run, v *values, tree *program.Tree, o *ov
 	for _, passed := range r.Providers {
 		n := slices.IndexFunc(w.file.Providers, func(p *testfile.Provider) bool { return p.ProviderName == passed.Outer })
 		if n < 0 {
-			diags.ErrorAt(passed.Range, "Missing provider definition for "+passed.Outer.String(), "This provider block references a provider definition that does not exist.")
+			diags.Add(NoProvider.As("Missing provider definition for "+passed.Outer.String()).Error(passed.Range, "This provider block references a provider definition that does not exist."))
 			continue
 		}
 		add(passed.Inner, w.file.Providers[n])

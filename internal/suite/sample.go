@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/suite/property"
+	"weir.dev/weir/internal/suite/testfile"
 	"weir.dev/weir/internal/suite/testresult"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -82,7 +83,7 @@ func (w *work) sample(ctx context.Context, r *testresult.Run, from entry) {
 		}
 	}
 	if r.Samples == 0 && ctx.Err() == nil && !w.stopped() {
-		r.Diags.ErrorAt(r.Generate.Range, "No values found", "None of the %d values that were made up for %s is one that the validations take.", want*maxRefused, strings.Join(r.Generate.Variables, ", "))
+		r.Diags.Add(MadeUp.As("No values found").Error(r.Generate.Range, "None of the %d values that were made up for %s is one that the validations take.", want*maxRefused, strings.Join(r.Generate.Variables, ", ")))
 		r.Worsen(testresult.Error)
 	}
 }
@@ -97,14 +98,14 @@ func (s *sampling) find(ctx context.Context) diag.List {
 	for _, name := range s.run.Generate.Variables {
 		v := config.Tree.Program.VariableByName[name]
 		if v == nil {
-			diags.ErrorAt(s.run.Generate.Range, "Unknown variable", "The module declares no variable %q that values could be made up for.%s", name, eval.Suggestion(name, slices.Collect(maps.Keys(config.Tree.Program.VariableByName))))
+			diags.Add(diag.BadReference.As("Unknown variable").Error(s.run.Generate.Range, "The module declares no variable %q that values could be made up for.%s", name, eval.Suggestion(name, slices.Collect(maps.Keys(config.Tree.Program.VariableByName)))))
 			continue
 		}
 		s.variables = append(s.variables, v)
 	}
 	for _, x := range s.run.Expected {
 		if x.Kind == "input_variable" {
-			diags.ErrorAt(s.run.Generate.Range, "Invalid directive", "The values that are made up are those that validations take, so no variable can be expected to fail.")
+			diags.Add(testfile.BadDirective.Error(s.run.Generate.Range, "The values that are made up are those that validations take, so no variable can be expected to fail."))
 		}
 	}
 	return diags

@@ -326,7 +326,7 @@ run "four" {
 		}
 		if r.Prior.GetAttr("name").AsString() == "n" {
 			var diags diag.List
-			diags.Errorf("Stuck", "It can't be deleted.")
+			diags.Add(provider.Reported.As("Stuck").New(diag.Error, "It can't be deleted."))
 			return provider.ApplyResponse{New: r.Prior, Diags: diags}
 		}
 		return provider.ApplyResponse{New: cty.NullVal(r.Prior.Type())}
@@ -414,7 +414,7 @@ type begun struct{ n int }
 
 func (b *begun) Begin(context.Context, testresult.Label) (suite.Kept, diag.List) {
 	b.n++
-	return nil, diag.OneError("No place", "There is none.")
+	return nil, diag.Unreadable.As("No place").List("There is none.")
 }
 
 // Nothing is kept on disk of what is made up; what is real isn't made where it

@@ -31,7 +31,7 @@ func (w *work) targets(r *testresult.Run, tree *program.Tree, outputs []overridd
 			continue
 		}
 		if w.World.Dialect == dialect.Terraform {
-			diags.Append(diag.List{{Severity: diag.Warning, Summary: "Invalid override target", Subject: o.TargetRange.Ptr(),
+			diags.Append(diag.List{{Severity: diag.Warning, Code: testfile.BadTarget.Name, Summary: testfile.BadTarget.Summary, Subject: o.TargetRange.Ptr(),
 				Detail: fmt.Sprintf("The override target %s does not exist within the configuration under test. This could indicate a typo in the target address or an unnecessary override.", o.Target)}})
 			continue
 		}
@@ -39,7 +39,7 @@ func (w *work) targets(r *testresult.Run, tree *program.Tree, outputs []overridd
 		if o.IsModule() {
 			what = "Module not found"
 		}
-		diags.ErrorAt(o.TargetRange, what+": "+o.Target.String(), "The configuration of this run doesn't have what is overridden.")
+		diags.Add(testfile.BadTarget.As(what+": "+o.Target.String()).Error(o.TargetRange, "The configuration of this run doesn't have what is overridden."))
 	}
 	return diags
 }
@@ -65,7 +65,7 @@ func (w *work) surplus(o *testfile.Override, p *program.Program, list []overridd
 		}
 		for _, name := range slices.Sorted(maps.Keys(m.outputs.AsValueMap())) {
 			if p.OutputByName[name] == nil {
-				diags.WarnAt(o.TargetRange, "Output not found: "+name, "The module %s has no such output, so its value is left out.", o.Target)
+				diags.Add(testfile.BadTarget.As("Output not found: "+name).Warning(o.TargetRange, "The module %s has no such output, so its value is left out.", o.Target))
 			}
 		}
 		break

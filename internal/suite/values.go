@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/suite/testresult"
 
 	"github.com/hashicorp/hcl/v2"
@@ -111,9 +112,9 @@ func (v *values) check(expr hcl.Expression) diag.List {
 			names = append(names, r.Name)
 		}
 		if slices.Contains(names, step.Name) {
-			diags.ErrorAt(t.SourceRange(), "Reference to unavailable run block", "The run block %q has no results here: it comes later, or it couldn't be carried out.", step.Name)
+			diags.Add(diag.BadReference.As("Reference to unavailable run block").Error(t.SourceRange(), "The run block %q has no results here: it comes later, or it couldn't be carried out.", step.Name))
 		} else {
-			diags.ErrorAt(t.SourceRange(), "Reference to unknown run block", "The run block %q does not exist within this test file.%s", step.Name, syntax.Suggest(step.Name, names))
+			diags.Add(diag.BadReference.As("Reference to unknown run block").Error(t.SourceRange(), "The run block %q does not exist within this test file.%s", step.Name, syntax.Suggest(step.Name, names)))
 		}
 	}
 	return diags
@@ -123,7 +124,7 @@ func (v *values) check(expr hcl.Expression) diag.List {
 func (v *values) available(name string, t hcl.Traversal) diag.List {
 	var diags diag.List
 	if _, ok := v.vars[name]; !ok && !v.judging {
-		diags.ErrorAt(t.SourceRange(), "Reference to unavailable variable", "The input variable %q is not available here: neither the files, the command line and the environment nor a default in the module give it a value.%s", name, syntax.Suggest(name, slices.Sorted(maps.Keys(v.vars))))
+		diags.Add(diag.BadReference.As("Reference to unavailable variable").Error(t.SourceRange(), "The input variable %q is not available here: neither the files, the command line and the environment nor a default in the module give it a value.%s", name, syntax.Suggest(name, slices.Sorted(maps.Keys(v.vars)))))
 	}
 	return diags
 }
@@ -213,7 +214,7 @@ func (v *values) declare(d *testfile.Variable, prog *program.Program) diag.List 
 		ty, defaults, hd = typeexpr.TypeConstraintWithDefaults(d.Type)
 		_ = defaults
 		if hd.HasErrors() {
-			return diag.FromHCL(hd)
+			return diag.FromHCL(diag.Expression, hd)
 		}
 		ty = ty.WithoutOptionalAttributesDeep()
 	}
@@ -229,12 +230,12 @@ func (v *values) declare(d *testfile.Variable, prog *program.Program) diag.List 
 		return diags
 	}
 	if !ok {
-		diags.ErrorAt(d.Range, "No value for required variable", "The test file declares the variable %q, which has no default value. Use a -var or -var-file command line argument to provide a value for it.", d.Name)
+		diags.Add(eval.MissingVariable.Error(d.Range, "The test file declares the variable %q, which has no default value. Use a -var or -var-file command line argument to provide a value for it.", d.Name))
 		return diags
 	}
 	converted, err := convert.Convert(value, ty)
 	if err != nil {
-		diags.ErrorAt(d.Range, "Invalid value for input variable", "The given value is not suitable for var.%s: %s.", d.Name, err)
+		diags.Add(eval.WrongType.Error(d.Range, "The given value is not suitable for var.%s: %s.", d.Name, err))
 		return diags
 	}
 	v.vars[d.Name] = converted
@@ -268,7 +269,7 @@ func (v *values) assign(list []*testfile.Assignment, prog *program.Program, late
 		}
 		diags.Append(more)
 		if !value.IsWhollyKnown() && own {
-			diags.ErrorAt(a.Expr.Range(), "Reference to unknown value", "The value of %s isn't known: it depends on a run that was only planned. Apply that run.", a.Name)
+			diags.Add(diag.BadReference.As("Reference to unknown value").Error(a.Expr.Range(), "The value of %s isn't known: it depends on a run that was only planned. Apply that run.", a.Name))
 			continue
 		}
 		if declared == nil {
@@ -277,7 +278,7 @@ func (v *values) assign(list []*testfile.Assignment, prog *program.Program, late
 				v.vars[a.Name] = value
 			}
 			if own {
-				diags.WarnAt(a.Range, "Value for undeclared variable", "The module under test does not declare a variable named %q, but it is given a value in this run. Expressions of the test may refer to it all the same.", a.Name)
+				diags.Add(engine.Undeclared.Warning(a.Range, "The module under test does not declare a variable named %q, but it is given a value in this run. Expressions of the test may refer to it all the same.", a.Name))
 			}
 			continue
 		}
@@ -337,7 +338,7 @@ func (v *values) object(expr hcl.Expression) (cty.Value, diag.List) {
 	}
 	value, _ = value.UnmarkDeep()
 	if !value.IsKnown() || value.IsNull() || !value.Type().IsObjectType() && !value.Type().IsMapType() {
-		diags.ErrorAt(expr.Range(), "Object expected", "The values of mocks and overrides have to be an object, and this is %s.", strings.TrimSpace(value.Type().FriendlyName()))
+		diags.Add(testfile.BadTarget.As("Object expected").Error(expr.Range(), "The values of mocks and overrides have to be an object, and this is %s.", strings.TrimSpace(value.Type().FriendlyName())))
 		return cty.NilVal, diags
 	}
 	return value, diags

@@ -26,13 +26,13 @@ func provisioners(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
 	for _, p := range i.Resource.Provisioners {
 		kind := provisioner.Find(p.Type)
 		if kind == nil {
-			diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
+			diags.Add(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types())))
 			continue
 		}
 		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
 		diags.Append(eval.Diagnostics(hd))
 		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
-			diags.ErrorAt(p.Range, "Invalid "+p.Type+" provisioner configuration", "%s.", err)
+			diags.Add(diag.BadProvisioner.As("Invalid "+p.Type+" provisioner configuration").Error(p.Range, "%s.", err))
 		}
 		host, at := outerHost, outer
 		if p.Connection != nil {
@@ -41,7 +41,7 @@ func provisioners(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
 			host, at = host || own, p.Connection
 		}
 		if at != nil && !host {
-			diags.ErrorAt(at.Range, "Missing required argument", "The argument \"host\" is required, but no definition was found.")
+			diags.Add(diag.Missing.Error(at.Range, "The argument \"host\" is required, but no definition was found."))
 		}
 	}
 	return diags

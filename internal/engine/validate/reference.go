@@ -42,14 +42,14 @@ func attribute(ref *program.Ref, b *schema.Block) diag.List {
 	}
 	step, ok := ref.Rest[0].(hcl.TraverseAttr)
 	if !ok || object.Type().HasAttribute(step.Name) {
-		return diag.FromHCL(hd)
+		return diag.FromHCL(diag.NoAttribute, hd)
 	}
 	var names []string
 	for name := range object.Type().AttributeTypes() {
 		names = append(names, name)
 	}
 	var diags diag.List
-	diags.ErrorAt(step.SrcRange, "Unsupported attribute", "This object has no argument, nested block, or exported attribute named %s.%s", addr.Quote(step.Name), eval.Suggestion(step.Name, names))
+	diags.Add(diag.NoAttribute.Error(step.SrcRange, "This object has no argument, nested block, or exported attribute named %s.%s", addr.Quote(step.Name), eval.Suggestion(step.Name, names)))
 	return diags
 }
 

@@ -37,7 +37,7 @@ func Given(p *program.Program, given func(name string) bool) diag.List {
 	var diags diag.List
 	for _, v := range p.Variables {
 		if v.Deprecated != "" && given(v.Name) {
-			diags.WarnAt(v.Range, "Deprecated variable used from the root module", "The root variable %q is deprecated with the following message: %s", v.Name, v.Deprecated)
+			diags.Add(Used.As("Deprecated variable used from the root module").Warning(v.Range, "The root variable %q is deprecated with the following message: %s", v.Name, v.Deprecated))
 		}
 	}
 	return diags
@@ -75,7 +75,7 @@ func (f *finder) tree(t *program.Tree, remote bool) {
 
 func (f *finder) warn(at hcl.Range, cause diag.Deprecation, summary, format string, args ...any) {
 	f.diags.Add(diag.Diagnostic{
-		Severity: diag.Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at.Ptr(), Deprecation: &cause,
+		Severity: diag.Warning, Code: Used.Name, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at.Ptr(), Deprecation: &cause,
 	})
 }
 

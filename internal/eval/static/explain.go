@@ -137,7 +137,7 @@ func (x *explainer) call(f *eval.Frame, ref *program.Ref, chain []*program.Ref) 
 // Problem is the diagnostic for an expression whose value has to be known.
 // Without reasons it blames functions whose results differ between calls.
 func Problem(reasons []Reason, where hcl.Range, what string) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Summary: "Invalid " + what, Subject: where.Ptr()}
+	d := diag.Diagnostic{Severity: diag.Error, Code: NotKnown.Name, Summary: "Invalid " + what, Subject: where.Ptr()}
 	if len(reasons) == 0 {
 		d.Detail = fmt.Sprintf("The value of this %s must be known before a plan is made, and isn't: a function that it uses gives another result each time. Use variables, locals, each, count, and functions whose result depends on their arguments alone.", what)
 		return d
@@ -188,7 +188,7 @@ func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr
 				return "", nil, own
 			}
 		case len(marks) > 0:
-			diags.ErrorAt(expr.Range(), "Invalid "+what, "The %s must not be sensitive or ephemeral, since it is shown and kept in files.", what)
+			diags.Add(NotKnown.As("Invalid "+what).Error(expr.Range(), "The %s must not be sensitive or ephemeral, since it is shown and kept in files.", what))
 			return "", nil, diags
 		}
 		var open []Reason
@@ -201,7 +201,7 @@ func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr
 		return "", open, diags
 	}
 	if v.IsNull() || v.Type() != cty.String {
-		diags.ErrorAt(expr.Range(), "Invalid "+what, "The %s must be a string.", what)
+		diags.Add(NotKnown.As("Invalid "+what).Error(expr.Range(), "The %s must be a string.", what))
 		return "", nil, diags
 	}
 	return v.AsString(), nil, diags

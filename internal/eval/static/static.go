@@ -65,7 +65,7 @@ func (h Host) Program(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 	if h.Load == nil {
 		t.Fail()
 		var diags diag.List
-		diags.ErrorAt(c.Range, "Module output not supported in static context", "Unable to use %s here: modules aren't loaded yet.", c.Call)
+		diags.Add(NotKnown.As("Module output not supported in static context").Error(c.Range, "Unable to use %s here: modules aren't loaded yet.", c.Call))
 		return nil, diags
 	}
 	return h.Load(t, f, c, k)

@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/front/view/analysis"
 	"weir.dev/weir/internal/lang/outline"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var analyzeCommand = &command{
@@ -30,7 +31,7 @@ func (e *env) analyze(ctx context.Context, vars varFlags, addresses []string, as
 	all := outline.Of(config.Tree)
 	list, missing := analysis.Chosen(all, addresses)
 	for _, address := range missing {
-		e.Fail("Nothing of that address", "The configuration declares nothing at %s. Without an address all declarations are listed.", address)
+		e.Fail(diag.NoInstance.As("Nothing of that address"), "The configuration declares nothing at %s. Without an address all declarations are listed.", address)
 	}
 	if len(missing) > 0 {
 		return 1
@@ -40,7 +41,7 @@ func (e *env) analyze(ctx context.Context, vars varFlags, addresses []string, as
 	}
 	text, err := analysis.JSON(list, all)
 	if err != nil {
-		return e.Fail("Failed to write the outline as JSON", "%s.", err)
+		return e.Fail(diag.Unwritable.As("Failed to write the outline as JSON"), "%s.", err)
 	}
 	e.Say("%s\n", text)
 	return 0

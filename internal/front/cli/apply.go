@@ -35,9 +35,9 @@ var destroyCommand = &command{
 		return func(ctx context.Context, args []string) int {
 			switch {
 			case a.Destroy:
-				return e.Fail("Invalid mode option", "The -destroy option is not valid for the destroy command, which always runs in destroy mode.")
+				return e.Fail(diag.Incompatible.As("Invalid mode option"), "The -destroy option is not valid for the destroy command, which always runs in destroy mode.")
 			case a.RefreshOnly:
-				return e.Fail("Invalid mode option", "The -refresh-only option is not valid for the destroy command.")
+				return e.Fail(diag.Incompatible.As("Invalid mode option"), "The -refresh-only option is not valid for the destroy command.")
 			}
 			a.Destroy = true
 			return a.run(ctx, e, args)
@@ -87,7 +87,7 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 		return a.runSaved(ctx, e, args[0])
 	}
 	if e.JSON && !a.approved {
-		return e.Fail("Plan file or auto-approve required", "weir cannot ask for interactive approval when -json is set. You can either apply a saved plan file, or enable the -auto-approve option.")
+		return e.Fail(diag.BadOption.As("Plan file or auto-approve required"), "weir cannot ask for interactive approval when -json is set. You can either apply a saved plan file, or enable the -auto-approve option.")
 	}
 	options, diags := a.options(e, "apply")
 	if diags.HasErrors() {
@@ -103,7 +103,7 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 		return e.Diags(diags)
 	}
 	if a.IsGiven() {
-		return e.Fail("Can't change a saved plan", "The options -destroy, -refresh-only, -replace, -target and -exclude decide what is planned. A saved plan was made already; leave them out, or make a new plan.")
+		return e.Fail(diag.BadOption.As("Can't change a saved plan"), "The options -destroy, -refresh-only, -replace, -target and -exclude decide what is planned. A saved plan was made already; leave them out, or make a new plan.")
 	}
 	opening := a.opening(e, "apply")
 	opening.Ask, opening.Record = nil, false
@@ -213,7 +213,7 @@ func (e *env) approve(ctx context.Context, p *plan.Plan, workspace string) bool 
 	case errors.Is(err, context.Canceled):
 		return false
 	case err != nil:
-		e.Fail("Error asking for approval", "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
+		e.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
 		return false
 	case answer != "yes":
 		e.Say("\n%s cancelled.\n", what)

@@ -3,10 +3,9 @@ package cli
 import (
 	"context"
 	"flag"
-	"slices"
-	"strings"
 
 	"weir.dev/weir/docs"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var explainCommand = &command{
@@ -24,10 +23,8 @@ var explainCommand = &command{
 }
 
 func (e *env) codes() int {
-	list := docs.Kinds()
-	slices.SortFunc(list, func(a, b docs.Kind) int { return strings.Compare(a.Code, b.Code) })
-	for _, x := range list {
-		e.Say("%-24s %s\n", x.Code, x.Summary)
+	for _, x := range docs.Kinds() {
+		e.Say("%-32s %s\n", x.Code, x.Summary)
 	}
 	return 0
 }
@@ -39,5 +36,5 @@ func (e *env) explain(code string) int {
 			return 0
 		}
 	}
-	return e.Fail("Unknown code", "There is no kind of problem with the code %q. To list all codes, run: weir explain", code)
+	return e.Fail(diag.BadOption.As("Unknown code"), "There is no kind of problem with the code %q. To list all codes, run: weir explain", code)
 }

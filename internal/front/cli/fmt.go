@@ -40,17 +40,17 @@ func (e *env) format(o fmtOptions, args []string) int {
 	changed := false
 	for _, f := range format.Files(paths) {
 		if f.Err != nil {
-			diags.Errorf("Failed to read file", "Failed to read %s: %s.", f.Path, diag.Cause(f.Err))
+			diags.Add(diag.Unreadable.New(diag.Error, "Failed to read %s: %s.", f.Path, diag.Cause(f.Err)))
 			continue
 		}
 		e.directory.AddSources(map[string][]byte{f.Path: f.Before})
-		diags.Append(diag.FromHCL(f.Diags))
+		diags.Append(f.Diags)
 		if !f.Changed() || f.Diags.HasErrors() {
 			continue
 		}
 		changed = true
 		if err := e.reformatted(f, o); err != nil {
-			diags.Errorf("Failed to write file", "Failed to write %s: %s.", f.Path, diag.Cause(err))
+			diags.Add(diag.Unwritable.New(diag.Error, "Failed to write %s: %s.", f.Path, diag.Cause(err)))
 		}
 	}
 	return e.formatted(o, diags, changed)
@@ -73,13 +73,12 @@ func (e *env) reformatted(f format.File, o fmtOptions) error {
 func (e *env) formatInput(o fmtOptions) int {
 	data, err := io.ReadAll(e.in)
 	if err != nil {
-		e.Fail("Failed to read standard input", "%s.", err)
+		e.Fail(diag.Unreadable.As("Failed to read standard input"), "%s.", err)
 		return exitBadFormat
 	}
 	const name = "<stdin>"
 	e.directory.AddSources(map[string][]byte{name: data})
-	after, problems := format.Check(data, name)
-	diags := diag.FromHCL(problems)
+	after, diags := format.Check(data, name)
 	f := format.File{Path: name, Before: data, After: after}
 	if !diags.HasErrors() {
 		switch {

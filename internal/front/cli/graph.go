@@ -6,6 +6,7 @@ import (
 
 	"weir.dev/weir/internal/front/view/dot"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 )
 
@@ -28,9 +29,9 @@ func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
 	switch kind {
 	case "", "plan", "plan-refresh-only", "plan-destroy", "apply":
 	case "eval", "validate":
-		return e.Fail("Graph type no longer available", "The graph type %q is no longer available. Use -type=plan instead to get a similar result.", kind)
+		return e.Fail(diag.BadOption.As("Graph type no longer available"), "The graph type %q is no longer available. Use -type=plan instead to get a similar result.", kind)
 	default:
-		return e.Fail("Unsupported graph type", `The -type=... argument must be either "plan", "plan-refresh-only", "plan-destroy", or "apply".`)
+		return e.Fail(diag.BadOption.As("Unsupported graph type"), `The -type=... argument must be either "plan", "plan-refresh-only", "plan-destroy", or "apply".`)
 	}
 	if path != "" {
 		content, diags := e.directory.ReadPlan(path)
@@ -38,7 +39,7 @@ func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
 			return e.Diags(diags)
 		}
 		if content.Plan.Graph == nil {
-			return e.Fail("Failed generating the graph representation", "The plan failed when it was made, so there are no steps.")
+			return e.Fail(diag.Unwritable.As("Failed generating the graph representation"), "The plan failed when it was made, so there are no steps.")
 		}
 		return e.Written(dot.Execution(e.Out, content.Plan.Graph))
 	}

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/edit"
+	"weir.dev/weir/internal/word/diag"
 )
 
 func setupStateHistory(e *env, fs *flag.FlagSet) runner {
@@ -65,16 +66,16 @@ func setupStateUndo(e *env, fs *flag.FlagSet) runner {
 		})
 		if at < 0 {
 			if why := s.NoHistory(); why != "" {
-				return e.Fail("No earlier state", "%s", why)
+				return e.Fail(diag.StateUnreadable.As("No earlier state"), "%s", why)
 			}
-			return e.Fail("No earlier state", "There is no such state to go back to. Run \"%s state history\" to see which there are.", e.program)
+			return e.Fail(diag.StateUnreadable.As("No earlier state"), "There is no such state to go back to. Run \"%s state history\" to see which there are.", e.program)
 		}
 		earlier, diags := list[at].Read()
 		if e.Diags(diags) != 0 || earlier == nil {
 			return 1
 		}
 		if earlier.Lineage != s.Base().Lineage {
-			return e.Fail("Earlier state of another lineage", "The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, s.Base().Lineage)
+			return e.Fail(diag.StateUnreadable.As("Earlier state of another lineage"), "The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, s.Base().Lineage)
 		}
 		for _, d := range edit.Differences(s.Base(), earlier) {
 			e.Say("  %c %s\n", d.Sign, d.Object)

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 )
 
@@ -66,13 +67,13 @@ func (i *initializing) run(ctx context.Context) int {
 	}
 	switch {
 	case i.migrateState && i.reconfigure:
-		return i.Fail("Wrong combination of options", "The -migrate-state and -reconfigure options are mutually-exclusive")
+		return i.Fail(diag.Incompatible.As("Wrong combination of options"), "The -migrate-state and -reconfigure options are mutually-exclusive")
 	case i.migrateState && i.JSON && !i.forceCopy:
-		return i.Fail("Wrong combination of options", "The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
+		return i.Fail(diag.Incompatible.As("Wrong combination of options"), "The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
 	case i.lockMode != "" && i.lockMode != "readonly":
-		return i.Fail("Failed to parse command-line flags", "-lockfile has to be readonly, not %q.", i.lockMode)
+		return i.Fail(diag.BadOption.As("Failed to parse command-line flags"), "-lockfile has to be readonly, not %q.", i.lockMode)
 	case i.lockMode == "readonly" && i.upgrade:
-		return i.Fail("Invalid init options", "The -upgrade flag conflicts with -lockfile=readonly.")
+		return i.Fail(diag.Incompatible.As("Invalid init options"), "The -upgrade flag conflicts with -lockfile=readonly.")
 	}
 	i.backend = i.backend && i.cloud
 	if i.fromModule != "" {

@@ -56,7 +56,7 @@ func (e *env) account(args []string, verb string) (*account, diag.List) {
 	}
 	host, err := cliconfig.HostName(name)
 	if err != nil {
-		return nil, diag.OneError("Invalid hostname", "The given hostname %q is not valid: %s.", name, err)
+		return nil, login.Failed.As("Invalid hostname").List("The given hostname %q is not valid: %s.", name, err)
 	}
 	config, environment, diags := e.directory.UserSettings()
 	if diags.HasErrors() {
@@ -65,17 +65,17 @@ func (e *env) account(args []string, verb string) (*account, diag.List) {
 	a := &account{host: host, file: environment.CredentialsFile(), config: config,
 		credentials: cliconfig.NewCredentials(config, environment.PluginDirs(e.originalDir))}
 	if a.origin, err = a.credentials.Origin(a.file, host); err != nil {
-		return nil, diag.OneError("Failed to read the credentials file", "%s.", err)
+		return nil, diag.Unreadable.As("Failed to read the credentials file").List("%s.", err)
 	}
 	if a.origin == cliconfig.Elsewhere {
-		return nil, diag.OneError("Credentials for "+host+" are manually configured", "The %s command cannot be used because credentials for this host are already configured in a CLI configuration file or in the environment. Revoke them at the host and remove them from there first.", verb)
+		return nil, login.Failed.As("Credentials for "+host+" are manually configured").List("The %s command cannot be used because credentials for this host are already configured in a CLI configuration file or in the environment. Revoke them at the host and remove them from there first.", verb)
 	}
 	return a, nil
 }
 
 func (e *env) login(ctx context.Context, args []string) int {
 	if !e.input {
-		return e.Fail("Login is an interactive command", "The login command asks questions, so it can't be used with -input=false. Elsewhere, write credentials to a CLI configuration file, or set a TF_TOKEN_ variable.")
+		return e.Fail(login.Failed.As("Login is an interactive command"), "The login command asks questions, so it can't be used with -input=false. Elsewhere, write credentials to a CLI configuration file, or set a TF_TOKEN_ variable.")
 	}
 	a, diags := e.account(args, "login")
 	if diags.HasErrors() {
@@ -85,9 +85,9 @@ func (e *env) login(ctx context.Context, args []string) int {
 	var none login.NotOffered
 	switch {
 	case errors.As(err, &none):
-		return e.Fail("Host does not support tokens API", "The given hostname %q does not support creating authorization tokens. Create one at the host by other means and write it to a credentials block of the CLI configuration.", a.host)
+		return e.Fail(login.Failed.As("Host does not support tokens API"), "The given hostname %q does not support creating authorization tokens. Create one at the host by other means and write it to a credentials block of the CLI configuration.", a.host)
 	case err != nil:
-		return e.Fail("Service discovery failed for "+a.host, "%s.", err)
+		return e.Fail(login.Failed.As("Service discovery failed for "+a.host), "%s.", err)
 	}
 	keeper := "in plain text in the following file:\n    " + a.file
 	if a.origin == cliconfig.InHelper {
@@ -96,17 +96,17 @@ func (e *env) login(ctx context.Context, args []string) int {
 	e.Say("weir will request an API token for %s using OAuth.\n\nThis works with a web browser on this machine. Once the login is successful,\nweir will keep the token %s\n\n", a.host, keeper)
 	answer, err := e.ask(ctx, question{query: "Do you want to proceed?", description: "Only 'yes' will be accepted to confirm."})
 	if err != nil || strings.ToLower(answer) != "yes" {
-		return e.Fail("Login cancelled", "The login was not confirmed.")
+		return e.Fail(diag.Interrupted.As("Login cancelled"), "The login was not confirmed.")
 	}
 	token, err := client.Obtain(ctx, agent.Default(func(name string) string { return e.directory.Environ[name] }), func(address string) { e.showPage(ctx, a.host, address) })
 	if ctx.Err() != nil {
-		return e.Fail("Login cancelled", "The login was interrupted before the host gave a token.")
+		return e.Fail(diag.Interrupted.As("Login cancelled"), "The login was interrupted before the host gave a token.")
 	}
 	if err != nil {
-		return e.Fail("Failed to obtain auth token", "%s.", err)
+		return e.Fail(login.Failed.As("Failed to obtain auth token"), "%s.", err)
 	}
 	if err := a.credentials.Store(ctx, a.file, a.host, token); err != nil {
-		return e.Fail("Failed to save API token", "The given host returned an API token, but it can't be saved: %s.", err)
+		return e.Fail(diag.Unwritable.As("Failed to save API token"), "The given host returned an API token, but it can't be saved: %s.", err)
 	}
 	e.Say("\n%s weir has obtained and saved an API token.\n\nThe new API token will be used for any future weir command that must make\nauthenticated requests to %s.\n\n", e.Pen().Paint("Success!", style.Bold, style.Green), a.host)
 	return 0
@@ -138,7 +138,7 @@ func (e *env) logout(ctx context.Context, args []string) int {
 		e.Say("Removing the stored credentials for %s from the following file:\n    %s\n\n", a.host, a.file)
 	}
 	if err := a.credentials.Forget(ctx, a.file, a.host); err != nil {
-		return e.Fail("Failed to remove API token", "Unable to remove stored API token: %s.", err)
+		return e.Fail(diag.Unwritable.As("Failed to remove API token"), "Unable to remove stored API token: %s.", err)
 	}
 	e.Say("%s weir has removed the stored API token for %s.\n\n", e.Pen().Paint("Success!", style.Bold, style.Green), a.host)
 	return 0

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var metadataCommands = []*command{
@@ -15,11 +16,11 @@ var metadataCommands = []*command{
 			asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
 			return func(context.Context, []string) int {
 				if !*asJSON {
-					return e.Fail("The `metadata functions` command requires the `-json` flag", "There is no other form of the output yet.")
+					return e.Fail(diag.BadOption.As("The `metadata functions` command requires the `-json` flag"), "There is no other form of the output yet.")
 				}
 				text, err := function.MetadataJSON()
 				if err != nil {
-					return e.Fail("Failed to write the signatures of functions", "%s.", err)
+					return e.Fail(diag.Unwritable.As("Failed to write the signatures of functions"), "%s.", err)
 				}
 				e.Say("%s\n", text)
 				return 0

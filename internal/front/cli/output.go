@@ -37,9 +37,9 @@ type outputOptions struct {
 func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	switch {
 	case o.json && o.raw:
-		return e.Fail("Invalid output format", "The -raw and -json options are mutually-exclusive.")
+		return e.Fail(diag.BadOption.As("Invalid output format"), "The -raw and -json options are mutually-exclusive.")
 	case o.raw && o.name == "":
-		return e.Fail("Output name required", "You must give the name of a single output value when using the -raw option.")
+		return e.Fail(view.NoOutputs.As("Output name required"), "You must give the name of a single output value when using the -raw option.")
 	}
 	s := e.inState(ctx, stateFlags{state: o.state}, "")
 	if s == nil {
@@ -55,7 +55,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 		e.JSON = true // keep standard output for the value
 		return e.noOutputs()
 	case !ok:
-		return e.Fail("Output \""+o.name+"\" not found", "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run apply, since the state won't be updated with new output variables until that command is run.")
+		return e.Fail(view.NoOutputs.As("Output \""+o.name+"\" not found"), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run apply, since the state won't be updated with new output variables until that command is run.")
 	case o.raw:
 		return e.rawOutput(o.name, out)
 	case o.json:
@@ -77,14 +77,14 @@ func (e *env) allOutputs(all map[string]state.Output, o outputOptions) int {
 
 func (e *env) outputJSON(text []byte, err error) int {
 	if err != nil {
-		return e.Fail("Failed to write the output as JSON", "%s.", err)
+		return e.Fail(diag.Unwritable.As("Failed to write the output as JSON"), "%s.", err)
 	}
 	e.Say("%s", text)
 	return 0
 }
 
 func (e *env) noOutputs() int {
-	return e.Diags(diag.OneWarning("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run apply for it to become available."))
+	return e.Diags(view.NoOutputs.Warnings("The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run apply for it to become available."))
 }
 
 func (e *env) rawOutput(name string, o state.Output) int {

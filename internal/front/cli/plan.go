@@ -67,7 +67,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	e.showPlan(made)
 	if p.out != "" {
 		if err := w.Save(ctx, p.out, release.Current().Version, made); err != nil {
-			diags.Errorf("Failed to write plan file", "The plan file could not be written: %s.", err)
+			diags.Add(diag.Unwritable.As("Failed to write plan file").New(diag.Error, "The plan file could not be written: %s.", err))
 		}
 	}
 	if e.Diags(diags) != 0 {

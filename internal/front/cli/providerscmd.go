@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var providersCommands = []*command{
@@ -34,7 +35,7 @@ var providersCommands = []*command{
 			asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
 			return func(ctx context.Context, _ []string) int {
 				if !*asJSON {
-					return e.Fail("The `providers schema` command requires the `-json` flag", "There is no other form of the output yet.")
+					return e.Fail(diag.BadOption.As("The `providers schema` command requires the `-json` flag"), "There is no other form of the output yet.")
 				}
 				return e.providerSchemas(ctx, vars)
 			}

@@ -112,14 +112,14 @@ func (l *locking) source() (*cliconfig.Method, diag.List) {
 		set++
 		from = &cliconfig.Method{Kind: cliconfig.NetworkMirror, Location: l.netMirror, DownloadRetries: -1}
 		if u, err := url.Parse(l.netMirror); err != nil || u.Scheme != "https" || u.Host == "" {
-			return nil, diag.OneError("Invalid network mirror URL", "The -net-mirror option requires a valid https: URL as the mirror base URL.")
+			return nil, diag.BadOption.As("Invalid network mirror URL").List("The -net-mirror option requires a valid https: URL as the mirror base URL.")
 		}
 	}
 	if l.ociMirror != "" {
-		return nil, diag.OneError("Unsupported option", "-oci-mirror isn't supported yet. Use -fs-mirror or -net-mirror.")
+		return nil, diag.BadOption.As("Unsupported option").List("-oci-mirror isn't supported yet. Use -fs-mirror or -net-mirror.")
 	}
 	if set > 1 {
-		return nil, diag.OneError("Invalid installation method options", "The mirror command line options are mutually-exclusive.")
+		return nil, diag.BadOption.As("Invalid installation method options").List("The mirror command line options are mutually-exclusive.")
 	}
 	return from, nil
 }

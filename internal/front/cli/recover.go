@@ -6,6 +6,7 @@ import (
 
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var recoverCommand = &command{
@@ -39,7 +40,7 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 	// Imports first: they take the lock and read the configuration themselves.
 	objects, err := request.Imports(r.imports, r.importsFrom)
 	if err != nil {
-		return e.Fail("Invalid import", "%s.", err)
+		return e.Fail(diag.BadImport, "%s.", err)
 	}
 	if len(objects) > 0 {
 		if code := r.importing.run(ctx, e, objects...); code != 0 {
@@ -51,7 +52,7 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 	for _, text := range r.forget {
 		i, err := addr.ParseInstance(text)
 		if err != nil {
-			return e.Fail("Invalid address", "%s.", err)
+			return e.Fail(diag.BadAddress, "%s.", err)
 		}
 		forget = append(forget, i)
 	}

@@ -71,16 +71,16 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	}
 	data, err := os.ReadFile(o.Path)
 	if err != nil {
-		return e.Fail("Failed to read the given file as a state or plan file", "%s: %s.", o.Path, diag.Cause(err))
+		return e.Fail(diag.Unreadable.As("Failed to read the given file as a state or plan file"), "%s: %s.", o.Path, diag.Cause(err))
 	}
 	if len(data) == 0 {
-		return e.Fail("Failed to read the given file as a state or plan file", "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.Path)
+		return e.Fail(diag.Unreadable.As("Failed to read the given file as a state or plan file"), "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.Path)
 	}
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
 		return e.showPlanFile(ctx, o.Path, o)
 	}
 	if o.NeedsPlan() {
-		return e.Fail("Saved plan required", "Addresses and the options -steps and -format choose what is shown of a saved plan, and %s isn't one.", o.Path)
+		return e.Fail(diag.BadOption.As("Saved plan required"), "Addresses and the options -steps and -format choose what is shown of a saved plan, and %s isn't one.", o.Path)
 	}
 	data, diags := e.directory.OpenSealed(data)
 	if e.Diags(diags) != 0 {
@@ -96,7 +96,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 // showPlanFile starts no provider: the schemas are in the file.
 func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int {
 	if o.JSON && o.WantsSteps() {
-		return e.Fail("Incompatible options", "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
+		return e.Fail(diag.Incompatible, "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
 	}
 	content, diags := e.directory.ReadPlan(path)
 	if e.Diags(diags) != 0 {

@@ -246,7 +246,7 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	}
 	if s.planning.out != "" {
 		if err := w.Save(ctx, s.planning.out, release.Current().Version, made); err != nil {
-			return s.Fail("Failed to write plan file", "The plan file could not be written: %s.", err)
+			return s.Fail(diag.Unwritable.As("Failed to write plan file"), "The plan file could not be written: %s.", err)
 		}
 		s.Notice(view.SavedPlan(s.program+" stacks", s.planning.out))
 	}

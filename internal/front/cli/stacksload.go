@@ -78,7 +78,7 @@ func (s *stacking) output(ctx context.Context, args []string) int {
 	}
 	for i := range list {
 		if _, ok := states[i].Outputs[name]; name != "" && !ok {
-			return s.Fail("Output \""+name+"\" not found", "The state of deployment %q has no output of that name. Outputs are there once the deployment was applied.", list[i].Name)
+			return s.Fail(view.NoOutputs.As("Output \""+name+"\" not found"), "The state of deployment %q has no output of that name. Outputs are there once the deployment was applied.", list[i].Name)
 		}
 	}
 	all := map[string]map[string]state.Output{}

@@ -125,7 +125,7 @@ func (e *env) existing(ctx context.Context, f stateFlags, operation string) *ses
 
 // noState reports that there is nothing to work on.
 func (e *env) noState() int {
-	return e.Fail("No state file was found", "State management commands need a state. Run this command in a directory where something was applied, or use the -state option to name a state file.")
+	return e.Fail(diag.Unreadable.As("No state file was found"), "State management commands need a state. Run this command in a directory where something was applied, or use the -state option to name a state file.")
 }
 
 // commit saves a changed state and reports problems.
@@ -148,7 +148,7 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 		}
 		for _, t := range targets {
 			if !edit.Has(s.Prior(), t) {
-				diags.Errorf("Unknown "+t.Kind(), "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program)
+				diags.Add(diag.NoInstance.As("Unknown "+t.Kind()).New(diag.Error, "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program))
 			}
 		}
 		var list strings.Builder
@@ -200,7 +200,7 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 	return func(ctx context.Context, args []string) int {
 		i, err := addr.ParseInstance(args[0])
 		if err != nil {
-			return e.Fail("Error parsing instance address: "+args[0], "%s. This command requires that the address references one specific instance. To view the available instances, use \"state list\".", err)
+			return e.Fail(diag.BadAddress.As("Error parsing instance address: "+args[0]), "%s. This command requires that the address references one specific instance. To view the available instances, use \"state list\".", err)
 		}
 		s := e.existing(ctx, f, "")
 		if s == nil {
@@ -209,7 +209,7 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 		at := addr.Object{Instance: i}
 		o := s.Prior().Objects[at]
 		if o == nil {
-			return e.Fail("No instance found for the given address", "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.")
+			return e.Fail(diag.NoInstance.As("No instance found for the given address"), "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.")
 		}
 		// The object can be shown without its schema too.
 		schemas, _ := e.directory.StateSchemas(ctx, s.Prior())
@@ -234,7 +234,7 @@ func (e *env) statePull(ctx context.Context) int {
 	}
 	var b bytes.Buffer
 	if err := statefile.Write(&b, s.Base()); err != nil {
-		return e.Fail("Failed to write state", "%s.", err)
+		return e.Fail(diag.Unwritable.As("Failed to write state"), "%s.", err)
 	}
 	e.Say("%s", b.String())
 	return 0
@@ -248,7 +248,7 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 	return func(ctx context.Context, args []string) int {
 		data, err := e.readInput(args[0])
 		if err != nil {
-			return e.Fail("Failed to read the state to push", "%s: %s.", args[0], diag.Cause(err))
+			return e.Fail(diag.Unreadable.As("Failed to read the state to push"), "%s: %s.", args[0], diag.Cause(err))
 		}
 		data, diags := e.directory.OpenSealed(data)
 		if e.Diags(diags) != 0 {
@@ -269,7 +269,7 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 			return 1
 		}
 		if err := s.Put(ctx, next); err != nil {
-			return e.Fail("Failed to write state", "%s.", err)
+			return e.Fail(diag.Unwritable.As("Failed to write state"), "%s.", err)
 		}
 		return 0
 	}
@@ -292,11 +292,11 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 	return func(ctx context.Context, args []string) int {
 		from, err := e.Dialect.Registry().ParseProvider(args[0])
 		if err != nil {
-			return e.Fail(fmt.Sprintf("Invalid \"from\" provider %q", args[0]), "%s.", err)
+			return e.Fail(diag.BadAddress.As(fmt.Sprintf("Invalid \"from\" provider %q", args[0])), "%s.", err)
 		}
 		to, err := e.Dialect.Registry().ParseProvider(args[1])
 		if err != nil {
-			return e.Fail(fmt.Sprintf("Invalid \"to\" provider %q", args[1]), "%s.", err)
+			return e.Fail(diag.BadAddress.As(fmt.Sprintf("Invalid \"to\" provider %q", args[1])), "%s.", err)
 		}
 		s := e.inState(ctx, f, "state-replace-provider")
 		if s == nil {

@@ -30,10 +30,10 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 	return func(ctx context.Context, args []string) int {
 		i, err := addr.ParseInstance(args[0])
 		if err != nil {
-			return e.Fail("Invalid resource instance address", "%s.", err)
+			return e.Fail(diag.BadAddress.As("Invalid resource instance address"), "%s.", err)
 		}
 		if i.Name.Mode != addr.Managed {
-			return e.Fail("Invalid resource instance address", "Resource instance %s cannot be tainted: only managed resources can.", i)
+			return e.Fail(diag.BadAddress.As("Invalid resource instance address"), "Resource instance %s cannot be tainted: only managed resources can.", i)
 		}
 		s := e.inState(ctx, f, operation)
 		if s == nil {
@@ -42,9 +42,9 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		next, absent, diags := edit.Mark(s.Prior(), i, taint)
 		switch {
 		case absent != "" && *missing:
-			return e.Diags(diag.OneWarning("No such resource instance", "Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
+			return e.Diags(diag.NoInstance.Warnings("Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
 		case absent != "":
-			return e.Fail("No such resource instance", "%s", absent)
+			return e.Fail(diag.NoInstance, "%s", absent)
 		case diags.HasErrors():
 			return e.Diags(diags)
 		}

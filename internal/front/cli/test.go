@@ -30,9 +30,6 @@ var testCommand = &command{
 	},
 }
 
-// leftByTests is what was made and not destroyed.
-var leftByTests = diag.Code{Name: "left-by-tests", Summary: "Objects of earlier tests"}
-
 // registerTests registers -test-directory.
 func (e *env) registerTests(fs *flag.FlagSet) {
 	fs.StringVar(&e.tests, "test-directory", testfile.DefaultDirectory, "The `DIR` in the module that has test files, beside those in the module's own.")
@@ -79,10 +76,10 @@ func (t *tester) run(ctx context.Context) int {
 		return code
 	}
 	if t.cloud != "" {
-		return t.Fail("Remote test execution isn't supported", "The -cloud-run option asks for a run by a service. Leave it out to carry out the tests here.")
+		return t.Fail(diag.BadOption.As("Remote test execution isn't supported"), "The -cloud-run option asks for a run by a service. Leave it out to carry out the tests here.")
 	}
 	if problem := t.incompatible(); problem != "" {
-		return t.Fail("Incompatible options", "%s", problem)
+		return t.Fail(diag.Incompatible, "%s", problem)
 	}
 	if t.watching {
 		return t.watch(ctx)
@@ -95,7 +92,7 @@ func (t *tester) run(ctx context.Context) int {
 		return t.cleanUp(ctx, testresult.New(chosen), options)
 	}
 	if n := t.directory.WaitingTests(); n > 0 {
-		t.Diags(diag.List{leftByTests.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program)})
+		t.Diags(diag.List{leftover.Left.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program)})
 	}
 	if t.mutating.on {
 		return t.mutate(ctx, chosen, options)
@@ -193,7 +190,7 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o suite.Optio
 func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
 	for _, f := range all.Files {
 		if err := s.Sweep(f.File); err != nil {
-			t.Diags(diag.OneWarning("Failed to remove a snapshot", "%s.", diag.Cause(err)))
+			t.Diags(diag.Unwritable.As("Failed to remove a snapshot").Warnings("%s.", diag.Cause(err)))
 		}
 	}
 	written, removed := s.Changed()
@@ -235,7 +232,7 @@ func (t *tester) writeJUnit(all *testresult.Suite, sources map[string][]byte, st
 		err = os.WriteFile(t.junit, text, 0o666)
 	}
 	if err != nil {
-		return t.Fail("Failed to write JUnit XML", "Writing %s: %s.", t.junit, diag.Cause(err))
+		return t.Fail(diag.Unwritable.As("Failed to write JUnit XML"), "Writing %s: %s.", t.junit, diag.Cause(err))
 	}
 	return 0
 }

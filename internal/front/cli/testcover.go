@@ -40,7 +40,7 @@ func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
 	}
 	text, err := coverview.JSON(report)
 	if err != nil {
-		return t.Fail("Failed to write the coverage", "%s.", err)
+		return t.Fail(diag.Unwritable.As("Failed to write the coverage"), "%s.", err)
 	}
 	for _, file := range []struct {
 		name string
@@ -50,7 +50,7 @@ func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
 			continue
 		}
 		if err := os.WriteFile(file.name, file.text, 0o666); err != nil {
-			return t.Fail("Failed to write the coverage", "Writing %s: %s.", file.name, diag.Cause(err))
+			return t.Fail(diag.Unwritable.As("Failed to write the coverage"), "Writing %s: %s.", file.name, diag.Cause(err))
 		}
 	}
 	return 0

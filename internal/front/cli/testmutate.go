@@ -28,7 +28,7 @@ func (m *mutating) register(fs *flag.FlagSet) {
 // mutate carries out the tests with one change of the configuration at a time.
 func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Options) int {
 	if t.mutating.most < 1 {
-		return t.Fail("Invalid number of changes", "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
+		return t.Fail(diag.BadOption.As("Invalid number of changes"), "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
 	}
 	stop, end := t.interrupts.Begin()
 	defer end()
@@ -37,7 +37,7 @@ func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Opt
 	o.Report = t.reports(o, false, nil)
 	all, first := suite.Mutants(ctx, files, o, t.directory.UnderTest(o.TestDir))
 	if first.Status != testresult.Pass {
-		return t.Fail("Tests fail", "Whether tests notice changes can be told once they pass without any.")
+		return t.Fail(diag.BadOption.As("Tests fail"), "Whether tests notice changes can be told once they pass without any.")
 	}
 	chosen := mutate.Choose(all, t.mutating.most)
 	tally := testview.Mutation{Possible: len(all)}
@@ -49,7 +49,7 @@ func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Opt
 		fmt.Fprint(t.Out, tally.Text(o.Sources, t.Pen()))
 	}
 	if ended {
-		t.Diags(diag.OneWarning("Interrupted", "%d changes weren't tried any more.", len(chosen)-tally.Tried))
+		t.Diags(diag.Interrupted.Warnings("%d changes weren't tried any more.", len(chosen)-tally.Tried))
 		return 1
 	}
 	return 0

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A question is put to whoever runs the command.
@@ -53,7 +54,7 @@ func (e *env) ask(ctx context.Context, q question) (string, error) {
 func (e *env) confirm(ctx context.Context, q question, unanswered, option string) (yes bool, code int) {
 	answer, err := e.ask(ctx, q)
 	if err != nil {
-		return false, e.Fail(unanswered, "The answer can't be read: %s. Use %s to go on without asking.", err, option)
+		return false, e.Fail(diag.Unanswered.As(unanswered), "The answer can't be read: %s. Use %s to go on without asking.", err, option)
 	}
 	return answer == "yes", 0
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 )
 
@@ -40,7 +41,7 @@ func (e *env) forceUnlock(ctx context.Context, id string, force bool) int {
 		}
 	}
 	if err := s.ForceUnlock(ctx, id); err != nil {
-		return e.Fail("Failed to unlock state", "%s.", err)
+		return e.Fail(session.NotReleased.As("Failed to unlock state"), "%s.", err)
 	}
 	e.Say("weir state has been successfully unlocked!\n\nThe state has been unlocked, and commands should now be able to obtain a new lock on the state.\n")
 	return 0

@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/jsonwhy"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var whyCommand = &command{
@@ -28,7 +29,7 @@ var whyCommand = &command{
 func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool) int {
 	target, err := addr.ParseTarget(address)
 	if err != nil {
-		return e.Fail("Invalid address", "%s.", err)
+		return e.Fail(diag.BadAddress, "%s.", err)
 	}
 	chosen, diags := p.choose()
 	if diags.HasErrors() {
@@ -44,7 +45,7 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 		return e.Diags(diags)
 	}
 	if len(list) == 0 {
-		return e.Fail("Nothing to explain", "The plan has no object at %s. Check the address; \"%s state list\" shows what there is, and the plan what would be.", target, e.program)
+		return e.Fail(diag.NoInstance.As("Nothing to explain"), "The plan has no object at %s. Check the address; \"%s state list\" shows what there is, and the plan what would be.", target, e.program)
 	}
 	if !asJSON {
 		return e.Written(view.Why(e.Out, list, e.Viewing()))

@@ -124,14 +124,14 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 		if t.Screen.JSON && fs.Lookup("json-into") != nil {
 			t.Screen.Start()
 		}
-		return t.misused(c, diag.OneError("Failed to parse command-line flags", "%s", err))
+		return t.misused(c, diag.BadOption.As("Failed to parse command-line flags").List("%s", err))
 	}
 	n := fs.NArg()
 	switch {
 	case n < c.Min:
-		return t.misused(c, diag.OneError("Required argument missing", "The %s command expects %s.", c.Name, c.expects()))
+		return t.misused(c, diag.BadOption.As("Required argument missing").List("The %s command expects %s.", c.Name, c.expects()))
 	case c.Max >= 0 && n > c.Max:
-		return t.misused(c, diag.OneError("Too many command line arguments", "The %s command expects %s. Options have to stand before positional arguments.", c.Name, c.expects()))
+		return t.misused(c, diag.BadOption.As("Too many command line arguments").List("The %s command expects %s. Options have to stand before positional arguments.", c.Name, c.expects()))
 	}
 	return run(ctx, fs.Args())
 }

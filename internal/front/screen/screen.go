@@ -117,11 +117,11 @@ type Screen struct {
 func (s *Screen) Start() int {
 	if s.Into != "" {
 		if s.JSON {
-			return s.Fail("Invalid output format", "The -json and -json-into arguments are mutually exclusive")
+			return s.Fail(diag.BadOption.As("Invalid output format"), "The -json and -json-into arguments are mutually exclusive")
 		}
 		file, err := os.OpenFile(s.Into, os.O_TRUNC|os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
-			return s.Fail("Invalid argument", "Unable to open the file %q specified by -json-into for writing: %s", s.Into, diag.Cause(err))
+			return s.Fail(diag.BadOption.As("Invalid argument"), "Unable to open the file %q specified by -json-into for writing: %s", s.Into, diag.Cause(err))
 		}
 		s.closers = append(s.closers, func() { file.Close() })
 		s.Stream = stream.NewJSON(file, s.Dialect, nil)
@@ -333,15 +333,15 @@ func (s *Screen) text(l diag.List, compact bool) string {
 }
 
 // Fail prints one error and returns the exit code for it.
-func (s *Screen) Fail(summary, format string, args ...any) int {
-	return s.Diags(diag.OneError(summary, format, args...))
+func (s *Screen) Fail(c diag.Code, format string, args ...any) int {
+	return s.Diags(c.List(format, args...))
 }
 
 // Written turns a failure to print into an exit code. A reader that has seen
 // enough and is gone is none.
 func (s *Screen) Written(err error) int {
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
-		return s.Fail("Failed to write output", "%s.", err)
+		return s.Fail(diag.Unwritable.As("Failed to write output"), "%s.", err)
 	}
 	return 0
 }
@@ -349,7 +349,7 @@ func (s *Screen) Written(err error) int {
 // Document prints a document that is for programs, unless it couldn't be made.
 func (s *Screen) Document(text []byte, err error, what string) int {
 	if err != nil {
-		return s.Fail("Failed to marshal "+what+" to json", "%s.", err)
+		return s.Fail(diag.Unwritable.As("Failed to marshal "+what+" to json"), "%s.", err)
 	}
 	s.Say("%s\n", text)
 	return 0
@@ -359,7 +359,7 @@ func (s *Screen) Document(text []byte, err error, what string) int {
 func (s *Screen) PrintJSON(v any) int {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return s.Fail("Failed to write JSON", "%s.", err)
+		return s.Fail(diag.Unwritable.As("Failed to write JSON"), "%s.", err)
 	}
 	s.Say("%s\n", text)
 	return 0

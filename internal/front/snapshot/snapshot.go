@@ -72,7 +72,7 @@ func (s *Snapshots) Judge(f *testfile.File, r *testfile.Run, p *plan.Plan) diag.
 	name := Name(f, r)
 	got, err := text(f, r, p)
 	if err != nil {
-		diags.ErrorAt(r.NameRange, "Failed to make a snapshot", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to make a snapshot").Error(r.NameRange, "%s.", err))
 		return diags
 	}
 	data, err := os.ReadFile(s.disk(name))
@@ -80,11 +80,11 @@ func (s *Snapshots) Judge(f *testfile.File, r *testfile.Run, p *plan.Plan) diag.
 	want := strings.ReplaceAll(string(data), "\r\n", "\n")
 	switch {
 	case err != nil && !missing:
-		diags.ErrorAt(r.NameRange, "Failed to read a snapshot", "%s: %s.", name, diag.Cause(err))
+		diags.Add(diag.Unreadable.As("Failed to read a snapshot").Error(r.NameRange, "%s: %s.", name, diag.Cause(err)))
 	case !missing && want == got:
 	case s.Update:
 		if err := s.write(name, got); err != nil {
-			diags.ErrorAt(r.NameRange, "Failed to write a snapshot", "%s: %s.", name, diag.Cause(err))
+			diags.Add(diag.Unwritable.As("Failed to write a snapshot").Error(r.NameRange, "%s: %s.", name, diag.Cause(err)))
 		}
 	case missing:
 		diags.Add(Missing.Error(r.NameRange, "There is nothing yet that the planned changes could be compared with. This records them in %s:\n    %s test -update", name, s.Program))

@@ -48,11 +48,11 @@ func RawOutput(name string, v cty.Value) (string, diag.List) {
 	text, err := convert.Convert(v, cty.String)
 	switch {
 	case err != nil:
-		diags.Errorf(summary, "The -raw option only supports strings, numbers, and boolean values, but output value %q is %s.\n\nUse the -json option for values of complex types.", name, v.Type().FriendlyName())
+		diags.Add(diag.Unsuitable.As(summary).New(diag.Error, "The -raw option only supports strings, numbers, and boolean values, but output value %q is %s.\n\nUse the -json option for values of complex types.", name, v.Type().FriendlyName()))
 	case text.IsNull():
-		diags.Errorf(summary, "The value for output value %q is null, so -raw mode cannot print it.", name)
+		diags.Add(diag.Unsuitable.As(summary).New(diag.Error, "The value for output value %q is null, so -raw mode cannot print it.", name))
 	case !text.IsKnown():
-		diags.Errorf(summary, "The value for output value %q isn't known before a successful apply, so -raw mode cannot print it.", name)
+		diags.Add(diag.Unsuitable.As(summary).New(diag.Error, "The value for output value %q isn't known before a successful apply, so -raw mode cannot print it.", name))
 	default:
 		return text.AsString(), nil
 	}

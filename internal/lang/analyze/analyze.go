@@ -109,7 +109,7 @@ func (c *compiler) declare(b *module.Block) {
 	case "language":
 		terraformBlock{c}.language(b.Block)
 	case "required_providers":
-		c.diags.ErrorAt(b.TypeRange, "Invalid required_providers block", "A \"required_providers\" block must be nested inside a \"terraform\" block.")
+		c.diags.Add(BadRequirements.As("Invalid required_providers block").Error(b.TypeRange, "A \"required_providers\" block must be nested inside a \"terraform\" block."))
 	case "provider":
 		c.provider(b.Block)
 	case "variable":
@@ -160,7 +160,7 @@ func (c *compiler) literal() literal.Reader { return literal.Reader{Diags: &c.di
 
 func (c *compiler) hcl(diags hcl.Diagnostics) {
 	if len(diags) > 0 {
-		c.diags.Append(diag.FromHCL(diags))
+		c.diags.Append(diag.FromHCL(syntax.Invalid, diags))
 	}
 }
 
@@ -171,13 +171,13 @@ func (c *compiler) name(b *hcl.Block, i int, summary string) bool {
 	if hclsyntax.ValidIdentifier(b.Labels[i]) {
 		return true
 	}
-	c.diags.ErrorAt(b.LabelRanges[i], summary, identifierRule)
+	c.diags.Add(diag.BadName.As(summary).Error(b.LabelRanges[i], identifierRule))
 	return false
 }
 
 // duplicate reports the second declaration of a name.
 func (c *compiler) duplicate(at hcl.Range, summary, what, name string, first hcl.Range) {
-	c.diags.ErrorAt(at, summary, "%s named %q was already declared at %s. Names must be unique within a module: rename or remove one of the two.", what, name, first)
+	c.diags.Add(diag.Duplicate.As(summary).Error(at, "%s named %q was already declared at %s. Names must be unique within a module: rename or remove one of the two.", what, name, first))
 }
 
 // schema makes a body schema of attribute names and block types. A name that

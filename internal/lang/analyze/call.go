@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var (
@@ -64,7 +65,7 @@ func (c *compiler) newCall(b *hcl.Block, kind addr.Kind, label int) *program.Cal
 		switch inner.Type {
 		case "lifecycle":
 			if first != nil && first.DefRange.Filename == inner.DefRange.Filename {
-				c.diags.ErrorAt(inner.DefRange, "Duplicate lifecycle block", "This module call already has a lifecycle block at %s.", first.DefRange)
+				c.diags.Add(diag.Duplicate.As("Duplicate lifecycle block").Error(inner.DefRange, "This module call already has a lifecycle block at %s.", first.DefRange))
 				continue
 			}
 			for name, attr := range c.content(inner.Body, callLifecycleSchema).Attributes {
@@ -73,7 +74,7 @@ func (c *compiler) newCall(b *hcl.Block, kind addr.Kind, label int) *program.Cal
 		case "_":
 			rest = c.escape(rest, inner, first)
 		default:
-			c.diags.ErrorAt(inner.TypeRange, "Reserved block type name in module block", "The block type name %q is reserved for use by the language.", inner.Type)
+			c.diags.Add(diag.BadName.As("Reserved block type name in module block").Error(inner.TypeRange, "The block type name %q is reserved for use by the language.", inner.Type))
 		}
 	}
 	call.Repeat = c.repeat(attrs, lifecycle["enabled"], b.Type)
@@ -145,8 +146,7 @@ func (c *compiler) localVersion(attrs hcl.Attributes) {
 	if module.IsRegistry(v.AsString()) {
 		return
 	}
-	c.diags.ErrorAt(source.Expr.Range(), "Invalid registry module source address",
-		"The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", v.AsString())
+	c.diags.Add(diag.BadSource.As("Invalid registry module source address").Error(source.Expr.Range(), "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", v.AsString()))
 }
 
 // passed reads the providers argument of a call.
@@ -160,7 +160,7 @@ func (c *compiler) passed(call *program.Call, attr *hcl.Attribute, in *scope) {
 			continue
 		}
 		if inner.key != nil {
-			c.diags.ErrorAt(pair.Key.Range(), "Invalid module provider configuration", "Instance keys are not allowed on the left side of a provider configuration assignment.")
+			c.diags.Add(diag.BadProvider.As("Invalid module provider configuration").Error(pair.Key.Range(), "Instance keys are not allowed on the left side of a provider configuration assignment."))
 			continue
 		}
 		outer, ok := c.providerRef(pair.Value, "providers")
@@ -168,7 +168,7 @@ func (c *compiler) passed(call *program.Call, attr *hcl.Attribute, in *scope) {
 			continue
 		}
 		if first, twice := seen[inner.ProviderName]; twice {
-			c.diags.ErrorAt(pair.Value.Range(), "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", inner.ProviderName, first)
+			c.diags.Add(diag.Duplicate.As("Duplicate provider address").Error(pair.Value.Range(), "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", inner.ProviderName, first))
 			continue
 		}
 		seen[inner.ProviderName] = pair.Value.Range()

@@ -25,8 +25,7 @@ func (c *compiler) condition(b *hcl.Block, in *scope) *program.Condition {
 		return nil
 	}
 	if len(cond.Condition.Refs) == 0 && !cond.Condition.Broken() && len(c.functionsOf(cond.Condition)) == 0 {
-		c.diags.ErrorAt(cond.Condition.Range(), fmt.Sprintf("Invalid %s expression", b.Type),
-			"The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
+		c.diags.Add(diag.BadCondition.As(fmt.Sprintf("Invalid %s expression", b.Type)).Error(cond.Condition.Range(), "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything."))
 		return nil
 	}
 	return cond

@@ -42,11 +42,11 @@ func (c *compiler) dependsOnWhole(ref *program.Ref, in *scope) bool {
 	}
 	switch {
 	case len(ref.Rest) > 0:
-		c.diags.ErrorAt(ref.Range, "Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.")
+		c.diags.Add(BadDependsOn.Error(ref.Range, "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object."))
 	case c.stack && ref.Kind != program.RefCall:
-		c.diags.ErrorAt(ref.Range, "Invalid depends_on target", "Only whole components and embedded stacks can stand in depends_on, as in component.NAME and stack.NAME.")
+		c.diags.Add(BadDependsOn.As("Invalid depends_on target").Error(ref.Range, "Only whole components and embedded stacks can stand in depends_on, as in component.NAME and stack.NAME."))
 	case in.own != nil && ref.Resource == in.own:
-		c.diags.ErrorAt(ref.Range, "Self-referential block", "Configuration for %s may not refer to itself.", in.own.Name)
+		c.diags.Add(SelfReference.Error(ref.Range, "Configuration for %s may not refer to itself.", in.own.Name))
 	default:
 		return true
 	}

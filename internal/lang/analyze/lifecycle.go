@@ -19,8 +19,7 @@ func (c *compiler) lifecycle(r *resourceBlock, b *hcl.Block) {
 	content := c.content(b.Body, lifecycleSchema)
 	for name, attr := range content.Attributes {
 		if r.Name.Mode != addr.Managed && name != "enabled" {
-			c.diags.ErrorAt(attr.NameRange, fmt.Sprintf("Invalid %s resource lifecycle argument", blockNames[r.Name.Mode]),
-				"The lifecycle argument %q is defined only for managed resources (\"resource\" blocks), and is not valid here.", name)
+			c.diags.Add(BadLifecycle.As(fmt.Sprintf("Invalid %s resource lifecycle argument", blockNames[r.Name.Mode])).Error(attr.NameRange, "The lifecycle argument %q is defined only for managed resources (\"resource\" blocks), and is not valid here.", name))
 			continue
 		}
 		r.lifecycle[name] = attr
@@ -39,7 +38,7 @@ func (c *compiler) resolveLifecycle(r *resourceBlock, in *scope) {
 		before := len(c.diags)
 		for _, ref := range p.PreventDestroy.Refs {
 			if ref.Kind == program.RefEach || ref.Kind == program.RefCount {
-				c.diags.ErrorAt(ref.Range, "Invalid reference in prevent_destroy", "A prevent_destroy argument cannot refer to %s: it is needed for instances, too, that the configuration doesn't have any more.", ref.Text)
+				c.diags.Add(BadLifecycle.As("Invalid reference in prevent_destroy").Error(ref.Range, "A prevent_destroy argument cannot refer to %s: it is needed for instances, too, that the configuration doesn't have any more.", ref.Text))
 			}
 		}
 		c.used(before, in)
@@ -61,7 +60,7 @@ func (c *compiler) ignoreChanges(p *program.Resource, attr *hcl.Attribute) {
 	c.hcl(diags)
 	for _, e := range exprs {
 		if v, diags := e.Value(nil); !diags.HasErrors() && syntax.KeyText(v) == `"*"` {
-			c.diags.ErrorAt(e.Range(), "Invalid ignore_changes wildcard", "The [\"*\"] form of ignore_changes wildcard is invalid. Use \"ignore_changes = all\" to ignore changes to all attributes.")
+			c.diags.Add(BadLifecycle.As("Invalid ignore_changes wildcard").Error(e.Range(), "The [\"*\"] form of ignore_changes wildcard is invalid. Use \"ignore_changes = all\" to ignore changes to all attributes."))
 			continue
 		}
 		t, diags := hcl.RelTraversalForExpr(c.literal().Unquote(e, "references"))
@@ -100,9 +99,9 @@ func (c *compiler) triggers(attr *hcl.Attribute, in *scope) []*program.Ref {
 		switch {
 		case len(c.diags) > before:
 		case !isRef:
-			c.diags.ErrorAt(e.Range(), "Invalid replace_triggered_by expression", "Each element of replace_triggered_by is a reference to a managed resource, to one of its instances, or to an attribute of one.")
+			c.diags.Add(BadLifecycle.As("Invalid replace_triggered_by expression").Error(e.Range(), "Each element of replace_triggered_by is a reference to a managed resource, to one of its instances, or to an attribute of one."))
 		case ref.Ref.Kind != program.RefResource || ref.Ref.Resource.Name.Mode != addr.Managed:
-			c.diags.ErrorAt(e.Range(), "Invalid reference in replace_triggered_by expression", "Only resources, count.index, and each.key may be used in replace_triggered_by.")
+			c.diags.Add(BadLifecycle.As("Invalid reference in replace_triggered_by expression").Error(e.Range(), "Only resources, count.index, and each.key may be used in replace_triggered_by."))
 		default:
 			refs = append(refs, ref.Ref)
 		}

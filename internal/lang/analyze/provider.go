@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var providerSchema = schema([]string{"version", "alias", "for_each", "count", "depends_on", "source"}, "_", "lifecycle", "locals")
@@ -25,21 +26,21 @@ func (c *compiler) provider(b *hcl.Block) {
 	if attr := attrs["alias"]; attr != nil {
 		p.Alias = c.literal().String(attr)
 		if !hclsyntax.ValidIdentifier(p.Alias) {
-			c.diags.ErrorAt(attr.Expr.Range(), "Invalid provider configuration alias", "An alias must be a valid name. "+identifierRule)
+			c.diags.Add(diag.BadProvider.As("Invalid provider configuration alias").Error(attr.Expr.Range(), "An alias must be a valid name. "+identifierRule))
 		}
 	}
 	if attr := attrs["version"]; attr != nil {
-		c.diags.WarnAt(attr.NameRange, "Version constraints inside provider configuration blocks are deprecated", "Move the version constraint into the required_providers block.")
+		c.diags.Add(diag.Outdated.As("Version constraints inside provider configuration blocks are deprecated").Warning(attr.NameRange, "Move the version constraint into the required_providers block."))
 		p.Version = c.literal().Constraint(attr.Expr)
 	}
 	for _, name := range []string{"count", "depends_on", "source"} {
 		if attr := attrs[name]; attr != nil {
-			c.diags.ErrorAt(attr.NameRange, "Reserved argument name in provider block", "The provider argument name %q is reserved for use by the language.", name)
+			c.diags.Add(diag.BadName.As("Reserved argument name in provider block").Error(attr.NameRange, "The provider argument name %q is reserved for use by the language.", name))
 		}
 	}
 	each := attrs["for_each"]
 	if each != nil && p.Alias == "" {
-		c.diags.ErrorAt(each.NameRange, `Alias required when using "for_each"`, "The for_each argument is allowed only for provider configurations with an alias.")
+		c.diags.Add(diag.BadProvider.As(`Alias required when using "for_each"`).Error(each.NameRange, "The for_each argument is allowed only for provider configurations with an alias."))
 	}
 	var escape *hcl.Block
 	for _, inner := range content.Blocks {
@@ -48,7 +49,7 @@ func (c *compiler) provider(b *hcl.Block) {
 			escape = inner
 			continue
 		}
-		c.diags.ErrorAt(inner.TypeRange, "Reserved block type name in provider block", "The block type name %q is reserved for use by the language.", inner.Type)
+		c.diags.Add(diag.BadName.As("Reserved block type name in provider block").Error(inner.TypeRange, "The block type name %q is reserved for use by the language.", inner.Type))
 	}
 	name := program.ProviderName{Local: p.LocalName, Alias: p.Alias}
 	if first := c.providers[name]; first != nil {
@@ -71,20 +72,20 @@ func (c *compiler) provider(b *hcl.Block) {
 
 func (c *compiler) duplicateProvider(p, first *program.Provider) {
 	if p.Alias == "" {
-		c.diags.ErrorAt(p.Range, "Duplicate provider configuration", "A default (non-aliased) provider configuration for %q was already given at %s. If multiple configurations are required, set the \"alias\" argument for alternative configurations.", p.LocalName, first.Range)
+		c.diags.Add(diag.Duplicate.As("Duplicate provider configuration").Error(p.Range, "A default (non-aliased) provider configuration for %q was already given at %s. If multiple configurations are required, set the \"alias\" argument for alternative configurations.", p.LocalName, first.Range))
 		return
 	}
-	c.diags.ErrorAt(p.Range, "Duplicate provider configuration", "A provider configuration for %q with alias %q was already given at %s. Each configuration for the same provider must have a distinct alias.", p.LocalName, p.Alias, first.Range)
+	c.diags.Add(diag.Duplicate.As("Duplicate provider configuration").Error(p.Range, "A provider configuration for %q with alias %q was already given at %s. Each configuration for the same provider must have a distinct alias.", p.LocalName, p.Alias, first.Range))
 }
 
 // providerLocalName checks the name that a module has for a provider.
 func (c *compiler) providerLocalName(name string, at hcl.Range) bool {
 	if !hclsyntax.ValidIdentifier(name) || strings.Contains(name, "_") || strings.HasSuffix(name, "-") {
-		c.diags.ErrorAt(at, "Invalid provider local name", "%q is an invalid provider local name: it must be made of letters, digits and dashes.", name)
+		c.diags.Add(diag.BadProvider.As("Invalid provider local name").Error(at, "%q is an invalid provider local name: it must be made of letters, digits and dashes.", name))
 		return false
 	}
 	if lower := strings.ToLower(name); lower != name {
-		c.diags.ErrorAt(at, "Invalid provider local name", "Provider names must be normalized. Replace %q with %q to fix this error.", name, lower)
+		c.diags.Add(diag.BadProvider.As("Invalid provider local name").Error(at, "Provider names must be normalized. Replace %q with %q to fix this error.", name, lower))
 		return false
 	}
 	return true
@@ -104,7 +105,7 @@ func (c *compiler) providerRef(expr hcl.Expression, argument string) (ref provid
 	expr = c.literal().Unquote(expr, "references")
 	at := expr.Range()
 	if template, isTemplate := expr.(*hclsyntax.TemplateExpr); isTemplate && template.IsStringLiteral() {
-		c.diags.ErrorAt(at, "Invalid provider configuration reference", "A provider configuration reference must not be given in quotes.")
+		c.diags.Add(diag.BadProvider.Error(at, "A provider configuration reference must not be given in quotes."))
 		return ref, false
 	}
 	if s, isString := expr.(*syntax.StringExpr); isString && strings.Contains(s.Text, "[") {
@@ -118,7 +119,7 @@ func (c *compiler) providerRef(expr hcl.Expression, argument string) (ref provid
 	}
 	t, diags := hcl.AbsTraversalForExpr(expr)
 	if diags.HasErrors() {
-		c.diags.ErrorAt(at, "Invalid provider configuration reference", "The %s argument requires a provider type name, optionally followed by a period and then a configuration alias and optional instance key.", argument)
+		c.diags.Add(diag.BadProvider.Error(at, "The %s argument requires a provider type name, optionally followed by a period and then a configuration alias and optional instance key.", argument))
 		return ref, false
 	}
 	if n := len(t); n > 1 && ref.key == nil {
@@ -138,11 +139,11 @@ func (c *compiler) providerRef(expr hcl.Expression, argument string) (ref provid
 		}
 	}
 	if len(t) > 1 {
-		c.diags.ErrorAt(at, "Invalid provider configuration reference", "Provider name must either stand alone or be followed by a period and then a configuration alias.")
+		c.diags.Add(diag.BadProvider.Error(at, "Provider name must either stand alone or be followed by a period and then a configuration alias."))
 		return ref, false
 	}
 	if ref.key != nil {
-		c.diags.ErrorAt(at, "Invalid provider configuration reference", "Provider assignment requires an alias when specifying an instance key, in the form of provider.name[instance_key].")
+		c.diags.Add(diag.BadProvider.Error(at, "Provider assignment requires an alias when specifying an instance key, in the form of provider.name[instance_key]."))
 		return ref, false
 	}
 	return ref, true
@@ -191,7 +192,7 @@ func (c *compiler) resolveFunctions() {
 	for _, f := range c.prog.Functions {
 		if c.prog.Requirements[f.LocalName] == nil && f.LocalName != "terraform" {
 			before := len(c.diags)
-			c.diags.ErrorAt(f.Range, "Unknown function provider", "Provider %q isn't among the required_providers of this module, so nobody knows whose function %q is. Add an entry for it.", f.LocalName, f.Full)
+			c.diags.Add(BadFunction.Error(f.Range, "Provider %q isn't among the required_providers of this module, so nobody knows whose function %q is. Add an entry for it.", f.LocalName, f.Full))
 			c.used(before, noScope)
 			continue
 		}
@@ -215,10 +216,10 @@ func (c *compiler) checkUse(use *program.ProviderUse) {
 	p := c.providers[program.ProviderName{Local: use.LocalName, Alias: use.Alias}]
 	switch {
 	case c.stack && p == nil && use.Alias != "" && !c.prog.Requirements[use.LocalName].HasAlias(use.Alias):
-		c.diags.ErrorAt(use.Range, "Provider configuration not present", "There is no provider %q block named %q in this stack.", use.LocalName, use.Alias)
+		c.diags.Add(diag.UndeclaredProvider.As("Provider configuration not present").Error(use.Range, "There is no provider %q block named %q in this stack.", use.LocalName, use.Alias))
 	case use.Key != nil && (p == nil || p.ForEach == nil):
-		c.diags.ErrorAt(use.Range, "Invalid provider instance key", "An instance key can be specified only for a provider configuration that uses for_each, and provider %q with alias %q doesn't.", use.LocalName, use.Alias)
+		c.diags.Add(diag.BadProviderKey.Error(use.Range, "An instance key can be specified only for a provider configuration that uses for_each, and provider %q with alias %q doesn't.", use.LocalName, use.Alias))
 	case use.Key == nil && p != nil && p.ForEach != nil:
-		c.diags.ErrorAt(use.Range, "Missing provider instance key", "A reference to a provider configuration which uses for_each requires an instance key, as in %s.%s[each.key].", use.LocalName, use.Alias)
+		c.diags.Add(diag.BadProviderKey.As("Missing provider instance key").Error(use.Range, "A reference to a provider configuration which uses for_each requires an instance key, as in %s.%s[each.key].", use.LocalName, use.Alias))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var (
@@ -61,7 +62,7 @@ func (c refactoring) ends(e program.Endpoint, steps []address.Step, in *scope) (
 		problem = "An address ends with the name of a resource or its instance key; there can be no attributes behind it."
 	}
 	if problem != "" {
-		c.diags.ErrorAt(e.Range, "Invalid address", "%s", problem)
+		c.diags.Add(diag.BadReference.As("Invalid address").Error(e.Range, "%s", problem))
 		return e, nil, false
 	}
 	bad := false
@@ -84,7 +85,7 @@ func (c refactoring) ends(e program.Endpoint, steps []address.Step, in *scope) (
 	}
 	e.Module, e.Name, e.Key = addr.FromSteps(modules), a.Name, keyAt(len(a.Modules), a.Key)
 	if bad {
-		c.diags.ErrorAt(e.Range, "Invalid address", "An instance key must be a constant string or whole number.")
+		c.diags.Add(diag.BadReference.As("Invalid address").Error(e.Range, "An instance key must be a constant string or whole number."))
 		return e, nil, false
 	}
 	return e, keys, true
@@ -113,12 +114,12 @@ func (c refactoring) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
 		program.Endpoint
 	}{{"from", from}, {"to", to}} {
 		if end.Name.Mode == addr.Ephemeral || from.Name.Mode != to.Name.Mode && end.Name.Mode == addr.Data {
-			c.diags.ErrorAt(end.Range, `Invalid "moved" address`, "The resource referenced by the %q attribute is not allowed to be moved: it isn't a managed resource.", end.name)
+			c.diags.Add(diag.BadMoved.Error(end.Range, "The resource referenced by the %q attribute is not allowed to be moved: it isn't a managed resource.", end.name))
 			return
 		}
 	}
 	if (from.Name == addr.Name{}) != (to.Name == addr.Name{}) {
-		c.diags.ErrorAt(m.Range, `Invalid "moved" addresses`, `The "from" and "to" addresses must either both refer to resources or both refer to modules.`)
+		c.diags.Add(diag.BadMoved.As(`Invalid "moved" addresses`).Error(m.Range, `The "from" and "to" addresses must either both refer to resources or both refer to modules.`))
 		return
 	}
 	c.prog.Moved = append(c.prog.Moved, m)
@@ -132,7 +133,7 @@ func (c refactoring) removed(b *hcl.Block) {
 	}
 	r := &program.Removed{From: from, Range: b.DefRange}
 	if from.Name.Mode != addr.Managed {
-		c.diags.ErrorAt(from.Range, "Invalid address", "Only managed resources and modules can be named in a removed block.")
+		c.diags.Add(diag.BadReference.As("Invalid address").Error(from.Range, "Only managed resources and modules can be named in a removed block."))
 		return
 	}
 	var lifecycle *hcl.Block
@@ -141,7 +142,7 @@ func (c refactoring) removed(b *hcl.Block) {
 		switch inner.Type {
 		case "lifecycle":
 			if lifecycle != nil {
-				c.diags.ErrorAt(inner.DefRange, "Duplicate lifecycle block", "The removed block already has a lifecycle block at %s.", lifecycle.DefRange)
+				c.diags.Add(diag.Duplicate.As("Duplicate lifecycle block").Error(inner.DefRange, "The removed block already has a lifecycle block at %s.", lifecycle.DefRange))
 				continue
 			}
 			lifecycle = inner
@@ -153,7 +154,7 @@ func (c refactoring) removed(b *hcl.Block) {
 			c.later = append(c.later, func() { r.Connection = c.body(inner.Body, inner.DefRange, in) })
 		case "provisioner":
 			if (from.Name == addr.Name{}) {
-				c.diags.ErrorAt(inner.DefRange, `Invalid "removed" block`, `"removed" blocks with provisioners can only target resources, and this one targets a module.`)
+				c.diags.Add(diag.BadRemoved.As(`Invalid "removed" block`).Error(inner.DefRange, `"removed" blocks with provisioners can only target resources, and this one targets a module.`))
 				continue
 			}
 			c.later = append(c.later, func() { c.removedProvisioner(r, inner, in) })
@@ -165,7 +166,7 @@ func (c refactoring) removed(b *hcl.Block) {
 		}
 	})
 	if r.Destroy == nil {
-		c.diags.WarnAt(b.DefRange, "Missing lifecycle from the removed block", "Say in a lifecycle block whether the objects shall be destroyed, with destroy = true or destroy = false. Without it OpenTofu only forgets them, and Terraform destroys them.")
+		c.diags.Add(BadLifecycle.As("Missing lifecycle from the removed block").Warning(b.DefRange, "Say in a lifecycle block whether the objects shall be destroyed, with destroy = true or destroy = false. Without it OpenTofu only forgets them, and Terraform destroys them."))
 	}
 	c.prog.Removed = append(c.prog.Removed, r)
 }
@@ -176,11 +177,11 @@ func (c refactoring) removedProvisioner(r *program.Removed, b *hcl.Block, in *sc
 		return
 	}
 	if !p.OnDestroy {
-		c.diags.ErrorAt(b.DefRange, `Invalid "removed.provisioner" block`, `"removed" blocks can only contain destroy provisioners: set when = destroy.`)
+		c.diags.Add(diag.BadRemoved.As(`Invalid "removed.provisioner" block`).Error(b.DefRange, `"removed" blocks can only contain destroy provisioners: set when = destroy.`))
 		return
 	}
 	if r.Destroy == nil || !*r.Destroy {
-		c.diags.WarnAt(b.DefRange, "Removed block provisioners will not be executed", "The objects are forgotten and not destroyed, so the provisioners for their destruction have no effect.")
+		c.diags.Add(diag.BadProvisioner.As("Removed block provisioners will not be executed").Warning(b.DefRange, "The objects are forgotten and not destroyed, so the provisioners for their destruction have no effect."))
 	}
 	r.Provisioners = append(r.Provisioners, p)
 }
@@ -202,10 +203,10 @@ func (c refactoring) importBlock(b *hcl.Block) {
 	}
 	switch id, identity := attrs["id"], attrs["identity"]; {
 	case id == nil && identity == nil:
-		c.diags.ErrorAt(b.DefRange, "Missing required import argument", "One of 'id' or 'identity' must be specified in an import block to identify the object to import.")
+		c.diags.Add(diag.BadImport.As("Missing required import argument").Error(b.DefRange, "One of 'id' or 'identity' must be specified in an import block to identify the object to import."))
 		return
 	case id != nil && identity != nil:
-		c.diags.ErrorAt(identity.NameRange, "Conflicting import arguments", "Only one of 'id' or 'identity' can be specified in an import block.")
+		c.diags.Add(diag.Duplicate.As("Conflicting import arguments").Error(identity.NameRange, "Only one of 'id' or 'identity' can be specified in an import block."))
 		return
 	}
 	c.prog.Imports = append(c.prog.Imports, im)
@@ -267,7 +268,7 @@ func (c refactoring) importTarget(expr hcl.Expression) (address.Address, bool) {
 		problem = "Only managed resources can be imported."
 	}
 	if problem != "" {
-		c.diags.ErrorAt(at, "Invalid import address expression", "%s", problem)
+		c.diags.Add(diag.BadImport.As("Invalid import address expression").Error(at, "%s", problem))
 		return a, false
 	}
 	return a, true
@@ -284,11 +285,11 @@ func (c refactoring) checkRefactoring() {
 			// Planning knows which instances there are.
 		case len(steps) == 0:
 			if still := c.prog.ResourceByName[r.From.Name]; still != nil {
-				c.diags.ErrorAt(r.Range, "Removed resource block still exists", "This statement declares a removal of the resource %s, but this resource block still exists in the configuration at %s. Please remove the resource block.", r.From.Name, still.Range)
+				c.diags.Add(StillDeclared.Error(r.Range, "This statement declares a removal of the resource %s, but this resource block still exists in the configuration at %s. Please remove the resource block.", r.From.Name, still.Range))
 			}
 		case len(steps) == 1 && r.From.Name == addr.Name{}:
 			if still := c.prog.CallByName[steps[0].Call]; still != nil {
-				c.diags.ErrorAt(r.Range, "Removed module block still exists", "This statement declares a removal of the module %s, but this module block still exists in the configuration at %s. Please remove the module block.", r.From.Module, still.Range)
+				c.diags.Add(StillDeclared.As("Removed module block still exists").Error(r.Range, "This statement declares a removal of the module %s, but this module block still exists in the configuration at %s. Please remove the module block.", r.From.Module, still.Range))
 			}
 		}
 	}
@@ -304,7 +305,7 @@ func (c refactoring) checkRefactoring() {
 		}
 		target := im.To.Instance(key).String()
 		if first, twice := seen[target]; twice {
-			c.diags.ErrorAt(im.Range, fmt.Sprintf("Duplicate import configuration for %q", target), "An import block for the resource %q was already declared at %s. A resource can have only one import block.", target, first)
+			c.diags.Add(diag.BadImport.As(fmt.Sprintf("Duplicate import configuration for %q", target)).Error(im.Range, "An import block for the resource %q was already declared at %s. A resource can have only one import block.", target, first))
 		}
 		seen[target] = im.Range
 	}

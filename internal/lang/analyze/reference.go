@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // resolve makes the node of a reference, or a placeholder after an error.
@@ -101,7 +102,7 @@ func (c resolver) resolve(t hcl.Traversal, at hcl.Range) *program.Ref {
 	case "self":
 		ref.Kind, ref.Rest = program.RefSelf, t[1:]
 		if ok = c.in.self; !ok {
-			c.diags.ErrorAt(at, `Invalid "self" reference`, `The "self" object is not available in this context. It can be used only in resource provisioner, connection, and postcondition blocks.`)
+			c.diags.Add(diag.BadReference.As(`Invalid "self" reference`).Error(at, `The "self" object is not available in this context. It can be used only in resource provisioner, connection, and postcondition blocks.`))
 		}
 	case "data":
 		ok = c.resourceRef(ref, addr.Data, t, 1)
@@ -110,7 +111,7 @@ func (c resolver) resolve(t hcl.Traversal, at hcl.Range) *program.Ref {
 	case "resource":
 		ok = c.resourceRef(ref, addr.Managed, t, 1)
 	case "template", "lazy", "arg":
-		c.diags.ErrorAt(t[0].SourceRange(), "Reserved symbol name", "The symbol name %q is reserved. If a provider has a resource type of this name, write resource.%s.NAME.", root, root)
+		c.diags.Add(diag.BadName.As("Reserved symbol name").Error(t[0].SourceRange(), "The symbol name %q is reserved. If a provider has a resource type of this name, write resource.%s.NAME.", root, root))
 	default:
 		ok = c.resourceRef(ref, addr.Managed, t, 0)
 	}
@@ -124,12 +125,12 @@ func (c resolver) resolve(t hcl.Traversal, at hcl.Range) *program.Ref {
 func (c resolver) single(t hcl.Traversal, use func(name string, rest hcl.Traversal) bool) bool {
 	root := t.RootName()
 	if len(t) < 2 {
-		c.diags.ErrorAt(t[0].SourceRange(), "Invalid reference", "The %q object cannot be accessed directly. Instead, access one of its attributes.", root)
+		c.diags.Add(diag.BadReference.Error(t[0].SourceRange(), "The %q object cannot be accessed directly. Instead, access one of its attributes.", root))
 		return false
 	}
 	attr, ok := t[1].(hcl.TraverseAttr)
 	if !ok {
-		c.diags.ErrorAt(t[1].SourceRange(), "Invalid reference", "The %q object does not support this operation: write %s.NAME.", root, root)
+		c.diags.Add(diag.BadReference.Error(t[1].SourceRange(), "The %q object does not support this operation: write %s.NAME.", root, root))
 		return false
 	}
 	return use(attr.Name, t[2:])
@@ -174,7 +175,7 @@ func (c resolver) undeclaredOutput(name string, at hcl.Range) bool {
 	for _, o := range c.prog.Outputs {
 		names = append(names, o.Name)
 	}
-	c.diags.ErrorAt(at, "Reference to undeclared output value", "An output value with the name %q has not been declared.%s", name, syntax.Suggest(name, names))
+	c.diags.Add(UndeclaredOutput.Error(at, "An output value with the name %q has not been declared.%s", name, syntax.Suggest(name, names)))
 	return false
 }
 
@@ -185,8 +186,8 @@ func (c resolver) callRest(ref *program.Ref, rest hcl.Traversal) bool {
 		index, ok := rest[0].(hcl.TraverseIndex)
 		if !ok {
 			if ref.Call.Repeat.Count != nil {
-				c.diags.ErrorAt(ref.Range, "Unsupported attribute", "Because %s has \"count\" set, its outputs must be accessed on specific instances, as in %s[0]%s, or on all of them with %s[*].",
-					ref.Call, ref.Call, syntax.TraversalText(rest[:1]), ref.Call)
+				c.diags.Add(diag.NoAttribute.Error(ref.Range, "Because %s has \"count\" set, its outputs must be accessed on specific instances, as in %s[0]%s, or on all of them with %s[*].",
+					ref.Call, ref.Call, syntax.TraversalText(rest[:1]), ref.Call))
 				return false
 			}
 			ref.Rest = rest // an instance whose key is a name
@@ -205,12 +206,12 @@ func (c resolver) callRest(ref *program.Ref, rest hcl.Traversal) bool {
 		ref.Attr, rest = step.Name, rest[1:]
 	case hcl.TraverseIndex:
 		if step.Key.Type() != cty.String || step.Key.IsNull() {
-			c.diags.ErrorAt(step.SrcRange, "Invalid reference", "Because %s has neither \"count\" nor \"for_each\" set, there are no instances to choose from: remove the index.", ref.Call)
+			c.diags.Add(diag.BadReference.Error(step.SrcRange, "Because %s has neither \"count\" nor \"for_each\" set, there are no instances to choose from: remove the index.", ref.Call))
 			return false
 		}
 		ref.Attr, rest = step.Key.AsString(), rest[1:]
 	default:
-		c.diags.ErrorAt(rest[0].SourceRange(), "Invalid reference", "Module instance objects do not support this operation.")
+		c.diags.Add(diag.BadReference.Error(rest[0].SourceRange(), "Module instance objects do not support this operation."))
 		return false
 	}
 	ref.Rest = rest
@@ -224,7 +225,7 @@ func (c resolver) key(step hcl.TraverseIndex, what string) hcl.Expression {
 			return &hclsyntax.LiteralValueExpr{Val: step.Key, SrcRange: step.SrcRange}
 		}
 	}
-	c.diags.ErrorAt(step.SrcRange, "Invalid index key", "Invalid index for %s instance: it must be a string or a number.", what)
+	c.diags.Add(MissingKey.As("Invalid index key").Error(step.SrcRange, "Invalid index for %s instance: it must be a string or a number.", what))
 	return nil
 }
 
@@ -234,25 +235,25 @@ func (c resolver) fixed(ref *program.Ref, root string) bool {
 	case "count":
 		ref.Kind = program.RefCount
 		if ref.Attr != "index" {
-			c.diags.ErrorAt(ref.Range, `Invalid "count" attribute`, `The "count" object does not have an attribute named %q. The only supported attribute is count.index, which is the index of each instance of a block that has the "count" argument set.`, ref.Attr)
+			c.diags.Add(diag.BadReference.As(`Invalid "count" attribute`).Error(ref.Range, `The "count" object does not have an attribute named %q. The only supported attribute is count.index, which is the index of each instance of a block that has the "count" argument set.`, ref.Attr))
 			return false
 		}
 		if !c.in.count {
-			c.diags.ErrorAt(ref.Range, `Reference to "count" in non-counted context`, `The "count" object can only be used in "module", "resource", and "data" blocks, and only when the "count" argument is set.`)
+			c.diags.Add(diag.NotRepeated.Error(ref.Range, `The "count" object can only be used in "module", "resource", and "data" blocks, and only when the "count" argument is set.`))
 			return false
 		}
 	case "each":
 		ref.Kind = program.RefEach
 		if ref.Attr != "key" && ref.Attr != "value" {
-			c.diags.ErrorAt(ref.Range, `Invalid "each" attribute`, `The "each" object does not have an attribute named %q. The supported attributes are each.key and each.value, the current key and value pair of the "for_each" argument.`, ref.Attr)
+			c.diags.Add(diag.BadReference.As(`Invalid "each" attribute`).Error(ref.Range, `The "each" object does not have an attribute named %q. The supported attributes are each.key and each.value, the current key and value pair of the "for_each" argument.`, ref.Attr))
 			return false
 		}
 		if !c.in.each {
-			c.diags.ErrorAt(ref.Range, `Reference to "each" in context without for_each`, `The "each" object can be used only in "module" or "resource" blocks, and only when the "for_each" argument is set.`)
+			c.diags.Add(diag.NotRepeated.As(`Reference to "each" in context without for_each`).Error(ref.Range, `The "each" object can be used only in "module" or "resource" blocks, and only when the "for_each" argument is set.`))
 			return false
 		}
 		if c.in.eachKey && ref.Attr != "key" {
-			c.diags.ErrorAt(ref.Range, "Invalid each reference in replace_triggered_by expression", "Only each.key may be used in replace_triggered_by.")
+			c.diags.Add(BadLifecycle.As("Invalid each reference in replace_triggered_by expression").Error(ref.Range, "Only each.key may be used in replace_triggered_by."))
 			return false
 		}
 	case "path":
@@ -260,7 +261,7 @@ func (c resolver) fixed(ref *program.Ref, root string) bool {
 		switch ref.Attr {
 		case "module", "root", "cwd":
 		default:
-			c.diags.ErrorAt(ref.Range, `Invalid "path" attribute`, `The "path" object does not have an attribute named %q.%s The attributes are cwd, module and root.`, ref.Attr, syntax.Suggest(ref.Attr, []string{"cwd", "module", "root"}))
+			c.diags.Add(diag.BadReference.As(`Invalid "path" attribute`).Error(ref.Range, `The "path" object does not have an attribute named %q.%s The attributes are cwd, module and root.`, ref.Attr, syntax.Suggest(ref.Attr, []string{"cwd", "module", "root"})))
 			return false
 		}
 	default:
@@ -268,10 +269,10 @@ func (c resolver) fixed(ref *program.Ref, root string) bool {
 		switch ref.Attr {
 		case "workspace", "applying":
 		case "env":
-			c.diags.ErrorAt(ref.Range, fmt.Sprintf("Invalid %q attribute", root), "There is no %s.env attribute any more: the workspace name is %s.workspace.", root, root)
+			c.diags.Add(diag.BadReference.As(fmt.Sprintf("Invalid %q attribute", root)).Error(ref.Range, "There is no %s.env attribute any more: the workspace name is %s.workspace.", root, root))
 			return false
 		default:
-			c.diags.ErrorAt(ref.Range, fmt.Sprintf("Invalid %q attribute", root), `The %q object does not have an attribute named %q. The only supported attributes are %s.workspace and %s.applying.`, root, ref.Attr, root, root)
+			c.diags.Add(diag.BadReference.As(fmt.Sprintf("Invalid %q attribute", root)).Error(ref.Range, `The %q object does not have an attribute named %q. The only supported attributes are %s.workspace and %s.applying.`, root, ref.Attr, root, root))
 			return false
 		}
 	}
@@ -283,9 +284,9 @@ func (c resolver) fixed(ref *program.Ref, root string) bool {
 func (c resolver) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal, skip int) bool {
 	if len(t) < 2+skip {
 		if skip == 0 {
-			c.diags.ErrorAt(ref.Range, "Invalid reference", "A reference to a resource type must be followed by at least one attribute access, specifying the resource name.")
+			c.diags.Add(diag.BadReference.Error(ref.Range, "A reference to a resource type must be followed by at least one attribute access, specifying the resource name."))
 		} else {
-			c.diags.ErrorAt(ref.Range, "Invalid reference", "The %q object must be followed by two attribute names: the resource type and the resource name.", t.RootName())
+			c.diags.Add(diag.BadReference.Error(ref.Range, "The %q object must be followed by two attribute names: the resource type and the resource name.", t.RootName()))
 		}
 		return false
 	}
@@ -293,14 +294,14 @@ func (c resolver) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal,
 	if skip > 0 {
 		typ, ok := t[1].(hcl.TraverseAttr)
 		if !ok {
-			c.diags.ErrorAt(t[1].SourceRange(), "Invalid reference", "The %q object does not support this operation.", t.RootName())
+			c.diags.Add(diag.BadReference.Error(t[1].SourceRange(), "The %q object does not support this operation.", t.RootName()))
 			return false
 		}
 		name.Type = typ.Name
 	}
 	last, ok := t[1+skip].(hcl.TraverseAttr)
 	if !ok {
-		c.diags.ErrorAt(t[1+skip].SourceRange(), "Invalid reference", "A reference to a resource type must be followed by at least one attribute access, specifying the resource name.")
+		c.diags.Add(diag.BadReference.Error(t[1+skip].SourceRange(), "A reference to a resource type must be followed by at least one attribute access, specifying the resource name."))
 		return false
 	}
 	name.Name = last.Name
@@ -310,7 +311,7 @@ func (c resolver) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal,
 		return false
 	}
 	if ref.Resource.Check != nil && ref.Resource.Check != c.in.check {
-		c.diags.ErrorAt(ref.Range, "Reference to scoped resource", "The referenced %s resource %q %q is declared in check block %q and can be used only there.", mode, name.Type, name.Name, ref.Resource.Check.Name)
+		c.diags.Add(diag.BadReference.As("Reference to scoped resource").Error(ref.Range, "The referenced %s resource %q %q is declared in check block %q and can be used only there.", mode, name.Type, name.Name, ref.Resource.Check.Name))
 		return false
 	}
 	return c.resourceRest(ref, t[2+skip:])
@@ -325,7 +326,7 @@ func (c resolver) resourceRest(ref *program.Ref, rest hcl.Traversal) bool {
 	index, indexed := rest[0].(hcl.TraverseIndex)
 	switch {
 	case indexed && repeat.IsSingle():
-		c.diags.ErrorAt(ref.Range, "Unexpected resource instance key", `Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource.`, name)
+		c.diags.Add(MissingKey.As("Unexpected resource instance key").Error(ref.Range, `Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource.`, name))
 		return false
 	case indexed:
 		if ref.Key = c.key(index, "resource"); ref.Key == nil {
@@ -333,10 +334,10 @@ func (c resolver) resourceRest(ref *program.Ref, rest hcl.Traversal) bool {
 		}
 		rest = rest[1:]
 	case repeat.Count != nil:
-		c.diags.ErrorAt(ref.Range, "Missing resource instance key", "Because %s has \"count\" set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[count.index]", name, name)
+		c.diags.Add(MissingKey.Error(ref.Range, "Because %s has \"count\" set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[count.index]", name, name))
 		return false
 	case repeat.ForEach != nil:
-		c.diags.ErrorAt(ref.Range, "Missing resource instance key", "Because %s has \"for_each\" set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[each.key]", name, name)
+		c.diags.Add(MissingKey.Error(ref.Range, "Because %s has \"for_each\" set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[each.key]", name, name))
 		return false
 	}
 	ref.Rest = rest
@@ -385,10 +386,10 @@ func (c resolver) stackReference(ref *program.Ref, t hcl.Traversal) bool {
 			return ref.Call != nil && c.callRest(ref, rest) || ref.Call == nil && c.undeclaredStackCall(kind, name, ref.Range)
 		})
 	case "provider":
-		c.diags.ErrorAt(ref.Range, "Invalid reference", "Provider configurations can be referred to only in the \"providers\" argument of a component. They aren't values, and a stack that is embedded declares its own.")
+		c.diags.Add(diag.BadReference.Error(ref.Range, "Provider configurations can be referred to only in the \"providers\" argument of a component. They aren't values, and a stack that is embedded declares its own."))
 		return false
 	}
-	c.diags.ErrorAt(ref.Range, "Reference to unknown symbol", "There is no symbol %q in stacks. Expressions there may refer to var, local, component, stack and, beside for_each, each. What needs anything else belongs into a module.", t.RootName())
+	c.diags.Add(UndeclaredSymbol.Error(ref.Range, "There is no symbol %q in stacks. Expressions there may refer to var, local, component, stack and, beside for_each, each. What needs anything else belongs into a module.", t.RootName()))
 	return false
 }
 

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var (
@@ -54,8 +55,7 @@ func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within *program.Check)
 	r.Repeat = c.repeat(content.Attributes, block.lifecycle["enabled"], kind)
 	c.providerUse(&r.Provider, content.Attributes["provider"], r.Name.Type, b.LabelRanges[0])
 	if first := c.prog.ResourceByName[r.Name]; first != nil {
-		c.diags.ErrorAt(b.DefRange, fmt.Sprintf("Duplicate %s %q configuration", kind, r.Name.Type),
-			"A %s %s named %q was already declared at %s. Resource names must be unique per type in each module.", r.Name.Type, kind, r.Name.Name, first.Range)
+		c.diags.Add(diag.Duplicate.As(fmt.Sprintf("Duplicate %s %q configuration", kind, r.Name.Type)).Error(b.DefRange, "A %s %s named %q was already declared at %s. Resource names must be unique per type in each module.", r.Name.Type, kind, r.Name.Name, first.Range))
 		return first
 	}
 	r.Index = len(c.prog.Resources)
@@ -68,13 +68,13 @@ func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within *program.Check)
 func (c *compiler) refuseInCheck(content *hcl.BodyContent) {
 	for _, name := range []string{"count", "for_each"} {
 		if attr := content.Attributes[name]; attr != nil {
-			c.diags.ErrorAt(attr.NameRange, fmt.Sprintf("Invalid %q attribute", name), "The %q meta-argument is not supported within nested data blocks.", name)
+			c.diags.Add(diag.BadReference.As(fmt.Sprintf("Invalid %q attribute", name)).Error(attr.NameRange, "The %q meta-argument is not supported within nested data blocks.", name))
 			delete(content.Attributes, name)
 		}
 	}
 	for _, b := range content.Blocks {
 		if b.Type == "lifecycle" {
-			c.diags.ErrorAt(b.DefRange, "Invalid lifecycle block", `Nested data blocks do not support "lifecycle" blocks as the lifecycle is managed by the containing block.`)
+			c.diags.Add(BadLifecycle.Error(b.DefRange, `Nested data blocks do not support "lifecycle" blocks as the lifecycle is managed by the containing block.`))
 		}
 	}
 }
@@ -96,8 +96,7 @@ func (c *compiler) repeat(attrs hcl.Attributes, enabled *hcl.Attribute, kind str
 			*entry.field = &program.Expr{Expression: entry.attr.Expr}
 			continue
 		}
-		c.diags.ErrorAt(entry.attr.NameRange, "Invalid combination of "+quoted(names),
-			"The %s meta-arguments are mutually-exclusive. Only one may be used to be explicit about the number of instances of a %s block.", quoted(names), kind)
+		c.diags.Add(diag.Duplicate.As("Invalid combination of "+quoted(names)).Error(entry.attr.NameRange, "The %s meta-arguments are mutually-exclusive. Only one may be used to be explicit about the number of instances of a %s block.", quoted(names), kind))
 	}
 	return r
 }
@@ -119,13 +118,13 @@ func (c *compiler) resourceBlocks(r *resourceBlock, blocks hcl.Blocks) {
 		case "lifecycle":
 			// An override file adds its block to that of the base.
 			if first != nil && first.DefRange.Filename == b.DefRange.Filename {
-				c.diags.ErrorAt(b.DefRange, "Duplicate lifecycle block", "This resource already has a lifecycle block at %s.", first.DefRange)
+				c.diags.Add(diag.Duplicate.As("Duplicate lifecycle block").Error(b.DefRange, "This resource already has a lifecycle block at %s.", first.DefRange))
 				continue
 			}
 			c.lifecycle(r, b)
 		case "connection":
 			if first != nil {
-				c.diags.ErrorAt(b.DefRange, "Duplicate connection block", "This resource already has a connection block at %s.", first.DefRange)
+				c.diags.Add(diag.Duplicate.As("Duplicate connection block").Error(b.DefRange, "This resource already has a connection block at %s.", first.DefRange))
 				continue
 			}
 			r.connection = b
@@ -134,7 +133,7 @@ func (c *compiler) resourceBlocks(r *resourceBlock, blocks hcl.Blocks) {
 		case "_":
 			r.body = c.escape(r.body, b, first)
 		default:
-			c.diags.ErrorAt(b.TypeRange, fmt.Sprintf("Reserved block type name in %s block", blockNames[r.Name.Mode]), "The block type name %q is reserved for use by the language.", b.Type)
+			c.diags.Add(diag.BadName.As(fmt.Sprintf("Reserved block type name in %s block", blockNames[r.Name.Mode])).Error(b.TypeRange, "The block type name %q is reserved for use by the language.", b.Type))
 		}
 	}
 }
@@ -142,7 +141,7 @@ func (c *compiler) resourceBlocks(r *resourceBlock, blocks hcl.Blocks) {
 // escape adds the body of an escape block, whose names are all a provider's.
 func (c *compiler) escape(body hcl.Body, b, first *hcl.Block) hcl.Body {
 	if first != nil {
-		c.diags.ErrorAt(b.DefRange, "Duplicate escaping block", "The special block type \"_\" can be used to force particular arguments to be interpreted by the provider. A block can have only one, and this one has another at %s.", first.DefRange)
+		c.diags.Add(diag.Duplicate.As("Duplicate escaping block").Error(b.DefRange, "The special block type \"_\" can be used to force particular arguments to be interpreted by the provider. A block can have only one, and this one has another at %s.", first.DefRange))
 		return body
 	}
 	return syntax.Merge(body, b.Body)
@@ -205,7 +204,7 @@ var (
 func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 	p := &program.Provisioner{Type: b.Labels[0], Range: b.DefRange}
 	if removedProvisioners[p.Type] {
-		c.diags.ErrorAt(b.TypeRange, fmt.Sprintf("The %q provisioner has been removed", p.Type), "There is no %q provisioner any more.", p.Type)
+		c.diags.Add(diag.BadProvisioner.As(fmt.Sprintf("The %q provisioner has been removed", p.Type)).Error(b.TypeRange, "There is no %q provisioner any more.", p.Type))
 		return nil
 	}
 	content, rest := c.split(b.Body, provisionerSchema)
@@ -215,7 +214,7 @@ func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 		case "destroy":
 			p.OnDestroy = true
 		default:
-			c.diags.ErrorAt(attr.Expr.Range(), `Invalid "when" keyword`, `The "when" argument requires one of the following keywords: create or destroy.`)
+			c.diags.Add(diag.BadProvisioner.As(`Invalid "when" keyword`).Error(attr.Expr.Range(), `The "when" argument requires one of the following keywords: create or destroy.`))
 		}
 	}
 	if attr := content.Attributes["on_failure"]; attr != nil {
@@ -224,7 +223,7 @@ func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 		case "continue":
 			p.Continue = true
 		default:
-			c.diags.ErrorAt(attr.Expr.Range(), `Invalid "on_failure" keyword`, `The "on_failure" argument requires one of the following keywords: continue or fail.`)
+			c.diags.Add(diag.BadProvisioner.As(`Invalid "on_failure" keyword`).Error(attr.Expr.Range(), `The "on_failure" argument requires one of the following keywords: continue or fail.`))
 		}
 	}
 	at := *in
@@ -234,7 +233,7 @@ func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 		switch inner.Type {
 		case "connection":
 			if connection != nil {
-				c.diags.ErrorAt(inner.DefRange, "Duplicate connection block", "This provisioner already has a connection block at %s.", connection.DefRange)
+				c.diags.Add(diag.Duplicate.As("Duplicate connection block").Error(inner.DefRange, "This provisioner already has a connection block at %s.", connection.DefRange))
 				continue
 			}
 			connection = inner
@@ -243,7 +242,7 @@ func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 			rest = c.escape(rest, inner, escape)
 			escape = inner
 		default:
-			c.diags.ErrorAt(inner.TypeRange, "Reserved block type name in provisioner block", "The block type name %q is reserved for use by the language.", inner.Type)
+			c.diags.Add(diag.BadName.As("Reserved block type name in provisioner block").Error(inner.TypeRange, "The block type name %q is reserved for use by the language.", inner.Type))
 		}
 	}
 	p.Config = c.body(rest, b.DefRange, &at)

@@ -250,7 +250,7 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 		attr, ok := rest[0].(hcl.TraverseAttr)
 		if !ok {
 			defer r.c.used(len(r.c.diags), r.in)
-			r.c.diags.ErrorAt(e.SrcRange, "Invalid reference", "An instance of a module is followed by the name of an output: %s.NAME.", ref.Text)
+			r.c.diags.Add(diag.BadReference.Error(e.SrcRange, "An instance of a module is followed by the name of an output: %s.NAME.", ref.Text))
 			return placeholder(e.SrcRange)
 		}
 		ref.Attr, rest = attr.Name, rest[1:]
@@ -343,7 +343,7 @@ func (c *compiler) providerFunction(e *hclsyntax.FunctionCallExpr) {
 		f.LocalName, f.Alias, f.Name = parts[1], parts[2], parts[3]
 	default:
 		defer c.used(len(c.diags), noScope)
-		c.diags.ErrorAt(e.NameRange, "Unable to parse provider function", "%q is not the name of a provider function, which is provider::PROVIDER::FUNCTION or provider::PROVIDER::ALIAS::FUNCTION.", e.Name)
+		c.diags.Add(BadFunction.As("Unable to parse provider function").Error(e.NameRange, "%q is not the name of a provider function, which is provider::PROVIDER::FUNCTION or provider::PROVIDER::ALIAS::FUNCTION.", e.Name))
 		return
 	}
 	c.functions[e.Name] = f
@@ -380,7 +380,7 @@ func (r *rewriter) checkOwn(ref *program.Ref) {
 		return
 	}
 	if r.in.condition != "" {
-		r.c.diags.ErrorAt(ref.Range, "Invalid reference in "+r.in.condition, "Configuration for %s may not refer to itself. In a postcondition, self is the object.", own.Name)
+		r.c.diags.Add(diag.BadReference.As("Invalid reference in "+r.in.condition).Error(ref.Range, "Configuration for %s may not refer to itself. In a postcondition, self is the object.", own.Name))
 		return
 	}
 	if r.in.self && (ref.Key != nil || own.Repeat.IsSingle()) {
@@ -388,7 +388,7 @@ func (r *rewriter) checkOwn(ref *program.Ref) {
 	}
 	if key, ok := ref.Key.(*program.RefExpr); ref.Key == nil || ok && len(key.Ref.Rest) == 0 &&
 		(key.Ref.Kind == program.RefCount || key.Ref.Kind == program.RefEach && key.Ref.Attr == "key") {
-		r.c.diags.ErrorAt(ref.Range, "Self-referential block", "Configuration for %s may not refer to itself.", own.Name)
+		r.c.diags.Add(SelfReference.Error(ref.Range, "Configuration for %s may not refer to itself.", own.Name))
 	}
 }
 
@@ -403,8 +403,8 @@ func (r *rewriter) checkDestroy(ref *program.Ref) {
 	}
 	r.c.diags.Add(diag.Diagnostic{
 		Severity: diag.Error,
-		Summary:  "Invalid reference from destroy provisioner",
-		Detail:   "Destroy-time provisioners and their connection configurations may only refer to attributes of the related resource, via \"self\", \"count.index\", or \"each.key\". Other objects may be gone by then: keep what's needed in an attribute of the resource.",
-		Subject:  ref.Range.Ptr(),
+		Code:     diag.BadReference.Name, Summary: "Invalid reference from destroy provisioner",
+		Detail:  "Destroy-time provisioners and their connection configurations may only refer to attributes of the related resource, via \"self\", \"count.index\", or \"each.key\". Other objects may be gone by then: keep what's needed in an attribute of the resource.",
+		Subject: ref.Range.Ptr(),
 	})
 }

@@ -66,7 +66,7 @@ func (c terraformBlock) language(b *hcl.Block) {
 	content := c.content(b.Body, languageSchema)
 	if attr := content.Attributes["edition"]; attr != nil {
 		if word := hcl.ExprAsKeyword(attr.Expr); word != "tofu2024" {
-			c.diags.ErrorAt(attr.Expr.Range(), "Unsupported language edition", "The only language edition is the keyword tofu2024.")
+			c.diags.Add(diag.Edition.Error(attr.Expr.Range(), "The only language edition is the keyword tofu2024."))
 		}
 	}
 	if attr := content.Attributes["experiments"]; attr != nil {
@@ -74,15 +74,15 @@ func (c terraformBlock) language(b *hcl.Block) {
 		c.hcl(diags)
 		for _, e := range exprs {
 			if word := hcl.ExprAsKeyword(e); word == "" {
-				c.diags.ErrorAt(e.Range(), "Invalid experiment keyword", "Elements of \"experiments\" must all be keywords representing active experiments.")
+				c.diags.Add(diag.Edition.As("Invalid experiment keyword").Error(e.Range(), "Elements of \"experiments\" must all be keywords representing active experiments."))
 			} else {
-				c.diags.ErrorAt(e.Range(), "Unknown experiment keyword", "There is no current experiment with the keyword %q.", word)
+				c.diags.Add(diag.Edition.As("Unknown experiment keyword").Error(e.Range(), "There is no current experiment with the keyword %q.", word))
 			}
 		}
 	}
 	for i, inner := range content.Blocks {
 		if i > 0 {
-			c.diags.ErrorAt(inner.DefRange, "Duplicate compatible_with block", "This language block already has a compatible_with block at %s.", content.Blocks[0].DefRange)
+			c.diags.Add(diag.Duplicate.As("Duplicate compatible_with block").Error(inner.DefRange, "This language block already has a compatible_with block at %s.", content.Blocks[0].DefRange))
 			continue
 		}
 		// Entries for other products are theirs to read.
@@ -103,11 +103,11 @@ func (c terraformBlock) backend(b *hcl.Block) {
 		first := c.backends[0]
 		switch {
 		case b.Type == "cloud" && first.Type == "cloud":
-			c.diags.ErrorAt(b.DefRange, "Duplicate cloud configurations", "A module may have only one 'cloud' block configuring a cloud backend. A cloud backend was previously configured at %s.", first.Range)
+			c.diags.Add(diag.Duplicate.As("Duplicate cloud configurations").Error(b.DefRange, "A module may have only one 'cloud' block configuring a cloud backend. A cloud backend was previously configured at %s.", first.Range))
 		case b.Type == "cloud" || first.Type == "cloud":
-			c.diags.ErrorAt(b.DefRange, "Both a backend and a cloud configuration are present", "A module may declare either one 'cloud' block or one 'backend' block. The other one is configured at %s.", first.Range)
+			c.diags.Add(diag.Duplicate.As("Both a backend and a cloud configuration are present").Error(b.DefRange, "A module may declare either one 'cloud' block or one 'backend' block. The other one is configured at %s.", first.Range))
 		default:
-			c.diags.ErrorAt(b.DefRange, "Duplicate backend configuration", "A module may have only one backend configuration. The backend was previously configured at %s.", first.Range)
+			c.diags.Add(diag.Duplicate.As("Duplicate backend configuration").Error(b.DefRange, "A module may have only one backend configuration. The backend was previously configured at %s.", first.Range))
 		}
 		return
 	}
@@ -120,7 +120,7 @@ func (c terraformBlock) providerMeta(b *hcl.Block, override bool) {
 	name := b.Labels[0]
 	c.providerLocalName(name, b.LabelRanges[0])
 	if first := c.prog.ProviderMeta[name]; first != nil && !override {
-		c.diags.ErrorAt(b.DefRange, "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. Providers may only have one provider_meta block per module.", name, first.Range)
+		c.diags.Add(diag.Duplicate.As("Duplicate provider_meta block").Error(b.DefRange, "A provider_meta block for provider %q was already declared at %s. Providers may only have one provider_meta block per module.", name, first.Range))
 		return
 	}
 	attrs, diags := b.Body.JustAttributes()
@@ -136,7 +136,7 @@ func (c terraformBlock) providerMeta(b *hcl.Block, override bool) {
 
 func (c terraformBlock) encryption(b *hcl.Block, override bool) {
 	if first := c.prog.Encryption; first != nil && !override {
-		c.diags.ErrorAt(b.DefRange, "Duplicate encryption configuration", "A module may have only one encryption configuration. Encryption was previously configured at %s.", first.Range)
+		c.diags.Add(diag.Duplicate.As("Duplicate encryption configuration").Error(b.DefRange, "A module may have only one encryption configuration. Encryption was previously configured at %s.", first.Range))
 		return
 	} else if first != nil {
 		// What an override file has is laid over block by block, which is up to
@@ -163,7 +163,7 @@ var encryptionNames = []string{"key_provider", "method"}
 // requiredProviders declares the providers of a required_providers block.
 func (c terraformBlock) requiredProviders(b *hcl.Block, override bool) {
 	if c.required != nil && !override {
-		c.diags.ErrorAt(b.DefRange, "Duplicate required providers configuration", "A module may have only one required providers configuration. The required providers were previously configured at %s.", *c.required)
+		c.diags.Add(diag.Duplicate.As("Duplicate required providers configuration").Error(b.DefRange, "A module may have only one required providers configuration. The required providers were previously configured at %s.", *c.required))
 		return
 	}
 	if c.required == nil {
@@ -180,7 +180,7 @@ func (c terraformBlock) requiredProviders(b *hcl.Block, override bool) {
 		if pairDiags.HasErrors() {
 			v, diags := attr.Expr.Value(nil)
 			if diags.HasErrors() || v.IsNull() || v.Type() != cty.String {
-				c.diags.ErrorAt(attr.Expr.Range(), "Invalid required_providers object", "required_providers entries must be strings or objects.")
+				c.diags.Add(BadRequirements.Error(attr.Expr.Range(), "required_providers entries must be strings or objects."))
 				continue
 			}
 			r.Constraints = c.literal().Constraint(attr.Expr)
@@ -195,7 +195,7 @@ func (c terraformBlock) requiredProviders(b *hcl.Block, override bool) {
 func (c terraformBlock) requirementArgument(r *program.Requirement, pair hcl.KeyValuePair) {
 	key, diags := pair.Key.Value(nil)
 	if diags.HasErrors() || key.IsNull() || key.Type() != cty.String {
-		c.diags.ErrorAt(pair.Key.Range(), "Invalid Attribute", "Invalid attribute value for provider requirement: a name is expected.")
+		c.diags.Add(diag.NoAttribute.As("Invalid Attribute").Error(pair.Key.Range(), "Invalid attribute value for provider requirement: a name is expected."))
 		return
 	}
 	switch key.AsString() {
@@ -204,12 +204,12 @@ func (c terraformBlock) requirementArgument(r *program.Requirement, pair hcl.Key
 	case "source":
 		v, diags := pair.Value.Value(nil)
 		if diags.HasErrors() || v.IsNull() || v.Type() != cty.String {
-			c.diags.ErrorAt(pair.Value.Range(), "Invalid source", "Source must be specified as a string.")
+			c.diags.Add(diag.BadSource.As("Invalid source").Error(pair.Value.Range(), "Source must be specified as a string."))
 			return
 		}
 		p, err := c.registry.ParseSource(v.AsString())
 		if err != nil {
-			c.diags.ErrorAt(pair.Value.Range(), "Invalid provider source string", "The source of provider %q is not valid: %s.", r.LocalName, err)
+			c.diags.Add(BadRequirements.As("Invalid provider source string").Error(pair.Value.Range(), "The source of provider %q is not valid: %s.", r.LocalName, err))
 			return
 		}
 		r.Provider = p
@@ -217,7 +217,7 @@ func (c terraformBlock) requirementArgument(r *program.Requirement, pair hcl.Key
 		c.aliases(r, pair.Value)
 	case "//":
 	default:
-		c.diags.ErrorAt(pair.Key.Range(), "Invalid required_providers object", `required_providers objects can only contain "version", "source" and "configuration_aliases" attributes. To configure a provider, use a "provider" block.`)
+		c.diags.Add(BadRequirements.Error(pair.Key.Range(), `required_providers objects can only contain "version", "source" and "configuration_aliases" attributes. To configure a provider, use a "provider" block.`))
 	}
 }
 
@@ -227,18 +227,18 @@ func (c terraformBlock) aliases(r *program.Requirement, expr hcl.Expression) {
 	for _, e := range exprs {
 		t, diags := hcl.AbsTraversalForExpr(e)
 		if diags.HasErrors() || len(t) > 2 {
-			c.diags.ErrorAt(e.Range(), "Invalid configuration_aliases value", "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias.")
+			c.diags.Add(BadRequirements.As("Invalid configuration_aliases value").Error(e.Range(), "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias."))
 			continue
 		}
 		if t.RootName() != r.LocalName {
-			c.diags.ErrorAt(e.Range(), "Invalid configuration_aliases value", "Configuration aliases must be prefixed with the provider name. Expected %q, but found %q.", r.LocalName, t.RootName())
+			c.diags.Add(BadRequirements.As("Invalid configuration_aliases value").Error(e.Range(), "Configuration aliases must be prefixed with the provider name. Expected %q, but found %q.", r.LocalName, t.RootName()))
 			continue
 		}
 		alias := "" // the default configuration, which callers then have to pass
 		if len(t) == 2 {
 			attr, ok := t[1].(hcl.TraverseAttr)
 			if !ok {
-				c.diags.ErrorAt(e.Range(), "Invalid configuration_aliases value", "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias.")
+				c.diags.Add(BadRequirements.As("Invalid configuration_aliases value").Error(e.Range(), "Configuration aliases can only contain references to local provider configuration names in the format of provider.alias."))
 				continue
 			}
 			alias = attr.Name

@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var variableSchema = schema([]string{"description", "default", "type", "sensitive", "ephemeral", "nullable", "deprecated", "const"}, "validation")
@@ -23,7 +24,7 @@ func (c *compiler) variable(b *hcl.Block, json bool) {
 	v := &program.Variable{Name: b.Labels[0], Range: b.DefRange, Type: cty.DynamicPseudoType}
 	c.name(b, 0, "Invalid variable name")
 	if !c.stack && slices.Contains(reservedNames, v.Name) {
-		c.diags.ErrorAt(b.LabelRanges[0], "Invalid variable name", "The variable name %q is reserved due to its special meaning inside module blocks.", v.Name)
+		c.diags.Add(diag.BadName.As("Invalid variable name").Error(b.LabelRanges[0], "The variable name %q is reserved due to its special meaning inside module blocks.", v.Name))
 	}
 	content := c.content(b.Body, variableSchema)
 	attrs := content.Attributes
@@ -62,8 +63,7 @@ func (c *compiler) validations(v *program.Variable, blocks hcl.Blocks) {
 		}
 		own := slices.ContainsFunc(cond.Condition.Refs, func(ref *program.Ref) bool { return ref.Variable == v })
 		if !own && len(c.diags) == before {
-			c.diags.ErrorAt(cond.Condition.Range(), "Invalid variable validation condition",
-				"The condition for variable %q must refer to var.%s in order to test incoming values.", v.Name, v.Name)
+			c.diags.Add(diag.BadCondition.As("Invalid variable validation condition").Error(cond.Condition.Range(), "The condition for variable %q must refer to var.%s in order to test incoming values.", v.Name, v.Name))
 			continue
 		}
 		v.Validations = append(v.Validations, cond)
@@ -77,12 +77,12 @@ func (c *compiler) locals(b *module.Block) {
 	c.hcl(diags)
 	for _, attr := range syntax.InOrder(attrs) {
 		if !hclsyntax.ValidIdentifier(attr.Name) {
-			c.diags.ErrorAt(attr.NameRange, "Invalid local value name", identifierRule)
+			c.diags.Add(diag.BadName.As("Invalid local value name").Error(attr.NameRange, identifierRule))
 		}
 		l := c.prog.LocalByName[attr.Name]
 		switch {
 		case b.Override && l == nil:
-			c.diags.ErrorAt(attr.NameRange, "Missing base local value definition to override", "There is no local value named %q. An override file can only override a local value that was already defined in a primary configuration file.", attr.Name)
+			c.diags.Add(module.BadOverride.As("Missing base local value definition to override").Error(attr.NameRange, "There is no local value named %q. An override file can only override a local value that was already defined in a primary configuration file.", attr.Name))
 			continue
 		case !b.Override && l != nil:
 			c.duplicate(attr.NameRange, "Duplicate local value definition", "A local value", attr.Name, l.Range)
@@ -129,7 +129,7 @@ func (c *compiler) output(b *hcl.Block) {
 		o.DependsOn = c.dependsOn(attrs["depends_on"], noScope)
 		for _, inner := range content.Blocks {
 			if inner.Type == "postcondition" {
-				c.diags.ErrorAt(inner.DefRange, "Postconditions are not allowed", "Output values can only have preconditions, not postconditions.")
+				c.diags.Add(diag.BadCondition.As("Postconditions are not allowed").Error(inner.DefRange, "Output values can only have preconditions, not postconditions."))
 			} else if cond := c.condition(inner, noScope); cond != nil {
 				o.Preconditions = append(o.Preconditions, cond)
 			}
@@ -159,13 +159,13 @@ func (c *compiler) check(b *hcl.Block) {
 		case inner.Type == "assert":
 			asserts = append(asserts, inner)
 		case k.Data != nil:
-			c.diags.ErrorAt(inner.DefRange, "Multiple data resource blocks", "This check block already has a data resource defined at %s.", k.Data.Range)
+			c.diags.Add(diag.Duplicate.As("Multiple data resource blocks").Error(inner.DefRange, "This check block already has a data resource defined at %s.", k.Data.Range))
 		default:
 			k.Data = c.resource(inner, addr.Data, k)
 		}
 	}
 	if len(asserts) == 0 {
-		c.diags.ErrorAt(b.DefRange, "Zero assert blocks", "Check blocks must have at least one assert block.")
+		c.diags.Add(diag.BadCondition.As("Zero assert blocks").Error(b.DefRange, "Check blocks must have at least one assert block."))
 	}
 	c.later = append(c.later, func() {
 		for _, assert := range asserts {

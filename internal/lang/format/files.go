@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -74,9 +72,9 @@ func Find(dir string, recursive bool) ([]string, error) {
 type File struct {
 	Path   string
 	Before []byte
-	After  []byte          // the same as Before if the file is wrong
-	Diags  hcl.Diagnostics // what is wrong with the syntax
-	Err    error           // why the file can't be read
+	After  []byte    // the same as Before if the file is wrong
+	Diags  diag.List // what is wrong with the syntax
+	Err    error     // why the file can't be read
 }
 
 // Changed reports whether the file doesn't have the layout.
@@ -139,15 +137,15 @@ func Targets(names []string, recursive bool) ([]string, diag.List) {
 		info, err := os.Stat(name)
 		switch {
 		case err != nil:
-			diags.Errorf("Invalid file or directory path", "No file or directory at %s", name)
+			diags.Add(diag.Unreadable.As("Invalid file or directory path").New(diag.Error, "No file or directory at %s", name))
 		case info.IsDir():
 			found, err := Find(name, recursive)
 			if err != nil {
-				diags.Errorf("Failed to read directory", "%s.", err)
+				diags.Add(diag.Unreadable.As("Failed to read directory").New(diag.Error, "%s.", err))
 			}
 			paths = append(paths, found...)
 		case !Has(name):
-			diags.Errorf("Invalid file extension", "Only %s files can be processed with fmt; %s is none of them.", strings.Join(Suffixes(), ", "), name)
+			diags.Add(diag.Unreadable.As("Invalid file extension").New(diag.Error, "Only %s files can be processed with fmt; %s is none of them.", strings.Join(Suffixes(), ", "), name))
 		default:
 			paths = append(paths, name)
 		}

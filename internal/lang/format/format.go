@@ -23,6 +23,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Source lays out a file in native syntax. One that has syntax errors comes
@@ -33,9 +34,8 @@ func Source(src []byte, filename string) []byte {
 }
 
 // Check is Source that also tells what is wrong with a file it leaves alone.
-func Check(src []byte, filename string) ([]byte, hcl.Diagnostics) {
-	file, problems := syntax.Parse(filename, src)
-	diags := problems.ToHCL()
+func Check(src []byte, filename string) ([]byte, diag.List) {
+	file, diags := syntax.Parse(filename, src)
 	body, native := file.Body.(*hclsyntax.Body)
 	if diags.HasErrors() || !native {
 		return src, diags

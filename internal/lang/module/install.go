@@ -70,15 +70,15 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		}
 	}
 	if kindOf(r.Source) == kindUnknown {
-		diags.ErrorAt(r.Range, "Module not found", "The module address %q could not be resolved.\n\nIf you intended this as a path relative to the current module, use \"./%s\" instead. The \"./\" indicates that the address is a relative filesystem path.", r.Source, r.Source)
+		diags.Add(diag.BadSource.As("Module not found").Error(r.Range, "The module address %q could not be resolved.\n\nIf you intended this as a path relative to the current module, use \"./%s\" instead. The \"./\" indicates that the address is a relative filesystem path.", r.Source, r.Source))
 		return "", diags
 	}
 	if r.Constraint != "" && kindOf(r.Source) != kindRegistry {
-		diags.ErrorAt(r.Range, "Invalid registry module source address", "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", r.Source)
+		diags.Add(diag.BadSource.As("Invalid registry module source address").Error(r.Range, "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", r.Source))
 		return "", diags
 	}
 	if in.Fetcher == nil {
-		diags.ErrorAt(r.Range, "Module source not supported", "The module %q isn't a local directory, and there is no way here to fetch it.", r.Source)
+		diags.Add(diag.BadSource.As("Module source not supported").Error(r.Range, "The module %q isn't a local directory, and there is no way here to fetch it.", r.Source))
 		return "", diags
 	}
 	if strings.HasSuffix(r.Key, "]") {
@@ -94,7 +94,7 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 	var problem *Problem
 	switch {
 	case errors.As(err, &problem):
-		diags.ErrorAt(r.Range, problem.Summary, "%s", problem.Detail)
+		diags.Add(NotFetched.As(problem.Summary).Error(r.Range, "%s", problem.Detail))
 		return "", diags
 	case err != nil:
 		diags.Add(NotFetched.Error(r.Range, "Could not download module %q: %s.", r.Source, err))
@@ -140,11 +140,11 @@ func (in *Installer) local(r Request) (string, diag.List) {
 	var diags diag.List
 	dir := filepath.Join(r.ParentDir, filepath.FromSlash(r.Source))
 	if pkg := in.packageOf(r.ParentDir); pkg != "" && in.packageOf(dir) != pkg {
-		diags.ErrorAt(r.Range, "Local module path escapes module package", "The source %q would be outside of the package that the calling module was fetched with. Local source addresses starting with \"../\" must stay within it: give the other module's full address instead.", r.Source)
+		diags.Add(diag.BadSource.As("Local module path escapes module package").Error(r.Range, "The source %q would be outside of the package that the calling module was fetched with. Local source addresses starting with \"../\" must stay within it: give the other module's full address instead.", r.Source))
 		return "", diags
 	}
 	if slices.ContainsFunc(r.Ancestors, func(a string) bool { return filepath.Clean(a) == dir }) {
-		diags.ErrorAt(r.Range, "Module includes itself", "The directory %s is that of this module or of one that calls it, so there would be no end of modules. Move what both need into a directory of its own.", dir)
+		diags.Add(Circle.Error(r.Range, "The directory %s is that of this module or of one that calls it, so there would be no end of modules. Move what both need into a directory of its own.", dir))
 		return "", diags
 	}
 	names, err := in.Files.List(dir)

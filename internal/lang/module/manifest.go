@@ -112,9 +112,9 @@ func (m Manifest) Find(key, source, constraint string, registry addr.Registry, a
 	case !ok:
 		diags.Add(NotInstalled.Error(at, "This module is not yet installed. Run \"weir init\" to install all modules required by this configuration."))
 	case r.Source != source:
-		diags.ErrorAt(at, "Module source has changed", "The source address was changed since this module was installed. Run \"weir init\" to install all modules required by this configuration.")
+		diags.Add(Changed.Error(at, "The source address was changed since this module was installed. Run \"weir init\" to install all modules required by this configuration."))
 	case !fits(r.Version, constraint):
-		diags.ErrorAt(at, "Module version requirements have changed", "The version requirements have changed since this module was installed and the installed version (%s) is no longer acceptable. Run \"weir init\" to install all modules required by this configuration.", r.Version)
+		diags.Add(Changed.As("Module version requirements have changed").Error(at, "The version requirements have changed since this module was installed and the installed version (%s) is no longer acceptable. Run \"weir init\" to install all modules required by this configuration.", r.Version))
 	default:
 		return r.Dir, nil
 	}

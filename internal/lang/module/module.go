@@ -68,7 +68,7 @@ func Load(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
 	src := &Source{Dir: dir, Registry: d.Registry()}
 	names, err := files.List(dir)
 	if err != nil {
-		diags.Errorf("Failed to read module directory", "Module directory %s does not exist or cannot be read.", dir)
+		diags.Add(diag.Unreadable.As("Failed to read module directory").New(diag.Error, "Module directory %s does not exist or cannot be read.", dir))
 		return src, diags
 	}
 	primary, override := Select(names, d)
@@ -108,7 +108,7 @@ func parse(files Files, path string) parsed {
 	var p parsed
 	data, err := files.ReadFile(path)
 	if err != nil {
-		p.diags.Errorf("Failed to read file", "The file %q could not be read: %s.", path, diag.Cause(err))
+		p.diags.Add(diag.Unreadable.New(diag.Error, "The file %q could not be read: %s.", path, diag.Cause(err)))
 		return p
 	}
 	p.file, p.diags = syntax.Parse(path, data)
@@ -124,7 +124,7 @@ func (s *Source) take(p parsed, override bool, diags *diag.List) []*Block {
 	}
 	s.Files = append(s.Files, p.file)
 	content, problems := p.file.Body.Content(FileSchema)
-	diags.Append(diag.FromHCL(syntax.SortDiagnostics(problems)))
+	diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(problems)))
 	s.Partial = s.Partial || problems.HasErrors()
 	blocks := make([]*Block, len(content.Blocks))
 	for i, b := range content.Blocks {
@@ -178,13 +178,13 @@ func (o *overrides) apply(blocks []*Block, diags *diag.List) {
 		case "locals", "terraform":
 			o.src.Blocks = append(o.src.Blocks, b)
 		case "moved", "import":
-			diags.ErrorAt(b.DefRange, fmt.Sprintf("Cannot override '%s' blocks", b.Type), "Blocks of type %q can appear only in normal files, not in override files.", b.Type)
+			diags.Add(BadOverride.As(fmt.Sprintf("Cannot override '%s' blocks", b.Type)).Error(b.DefRange, "Blocks of type %q can appear only in normal files, not in override files.", b.Type))
 		case "removed":
-			diags.ErrorAt(b.DefRange, "Cannot override 'Removed' blocks", "Removed blocks can appear only in normal files, not in override files.")
+			diags.Add(BadOverride.As("Cannot override 'Removed' blocks").Error(b.DefRange, "Removed blocks can appear only in normal files, not in override files."))
 		case "check":
-			diags.ErrorAt(b.DefRange, "Can't override check blocks", "Override files cannot override check blocks.")
+			diags.Add(BadOverride.As("Can't override check blocks").Error(b.DefRange, "Override files cannot override check blocks."))
 		case "language":
-			diags.ErrorAt(b.DefRange, "Language selections in override file", "Settings in \"language\" blocks are not allowed in override files. Place them in a normal configuration file.")
+			diags.Add(diag.Edition.As("Language selections in override file").Error(b.DefRange, "Settings in \"language\" blocks are not allowed in override files. Place them in a normal configuration file."))
 		default:
 			o.merge(b, diags)
 		}
@@ -222,8 +222,8 @@ func (o *overrides) merge(b *Block, diags *diag.List) {
 			o.src.Blocks = append(o.src.Blocks, b)
 			return
 		}
-		diags.ErrorAt(b.DefRange, summary, "There is no %s %s in a primary configuration file. An override file can only override what is already declared there.",
-			b.Type, strings.Join(b.Labels, "."))
+		diags.Add(BadOverride.As(summary).Error(b.DefRange, "There is no %s %s in a primary configuration file. An override file can only override what is already declared there.",
+			b.Type, strings.Join(b.Labels, ".")))
 		return
 	}
 	schema := &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "depends_on"}}}
@@ -232,10 +232,10 @@ func (o *overrides) merge(b *Block, diags *diag.List) {
 	}
 	content, _, _ := b.Body.PartialContent(schema)
 	if attr := content.Attributes["depends_on"]; attr != nil && b.Type != "variable" && b.Type != "provider" {
-		diags.ErrorAt(attr.Range, "Unsupported override", "The depends_on argument may not be overridden.")
+		diags.Add(BadOverride.Error(attr.Range, "The depends_on argument may not be overridden."))
 	}
 	for _, inner := range content.Blocks {
-		diags.ErrorAt(inner.DefRange, fmt.Sprintf("Can't override %s blocks", inner.Type), "Override files cannot override %q blocks.", inner.Type)
+		diags.Add(BadOverride.As(fmt.Sprintf("Can't override %s blocks", inner.Type)).Error(inner.DefRange, "Override files cannot override %q blocks.", inner.Type))
 	}
 	merged := *base.Block
 	merged.Body = syntax.Merge(base.Body, b.Body, "lifecycle")

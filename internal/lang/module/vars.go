@@ -29,15 +29,15 @@ func ParseVariables(name string, data []byte) ([]Value, diag.List) {
 	content, _, _ := file.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "variable", LabelNames: []string{"name"}}}})
 	if !file.JSON && len(content.Blocks) > 0 {
 		block := content.Blocks[0]
-		diags.ErrorAt(block.DefRange, "Variable declaration in .tfvars file", "A .tfvars file is used to assign values to variables that have already been declared in .tf files, not to declare new variables. To declare variable %q, place this block in one of your .tf files, such as variables.tf.\n\nTo set a value for this variable in %s, use the definition syntax instead:\n    %s = <value>", block.Labels[0], name, block.Labels[0])
+		diags.Add(InVariablesFile.Error(block.DefRange, "A .tfvars file is used to assign values to variables that have already been declared in .tf files, not to declare new variables. To declare variable %q, place this block in one of your .tf files, such as variables.tf.\n\nTo set a value for this variable in %s, use the definition syntax instead:\n    %s = <value>", block.Labels[0], name, block.Labels[0]))
 		return nil, diags
 	}
 	attrs, problems := file.Body.JustAttributes()
-	diags.Append(diag.FromHCL(problems))
+	diags.Append(diag.FromHCL(syntax.Invalid, problems))
 	var values []Value
 	for _, attr := range syntax.InOrder(attrs) {
 		value, problems := attr.Expr.Value(nil)
-		diags.Append(diag.FromHCL(problems))
+		diags.Append(diag.FromHCL(diag.Expression, problems))
 		if !problems.HasErrors() {
 			values = append(values, Value{attr.Name, value, attr.Expr.Range()})
 		}
@@ -54,7 +54,7 @@ func ParseValue(origin, text string) (cty.Value, diag.List) {
 		return cty.DynamicVal, diags
 	}
 	value, problems := expr.Value(nil)
-	diags.Append(diag.FromHCL(problems))
+	diags.Append(diag.FromHCL(diag.Expression, problems))
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}

@@ -1,13 +1,13 @@
 package program
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -97,18 +97,16 @@ func (e *LoopExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if outer != nil {
 		return v, diags
 	}
-	d := &hcl.Diagnostic{Severity: hcl.DiagError, Subject: e.SrcRange.Ptr()}
+	var d diag.Diagnostic
 	switch {
 	case r.all.made > MaxSteps:
-		d.Summary = "Evaluation takes too long"
-		d.Detail = fmt.Sprintf("This for expression makes more than %d rounds, counting those of the for expressions within it. Go over fewer elements, prepare the result outside of the configuration, or set WEIR_MAX_ROUNDS to a higher number.", MaxSteps)
+		d = diag.TooLarge.As("Evaluation takes too long").Error(e.SrcRange, "This for expression makes more than %d rounds, counting those of the for expressions within it. Go over fewer elements, prepare the result outside of the configuration, or set WEIR_MAX_ROUNDS to a higher number.", MaxSteps)
 	case r.all.large:
-		d.Summary = "Value too large"
-		d.Detail = fmt.Sprintf("What the rounds of this for expression, or of one within it, make takes more than %d MiB. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20)
+		d = diag.TooLarge.Error(e.SrcRange, "What the rounds of this for expression, or of one within it, make takes more than %d MiB. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20)
 	default:
 		return v, diags
 	}
-	return cty.DynamicVal, hcl.Diagnostics{d}
+	return cty.DynamicVal, diag.List{d}.ToHCL()
 }
 
 // Value implements hcl.Expression.

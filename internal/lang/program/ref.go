@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"weir.dev/weir/internal/word/diag"
 )
 
 // RefKind is what a reference names.
@@ -72,12 +74,7 @@ func NewRefExpr(ref *Ref) *RefExpr {
 func (e *RefExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	scope := ScopeOf(ctx)
 	if scope == nil {
-		return cty.DynamicVal, hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "Variables not allowed",
-			Detail:   "Variables may not be used here.",
-			Subject:  e.Ref.Range.Ptr(),
-		}}
+		return cty.DynamicVal, diag.List{diag.BadReference.As("Variables not allowed").Error(e.Ref.Range, "Variables may not be used here.")}.ToHCL()
 	}
 	v, diags := scope.Resolve(e.Ref, ctx)
 	for _, d := range diags {

@@ -52,7 +52,7 @@ func checkDepth(name string, src []byte, lex lexer) (diag.Diagnostic, bool) {
 	for i, t := range tokens {
 		if d.token(t, tokens[i+1:]) > maxDepth {
 			return diag.Diagnostic{
-				Summary: "Too deeply nested",
+				Code: Invalid.Name, Summary: "Too deeply nested",
 				Detail:  "This is nested more deeply than 1000 brackets, or joins more than 10000 operators in one expression. Split it up, for instance with local values.",
 				Subject: t.Range.Ptr(),
 			}, true

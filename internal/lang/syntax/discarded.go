@@ -41,7 +41,7 @@ func (d Discarded) Warning(of string) diag.Diagnostic {
 		of += ", at " + value.PathName(d.Path) + ","
 	}
 	return diag.Diagnostic{
-		Severity: diag.Warning, Summary: "Object attribute is ignored", Subject: d.Range.Ptr(), Context: d.Object.Ptr(),
+		Severity: diag.Warning, Code: Invalid.Name, Summary: "Object attribute is ignored", Subject: d.Range.Ptr(), Context: d.Object.Ptr(),
 		Detail: fmt.Sprintf("The object type of %s has no attribute named %q, so that what is written here isn't used.%s",
 			of, d.Name, Suggest(d.Name, slices.Collect(maps.Keys(d.Type.AttributeTypes())))),
 	}

@@ -60,7 +60,7 @@ func parseJSON(name string, src []byte) (hcl.Body, diag.List) {
 		return emptyBody(name, true), r.diags
 	}
 	if value.Kind != JSONObject && value.Kind != JSONArray {
-		r.diags.ErrorAt(value.Range, "Root value must be object", "The root value in a JSON-based configuration must be either a JSON object or a JSON array of objects.")
+		r.diags.Add(Invalid.As("Root value must be object").Error(value.Range, "The root value in a JSON-based configuration must be either a JSON object or a JSON array of objects."))
 		return emptyBody(name, true), r.diags
 	}
 	return newJSONBody(value), r.diags
@@ -94,7 +94,7 @@ func (r *jsonReader) fail(start hcl.Pos, summary, format string, args ...any) {
 		rng.End.Byte++
 		rng.End.Column++
 	}
-	r.diags.ErrorAt(rng, summary, "%s", fmt.Sprintf(format, args...))
+	r.diags.Add(Invalid.As(summary).Error(rng, "%s", fmt.Sprintf(format, args...)))
 }
 
 // advance moves over n bytes of one line.

@@ -39,7 +39,7 @@ func newStringExpr(text string, rng hcl.Range) *StringExpr {
 	} else {
 		expr, diags := hclsyntax.ParseTemplate(src, rng.Filename, e.inner())
 		e.Expression = expr
-		e.Problems = diag.FromHCL(diags)
+		e.Problems = diag.FromHCL(Invalid, diags)
 		if !diags.HasErrors() {
 			return e
 		}

@@ -67,7 +67,7 @@ func Parse(name string, src []byte) (*File, diag.List) {
 		return f, diags
 	}
 	file, hclDiags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	diags.Append(diag.FromHCL(hclDiags))
+	diags.Append(diag.FromHCL(Invalid, hclDiags))
 	f.Body = emptyBody(name, false)
 	if file != nil && file.Body != nil {
 		f.Body = file.Body
@@ -86,9 +86,9 @@ func ParseExpression(src []byte, name string, start hcl.Pos) (hclsyntax.Expressi
 	}
 	expr, diags := hclsyntax.ParseExpression(src, name, start)
 	if diags.HasErrors() {
-		return nil, diag.FromHCL(diags)
+		return nil, diag.FromHCL(Invalid, diags)
 	}
-	return expr, diag.FromHCL(diags)
+	return expr, diag.FromHCL(Invalid, diags)
 }
 
 func emptyBody(name string, json bool) hcl.Body {
@@ -104,7 +104,7 @@ func checkEncoding(name string, src []byte) (diag.Diagnostic, bool) {
 	at := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
 	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
 		return diag.Diagnostic{
-			Summary: "Invalid character encoding",
+			Code: Invalid.Name, Summary: "Invalid character encoding",
 			Detail:  "The file is encoded in UTF-16. Configuration is written in UTF-8: save the file in that encoding.",
 			Subject: &at,
 		}, true
@@ -122,7 +122,7 @@ func checkEncoding(name string, src []byte) (diag.Diagnostic, bool) {
 		i += size
 	}
 	return diag.Diagnostic{
-		Summary: "Invalid character encoding",
+		Code: Invalid.Name, Summary: "Invalid character encoding",
 		Detail:  "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.",
 		Subject: &at,
 	}, true

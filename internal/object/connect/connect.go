@@ -178,7 +178,7 @@ func (p *Pool) mock(pi *eval.ProviderInstance) (provider.Provider, diag.List) {
 		return mock, p.at(pi, diags)
 	}
 	var diags diag.List
-	diags.ErrorAt(pi.Decl.Range, "Provider can't be mocked", "There is nothing to take the place of %s.", pi.Addr.Provider)
+	diags.Add(BadConfiguration.As("Provider can't be mocked").Error(pi.Decl.Range, "There is nothing to take the place of %s.", pi.Addr.Provider))
 	return nil, diags
 }
 
@@ -214,7 +214,7 @@ func Config(t *promise.Task, pi *eval.ProviderInstance, schemas *provider.Schema
 		v, hd = block.Decode(hcl.EmptyBody(), nil)
 		if hd.HasErrors() {
 			var diags diag.List
-			diags.Errorf("Invalid provider configuration", "Provider %q requires explicit configuration. Add a provider block to the root module and configure the provider's required arguments as described in the provider documentation.", pi.Addr.Provider)
+			diags.Add(BadConfiguration.New(diag.Error, "Provider %q requires explicit configuration. Add a provider block to the root module and configure the provider's required arguments as described in the provider documentation.", pi.Addr.Provider))
 			return cty.DynamicVal, diags
 		}
 	} else {

@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
@@ -36,7 +37,7 @@ func (p *Pool) OpenEphemeral(a addr.Instance, conn *Conn, sch *schema.Schema, co
 	}
 	lease := &Lease{conn: conn, addr: a, private: resp.Private, stop: make(chan struct{})}
 	if errs := conform.Conforms(resp.Result, sch.Block.ImpliedType()); resp.Result == cty.NilVal || len(errs) > 0 || !resp.Result.IsWhollyKnown() || resp.Result.IsNull() {
-		diags.Errorf("Provider produced invalid object", "Provider %q produced an invalid value for %s.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", conn.Addr.Provider, a)
+		diags.Add(lifecycle.InvalidObject.New(diag.Error, "Provider %q produced an invalid value for %s.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", conn.Addr.Provider, a))
 		diags.Append(lease.Close())
 		return cty.DynamicVal, nil, diags
 	}

@@ -31,11 +31,11 @@ func PreventDestroy(t *promise.Task, r *program.Resource, f *eval.Frame) (cty.Va
 	b, err := convert.Convert(v, cty.Bool)
 	switch {
 	case err != nil:
-		diags.ErrorAt(expr.Range(), PreventDestroySummary, "The prevent_destroy argument of %s has to be true or false: %s.", r.Name, value.ErrorString("", err))
+		diags.Add(diag.Unsuitable.As(PreventDestroySummary).Error(expr.Range(), "The prevent_destroy argument of %s has to be true or false: %s.", r.Name, value.ErrorString("", err)))
 	case marks.Has(value.Sensitive):
-		diags.ErrorAt(expr.Range(), PreventDestroySummary, "The prevent_destroy argument of %s is sensitive, and whether the object can be destroyed would show what it is. Use nonsensitive if it may be shown.", r.Name)
+		diags.Add(diag.Unsuitable.As(PreventDestroySummary).Error(expr.Range(), "The prevent_destroy argument of %s is sensitive, and whether the object can be destroyed would show what it is. Use nonsensitive if it may be shown.", r.Name))
 	case marks.Has(value.Ephemeral):
-		diags.ErrorAt(expr.Range(), PreventDestroySummary, "The prevent_destroy argument of %s is ephemeral, and what may be destroyed can't differ between plan and apply.", r.Name)
+		diags.Add(diag.Unsuitable.As(PreventDestroySummary).Error(expr.Range(), "The prevent_destroy argument of %s is ephemeral, and what may be destroyed can't differ between plan and apply.", r.Name))
 	}
 	if diags.HasErrors() {
 		t.Fail()

@@ -52,12 +52,12 @@ func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, d
 			continue
 		}
 		if a := conform.AttributeAt(sch.Block, pvm.Path); a == nil || !a.WriteOnly {
-			diags.ErrorAt(schema.FindRange(i.Resource.Config.Body, pvm.Path), "Invalid use of ephemeral value", "Ephemeral values are not valid for %q, because it is not a write-only attribute and must be persisted to state.", value.PathName(pvm.Path))
+			diags.Add(diag.Ephemeral.Error(schema.FindRange(i.Resource.Config.Body, pvm.Path), "Ephemeral values are not valid for %q, because it is not a write-only attribute and must be persisted to state.", value.PathName(pvm.Path)))
 			t.Fail()
 		}
 	}
 	if path, found := value.Unwritable(unmarked); found {
-		diags.ErrorAt(schema.FindRange(i.Resource.Config.Body, path), "Number can't be stored", "The value of %q is infinite or has too many digits to be written to a plan or state. Check the calculation that it comes from.", value.PathName(path))
+		diags.Add(eval.NumberStored.Error(schema.FindRange(i.Resource.Config.Body, path), "The value of %q is infinite or has too many digits to be written to a plan or state. Check the calculation that it comes from.", value.PathName(path)))
 		t.Fail()
 	}
 	if known := i.Frame.Evaluator().Facts.Secrets; known != nil && (len(pvms) > 0 || sch.Block.HasSensitive()) {
@@ -188,7 +188,7 @@ func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, se
 		outcomes = append(outcomes, o)
 		diags.Append(o.Diags)
 		if o.Status == eval.Fail {
-			problem := o.Problem(summary, c)
+			problem := o.Problem(eval.Unmet.As(summary), c)
 			problem.Severity = severity
 			problem.Unmet = &diag.Checkable{Kind: "resource", Address: i.Addr.Resource.Erase().String(), Instance: i.Addr.String()}
 			diags.Add(problem)
@@ -229,7 +229,7 @@ func Unsupported(where hcl.Range, p addr.Provider, name addr.Name, have *provide
 	case addr.Ephemeral:
 		summary, kind, all = "Invalid ephemeral resource", "ephemeral resource", have.Ephemerals
 	}
-	diags.ErrorAt(where, summary, "The provider %s does not support %s type %q.%s", p.ForDisplay(), kind, name.Type, eval.Suggestion(name.Type, slices.Collect(maps.Keys(all))))
+	diags.Add(UnsupportedType.As(summary).Error(where, "The provider %s does not support %s type %q.%s", p.ForDisplay(), kind, name.Type, eval.Suggestion(name.Type, slices.Collect(maps.Keys(all)))))
 	return diags
 }
 
@@ -239,12 +239,12 @@ func CheckPaths(sch *schema.Schema, r *program.Resource) diag.List {
 	var diags diag.List
 	for _, traversal := range r.IgnoreChanges {
 		if _, hd := traversal.TraverseRel(cty.UnknownVal(sch.Block.ImpliedType())); hd.HasErrors() {
-			diags.Append(diag.FromHCL(hd))
+			diags.Append(diag.FromHCL(diag.NoAttribute, hd))
 			continue
 		}
 		path := program.Path(traversal)
 		if a := conform.AttributeAt(sch.Block, path); a != nil && a.Computed && !a.Optional {
-			diags.WarnAt(traversal.SourceRange(), "Redundant ignore_changes element", "ignore_changes keeps what was configured when the object was made. The provider alone decides about %s, which has no configured value, so naming it here has no effect: remove it.", value.PathName(path))
+			diags.Add(RedundantIgnore.Warning(traversal.SourceRange(), "ignore_changes keeps what was configured when the object was made. The provider alone decides about %s, which has no configured value, so naming it here has no effect: remove it.", value.PathName(path)))
 		}
 	}
 	return diags

@@ -14,4 +14,6 @@ var (
 	NullObject            = diag.Code{Name: "null-object", Summary: "Provider produced null object"}
 	InvalidResult         = diag.Code{Name: "invalid-result", Summary: "Provider returned invalid result object after apply"}
 	WriteOnlyReturned     = diag.Code{Name: "write-only-returned", Summary: "Import returned a non-null value for a write-only attribute"}
+	UnexpectedImport      = diag.Code{Name: "unexpected-import-result", Summary: "Unexpected import result"}
+	NewerProvider         = diag.Code{Name: "newer-provider-needed", Summary: "Resource instance managed by newer provider version"}
 )

@@ -82,8 +82,7 @@ func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, dia
 	ty := s.Schema.Block.ImpliedType()
 	var diags diag.List
 	if stored.SchemaVersion > s.Schema.Version {
-		diags.Errorf("Resource instance managed by newer provider version",
-			"The current state of %s was created by a newer provider version than is currently selected. Upgrade the %s provider to work with this state.", s.Addr, s.Source.Type)
+		diags.Add(NewerProvider.New(diag.Error, "The current state of %s was created by a newer provider version than is currently selected. Upgrade the %s provider to work with this state.", s.Addr, s.Source.Type))
 		return s.None(), diags
 	}
 	raw := stored.JSON
@@ -118,8 +117,7 @@ func (s Subject) identity(ctx context.Context, stored *state.Object) (cty.Value,
 	ty := s.Schema.Identity.ElementType()
 	if stored.IdentityVersion > s.Schema.IdentityVersion {
 		var diags diag.List
-		diags.Errorf("Resource identity managed by newer provider version",
-			"The current identity of %s was created by a newer provider version than is currently selected. Upgrade the %s provider to work with this identity.", s.Addr, s.Source.Type)
+		diags.Add(NewerProvider.As("Resource identity managed by newer provider version").New(diag.Error, "The current identity of %s was created by a newer provider version than is currently selected. Upgrade the %s provider to work with this identity.", s.Addr, s.Source.Type))
 		return cty.NilVal, diags
 	}
 	if stored.IdentityVersion == s.Schema.IdentityVersion {
@@ -414,18 +412,18 @@ func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Obj
 	}
 	switch {
 	case len(resp.Objects) == 0:
-		diags.Errorf("Import returned no resources", "The provider returned nothing for %s with the ID %s.", s.Addr, name)
+		diags.Add(UnexpectedImport.As("Import returned no resources").New(diag.Error, "The provider returned nothing for %s with the ID %s.", s.Addr, name))
 		return s.None(), "", diags
 	case len(resp.Objects) > 1:
-		diags.Errorf("Multiple import states not supported", "The provider returned %d objects for %s with the ID %s, and only one can be imported.", len(resp.Objects), s.Addr, name)
+		diags.Add(UnexpectedImport.As("Multiple import states not supported").New(diag.Error, "The provider returned %d objects for %s with the ID %s, and only one can be imported.", len(resp.Objects), s.Addr, name))
 		return s.None(), "", diags
 	case len(found) == 0:
-		diags.Errorf("Unexpected import result", "The provider returned an object of type %q for %s with the ID %s.", resp.Objects[0].Type, s.Addr, name)
+		diags.Add(UnexpectedImport.New(diag.Error, "The provider returned an object of type %q for %s with the ID %s.", resp.Objects[0].Type, s.Addr, name))
 		return s.None(), "", diags
 	}
 	o := found[0]
 	if o.State == cty.NilVal || o.State.IsNull() {
-		diags.Errorf("Import returned null resource", "The provider returned an object without content for %s with the ID %s.", s.Addr, name)
+		diags.Add(UnexpectedImport.As("Import returned null resource").New(diag.Error, "The provider returned an object without content for %s with the ID %s.", s.Addr, name))
 		return s.None(), "", diags
 	}
 	if errs := conform.Conforms(o.State, s.Schema.Block.ImpliedType()); len(errs) > 0 {

@@ -387,7 +387,7 @@ func TestWarnings(t *testing.T) {
 	s.typ.Plan = func(r provider.PlanRequest) provider.PlanResponse {
 		out := s.typ.DefaultPlan(r)
 		if r.Prior.IsNull() {
-			out.Diags.Errorf("No", "Not again.")
+			out.Diags.Add(provider.Reported.As("No").New(diag.Error, "Not again."))
 		}
 		return out
 	}
@@ -487,7 +487,7 @@ func TestFailedApply(t *testing.T) {
 	} {
 		s.typ.Apply = func(provider.ApplyRequest) provider.ApplyResponse {
 			out := provider.ApplyResponse{New: c.answer, Private: []byte("new private")}
-			out.Diags.Errorf("No", "Not now.")
+			out.Diags.Add(provider.Reported.As("No").New(diag.Error, "Not now."))
 			return out
 		}
 		o, diags := s.Apply(t.Context(), lifecycle.ApplyInput{Prior: c.prior, Planned: c.planned, Config: c.planned})

@@ -108,11 +108,11 @@ func (o Opener) Recorded(kind string, config json.RawMessage, prog *program.Prog
 func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary, format string) (*Backend, diag.List) {
 	t, err := o.Types.Find(record.Type)
 	if err != nil {
-		return nil, diag.OneError("Unsupported backend type", "%s", err)
+		return nil, diag.UnknownBackend.List("%s", err)
 	}
 	config, err := record.Value(t.Schema().ImpliedType())
 	if err != nil {
-		return nil, diag.OneError(summary, format, err)
+		return nil, diag.BadBackend.As(summary).List(format, err)
 	}
 	return o.Open(record.Type, config, prog)
 }

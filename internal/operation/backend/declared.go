@@ -38,7 +38,7 @@ func (o Opener) Declare(prog *program.Program, settings Settings, extra map[stri
 	t, err := o.Types.Find(block.Type)
 	if err != nil {
 		var diags diag.List
-		diags.ErrorAt(block.Range, "Unsupported backend type", "%s", err)
+		diags.Add(diag.UnknownBackend.Error(block.Range, "%s", err))
 		return nil, diags
 	}
 	d := &Declared{Kind: block.Type, schema: t.Schema(), block: block}
@@ -51,12 +51,12 @@ func (o Opener) Declare(prog *program.Program, settings Settings, extra map[stri
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		a := d.schema.Attributes[name]
 		if a == nil {
-			diags.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given on the command line is not expected for the selected backend type.", name)
+			diags.Add(diag.BadBackend.As("Invalid backend configuration argument").New(diag.Error, "The backend configuration argument %q given on the command line is not expected for the selected backend type.", name))
 			continue
 		}
 		converted, err := convert.Convert(extra[name], a.ImpliedType())
 		if err != nil {
-			diags.Errorf("Invalid backend configuration argument", "The value for the backend configuration argument %q given on the command line isn't right: %s.", name, err)
+			diags.Add(diag.BadBackend.As("Invalid backend configuration argument").New(diag.Error, "The value for the backend configuration argument %q given on the command line isn't right: %s.", name, err))
 			continue
 		}
 		attrs[name] = converted
@@ -95,7 +95,7 @@ func (o Opener) Declared(d *Declared, prog *program.Program) (*Backend, *workdir
 	var diags diag.List
 	for _, name := range d.schema.Names() {
 		if a := d.schema.Attributes[name]; a != nil && a.Required && d.Config.GetAttr(name).IsNull() {
-			diags.ErrorAt(d.block.Range, "Missing required argument", "The backend argument %q is required, but no definition was found. Set it in the block or with -backend-config.", name)
+			diags.Add(diag.Missing.Error(d.block.Range, "The backend argument %q is required, but no definition was found. Set it in the block or with -backend-config.", name))
 		}
 	}
 	if diags.HasErrors() {
@@ -108,7 +108,7 @@ func (o Opener) Declared(d *Declared, prog *program.Program) (*Backend, *workdir
 	}
 	record, err := workdir.NewBackend(d.Kind, d.Config, d.hash)
 	if err != nil {
-		diags.Errorf("Failed to record the backend", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to record the backend").New(diag.Error, "%s.", err))
 	}
 	return b, record, diags
 }
@@ -119,7 +119,7 @@ func (o Opener) Before(have *workdir.Backend) (*Backend, diag.List) {
 		return o.Local(nil), nil
 	}
 	if _, err := o.Types.Find(have.Type); err != nil {
-		return nil, diag.OneError("Unsupported backend type", "The backend that was initialized before can't be opened: %s Use -reconfigure to go on without its states.", err)
+		return nil, diag.UnknownBackend.List("The backend that was initialized before can't be opened: %s Use -reconfigure to go on without its states.", err)
 	}
 	return o.recorded(*have, nil, "Failed to read the record of the backend", "%s. Use -reconfigure to go on without its states.")
 }
@@ -140,7 +140,7 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 	}
 	t, err := o.Types.Find(r.Type)
 	if err != nil {
-		return nil, diag.OneError("Unsupported backend type", "%s", err)
+		return nil, diag.UnknownBackend.List("%s", err)
 	}
 	recorded, err := r.Value(t.Schema().ImpliedType())
 	if err != nil {
@@ -193,7 +193,7 @@ func empty(v cty.Value) bool {
 
 func (o Opener) initRequired(at *program.Backend, format string, args ...any) diag.List {
 	d := diag.Diagnostic{
-		Summary: fmt.Sprintf("Backend initialization required, please run \"%s init\"", o.Program),
+		Code: NotInitialized.Name, Summary: fmt.Sprintf("Backend initialization required, please run \"%s init\"", o.Program),
 		Detail: "Reason: " + fmt.Sprintf(format, args...) + "\n\nThe backend is where the state is kept. " +
 			"It has to be initialized before it is used, and again whenever its configuration changes, so that nobody goes on with an empty or an outdated state by accident.",
 	}

@@ -170,7 +170,7 @@ func Load(env Environment) (*Config, diag.List) {
 	for _, path := range env.files(&diags) {
 		src, err := os.ReadFile(path)
 		if err != nil {
-			diags.Errorf("Failed to read CLI configuration", "%s.", err)
+			diags.Add(diag.Unreadable.As("Failed to read CLI configuration").New(diag.Error, "%s.", err))
 			continue
 		}
 		config.Files = append(config.Files, path)
@@ -180,7 +180,7 @@ func Load(env Environment) (*Config, diag.List) {
 	if dir := config.PluginCacheDir; dir != "" {
 		// Where there is none yet, the first package makes it.
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-			diags.Errorf("Invalid plugin cache directory", "The specified plugin cache dir %s cannot be opened: it is no directory. Change plugin_cache_dir or TF_PLUGIN_CACHE_DIR.", dir)
+			diags.Add(Bad.As("Invalid plugin cache directory").New(diag.Error, "The specified plugin cache dir %s cannot be opened: it is no directory. Change plugin_cache_dir or TF_PLUGIN_CACHE_DIR.", dir))
 		}
 	}
 	return config, diags
@@ -192,7 +192,7 @@ func (env Environment) files(diags *diag.List) []string {
 		if path := env.Getenv(name); path != "" {
 			// Who names a file wants that one only.
 			if _, err := os.Stat(path); err != nil {
-				diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Unable to open CLI configuration file",
+				diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: diag.Unreadable.Name, Summary: "Unable to open CLI configuration file",
 					Detail: fmt.Sprintf("The CLI configuration file at %q, which %s names, does not exist.", path, name)})
 				return nil
 			}

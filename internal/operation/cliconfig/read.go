@@ -140,11 +140,11 @@ func (r *reader) rangeOf(p token.Pos) *hcl.Range {
 }
 
 func (r *reader) fail(p token.Pos, summary, format string, args ...any) {
-	r.diags.Add(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.rangeOf(p)})
+	r.diags.Add(diag.Diagnostic{Code: Bad.Name, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.rangeOf(p)})
 }
 
 func (r *reader) warn(p token.Pos, summary, format string, args ...any) {
-	r.diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.rangeOf(p)})
+	r.diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Bad.Name, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.rangeOf(p)})
 }
 
 // value decodes an argument, or reports that it has the wrong type.

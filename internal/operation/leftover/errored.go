@@ -54,7 +54,7 @@ func (k *Errored) Cleaned(_ *testresult.File, r *testresult.Run, _ diag.List, le
 		err = os.WriteFile(name, b.Bytes(), 0o600)
 	}
 	if err != nil {
-		k.Problem(diag.OneError("Failed to persist state", "Writing %s: %s. The state follows on standard error.", name, diag.Cause(err)))
+		k.Problem(NotKept.As("Failed to persist state").List("Writing %s: %s. The state follows on standard error.", name, diag.Cause(err)))
 		fmt.Fprintln(k.Err, b.String())
 		return
 	}

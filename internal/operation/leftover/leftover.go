@@ -78,7 +78,7 @@ func (s Shelf) Begin(ctx context.Context, l testresult.Label) (*State, diag.List
 			}
 		}
 		if !again || !errors.Is(err, os.ErrNotExist) {
-			return nil, diag.OneError("Failed to keep the state of a test", "Nothing was done, because there is no place for a state that would remember it: %s.", diag.Cause(err))
+			return nil, NotKept.List("Nothing was done, because there is no place for a state that would remember it: %s.", diag.Cause(err))
 		}
 		// Somebody has just cleaned up.
 	}
@@ -107,7 +107,7 @@ func (s Shelf) take(ctx context.Context, dir string) (*State, diag.List) {
 		return nil, diags
 	}
 	if diags := opened.Lock(ctx, operation, session.Locking{}).Only(diag.Error); diags.HasErrors() {
-		return nil, diag.OneWarning("State of a test in use", "The state in %s is left alone, because it can't be locked: most likely the test that it belongs to is still under way. %s", dir, diags[0].Detail)
+		return nil, NotKept.As("State of a test in use").Warnings("The state in %s is left alone, because it can't be locked: most likely the test that it belongs to is still under way. %s", dir, diags[0].Detail)
 	}
 	if diags := opened.Read(ctx).Only(diag.Error); diags.HasErrors() {
 		opened.Unlock()
@@ -120,7 +120,7 @@ func (s Shelf) take(ctx context.Context, dir string) (*State, diag.List) {
 // nil where nothing happens to objects.
 func (k *State) Record(ctx context.Context, l testresult.Label, outputs map[string]cty.Value, p *plan.Plan, stop <-chan struct{}) (apply.Journal, diag.List) {
 	if err := k.forgetAnswers(); err != nil {
-		return nil, diag.OneError("Failed to keep the state of a test", "Nothing was done, because there is no place for what providers answer in %s: %s.", k.dir, diag.Cause(err))
+		return nil, NotKept.List("Nothing was done, because there is no place for what providers answer in %s: %s.", k.dir, diag.Cause(err))
 	}
 	begins := *p
 	start := state.Empty()
@@ -135,7 +135,7 @@ func (k *State) Record(ctx context.Context, l testresult.Label, outputs map[stri
 		k.Label = l
 	}
 	if err != nil {
-		return nil, diag.OneError("Failed to keep the state of a test", "Nothing was done, because the state in %s, which would remember it, can't be written: %s.", k.dir, diag.Cause(err))
+		return nil, NotKept.List("Nothing was done, because the state in %s, which would remember it, can't be written: %s.", k.dir, diag.Cause(err))
 	}
 	r, diags := k.session.Record(ctx, &begins, stop)
 	k.record = r
@@ -271,7 +271,7 @@ func (s Shelf) Left(ctx context.Context) ([]*State, diag.List) {
 	for _, dir := range s.directories() {
 		n, ok, err := noteIn(dir)
 		if err != nil {
-			diags.Errorf("Unreadable state of a test", "The note in %s, which says what test made the state there, can't be read: %s.", dir, diag.Cause(err))
+			diags.Add(NotKept.As("Unreadable state of a test").New(diag.Error, "The note in %s, which says what test made the state there, can't be read: %s.", dir, diag.Cause(err)))
 			continue
 		}
 		k, more := s.take(ctx, dir)

@@ -35,12 +35,12 @@ const followed = "WEIR_STACKS_FOLLOWED"
 func Follow(ctx context.Context, p *place.Place, dir, shown string, out io.Writer) diag.List {
 	here, err := filepath.Abs(p.Path("."))
 	if err != nil {
-		return diag.OneError("Failed to find the stacks that follow", "%s.", err)
+		return diag.Unreadable.As("Failed to find the stacks that follow").List("%s.", err)
 	}
 	there := filepath.Join(here, dir)
 	before := append(strings.Split(p.Environ[followed], "\n"), here)
 	if slices.Contains(before, there) {
-		return diag.OneError("Stacks that follow each other", "The stack in %s was applied already because of this change. Nothing is applied twice: look which outputs go in a circle.", shown)
+		return diag.Cycle.As("Stacks that follow each other").List("The stack in %s was applied already because of this change. Nothing is applied twice: look which outputs go in a circle.", shown)
 	}
 	cmd := exec.CommandContext(ctx, p.Executable, "-chdir="+there, "stacks", "apply", "-input=false")
 	for name, v := range p.Environ {
@@ -53,5 +53,5 @@ func Follow(ctx context.Context, p *place.Place, dir, shown string, out io.Write
 	if cmd.Run() == nil {
 		return nil
 	}
-	return diag.OneWarning("Not applied downstream", "The stack in %s reads outputs that have changed, and wasn't applied as a whole. To see what is left, run:\n    %s -chdir=%s stacks apply", shown, p.Program, shown)
+	return Behind.Warnings("The stack in %s reads outputs that have changed, and wasn't applied as a whole. To see what is left, run:\n    %s -chdir=%s stacks apply", shown, p.Program, shown)
 }

@@ -30,7 +30,7 @@ func (d *Place) Inputs(vars []Var) (map[string]module.VariableInput, diag.List) 
 	}
 	automatic, err := d.AutomaticFiles(".")
 	if err != nil {
-		diags.Errorf("Failed to read directory", "Looking for files of variable values: %s.", err)
+		diags.Add(diag.Unreadable.As("Failed to read directory").New(diag.Error, "Looking for files of variable values: %s.", err))
 	}
 	for _, name := range automatic {
 		d.InputsFrom(name, in, &diags)
@@ -42,11 +42,11 @@ func (d *Place) Inputs(vars []Var) (map[string]module.VariableInput, diag.List) 
 		}
 		name, text, ok := strings.Cut(f.Value, "=")
 		if !ok {
-			diags.Errorf("Invalid -var option", "The given -var option %q is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", f.Value)
+			diags.Add(diag.BadOption.As("Invalid -var option").New(diag.Error, "The given -var option %q is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", f.Value))
 			continue
 		}
 		if strings.HasSuffix(name, " ") {
-			diags.Errorf("Invalid -var option", "Variable name %q is invalid due to trailing space. Did you mean -var=\"%s=%s\"?", name, strings.TrimSuffix(name, " "), strings.TrimPrefix(text, " "))
+			diags.Add(diag.BadOption.As("Invalid -var option").New(diag.Error, "Variable name %q is invalid due to trailing space. Did you mean -var=\"%s=%s\"?", name, strings.TrimSuffix(name, " "), strings.TrimPrefix(text, " ")))
 			continue
 		}
 		in[name] = module.VariableInput{Text: text, From: "argument"}
@@ -81,9 +81,9 @@ func (d *Place) InputsFrom(name string, in map[string]module.VariableInput, diag
 	data, err := d.ReadFile(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			diags.Errorf("Failed to read variables file", "Given variables file %s does not exist.", name)
+			diags.Add(diag.Unreadable.As("Failed to read variables file").New(diag.Error, "Given variables file %s does not exist.", name))
 		} else {
-			diags.Errorf("Failed to read variables file", "Error while reading %s: %s.", name, diag.Cause(err))
+			diags.Add(diag.Unreadable.As("Failed to read variables file").New(diag.Error, "Error while reading %s: %s.", name, diag.Cause(err)))
 		}
 		return
 	}

@@ -206,7 +206,7 @@ func (d *Place) OptionalFile(name string) ([]byte, error) {
 func (d *Place) Locks() (*lockfile.Locks, diag.List) {
 	data, err := d.LockFile()
 	if err != nil {
-		return &lockfile.Locks{}, diag.OneError("Failed to read dependency lock file", "%s.", err)
+		return &lockfile.Locks{}, lockfile.Invalid.As("Failed to read dependency lock file").List("%s.", err)
 	}
 	return lockfile.Parse(data, d.Path(lockfile.Name))
 }

@@ -8,19 +8,19 @@ import (
 func (d *Place) Workspace() (string, diag.List) {
 	if d.Options.Workspace != "" {
 		if !ValidWorkspace(d.Options.Workspace) {
-			return "", diag.OneError("Invalid workspace name", "The name %q is not allowed: %s", d.Options.Workspace, WorkspaceNames)
+			return "", diag.BadWorkspace.List("The name %q is not allowed: %s", d.Options.Workspace, WorkspaceNames)
 		}
 		return d.Options.Workspace, nil
 	}
 	if name := d.Environ["TF_WORKSPACE"]; name != "" {
 		if !ValidWorkspace(name) {
-			return "", diag.OneError("Invalid workspace name", "The name %q in TF_WORKSPACE is not allowed: %s", name, WorkspaceNames)
+			return "", diag.BadWorkspace.List("The name %q in TF_WORKSPACE is not allowed: %s", name, WorkspaceNames)
 		}
 		return name, nil
 	}
 	name, err := d.Memory().Workspace()
 	if err != nil {
-		return "", diag.OneError("Failed to read the selected workspace", "%s.", err)
+		return "", diag.BadWorkspace.As("Failed to read the selected workspace").List("%s.", err)
 	}
 	return name, nil
 }

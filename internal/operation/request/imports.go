@@ -22,9 +22,9 @@ func ReadImport(address, id string) (Import, diag.List) {
 	target, err := addr.ParseTarget(address)
 	switch {
 	case err != nil:
-		return Import{}, diag.OneError("Invalid address", "%s.", err)
+		return Import{}, diag.BadAddress.List("%s.", err)
 	case target.IsModule() || target.Name.Mode != addr.Managed:
-		return Import{}, diag.OneError("A managed resource address is required", "The import command needs the address of an instance of a managed resource, such as aws_instance.example or module.a.aws_instance.example[0].")
+		return Import{}, diag.BadAddress.As("A managed resource address is required").List("The import command needs the address of an instance of a managed resource, such as aws_instance.example or module.a.aws_instance.example[0].")
 	}
 	return Import{target, id}, nil
 }

@@ -43,7 +43,7 @@ func CheckOut(path string) diag.List {
 		return nil
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return diag.OneError("Failed to write plan file", "The directory of %q doesn't exist.", path)
+		return diag.Unwritable.As("Failed to write plan file").List("The directory of %q doesn't exist.", path)
 	}
 	return nil
 }
@@ -61,20 +61,20 @@ func (p *Plan) Read() (Planning, diag.List) {
 	var diags diag.List
 	switch {
 	case p.Destroy && p.RefreshOnly:
-		diags.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive.")
+		diags.Add(diag.Incompatible.As("Incompatible plan mode options").New(diag.Error, "The -destroy and -refresh-only options are mutually-exclusive."))
 	case p.Destroy:
 		c.Mode = plan.Destroy
 	case p.RefreshOnly:
 		c.Mode = plan.RefreshOnly
 	}
 	if p.RefreshOnly && p.SkipRefresh {
-		diags.Errorf("Incompatible refresh options", "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because weir would have nothing to do.")
+		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because weir would have nothing to do."))
 	}
 	if p.RefreshOnly && len(p.Replace) > 0 {
-		diags.Errorf("Incompatible plan mode options", "The -replace option can't be used with -refresh-only, which replaces nothing.")
+		diags.Add(diag.Incompatible.As("Incompatible plan mode options").New(diag.Error, "The -replace option can't be used with -refresh-only, which replaces nothing."))
 	}
 	if len(p.Targets)+len(p.TargetFiles) > 0 && len(p.Excludes)+len(p.ExcludeFiles) > 0 {
-		diags.Errorf("Invalid combination of arguments", "The target and exclude planning options are mutually-exclusive. Each plan must use either only the target options or only the exclude options.")
+		diags.Add(diag.Incompatible.As("Invalid combination of arguments").New(diag.Error, "The target and exclude planning options are mutually-exclusive. Each plan must use either only the target options or only the exclude options."))
 	}
 	c.Targets = targets("target", p.Targets, p.TargetFiles, &diags)
 	c.Excludes = targets("exclude", p.Excludes, p.ExcludeFiles, &diags)
@@ -82,11 +82,11 @@ func (p *Plan) Read() (Planning, diag.List) {
 		t, err := addr.ParseTarget(text)
 		switch {
 		case err != nil:
-			diags.Errorf(fmt.Sprintf("Invalid force-replace address %q", text), "%s.", err)
+			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "%s.", err))
 		case t.IsModule():
-			diags.Errorf(fmt.Sprintf("Invalid force-replace address %q", text), "The -replace option needs the address of a resource instance, and this is a module.")
+			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "The -replace option needs the address of a resource instance, and this is a module."))
 		case t.Name.Mode != addr.Managed:
-			diags.Errorf(fmt.Sprintf("Invalid force-replace address %q", text), "Only managed resources can be used with the -replace=... option.")
+			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "Only managed resources can be used with the -replace=... option."))
 		default:
 			c.Replace = append(c.Replace, t.Instance())
 		}
@@ -100,7 +100,7 @@ func targets(what string, direct, files []string, diags *diag.List) []addr.Targe
 	add := func(text, where string) {
 		t, err := addr.ParseTarget(text)
 		if err != nil {
-			diags.Errorf(fmt.Sprintf("Invalid %s %q", what, text), "%s%s.", where, err)
+			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid %s %q", what, text)).New(diag.Error, "%s%s.", where, err))
 			return
 		}
 		out = append(out, t)
@@ -111,7 +111,7 @@ func targets(what string, direct, files []string, diags *diag.List) []addr.Targe
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			diags.Errorf(fmt.Sprintf("Failed to read the file of -%s-file", what), "The file %q can't be opened: %s.", name, diag.Cause(err))
+			diags.Add(diag.Unreadable.As(fmt.Sprintf("Failed to read the file of -%s-file", what)).New(diag.Error, "The file %q can't be opened: %s.", name, diag.Cause(err)))
 			continue
 		}
 		for line, where := range items(name, data) {

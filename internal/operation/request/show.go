@@ -46,17 +46,17 @@ func (s *Show) Check() diag.List {
 	}
 	switch saved := s.Plan != "" || s.Path != ""; {
 	case chosen > 1:
-		return diag.OneError("Conflicting object types to show", "The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
+		return diag.Incompatible.As("Conflicting object types to show").List("The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
 	case s.Config && !s.JSON:
-		return diag.OneError("JSON output required for configuration", "The -config option can be used only with -json.")
+		return diag.BadOption.As("JSON output required for configuration").List("The -config option can be used only with -json.")
 	case s.Format != "text" && s.Format != "markdown":
-		return diag.OneError("Invalid output format", "There is no format %q: -format takes text and markdown.", s.Format)
+		return diag.BadOption.As("Invalid output format").List("There is no format %q: -format takes text and markdown.", s.Format)
 	case s.Format == "markdown" && (s.JSON || s.Steps != nil || !saved || len(s.Addresses) > 0):
-		return diag.OneError("Incompatible options", "With -format=markdown a saved plan is shown as a whole: give its path, without addresses, -json and -steps.")
+		return diag.Incompatible.List("With -format=markdown a saved plan is shown as a whole: give its path, without addresses, -json and -steps.")
 	case !saved && s.WantsSteps():
-		return diag.OneError("Saved plan required", "The -steps option shows the steps of a saved plan, so it needs the path of one.")
+		return diag.BadOption.As("Saved plan required").List("The -steps option shows the steps of a saved plan, so it needs the path of one.")
 	case s.JSON && len(s.Addresses) > 0 || s.WantsSteps() && len(s.Addresses) > 0:
-		return diag.OneError("Incompatible options", "Addresses choose changes that are shown to people. The options -json and -steps show a plan as a whole.")
+		return diag.Incompatible.List("Addresses choose changes that are shown to people. The options -json and -steps show a plan as a whole.")
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (s *Show) Chosen(p *plan.Plan) (*plan.Plan, diag.List) {
 	for _, text := range s.Addresses {
 		target, err := addr.ParseTarget(text)
 		if err != nil {
-			return nil, diag.OneError("Invalid address", "%q can't be used to choose changes: %s.", text, err)
+			return nil, diag.BadAddress.List("%q can't be used to choose changes: %s.", text, err)
 		}
 		n := len(some.Changes)
 		for _, c := range p.Changes {
@@ -76,7 +76,7 @@ func (s *Show) Chosen(p *plan.Plan) (*plan.Plan, diag.List) {
 			}
 		}
 		if len(some.Changes) == n {
-			return nil, diag.OneError("No such object in the plan", "The plan has nothing at %s.", text)
+			return nil, diag.NoInstance.As("No such object in the plan").List("The plan has nothing at %s.", text)
 		}
 	}
 	return some, nil

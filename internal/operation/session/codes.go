@@ -12,4 +12,7 @@ var (
 	StaysLocked   = diag.Code{Name: "state-stays-locked", Summary: "The state stays locked"}
 	Foreign       = diag.Code{Name: "journal-of-another-state", Summary: "Journal of another state"}
 	ObjectInDoubt = diag.Code{Name: "object-in-doubt", Summary: "Object in doubt"}
+	Damaged       = diag.Code{Name: "damaged-record", Summary: "Damaged journal"}
+	NotReleased   = diag.Code{Name: "lock-not-released", Summary: "Error releasing the state lock"}
+	Recovered     = diag.Code{Name: "recovered", Summary: "Recovered from an interrupted run"}
 )

@@ -94,11 +94,11 @@ func (s *Session) History() []Earlier {
 func (k Earlier) Read() (*state.Snapshot, diag.List) {
 	data, err := os.ReadFile(k.path)
 	if err != nil {
-		return nil, diag.OneError("Failed to read an earlier state", "%s: %s.", k.path, diag.Cause(err))
+		return nil, diag.StateUnreadable.As("Failed to read an earlier state").List("%s: %s.", k.path, diag.Cause(err))
 	}
 	data, _, err = k.seals.Open(data)
 	if err != nil {
-		return nil, diag.OneError("Failed to read an earlier state", "%s: %s.", k.path, err)
+		return nil, diag.StateUnreadable.As("Failed to read an earlier state").List("%s: %s.", k.path, err)
 	}
 	return statefile.Read(data, k.path)
 }

@@ -113,7 +113,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	}
 	if len(rec.Folded) > 0 {
 		if err := s.Adopt(ctx, rec.State); err != nil {
-			diags.Errorf("Failed to save the recovered state", "Saving the state with what the journal %s knows: %s. The journal is kept; run the command again once the cause is removed.", path, err)
+			diags.Add(NotSaved.As("Failed to save the recovered state").New(diag.Error, "Saving the state with what the journal %s knows: %s. The journal is kept; run the command again once the cause is removed.", path, err))
 			return diags
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		return diags // the journal has nothing else
 	}
 	if err := s.Settle(s.doubts); err != nil {
-		diags.Errorf("Failed to end the journal", "The state is saved, but the journal %s can't be replaced: %s.", path, diag.Cause(err))
+		diags.Add(diag.Unwritable.As("Failed to end the journal").New(diag.Error, "The state is saved, but the journal %s can't be replaced: %s.", path, diag.Cause(err)))
 	}
 	return diags
 }
@@ -130,11 +130,11 @@ func (s *Session) recover(ctx context.Context) diag.List {
 type trouble struct{ *Session }
 
 func (s trouble) unreadable(path string, err error) diag.List {
-	return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, diag.Cause(err))
+	return Damaged.As("Unreadable journal").List("The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, diag.Cause(err))
 }
 
 func (s trouble) unusable(path string, err error) diag.List {
-	return diag.OneError("Unreadable journal", "The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
+	return Damaged.As("Unreadable journal").List("The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
 }
 
 func (s trouble) foreign(path string, l *journal.Log) diag.List {
@@ -146,7 +146,7 @@ var errJournalBusy = errors.New("the journal is in use")
 // emptied refuses a state file without content: taking it for "no state" would
 // create everything a second time.
 func (s trouble) emptied() diag.List {
-	return diag.OneError("Empty state file", "The state is there but empty, as a crash or a full disk leaves it. It is not taken for \"no state\", because everything would be created a second time.%s", s.wayOut())
+	return Damaged.As("Empty state file").List("The state is there but empty, as a crash or a full disk leaves it. It is not taken for \"no state\", because everything would be created a second time.%s", s.wayOut())
 }
 
 // torn adds to what is wrong with a state how to get it back.
@@ -218,7 +218,7 @@ func (s trouble) damaged(path string, l *journal.Log, rec journal.Recovery) diag
 		}
 	}
 	fmt.Fprintf(&b, "\n\nIf there is an intact copy of the file, put it in place. Otherwise look for objects that the state doesn't have, then take what can be read with:\n    %s recover -damaged", s.Program)
-	return diag.OneError("Damaged journal", "%s", b.String())
+	return Damaged.List("%s", b.String())
 }
 
 // interrupted tells what was recovered.
@@ -240,7 +240,7 @@ func interrupted(path string, l *journal.Log, rec journal.Recovery, settled []jo
 	if l.Damaged > 0 {
 		fmt.Fprintf(&b, "\n\n%d lines of the journal can't be read: something other than a crash has damaged it. Objects may exist that aren't in the state.", l.Damaged)
 	}
-	return diag.OneWarning("Recovered from an interrupted run", "%s", b.String())
+	return Recovered.Warnings("%s", b.String())
 }
 
 // inDoubt lists the objects that may exist.

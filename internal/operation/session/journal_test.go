@@ -25,11 +25,12 @@ func TestFoldedWithoutLock(t *testing.T) {
 	at := httptest.NewServer(&server{})
 	defer at.Close()
 	data := t.TempDir()
+	var told diag.List
 	next := func() *Session {
 		s := open(t, at.URL, encryption.State{})
 		s.DataDir = data
-		if diags := s.Read(t.Context()); diags.HasErrors() {
-			t.Fatal(diags.Err())
+		if told = s.Read(t.Context()); told.HasErrors() {
+			t.Fatal(told.Err())
 		}
 		return s
 	}
@@ -47,6 +48,9 @@ func TestFoldedWithoutLock(t *testing.T) {
 	s = next()
 	if s.Snapshot().Objects[made] == nil || s.Base().Objects[made] == nil {
 		t.Fatal("the object isn't recovered")
+	}
+	if len(told) != 1 || told[0].Summary != "Recovered from an interrupted run" {
+		t.Errorf("told %v", told)
 	}
 	without := s.Snapshot().Clone()
 	delete(without.Objects, made)

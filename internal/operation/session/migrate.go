@@ -29,12 +29,12 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, o Options, curr
 		names, err = []string{storage.DefaultWorkspace}, nil
 	}
 	if err != nil {
-		return nil, diag.OneError(migrating, "The workspaces of the %q backend can't be listed: %s.", old.Kind, err)
+		return nil, NotSaved.As(migrating).List("The workspaces of the %q backend can't be listed: %s.", old.Kind, err)
 	}
 	_, err = next.Workspaces(ctx)
 	single := errors.Is(err, storage.ErrWorkspacesNotSupported)
 	if err != nil && !single {
-		return nil, diag.OneError("Failed to get existing workspaces", "The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
+		return nil, diag.StateUnreadable.As("Failed to get existing workspaces").List("The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
 	}
 	if single && len(names) > 1 {
 		name, diags := current()
@@ -71,7 +71,7 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 		data, err = c.source.Read(ctx)
 	}
 	if err != nil {
-		return false, diag.OneError(migrating, "The state of workspace %q can't be read: %s.", c.from, err)
+		return false, NotSaved.As(migrating).List("The state of workspace %q can't be read: %s.", c.from, err)
 	}
 	unfinished := exists(c.session(o).journalPath())
 	if len(bytes.TrimSpace(data)) == 0 && !unfinished {
@@ -83,7 +83,7 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 		there, err = c.target.Read(ctx)
 	}
 	if err != nil {
-		return false, diag.OneError(migrating, "The state of workspace %q in the new backend can't be read: %s.", c.to, err)
+		return false, NotSaved.As(migrating).List("The state of workspace %q in the new backend can't be read: %s.", c.to, err)
 	}
 	c.Overwrites = len(bytes.TrimSpace(there)) > 0
 	return c.target.migrating || unfinished || !bytes.Equal(there, data), nil
@@ -104,14 +104,14 @@ func latest(ctx context.Context, from *Session) ([]byte, diag.List) {
 	case diags.HasErrors():
 		return nil, diags
 	case len(from.doubts) > 0:
-		diags.Errorf(migrating, "Only the old backend leads to the journal that has what is in doubt. Go back to its configuration and settle that first.")
+		diags.Add(NotSaved.As(migrating).New(diag.Error, "Only the old backend leads to the journal that has what is in doubt. Go back to its configuration and settle that first."))
 		return nil, diags
 	case !from.folded:
 		return from.saved, diags
 	}
 	var b bytes.Buffer
 	if err := statefile.Write(&b, from.stamped(from.Snapshot())); err != nil {
-		diags.Errorf(migrating, "The state of workspace %q can't be written: %s.", from.workspace, err)
+		diags.Add(NotSaved.As(migrating).New(diag.Error, "The state of workspace %q can't be written: %s.", from.workspace, err))
 	}
 	return b.Bytes(), diags
 }
@@ -119,7 +119,7 @@ func latest(ctx context.Context, from *Session) ([]byte, diag.List) {
 // Run copies the state, with both locks held.
 func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
 	if err := c.next.CreateWorkspace(ctx, c.to); err != nil && !errors.Is(err, storage.ErrWorkspacesNotSupported) && c.to != storage.DefaultWorkspace {
-		return diag.OneError(migrating, "The workspace %q can't be made: %s.", c.to, err)
+		return NotSaved.As(migrating).List("The workspace %q can't be made: %s.", c.to, err)
 	}
 	from := c.session(o)
 	to := &Session{Options: o.withDefaults(), backend: c.next, workspace: c.to, store: c.target}
@@ -138,7 +138,7 @@ func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
 		return diags
 	}
 	if err := c.target.Write(ctx, data); err != nil {
-		diags.Errorf(migrating, "The state of workspace %q can't be written to the new backend: %s. The old backend still has it.", c.to, err)
+		diags.Add(NotSaved.As(migrating).New(diag.Error, "The state of workspace %q can't be written to the new backend: %s. The old backend still has it.", c.to, err))
 	}
 	return diags
 }

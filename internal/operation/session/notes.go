@@ -66,7 +66,7 @@ func (s *Session) note(ctx context.Context, p *plan.Plan) (*notes, diag.List) {
 	case errors.Is(err, storage.ErrNoNotes):
 		return nil, diag.List{NotNoted.New(diag.Warning, "What this run creates can't be noted beside the state: %s. Should the run be killed, only this machine knows what it was creating. To have other machines know, allow what is said there; nothing else is kept in it.", err)}
 	case err != nil:
-		return nil, diag.OneError("The state can't be saved", "Nothing was done, because what is about to be created can't be noted beside the state: %s.", err)
+		return nil, NotSaved.As("The state can't be saved").List("Nothing was done, because what is about to be created can't be noted beside the state: %s.", err)
 	}
 	n.noted = objectsOf(list)
 	return n, nil
@@ -217,7 +217,7 @@ func (s *Session) readNote(ctx context.Context) (*journal.Log, diag.List) {
 	case errors.Is(err, storage.ErrNoNotes) || err == nil && text == nil:
 		return nil, nil
 	case err != nil:
-		return nil, diag.OneError("Error loading the state", "What the last run has noted beside the state can't be read: %s.", err)
+		return nil, diag.StateUnreadable.List("What the last run has noted beside the state can't be read: %s.", err)
 	}
 	s.noted = true
 	l, err := journal.Read(bytes.NewReader(text), s.Seals.OpenKey)
@@ -227,7 +227,7 @@ func (s *Session) readNote(ctx context.Context) (*journal.Log, diag.List) {
 		if err != nil {
 			why = err.Error()
 		}
-		return nil, diag.OneError("Damaged note", "The last run has noted beside the state what it was about to create, and that can't be read: %s. Objects may exist that aren't in the state. Look for them, then take what can be read with:\n    %s recover -damaged", why, s.Program)
+		return nil, Damaged.As("Damaged note").List("The last run has noted beside the state what it was about to create, and that can't be read: %s. Objects may exist that aren't in the state. Look for them, then take what can be read with:\n    %s recover -damaged", why, s.Program)
 	case err != nil:
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ func (s *Session) recoverNote(ctx context.Context, run string, now *state.Snapsh
 	}
 	rec, err := l.Fold(now, "")
 	if err != nil {
-		return diag.OneError("Damaged note", "What the last run has noted beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
+		return Damaged.As("Damaged note").List("What the last run has noted beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
 	}
 	if now == nil && s.lineage == "" {
 		s.lineage = l.Begin.Lineage

@@ -31,7 +31,7 @@ func (s *Session) preflight(ctx context.Context, p *plan.Plan) diag.List {
 		return diags
 	}
 	if err := s.store.Prepare(ctx, int64(len(s.saved)+expected(p))); err != nil {
-		return diag.OneError("The state can't be saved", "Nothing was done, because the new state could not be saved afterwards: %s.", err)
+		return NotSaved.As("The state can't be saved").List("Nothing was done, because the new state could not be saved afterwards: %s.", err)
 	}
 	return nil
 }

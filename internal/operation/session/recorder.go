@@ -49,7 +49,7 @@ func (s *Session) Record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	}
 	r, err := s.record(ctx, p, interrupted)
 	if err != nil {
-		return nil, diag.OneError("Failed to write the journal", "Nothing was done, because the journal %s, which would remember it, can't be written: %s.", s.journalPath(), diag.Cause(err))
+		return nil, diag.Unwritable.As("Failed to write the journal").List("Nothing was done, because the journal %s, which would remember it, can't be written: %s.", s.journalPath(), diag.Cause(err))
 	}
 	var diags diag.List
 	if r.notes, diags = s.note(ctx, p); diags.HasErrors() {
@@ -247,7 +247,7 @@ func (s *Session) Keep(ctx context.Context, r *Recorder, result *state.Snapshot)
 	}
 	s.base = s.stamped(result)
 	if err := r.finish(); err != nil {
-		diags.Append(diag.OneWarning("Failed to end the journal", "The state is saved, but the journal %s can't be ended: %s. The next run does that.", s.journalPath(), diag.Cause(err)))
+		diags.Append(diag.Unwritable.As("Failed to end the journal").Warnings("The state is saved, but the journal %s can't be ended: %s. The next run does that.", s.journalPath(), diag.Cause(err)))
 	}
 	return diags
 }

@@ -142,7 +142,7 @@ func Open(b *backend.Backend, workspace string, o Options) (*Session, diag.List)
 	}
 	store, err := b.WithFiles(f).State(workspace)
 	if err != nil {
-		return nil, diag.OneError("Error loading the state", "%s.", err)
+		return nil, diag.StateUnreadable.List("%s.", err)
 	}
 	s.store = &sealed{Store: store, seals: o.Seals}
 	return s, nil
@@ -273,7 +273,7 @@ func (s *Session) Unlock() {
 	defer cancel()
 	s.tidy() // as long as nobody else can have the lock
 	if err := s.store.Unlock(ctx, id); err != nil {
-		s.Problem(diag.OneError("Error releasing the state lock", "Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
+		s.Problem(NotReleased.List("Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
 		return
 	}
 	s.letGo()
@@ -293,7 +293,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		return trouble{s}.emptied()
 	}
 	if err != nil {
-		return diag.OneError("Error loading the state", "%s.", err)
+		return diag.StateUnreadable.List("%s.", err)
 	}
 	s.saved = data
 	s.base, s.known, s.prior = nil, nil, nil
@@ -304,7 +304,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	s.base = snapshot
 	if store, ok := placeholder(s.store); ok && s.unwritten() {
 		if err := store.Placeholder(data); err != nil {
-			return diag.OneError("Error loading the state", "%s.", err)
+			return diag.StateUnreadable.List("%s.", err)
 		}
 	}
 	s.adopt(snapshot)
@@ -400,21 +400,21 @@ func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
 // rescue keeps a state that could not be saved where it belongs.
 func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 	const name = "errored.tfstate"
-	diags := diag.OneError("Failed to save state", "Error saving state: %s.", why)
+	diags := NotSaved.As("Failed to save state").List("Error saving state: %s.", why)
 	var b bytes.Buffer
 	if err := statefile.Write(&b, next); err != nil {
-		diags.Errorf("Failed to create local state file", "The state can't be written at all: %s.", err)
+		diags.Add(diag.Unwritable.As("Failed to create local state file").New(diag.Error, "The state can't be written at all: %s.", err))
 		return diags
 	}
 	out, err := s.Seals.Seal(b.Bytes())
 	if err != nil {
 		// Not even here in clear: the journal, which has a key already, knows
 		// everything.
-		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s.%s", name, err, s.inJournal())
+		diags.Add(diag.Unwritable.As("Failed to create local state file").New(diag.Error, "The state can't be written to %q either: %s.%s", name, err, s.inJournal()))
 		return diags
 	}
 	if err := s.Disk.Replace(filepath.Join(s.Dir, name), out, 0o600); err != nil {
-		diags.Errorf("Failed to create local state file", "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, diag.Cause(err), out)
+		diags.Add(diag.Unwritable.As("Failed to create local state file").New(diag.Error, "The state can't be written to %q either: %s. It follows, so that it is not lost:\n\n%s", name, diag.Cause(err), out))
 		return diags
 	}
 	if errors.Is(why, storage.ErrChanged) {

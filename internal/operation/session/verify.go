@@ -61,7 +61,7 @@ func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot
 		f.Problems = trouble(s).emptied()
 		return f, nil
 	case err != nil:
-		f.Problems = trouble(s).torn(diag.OneError("Error loading the state", "%s.", err))
+		f.Problems = trouble(s).torn(diag.StateUnreadable.List("%s.", err))
 		return f, nil
 	}
 	snapshot, diags := statefile.Read(data, s.backend.Describe())
@@ -88,7 +88,7 @@ func (s verification) verifyFile(what, path, wayOut string) Finding {
 		data, _, err = s.Seals.Open(data)
 	}
 	if err != nil {
-		f.Problems = diag.OneError("Unreadable earlier state", "%s: %s. %s", path, diag.Cause(err), wayOut)
+		f.Problems = diag.StateUnreadable.As("Unreadable earlier state").List("%s: %s. %s", path, diag.Cause(err), wayOut)
 		return f
 	}
 	snapshot, diags := statefile.Read(data, path)
@@ -150,7 +150,7 @@ func (s verification) verifyLock(ctx context.Context) Finding {
 	holder, err := store.Holder(ctx)
 	switch {
 	case err != nil:
-		f.Problems = diag.OneError("Unreadable lock", "%s. No engine writes that. Once it is certain that nobody works on the state, remove what is there by hand; the next run makes it anew.", err)
+		f.Problems = Damaged.As("Unreadable lock").List("%s. No engine writes that. Once it is certain that nobody works on the state, remove what is there by hand; the next run makes it anew.", err)
 	case holder == nil:
 		f.Said = "nobody holds it"
 	case s.Processes.Gone(holder.Info):

@@ -33,7 +33,7 @@ func (d *Reader) AskForVariables(ctx context.Context, in map[string]module.Varia
 			return nil
 		}
 		if err != nil {
-			return diag.OneError("Failed to request interactive input", "weir attempted to request a value interactively for var.%s, but encountered an error: %s.", v.Name, err)
+			return diag.Unanswered.As("Failed to request interactive input").List("weir attempted to request a value interactively for var.%s, but encountered an error: %s.", v.Name, err)
 		}
 		in[v.Name] = module.VariableInput{Text: text, From: "input", Range: hcl.Range{Filename: fmt.Sprintf("<input for var.%s>", v.Name)}}
 	}

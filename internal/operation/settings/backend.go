@@ -73,17 +73,17 @@ func (d *Reader) BackendArguments(flags []string) (map[string]cty.Value, diag.Li
 		}
 		data, err := d.ReadFile(text)
 		if err != nil {
-			diags.Errorf("Failed to read file", "The file %q of -backend-config could not be read: %s.", text, diag.Cause(err))
+			diags.Add(diag.Unreadable.New(diag.Error, "The file %q of -backend-config could not be read: %s.", text, diag.Cause(err)))
 			continue
 		}
 		d.AddSource(text, data)
 		file, problems := syntax.Parse(text, data)
 		diags.Append(problems)
 		attributes, more := file.Body.JustAttributes()
-		diags.Append(diag.FromHCL(more))
+		diags.Append(diag.FromHCL(syntax.Invalid, more))
 		for _, attr := range syntax.InOrder(attributes) {
 			v, bad := attr.Expr.Value(nil)
-			diags.Append(diag.FromHCL(bad))
+			diags.Append(diag.FromHCL(diag.Expression, bad))
 			if !bad.HasErrors() {
 				values[attr.Name] = v
 			}
@@ -117,7 +117,7 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 	}
 	record, err := d.Memory().Backend()
 	if err != nil {
-		return nil, diag.OneError("Failed to read the record of the backend", "%s. Run \"%s init -reconfigure\" to write it anew.", err, d.Program)
+		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s init -reconfigure\" to write it anew.", err, d.Program)
 	}
 	b, more := d.Opener().Initialized(prog, record, d.BackendSettings(prog, inputs))
 	return b, append(diags, more...)

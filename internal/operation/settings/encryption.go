@@ -197,7 +197,7 @@ func (d *Reader) OpenSealed(data []byte) ([]byte, diag.List) {
 	}
 	state, _, err := all.State().Open(data)
 	if err != nil {
-		diags.Errorf("Failed to decrypt the state", "%s.", err)
+		diags.Add(encryption.Bad.As("Failed to decrypt the state").New(diag.Error, "%s.", err))
 	}
 	return state, diags
 }

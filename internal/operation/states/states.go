@@ -105,7 +105,7 @@ func (d *Keeper) Lock(ctx context.Context, s *session.Session, operation string,
 // Commit saves a changed state.
 func (d *Keeper) Commit(ctx context.Context, s *session.Session, next *state.Snapshot) diag.List {
 	if err := s.Save(ctx, next); err != nil {
-		return diag.OneError("Failed to save state", "Error saving the state: %s.\n\nThe state was not changed.", err)
+		return diag.Unwritable.As("Failed to save state").List("Error saving the state: %s.\n\nThe state was not changed.", err)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (d *Keeper) SessionOptions(b *backend.Backend, o Options) (session.Options,
 func (d *Keeper) sealsFor(b *backend.Backend) (encryption.State, diag.List) {
 	if _, stacks := b.Backend.(parts.Backend); stacks {
 		if d.Environ[settings.EncryptionVariable] != "" {
-			return encryption.State{}, diag.OneError("Unsupported encryption", "States of stacks can't be encrypted yet, and weir doesn't write in clear what is to be encrypted. The environment variable %s asks for it.", settings.EncryptionVariable)
+			return encryption.State{}, encryption.Bad.As("Unsupported encryption").List("States of stacks can't be encrypted yet, and weir doesn't write in clear what is to be encrypted. The environment variable %s asks for it.", settings.EncryptionVariable)
 		}
 		return encryption.State{}, nil
 	}

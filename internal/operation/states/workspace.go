@@ -28,7 +28,7 @@ func (d *Keeper) workspaces(ctx context.Context) (*backend.Backend, []string, di
 	}
 	names, err := b.Workspaces(ctx)
 	if err != nil {
-		diags.Errorf("Failed to list workspaces", "%s.", err)
+		diags.Add(diag.StateUnreadable.As("Failed to list workspaces").New(diag.Error, "%s.", err))
 	}
 	return b, names, diags
 }
@@ -37,17 +37,17 @@ func (d *Keeper) workspaces(ctx context.Context) (*backend.Backend, []string, di
 // decides.
 func (d *Keeper) selectable(name string) diag.List {
 	if given := d.Getenv("TF_WORKSPACE"); given != "" && given != name {
-		return diag.OneError("The selected workspace is overridden using the TF_WORKSPACE environment variable", "To select a workspace, change or unset that variable.")
+		return diag.BadWorkspace.As("The selected workspace is overridden using the TF_WORKSPACE environment variable").List("To select a workspace, change or unset that variable.")
 	}
 	if !place.ValidWorkspace(name) {
-		return diag.OneError("Invalid workspace name", "The workspace name %q is not allowed: %s", name, place.WorkspaceNames)
+		return diag.BadWorkspace.List("The workspace name %q is not allowed: %s", name, place.WorkspaceNames)
 	}
 	return nil
 }
 
 func (d *Keeper) chooseWorkspace(name string) diag.List {
 	if err := d.Memory().SetWorkspace(name); err != nil {
-		return diag.OneError("Failed to select workspace", "%s.", err)
+		return diag.StateUnreadable.As("Failed to select workspace").List("%s.", err)
 	}
 	return nil
 }
@@ -63,10 +63,10 @@ func (d *Keeper) NewWorkspace(ctx context.Context, name, from string, o Options)
 		return diags
 	}
 	if slices.Contains(names, name) {
-		return append(diags, diag.OneError("Workspace \""+name+"\" already exists", "Use \"%s workspace select %s\" to switch to it.", d.Program, name)...)
+		return append(diags, diag.BadWorkspace.As("Workspace \""+name+"\" already exists").List("Use \"%s workspace select %s\" to switch to it.", d.Program, name)...)
 	}
 	if err := b.CreateWorkspace(ctx, name); err != nil {
-		return append(diags, diag.OneError("Failed to create workspace", "%s.", err)...)
+		return append(diags, diag.StateUnreadable.As("Failed to create workspace").List("%s.", err)...)
 	}
 	if from != "" {
 		diags.Append(d.copyInto(ctx, b, name, from, o))
@@ -81,7 +81,7 @@ func (d *Keeper) NewWorkspace(ctx context.Context, name, from string, o Options)
 func (d *Keeper) copyInto(ctx context.Context, b *backend.Backend, name, from string, o Options) diag.List {
 	data, err := d.ReadFile(from)
 	if err != nil {
-		return diag.OneError("Failed to read the state to copy", "%s: %s.", from, diag.Cause(err))
+		return diag.StateUnreadable.As("Failed to read the state to copy").List("%s: %s.", from, diag.Cause(err))
 	}
 	data, diags := d.OpenSealed(data)
 	if diags.HasErrors() {
@@ -100,7 +100,7 @@ func (d *Keeper) copyInto(ctx context.Context, b *backend.Backend, name, from st
 		return diags
 	}
 	if err := s.Put(ctx, snapshot); err != nil {
-		diags.Errorf("Failed to write state", "%s.", err)
+		diags.Add(diag.Unwritable.As("Failed to write state").New(diag.Error, "%s.", err))
 	}
 	return diags
 }
@@ -133,11 +133,11 @@ func (d *Keeper) SelectWorkspace(ctx context.Context, name string, create bool) 
 		change = WorkspaceSame
 	case there:
 	case !create:
-		diags.Errorf("Workspace \""+name+"\" doesn't exist.", "You can create this workspace with the \"new\" subcommand or include the \"-or-create\" flag with the \"select\" subcommand.")
+		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "You can create this workspace with the \"new\" subcommand or include the \"-or-create\" flag with the \"select\" subcommand."))
 		return WorkspaceSame, diags
 	default:
 		if err := b.CreateWorkspace(ctx, name); err != nil {
-			diags.Errorf("Failed to create workspace", "%s.", err)
+			diags.Add(diag.StateUnreadable.As("Failed to create workspace").New(diag.Error, "%s.", err))
 			return WorkspaceSame, diags
 		}
 		change = WorkspaceMade
@@ -153,7 +153,7 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 		return 0, diags
 	}
 	if name == storage.DefaultWorkspace {
-		return 0, diag.OneError("Failed to delete workspace", "cannot delete default state")
+		return 0, diag.StateUnreadable.As("Failed to delete workspace").List("cannot delete default state")
 	}
 	b, names, more := d.workspaces(ctx)
 	if diags.Append(more); diags.HasErrors() {
@@ -161,10 +161,10 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 	}
 	switch {
 	case !slices.Contains(names, name):
-		diags.Errorf("Workspace \""+name+"\" doesn't exist.", "Use \"%s workspace list\" to see which there are.", d.Program)
+		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "Use \"%s workspace list\" to see which there are.", d.Program))
 		return 0, diags
 	case name == current:
-		diags.Errorf("Workspace \""+name+"\" is your active workspace.", "You cannot delete the currently active workspace. Please switch to another workspace and try again.")
+		diags.Add(diag.BadWorkspace.As("Workspace \""+name+"\" is your active workspace.").New(diag.Error, "You cannot delete the currently active workspace. Please switch to another workspace and try again."))
 		return 0, diags
 	}
 	s, more := d.StateIn(ctx, b, name, o, "workspace-delete")
@@ -180,11 +180,11 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 		return 0, diags
 	}
 	if left > 0 && !force {
-		diags.Errorf("Workspace is not empty", "Workspace %q is currently tracking %d resource instances. Deleting it would leave them without management. Destroy them first, or use -force to delete the workspace nevertheless.", name, left)
+		diags.Add(diag.BadWorkspace.As("Workspace is not empty").New(diag.Error, "Workspace %q is currently tracking %d resource instances. Deleting it would leave them without management. Destroy them first, or use -force to delete the workspace nevertheless.", name, left))
 		return 0, diags
 	}
 	if err := b.DeleteWorkspace(ctx, name); err != nil {
-		diags.Errorf("Failed to delete workspace", "%s.", err)
+		diags.Add(diag.StateUnreadable.As("Failed to delete workspace").New(diag.Error, "%s.", err))
 	}
 	return left, diags
 }

@@ -38,7 +38,7 @@ func (d *Supplier) ProviderSources(config *cliconfig.Config) (Sources, diag.List
 	var diags diag.List
 	var err error
 	if s.reattach, err = plugin.ParseReattach(d.Environ[plugin.ReattachEnv], d.Dialect.Registry()); err != nil {
-		diags.Errorf("Invalid "+plugin.ReattachEnv, "%s.", err)
+		diags.Add(diag.BadOption.As("Invalid "+plugin.ReattachEnv).New(diag.Error, "%s.", err))
 	}
 	if config.Installation != nil {
 		var more diag.List
@@ -69,11 +69,12 @@ func overrideWarning(s Sources) diag.List {
 	if len(s.overrides) == 0 {
 		return nil
 	}
-	var list strings.Builder
+	var list []string
 	for p, path := range s.overrides {
-		list.WriteString("\n - " + p.ForDisplay() + " in " + filepath.Dir(path))
+		list = append(list, "\n - "+p.ForDisplay()+" in "+filepath.Dir(path))
 	}
-	return diag.OneWarning("Provider development overrides are in effect", "The following provider development overrides are set in the CLI configuration:%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", list.String())
+	slices.Sort(list)
+	return Overrides.Warnings("The following provider development overrides are set in the CLI configuration:%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(list, ""))
 }
 
 // Requirements lists the providers that a configuration and a state need.
@@ -130,7 +131,7 @@ func (c *Late) get() (provider.Catalog, diag.List) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
-		return nil, diag.OneError("Providers are not available", "A provider is needed before it is known which ones there are.")
+		return nil, install.Needed.As("Providers are not available").List("A provider is needed before it is known which ones there are.")
 	}
 	return c.inner, nil
 }
@@ -189,7 +190,7 @@ func (d *Supplier) pluginLog() (io.Writer, string) {
 	case "", "OFF":
 		return nil, ""
 	default:
-		d.Problem(diag.OneWarning("Invalid log level", "%q is none of the levels that TF_LOG and TF_LOG_PROVIDER take: TRACE, DEBUG, INFO, WARN, ERROR, JSON and OFF. Everything is logged.", level))
+		d.Problem(diag.BadOption.As("Invalid log level").Warnings("%q is none of the levels that TF_LOG and TF_LOG_PROVIDER take: TRACE, DEBUG, INFO, WARN, ERROR, JSON and OFF. Everything is logged.", level))
 		level = "TRACE"
 	}
 	path := d.Environ["TF_LOG_PATH"]
@@ -198,7 +199,7 @@ func (d *Supplier) pluginLog() (io.Writer, string) {
 	}
 	file, err := os.OpenFile(d.Path(path), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		d.Problem(diag.OneWarning("Failed to open the log", "TF_LOG_PATH names %q, which can't be opened: %s. The log goes to standard error.", path, diag.Cause(err)))
+		d.Problem(diag.BadOption.As("Failed to open the log").Warnings("TF_LOG_PATH names %q, which can't be opened: %s. The log goes to standard error.", path, diag.Cause(err)))
 		return d.hiding(d.Log), level
 	}
 	d.OnClose(func() { file.Close() })

@@ -1,6 +1,32 @@
 package supply
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"weir.dev/weir/internal/word/addr"
+)
+
+// TestOverrideWarning: what isn't a released provider is named, in order.
+func TestOverrideWarning(t *testing.T) {
+	var s Sources
+	if diags := overrideWarning(s); diags != nil {
+		t.Error(diags)
+	}
+	s.overrides = map[addr.Provider]string{}
+	for _, name := range []string{"c", "a", "b"} {
+		p, err := addr.OpenTofu.ParseProvider("x/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.overrides[p] = "/dev/" + name + "/terraform-provider-" + name
+	}
+	diags := overrideWarning(s)
+	want := "\n - x/a in /dev/a\n - x/b in /dev/b\n - x/c in /dev/c\n"
+	if len(diags) != 1 || diags[0].Summary != "Provider development overrides are in effect" || !strings.Contains(diags[0].Detail, want) {
+		t.Errorf("%v", diags)
+	}
+}
 
 // TestSwitches: what a provider declares may hang on switches in its environment,
 // and on nothing that differs from run to run.

@@ -125,7 +125,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 		for _, v := range result.Cycle {
 			names = append(names, b.name(v))
 		}
-		diags.Errorf("Cycle", "Cycle: %s.", strings.Join(append(names, names[0]), " -> "))
+		diags.Add(diag.Cycle.New(diag.Error, "Cycle: %s.", strings.Join(append(names, names[0]), " -> ")))
 		return diags
 	}
 	b.decided(result)

@@ -176,7 +176,7 @@ func (w *usage) warning(o *Object, users []int) diag.Diagnostic {
 		who += fmt.Sprintf(" and %d more", len(users)-shown)
 	}
 	d := diag.Diagnostic{
-		Severity: diag.Warning, Summary: "Replaced object is still in use", Address: o.Addr.String(),
+		Severity: diag.Warning, Code: InUse.Name, Summary: InUse.Summary, Address: o.Addr.String(),
 		Detail: fmt.Sprintf("The plan deletes %s before it creates the replacement, and what refers to it is updated only afterwards: %s. Many providers refuse to delete what is in use; then apply fails there. To have the replacement created first and the old object deleted when nobody uses it any more, add this to the resource block of %s:\n\n  lifecycle {\n    create_before_destroy = true\n  }", o.Addr, who, o.Addr.Resource.Erase()),
 	}
 	if o.Instance != nil {

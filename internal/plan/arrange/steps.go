@@ -32,7 +32,7 @@ func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
 	}
 	slices.Sort(names)
 	var diags diag.List
-	diags.Errorf("Cycle", "These steps would wait for each other:\n  %s\n\nA provider is configured with values of an object that has to be destroyed before the provider's own objects are. Apply the two changes one after the other, with -target.", strings.Join(names, "\n  "))
+	diags.Add(diag.Cycle.New(diag.Error, "These steps would wait for each other:\n  %s\n\nA provider is configured with values of an object that has to be destroyed before the provider's own objects are. Apply the two changes one after the other, with -target.", strings.Join(names, "\n  ")))
 	return nil, diags
 }
 

@@ -134,8 +134,7 @@ func (t *Table) circle(component []int) diag.List {
 		text += "\n  - " + start(s.Range) + ": " + s.from.String() + " → " + s.to.String()
 	}
 	var diags diag.List
-	diags.ErrorAt(t.statements[component[0]].Range, "Cyclic dependency in move statements",
-		"These statements lead from one to the other in a circle, so that there is no place where the objects arrive:%s\n\nRemove those that tell of earlier moves, or let the last one end at an object that the configuration has.", text)
+	diags.Add(diag.Cycle.As("Cyclic dependency in move statements").Error(t.statements[component[0]].Range, "These statements lead from one to the other in a circle, so that there is no place where the objects arrive:%s\n\nRemove those that tell of earlier moves, or let the last one end at an object that the configuration has.", text))
 	return diags
 }
 

@@ -93,8 +93,7 @@ func (t *Table) contradictions() diag.List {
 	for _, s := range t.statements {
 		if s.from.equal(s.to) {
 			from, _ := s.ends(s.Module)
-			diags.ErrorAt(s.Range, "Redundant move statement",
-				"This statement moves %s to the address that it has already. Remove the statement.", from)
+			diags.Add(diag.BadMoved.As("Redundant move statement").Error(s.Range, "This statement moves %s to the address that it has already. Remove the statement.", from))
 			continue
 		}
 		if s.Implied {

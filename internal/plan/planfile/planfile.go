@@ -134,18 +134,18 @@ func Read(path string, open func([]byte) ([]byte, error)) (Content, diag.List) {
 	var diags diag.List
 	data, err := os.ReadFile(path)
 	if err != nil {
-		diags.Errorf(fmt.Sprintf("Failed to read plan from %s", path), "%s.", reason(err))
+		diags.Add(Unreadable.As(fmt.Sprintf("Failed to read plan from %s", path)).New(diag.Error, "%s.", reason(err)))
 		return Content{}, diags
 	}
 	if open != nil {
 		if data, err = open(data); err != nil {
-			diags.Errorf(fmt.Sprintf("Failed to load %q as a plan file", path), "Error: %s.", err)
+			diags.Add(Unreadable.As(fmt.Sprintf("Failed to load %q as a plan file", path)).New(diag.Error, "Error: %s.", err))
 			return Content{}, diags
 		}
 	}
 	c, err := Decode(data)
 	if err != nil {
-		diags.Errorf(fmt.Sprintf("Failed to load %q as a plan file", path), "%s. Make the plan again.", err)
+		diags.Add(Unreadable.As(fmt.Sprintf("Failed to load %q as a plan file", path)).New(diag.Error, "%s. Make the plan again.", err))
 		return Content{}, diags
 	}
 	return c, nil

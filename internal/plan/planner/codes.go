@@ -10,4 +10,8 @@ var (
 	UnknownCount         = diag.Code{Name: "unknown-count", Summary: "Invalid count argument"}
 	UnknownForEach       = diag.Code{Name: "unknown-for-each", Summary: "Invalid for_each argument"}
 	StillThere           = diag.Code{Name: "removed-still-there", Summary: "Removed resource instance still exists"}
+	UnresolvedMoves      = diag.Code{Name: "unresolved-moves", Summary: "Unresolved resource instance address changes"}
+	MovesExcluded        = diag.Code{Name: "moves-not-targeted", Summary: "Moved resource instances excluded by targeting"}
+	Forgotten            = diag.Code{Name: "removed-from-state", Summary: "Resource will be removed from the state"}
+	DestroyRefused       = diag.Code{Name: "prevent-destroy", Summary: "Resource instance cannot be destroyed"}
 )

@@ -118,7 +118,7 @@ func (r *run) readData(o *object, config instance.Config) (cty.Value, diag.List)
 	marked := o.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
 	stored, err := o.subject.Store(lifecycle.Object{Value: v}, o.conn.Addr, instance.SensitivePaths(marked))
 	if err != nil {
-		diags.Errorf("Failed to encode the result of a data source", "%s", err)
+		diags.Add(diag.Bug.As("Failed to encode the result of a data source").New(diag.Error, "%s", err))
 		return cty.DynamicVal, diags
 	}
 	o.stored = stored

@@ -8,6 +8,7 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
@@ -140,6 +141,6 @@ func (r *run) deferredOutput(n *promise.Node) bool {
 // refuseDeferral is the problem that a provider can't plan an object yet.
 func refuseDeferral(o *object, reason provider.DeferredReason) diag.List {
 	var diags diag.List
-	diags.ErrorAt(o.instance.Resource.Range, "Provider deferred changes when deferral is not allowed", "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", o.addr, reason)
+	diags.Add(lifecycle.InvalidPlan.As("Provider deferred changes when deferral is not allowed").Error(o.instance.Resource.Range, "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", o.addr, reason))
 	return diags
 }

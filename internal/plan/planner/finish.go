@@ -150,7 +150,7 @@ func (r finishing) unmatchedReplace(objects []*object) diag.List {
 		if len(options) > maxOptions {
 			options = append(options[:maxOptions], "  ...")
 		}
-		d := diag.Diagnostic{Severity: diag.Warning, Summary: "Incompletely-matched force-replace resource instance"}
+		d := diag.Diagnostic{Severity: diag.Warning, Code: diag.NoInstance.Name, Summary: "Incompletely-matched force-replace resource instance"}
 		switch {
 		case len(options) == 0:
 			d.Detail = "There is no resource instance " + wanted.String() + ", so the -replace option for it has no effect. Check its address with \"state list\"."

@@ -9,10 +9,12 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
@@ -123,7 +125,7 @@ func (r importing) expandImport(t *promise.Task, b *importBlock) {
 			e, more := eval.ForEach(v, b.block.ForEach, "for_each")
 			diags.Append(more)
 			if e.Unknown && !diags.HasErrors() {
-				diags.ErrorAt(b.block.ForEach.Range(), "Invalid for_each argument", "The for_each of an import block must be known when planning.")
+				diags.Add(diag.BadRepetition.As("Invalid for_each argument").Error(b.block.ForEach.Range(), "The for_each of an import block must be known when planning."))
 			}
 			r.note(diags)
 			if diags.HasErrors() {
@@ -153,7 +155,7 @@ func (r importing) importTo(t *promise.Task, b *importBlock, each *eval.Each) di
 		v, more := eval.Evaluate(t, expr, b.frame.Context(t, each, cty.NilVal))
 		k, err := eval.KeyOf(v)
 		if err != nil && !more.HasErrors() && !t.Current().Failed() {
-			more.ErrorAt(expr.Range(), "Invalid import target", "The instance key of an import target must be known when planning: %s.", err)
+			more.Add(diag.BadImport.As("Invalid import target").Error(expr.Range(), "The instance key of an import target must be known when planning: %s.", err))
 		}
 		diags.Append(more)
 		return k
@@ -179,7 +181,7 @@ func (r importing) importTo(t *promise.Task, b *importBlock, each *eval.Each) di
 	}
 	r.mu.Unlock()
 	if twice {
-		diags.ErrorAt(b.block.Range, "Duplicate import configuration for "+addr.Quote(target.String()), "Another import block has the same target. Each object can be imported once; remove one of the two.")
+		diags.Add(diag.BadImport.As("Duplicate import configuration for "+addr.Quote(target.String())).Error(b.block.Range, "Another import block has the same target. Each object can be imported once; remove one of the two."))
 	}
 	return diags
 }
@@ -201,7 +203,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 		return diags
 	}
 	if !o.conn.Config.IsWhollyKnown() {
-		diags.ErrorAt(target.block.Range, "Invalid provider configuration", "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr)
+		diags.Add(connect.BadConfiguration.Error(target.block.Range, "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr))
 		return diags
 	}
 	e := event.Event{Kind: event.ImportPrepare, Addr: o.addr, IDKey: "id", IDValue: id}
@@ -224,7 +226,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 	target.done = &plan.Importing{ID: id, Identity: identity}
 	stored, err := o.subject.Store(o.before, o.conn.Addr, instance.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
 	if err != nil {
-		diags.Errorf("Failed to encode an imported object", "%s", err)
+		diags.Add(diag.Bug.As("Failed to encode an imported object").New(diag.Error, "%s", err))
 		return diags
 	}
 	o.stored = stored
@@ -245,18 +247,18 @@ func (r importing) importID(t *promise.Task, target *importTarget, o *object) (s
 	v, marks := v.UnmarkDeep()
 	switch {
 	case value.HiddenMarks(marks):
-		diags.ErrorAt(expr.Range(), summary, "The import ID must not be sensitive or ephemeral, since it is shown in the plan.")
+		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID must not be sensitive or ephemeral, since it is shown in the plan."))
 	case !v.IsWhollyKnown():
-		diags.ErrorAt(expr.Range(), summary, "The import block \"id\" argument depends on resource attributes that cannot be determined until apply, so weir cannot plan to import this resource.")
+		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import block \"id\" argument depends on resource attributes that cannot be determined until apply, so weir cannot plan to import this resource."))
 	case v.IsNull():
-		diags.ErrorAt(expr.Range(), summary, "The import ID cannot be null.")
+		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID cannot be null."))
 	}
 	if diags.HasErrors() {
 		return "", cty.NilVal, diags
 	}
 	if target.block.ID == nil {
 		if o.subject.Schema.Identity == nil {
-			diags.ErrorAt(expr.Range(), "Invalid import identity argument", "The resource type %s has no identity; use the id argument instead.", o.addr.Name.Type)
+			diags.Add(diag.BadImport.As("Invalid import identity argument").Error(expr.Range(), "The resource type %s has no identity; use the id argument instead.", o.addr.Name.Type))
 			return "", cty.NilVal, diags
 		}
 		identity, err := value.Convert(v, o.subject.Schema.Identity.DecodeType())
@@ -264,19 +266,19 @@ func (r importing) importID(t *promise.Task, target *importTarget, o *object) (s
 			identity, err = value.Convert(identity, o.subject.Schema.Identity.ElementType())
 		}
 		if err != nil {
-			diags.ErrorAt(expr.Range(), "Invalid import identity argument", "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", err))
+			diags.Add(diag.BadImport.As("Invalid import identity argument").Error(expr.Range(), "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", err)))
 		} else if errs := conform.Identity(o.subject.Schema.Identity, identity, false); len(errs) > 0 {
-			diags.ErrorAt(expr.Range(), "Invalid import identity argument", "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", errs[0]))
+			diags.Add(diag.BadImport.As("Invalid import identity argument").Error(expr.Range(), "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", errs[0])))
 		}
 		return "", identity, diags
 	}
 	id, err := value.Convert(v, cty.String)
 	switch {
 	case err != nil:
-		diags.ErrorAt(expr.Range(), summary, "The import ID value is unsuitable: %s.", value.ErrorString("", err))
+		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID value is unsuitable: %s.", value.ErrorString("", err)))
 		return "", cty.NilVal, diags
 	case id.AsString() == "":
-		diags.ErrorAt(expr.Range(), summary, "The import ID value evaluates to an empty string, please provide a non-empty value.")
+		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID value evaluates to an empty string, please provide a non-empty value."))
 	}
 	return id.AsString(), cty.NilVal, diags
 }
@@ -293,7 +295,7 @@ func (r importing) checkImports() {
 	for a, target := range r.imports.found {
 		desired, _, unsure := sweeper(r).standing(a)
 		if !desired && !unsure {
-			r.note(diag.List{{Severity: diag.Error, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. Write the resource block, or let weir write one with -generate-config-out=FILE.", Subject: target.block.Range.Ptr()}})
+			r.note(diag.List{{Severity: diag.Error, Code: diag.BadImport.Name, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. Write the resource block, or let weir write one with -generate-config-out=FILE.", Subject: target.block.Range.Ptr()}})
 		}
 	}
 }
@@ -302,7 +304,7 @@ func (r importing) checkImports() {
 func (r *run) moveType(o *object) (lifecycle.Object, diag.List) {
 	if !o.conn.Schemas.MoveState {
 		var diags diag.List
-		diags.Errorf("Unsupported moved resource type", "The provider %s doesn't support moving objects of type %s to %s.", o.conn.Addr.Provider.ForDisplay(), o.previous.Name.Type, o.addr.Name.Type)
+		diags.Add(provider.Lacking.As("Unsupported moved resource type").New(diag.Error, "The provider %s doesn't support moving objects of type %s to %s.", o.conn.Addr.Provider.ForDisplay(), o.previous.Name.Type, o.addr.Name.Type))
 		return o.subject.None(), diags
 	}
 	var moved lifecycle.Object

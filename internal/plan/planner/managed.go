@@ -153,7 +153,7 @@ func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
 	}
 	kept, err := o.subject.Keep(o.stored, o.before, at, instance.SensitivePaths(marked))
 	if err != nil {
-		diags.Errorf("Failed to encode an object", "%s", err)
+		diags.Add(diag.Bug.As("Failed to encode an object").New(diag.Error, "%s", err))
 		return diags
 	}
 	o.stored = kept
@@ -242,14 +242,14 @@ func (r *run) config(t *promise.Task, o *object) (instance.Config, diag.List) {
 func cannotRun(p *program.Provisioner) diag.List {
 	var diags diag.List
 	if provisioner.Find(p.Type) == nil {
-		diags.ErrorAt(p.Range, "Unsupported provisioner type", "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types()))
+		diags.Add(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types())))
 		return diags
 	}
 	if !provisioner.Connects(p.Type) {
 		return nil
 	}
 	if len(p.Connections()) == 0 {
-		diags.ErrorAt(p.Range, "Missing connection configuration", "The provisioner %q works on another machine, and nothing says how to get there: it needs a connection block of its own or of its resource.", p.Type)
+		diags.Add(diag.BadProvisioner.As("Missing connection configuration").Error(p.Range, "The provisioner %q works on another machine, and nothing says how to get there: it needs a connection block of its own or of its resource.", p.Type))
 		return diags
 	}
 	var typ *hcl.Attribute
@@ -264,7 +264,7 @@ func cannotRun(p *program.Provisioner) diag.List {
 	}
 	// Where it refers to something it is looked at when the connection is made.
 	if v, problems := typ.Expr.Value(nil); !problems.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() != "" && v.AsString() != "ssh" {
-		diags.ErrorAt(typ.Expr.Range(), "Unsupported connection type", "Connections are over SSH, and this one wants %q, so nothing is done to the object. Windows has OpenSSH as well: install it when the machine is made, and use type = \"ssh\" with target_platform = \"windows\".", v.AsString())
+		diags.Add(diag.BadProvisioner.As("Unsupported connection type").Error(typ.Expr.Range(), "Connections are over SSH, and this one wants %q, so nothing is done to the object. Windows has OpenSSH as well: install it when the machine is made, and use type = \"ssh\" with target_platform = \"windows\".", v.AsString()))
 	}
 	return diags
 }
@@ -289,7 +289,7 @@ func (r *run) provisioners(t *promise.Task, o *object, self cty.Value) diag.List
 		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
 		diags.Append(eval.Diagnostics(hd))
 		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
-			diags.ErrorAt(p.Range, "Invalid "+p.Type+" provisioner configuration", "%s.", err)
+			diags.Add(diag.BadProvisioner.As("Invalid "+p.Type+" provisioner configuration").Error(p.Range, "%s.", err))
 		}
 		eval.Complete(t, p.Config.Refs, ctx)
 		if !provisioner.Connects(p.Type) {
@@ -450,11 +450,11 @@ func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.F
 	}
 	switch {
 	case !v.IsKnown():
-		diags.ErrorAt(res.PreventDestroy.Range(), instance.PreventDestroySummary, "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String()))
+		diags.Add(diag.Unsuitable.As(instance.PreventDestroySummary).Error(res.PreventDestroy.Range(), "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String())))
 	case v.IsNull():
-		diags.ErrorAt(res.PreventDestroy.Range(), instance.PreventDestroySummary, "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr)
+		diags.Add(diag.Unsuitable.As(instance.PreventDestroySummary).Error(res.PreventDestroy.Range(), "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr))
 	case v.True():
-		diags.ErrorAt(res.Range, "Resource instance cannot be destroyed", "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr)
+		diags.Add(DestroyRefused.Error(res.Range, "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr))
 	}
 	return diags
 }

@@ -29,7 +29,7 @@ func (r *run) checkMoves() {
 		fmt.Fprintf(&list, "\n  - %s could not move to %s", b.From, b.To)
 	}
 	if len(r.prior.Blocked()) > 0 {
-		r.note(diag.List{{Severity: diag.Warning, Summary: "Unresolved resource instance address changes",
+		r.note(diag.List{{Severity: diag.Warning, Code: UnresolvedMoves.Name, Summary: UnresolvedMoves.Summary,
 			Detail: "Other objects are at the addresses to which moved blocks, or count that was added or removed, would move these:" + list.String() + "\n\nThey keep their addresses, and are destroyed where the configuration has nothing there. If that isn't meant, settle with \"weir state mv\" or \"weir state rm\" which objects belong where, and plan again."}})
 	}
 }
@@ -58,12 +58,12 @@ func (r *run) checkCovered(moved map[addr.Instance]addr.Instance) diag.List {
 		for _, i := range left {
 			fmt.Fprintf(&list, "\n  -target=%q", i)
 		}
-		return diag.OneError("Moved resource instances excluded by targeting", "Objects in the state have other addresses in the configuration now, and the -target options cover only one of the two addresses, or none. Do without -target, or add these options:%s", list.String())
+		return MovesExcluded.List("Objects in the state have other addresses in the configuration now, and the -target options cover only one of the two addresses, or none. Do without -target, or add these options:%s", list.String())
 	}
 	for _, i := range left {
 		fmt.Fprintf(&list, "\n  %s", i)
 	}
-	return diag.OneError("Moved resource instances excluded by targeting", "Objects in the state have other addresses in the configuration now, and the -exclude options leave these of the addresses out:%s\n\nDo without -exclude until the objects have moved.", list.String())
+	return MovesExcluded.List("Objects in the state have other addresses in the configuration now, and the -exclude options leave these of the addresses out:%s\n\nDo without -exclude until the objects have moved.", list.String())
 }
 
 // declares reports whether the configuration has what an end of a statement

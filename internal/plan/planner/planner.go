@@ -170,7 +170,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	slices.SortStableFunc(r.diags, byPlace)
 	diags.Append(r.diags)
 	if ctx.Err() != nil {
-		diags = diag.List{{Severity: diag.Error, Summary: "Interrupted", Detail: "Planning was interrupted before it was done."}}
+		diags = diag.List{{Severity: diag.Error, Code: diag.Interrupted.Name, Summary: diag.Interrupted.Summary, Detail: "Planning was interrupted before it was done."}}
 	}
 	p := finishing{r}.finish(&diags)
 	p.Errored = diags.HasErrors()
@@ -332,13 +332,13 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 	where := b.Range()
 	switch {
 	case b.Provider != nil:
-		diags.ErrorAt(where, "Invalid provider for_each argument", "The for_each of a provider configuration must be known when planning, because the objects in the state refer to its instances.")
+		diags.Add(diag.BadRepetition.As("Invalid provider for_each argument").Error(where, "The for_each of a provider configuration must be known when planning, because the objects in the state refer to its instances."))
 	case e.Kind == eval.Counted:
 		diags.Add(UnknownCount.Error(where, "The \"count\" value depends on resource attributes that cannot be determined until apply, so weir cannot predict how many instances will be created. To work around this, use -target to first apply only the resources that the count depends on, -exclude to leave %s out of this run, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
 	case e.Kind == eval.Keyed:
 		diags.Add(UnknownForEach.Error(where, "The \"for_each\" value includes keys derived from resource attributes that cannot be determined until apply, and so weir cannot determine the full set of keys that will identify the instances of %s.\n\nWhen working with unknown values in for_each, it's better to define the map keys statically in your configuration and place apply-time results only in the map values. Alternatively, use -target to first apply only the resources that the for_each value depends on, -exclude to leave this block out, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
 	default:
-		diags.ErrorAt(where, "Invalid enabled argument", "The \"enabled\" value depends on resource attributes that cannot be determined until apply, so weir cannot tell whether %s exists.", b)
+		diags.Add(diag.BadRepetition.As("Invalid enabled argument").Error(where, "The \"enabled\" value depends on resource attributes that cannot be determined until apply, so weir cannot tell whether %s exists.", b))
 	}
 	return e, diags
 }

@@ -83,12 +83,12 @@ func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Re
 		} else if !rule.From.Keyed() && now.Deposed == "" {
 			c.Reason = plan.DeleteNoResourceConfig
 		}
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Forgotten.Name, Summary: Forgotten.Summary, Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
 	case rule == nil:
 		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
 			c.Action, c.Reason = plan.Forget, reason
 			if r.Mode == plan.Normal {
-				diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Resource will be removed from the state", Detail: now.String() + " leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", Address: now.String()})
+				diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Forgotten.Name, Summary: Forgotten.Summary, Detail: now.String() + " leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", Address: now.String()})
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 	}
 	sch := conn.Schemas.Resource(now.Name.Mode, now.Name.Type)
 	if sch == nil {
-		diags.Errorf("Invalid resource type", "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance)
+		diags.Add(instance.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance))
 		return nil, diags
 	}
 	s, more := instance.Subject(t, now.Instance, conn, sch, f)

@@ -83,7 +83,7 @@ func movesOf(t *promise.Task, f *eval.Frame, m *program.Moved) ([]moves.Statemen
 		}
 		e, diags := eval.ForEach(v, m.ForEach, "for_each")
 		if e.Unknown && !diags.HasErrors() {
-			diags.ErrorAt(m.ForEach.Range(), "Invalid for_each argument", "The for_each of a moved block has to be known before anything is planned, so it can refer to input variables, locals and functions, but not to resources, nor to module outputs that depend on resources.")
+			diags.Add(diag.BadRepetition.As("Invalid for_each argument").Error(m.ForEach.Range(), "The for_each of a moved block has to be known before anything is planned, so it can refer to input variables, locals and functions, but not to resources, nor to module outputs that depend on resources."))
 		}
 		if diags.HasErrors() {
 			return nil, diags
@@ -121,7 +121,7 @@ func movedEnd(t *promise.Task, f *eval.Frame, e program.Endpoint, keys []*progra
 		}
 		k, err := eval.KeyOf(v)
 		if err != nil {
-			diags.ErrorAt(keys[n].Range(), "Invalid instance key in a moved block", "The keys of moved objects are strings or whole numbers and can be made of input variables, locals, functions, and each of the block: %s.", err)
+			diags.Add(diag.BadMoved.As("Invalid instance key in a moved block").Error(keys[n].Range(), "The keys of moved objects are strings or whole numbers and can be made of input variables, locals, functions, and each of the block: %s.", err))
 		}
 		return k
 	}

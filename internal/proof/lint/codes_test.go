@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,9 +16,9 @@ import (
 
 // TestCodes holds codes, their page and what shows them together: each code is declared
 // once and has a part of the page under its summary, with an example and a way out, that
-// names a case or test which has the summary in it.
+// names a case or test which has the summary in it, or another phrase of that kind.
 func TestCodes(t *testing.T) {
-	codes := declaredCodes(t)
+	codes, phrases := declaredCodes(t)
 	page, err := os.ReadFile("../../../docs/diagnostics.md")
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s is described as %q, and its summary is %q", code, summary, declared)
 		}
 		described[code] = true
-		for _, problem := range undescribed(body, summary) {
+		for _, problem := range undescribed(body, append(phrases[code], summary)) {
 			t.Errorf("%s: %s", code, problem)
 		}
 	}
@@ -56,7 +57,7 @@ func TestCodes(t *testing.T) {
 }
 
 // undescribed says what the part of a code lacks.
-func undescribed(body, summary string) (problems []string) {
+func undescribed(body string, phrases []string) (problems []string) {
 	text, shown, ok := strings.Cut(body, "\nShown by: ")
 	if !ok {
 		problems = append(problems, "no line \"Shown by: \"")
@@ -65,8 +66,8 @@ func undescribed(body, summary string) (problems []string) {
 		data, err := os.ReadFile(filepath.Join("../../..", path))
 		if err != nil {
 			problems = append(problems, err.Error())
-		} else if !strings.Contains(string(data), summary) {
-			problems = append(problems, path+" doesn't have the summary in it")
+		} else if !slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(string(data), phrase) }) {
+			problems = append(problems, path+" has none of the phrases in it: "+strings.Join(phrases, ", "))
 		}
 	}
 	if !strings.Contains(text, "\n    ") {
@@ -78,51 +79,185 @@ func undescribed(body, summary string) (problems []string) {
 	return problems
 }
 
-// declaredCodes are the summaries of all literals of diag.Code, by name.
-func declaredCodes(t *testing.T) map[string]string {
+// declaredCodes are the summaries of all literals of diag.Code, by name, and the other
+// phrases that places give them. It reports problems that are made without a code, and
+// codes that nobody uses.
+func declaredCodes(t *testing.T) (codes map[string]string, phrases map[string][]string) {
 	t.Helper()
-	codes := map[string]string{}
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", path), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			lit, ok := n.(*ast.CompositeLit)
-			if !ok {
-				return true
-			}
-			if sel, ok := lit.Type.(*ast.SelectorExpr); !ok || sel.Sel.Name != "Code" {
-				return true
-			}
-			fields := map[string]string{}
-			for _, element := range lit.Elts {
-				if pair, ok := element.(*ast.KeyValueExpr); ok {
-					if text, ok := pair.Value.(*ast.BasicLit); ok {
-						fields[pair.Key.(*ast.Ident).Name], _ = strconv.Unquote(text.Value)
-					}
+	codes, phrases = map[string]string{}, map[string][]string{}
+	names := map[string]string{} // of codes, by package and variable
+	given := map[string][]string{}
+	uses := map[string]int{}
+	eachFile(t, func(path string, file *ast.File) {
+		own := filepath.Base(filepath.Dir(path))
+		variable := func(e ast.Expr) string {
+			switch e := e.(type) {
+			case *ast.Ident:
+				return own + "." + e.Name
+			case *ast.SelectorExpr:
+				if pkg, ok := e.X.(*ast.Ident); ok {
+					return pkg.Name + "." + e.Sel.Name
 				}
 			}
-			switch name := fields["Name"]; {
-			case name == "" || fields["Summary"] == "":
-				t.Errorf("%s: a code needs a Name and a Summary, both written out", path)
-			case codes[name] != "":
-				t.Errorf("%s: the code %s is declared twice", path, name)
-			default:
-				codes[name] = fields["Summary"]
+			return ""
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				uses[own+"."+n.Name]++
+			case *ast.SelectorExpr:
+				uses[variable(n)]++
+			case *ast.ValueSpec:
+				for i, v := range n.Values {
+					lit, ok := v.(*ast.CompositeLit)
+					if !ok || !ofDiag(lit, own, "Code") {
+						continue
+					}
+					name, summary := texts(lit)["Name"], texts(lit)["Summary"]
+					switch {
+					case name == "" || summary == "":
+						t.Errorf("%s: a code needs a Name and a Summary, both written out", path)
+					case codes[name] != "":
+						t.Errorf("%s: the code %s is declared twice", path, name)
+					}
+					codes[name] = summary
+					names[own+"."+n.Names[i].Name] = name
+				}
+			case *ast.CompositeLit:
+				if path != "word/diag/code.go" && path != "word/diag/diag.go" {
+					uncoded(t, path, own, n)
+				}
+			case *ast.CallExpr:
+				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "As" && len(n.Args) == 1 {
+					given[variable(sel.X)] = append(given[variable(sel.X)], pieces(n.Args[0])...)
+				}
 			}
 			return true
 		})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	for variable, name := range names {
+		phrases[name] = given[variable]
+		if uses[variable] < 2 { // the declaration is one
+			t.Errorf("nothing is of the kind %s", variable)
+		}
 	}
 	if len(codes) == 0 {
 		t.Fatal("there are no codes")
 	}
-	return codes
+	return codes, phrases
+}
+
+var verb = regexp.MustCompile("%[a-z]")
+
+// pieces are the texts that a phrase is made of, as far as they are long enough to tell
+// it from others.
+func pieces(phrase ast.Expr) (list []string) {
+	ast.Inspect(phrase, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			text, _ := strconv.Unquote(lit.Value)
+			for _, piece := range verb.Split(text, -1) {
+				if piece = strings.TrimSpace(piece); len(piece) >= 10 {
+					list = append(list, piece)
+				}
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// uncoded reports a diagnostic that is made without a code.
+func uncoded(t *testing.T, path, own string, lit *ast.CompositeLit) {
+	t.Helper()
+	fields := map[string]bool{}
+	for _, element := range lit.Elts {
+		switch element := element.(type) {
+		case *ast.KeyValueExpr:
+			if key, ok := element.Key.(*ast.Ident); ok {
+				fields[key.Name] = true
+			}
+		case *ast.CompositeLit: // the type is left out within a list
+			if ofDiag(lit, own, "List") && element.Type == nil {
+				element.Type = &ast.SelectorExpr{X: ast.NewIdent("diag"), Sel: ast.NewIdent("Diagnostic")}
+			}
+		}
+	}
+	switch {
+	case ofDiag(lit, own, "Diagnostic") && fields["Summary"] && !fields["Code"]:
+		t.Errorf("%s: a diagnostic without a code. Make it from a diag.Code: Code.Error, Warning or New", path)
+	case ofDiag(lit, own, "Code") && !fields["Name"]:
+		t.Errorf("%s: a code without a name. Give another phrase with Code.As", path)
+	}
+	if sel, ok := lit.Type.(*ast.SelectorExpr); ok && strings.HasPrefix(sel.Sel.Name, "Diagnostic") && path != "lang/syntax/jsonbody.go" {
+		if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "hcl" && (sel.Sel.Name == "Diagnostic" || elided(lit)) {
+			t.Errorf("%s: a diagnostic of the hcl library, which has no code. Use diag.List.ToHCL", path)
+		}
+	}
+}
+
+// elided reports whether the first element of a list is a literal without its type.
+func elided(lit *ast.CompositeLit) bool {
+	if len(lit.Elts) == 0 {
+		return false
+	}
+	first, ok := lit.Elts[0].(*ast.CompositeLit)
+	return ok && first.Type == nil
+}
+
+// ofDiag reports whether a literal is of that type of package diag.
+func ofDiag(lit *ast.CompositeLit, own, name string) bool {
+	switch ty := lit.Type.(type) {
+	case *ast.Ident:
+		return own == "diag" && ty.Name == name
+	case *ast.SelectorExpr:
+		pkg, ok := ty.X.(*ast.Ident)
+		return ok && pkg.Name == "diag" && ty.Sel.Name == name
+	case *ast.ArrayType:
+		sel, ok := ty.Elt.(*ast.SelectorExpr)
+		return ok && name == "List" && sel.Sel.Name == "Diagnostic"
+	}
+	return false
+}
+
+// texts are the fields of a literal that are written out as text.
+func texts(lit *ast.CompositeLit) map[string]string {
+	fields := map[string]string{}
+	for _, element := range lit.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			if text, ok := pair.Value.(*ast.BasicLit); ok {
+				fields[pair.Key.(*ast.Ident).Name], _ = strconv.Unquote(text.Value)
+			}
+		}
+	}
+	return fields
+}
+
+// eachFile parses all sources below internal, and those of the public package.
+func eachFile(t *testing.T, visit func(path string, file *ast.File)) {
+	t.Helper()
+	parse := func(name, path string) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(path, file)
+	}
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
+			parse(filepath.Join("../..", path), path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := filepath.Glob("../../../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range public {
+		if !strings.HasSuffix(name, "_test.go") {
+			parse(name, filepath.Join("weir", filepath.Base(name)))
+		}
+	}
 }

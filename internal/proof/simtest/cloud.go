@@ -221,7 +221,7 @@ func (c *Cloud) refuse(format string, args ...any) diag.List {
 	message := fmt.Sprintf(format, args...)
 	c.refused = append(c.refused, message)
 	var diags diag.List
-	diags.Errorf("Refused by the cloud", "%s", message)
+	diags.Add(provider.Reported.As("Refused by the cloud").New(diag.Error, "%s", message))
 	return diags
 }
 
@@ -266,7 +266,7 @@ func (c *Cloud) apply(r provider.ApplyRequest) provider.ApplyResponse {
 		out.Private, out.Identity = c.private(op.ID), identity(op.ID)
 	}
 	if c.fails["taint "+op.Name] && op.Kind == "create" && !op.Refused {
-		out.Diags.Errorf("Out of order", "%s was made and doesn't work, by request", op.Name)
+		out.Diags.Add(provider.Reported.As("Out of order").New(diag.Error, "%s was made and doesn't work, by request", op.Name))
 	}
 	c.log = append(c.log, op)
 	if c.done++; c.fails[fmt.Sprintf("stop %d", c.done)] && c.stop != nil {
@@ -281,7 +281,7 @@ func (c *Cloud) check(op Op, planned cty.Value) diag.List {
 	var diags diag.List
 	switch {
 	case c.fails[op.Kind+" "+op.Name]:
-		diags.Errorf("Out of order", "%s %s fails by request", op.Kind, op.Name)
+		diags.Add(provider.Reported.As("Out of order").New(diag.Error, "%s %s fails by request", op.Kind, op.Name))
 		return diags
 	case op.Kind != "create" && c.objects[op.ID] == cty.NilVal:
 		return c.refuse("%s of %s, which doesn't exist", op.Kind, op.ID)

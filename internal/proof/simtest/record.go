@@ -69,7 +69,7 @@ func stored(t *fake.Type, version int64, text []byte) (cty.Value, diag.List) {
 		}
 	}
 	if err != nil {
-		diags.Errorf("Can't upgrade", "%s", err)
+		diags.Add(provider.Reported.As("Can't upgrade").New(diag.Error, "%s", err))
 	}
 	return cty.ObjectVal(v), diags
 }
@@ -78,7 +78,7 @@ func upgradeIdentity(version int64, text []byte) (cty.Value, diag.List) {
 	var diags diag.List
 	var old struct{ Key, ID string }
 	if err := json.Unmarshal(text, &old); err != nil {
-		diags.Errorf("Can't upgrade", "%s", err)
+		diags.Add(provider.Reported.As("Can't upgrade").New(diag.Error, "%s", err))
 	}
 	if version == 0 {
 		old.ID = old.Key

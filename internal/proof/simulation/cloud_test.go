@@ -13,7 +13,6 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/fake"
 	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // A cloud is what outlives all processes: the objects that were ever made and aren't
@@ -73,7 +72,7 @@ func (l *life) catalog() provider.Catalog {
 	}
 	t.Import = func(r provider.ImportRequest) provider.ImportResponse {
 		if l.h.cloud.objects[r.ID] == nil {
-			return provider.ImportResponse{Diags: diag.OneError("No such object", "There is no object %s.", r.ID)}
+			return provider.ImportResponse{Diags: provider.Reported.As("No such object").List("There is no object %s.", r.ID)}
 		}
 		v := t.Schema.Block.EmptyValue().AsValueMap()
 		v["id"] = cty.StringVal(r.ID) // reading finds the rest
@@ -95,20 +94,20 @@ func (l *life) change(r provider.ApplyRequest) provider.ApplyResponse {
 		verb = "update"
 	}
 	name := about.GetAttr("name").AsString()
-	lost := provider.ApplyResponse{New: cty.NilVal, Diags: diag.OneError("No answer", "The connection was lost.")}
+	lost := provider.ApplyResponse{New: cty.NilVal, Diags: provider.Reported.As("No answer").List("The connection was lost.")}
 	asked := &pending{life: l, kind: asking, label: verb + " " + name}
 	asked.effect = func() { asked.result = l.h.perform(l, verb, r) }
 	switch l.wait(context.Background(), asked) {
 	case dead:
 		return lost
 	case refused:
-		return provider.ApplyResponse{New: r.Prior, Private: r.PlannedPrivate, Diags: diag.OneError("Refused", "The cloud refuses.")}
+		return provider.ApplyResponse{New: r.Prior, Private: r.PlannedPrivate, Diags: provider.Reported.As("Refused").List("The cloud refuses.")}
 	case silent:
 		asked.effect()
 		return lost
 	case partly:
 		asked.effect()
-		return provider.ApplyResponse{New: asked.result, Diags: diag.OneError("Half done", "The cloud has done it, and something else went wrong.")}
+		return provider.ApplyResponse{New: asked.result, Diags: provider.Reported.As("Half done").List("The cloud has done it, and something else went wrong.")}
 	}
 	asked.effect()
 	if l.wait(context.Background(), &pending{life: l, kind: answering, label: "answer to " + verb + " " + name}) == dead {

@@ -120,7 +120,7 @@ func (l *life) command(ctx context.Context, r *run) {
 		s, more := d.OpenSelected(b, states.Options{})
 		say(append(diags, more...))
 		if err := s.ForceUnlock(ctx, r.id); err != nil {
-			say(diag.OneError("Failed to unlock state", "%s.", err))
+			say(diag.Unanswered.As("Failed to unlock state").List("%s.", err))
 			return
 		}
 		r.ok = true

@@ -110,7 +110,7 @@ func newStory(t *testing.T, archive *txtar.Archive) *story {
 			out := provider.ApplyResponse{New: r.Planned}
 			if r.Prior.GetAttr("name").AsString() == s.stuck {
 				out.New = r.Prior
-				out.Diags.Errorf("Stuck", "It is in use.")
+				out.Diags.Add(provider.Reported.As("Stuck").New(diag.Error, "It is in use."))
 			}
 			return out
 		}
@@ -167,7 +167,7 @@ func (s *story) load() (*engine.Config, diag.List) {
 		Resolve: func(_ context.Context, r module.Request) (string, diag.List) {
 			dir := path.Join(r.ParentDir, r.Source)
 			if _, within := strings.CutPrefix(path.Clean(r.ParentDir)+"/", dir+"/"); within || dir == "." {
-				return "", diag.OneError("Module includes itself", "There would be no end of %s.", dir)
+				return "", module.Circle.List("There would be no end of %s.", dir)
 			}
 			return dir, nil
 		},

@@ -63,7 +63,7 @@ type builtin struct {
 // unsupported is for calls that the declared schemas don't allow.
 func unsupported(what, name string) diag.List {
 	var diags diag.List
-	diags.Errorf("Unsupported "+what, "The built-in provider has no %s %q.", what, name)
+	diags.Add(provider.Lacking.As("Unsupported "+what).New(diag.Error, "The built-in provider has no %s %q.", what, name))
 	return diags
 }
 

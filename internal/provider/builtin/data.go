@@ -31,9 +31,9 @@ func validateData(config cty.Value) diag.List {
 	for _, name := range []string{"id", "output"} {
 		if !config.GetAttr(name).IsNull() {
 			diags.Add(diag.Diagnostic{
-				Summary: `"` + name + `" attribute is read-only`,
-				Detail:  "It has a value once the resource exists. Remove it from the configuration.",
-				Path:    cty.GetAttrPath(name),
+				Code: diag.Unsupported.Name, Summary: `"` + name + `" attribute is read-only`,
+				Detail: "It has a value once the resource exists. Remove it from the configuration.",
+				Path:   cty.GetAttrPath(name),
 			})
 		}
 	}
@@ -46,7 +46,7 @@ func upgradeData(r provider.UpgradeRequest) (cty.Value, diag.List) {
 	v, err := decode(r.JSON, dataBlock())
 	if err != nil {
 		var diags diag.List
-		diags.Errorf("Invalid stored object", "The stored %s can't be decoded: %s.", dataType, err)
+		diags.Add(diag.StateUnreadable.As("Invalid stored object").New(diag.Error, "The stored %s can't be decoded: %s.", dataType, err))
 		return cty.NilVal, diags
 	}
 	return v, nil
@@ -127,12 +127,12 @@ func nullBlock() *schema.Block {
 func moveToData(r provider.MoveRequest) provider.MoveResponse {
 	var diags diag.List
 	if r.SourceType != "null_resource" || r.TargetType != dataType {
-		diags.Errorf("Unsupported move", "unsupported move: %s -> %s; only move from null_resource to terraform_data is supported. Remove the moved block.", r.SourceType, r.TargetType)
+		diags.Add(provider.Lacking.As("Unsupported move").New(diag.Error, "unsupported move: %s -> %s; only move from null_resource to terraform_data is supported. Remove the moved block.", r.SourceType, r.TargetType))
 		return provider.MoveResponse{Diags: diags}
 	}
 	old, err := decode(r.SourceJSON, nullBlock())
 	if err != nil {
-		diags.Errorf("Invalid stored object", "The stored null_resource can't be decoded: %s.", err)
+		diags.Add(diag.StateUnreadable.As("Invalid stored object").New(diag.Error, "The stored null_resource can't be decoded: %s.", err))
 		return provider.MoveResponse{Diags: diags}
 	}
 	v := dataBlock().EmptyValue().AsValueMap()

@@ -51,7 +51,7 @@ func (b *builtin) validateRemote(config cty.Value) diag.List {
 		return nil
 	}
 	at := func(attribute, summary, format string, args ...any) {
-		diags.Add(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Path: cty.GetAttrPath(attribute)})
+		diags.Add(diag.Diagnostic{Code: Remote.Name, Summary: summary, Detail: fmt.Sprintf(format, args...), Path: cty.GetAttrPath(attribute)})
 	}
 	if c := config.GetAttr("config"); !mapping(c) {
 		at("config", badBackend, "The configuration must be an object value.")
@@ -87,7 +87,7 @@ func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
 	typ := config.GetAttr("backend").AsString()
 	found, err := b.find(typ)
 	if err != nil {
-		diags.Add(diag.Diagnostic{Summary: badBackend, Detail: err.Error(), Path: cty.GetAttrPath("backend")})
+		diags.Add(diag.Diagnostic{Code: Remote.Name, Summary: badBackend, Detail: err.Error(), Path: cty.GetAttrPath("backend")})
 		return nil, diags
 	}
 	arguments := config.GetAttr("config")
@@ -100,9 +100,9 @@ func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
 	arguments, err = conform.CoerceValue(found.Schema(), arguments)
 	if err != nil {
 		diags.Add(diag.Diagnostic{
-			Summary: badBackend,
-			Detail:  fmt.Sprintf("The given configuration is not valid for backend %q: %s.", typ, value.ErrorString("", err)),
-			Path:    cty.GetAttrPath("config"),
+			Code: Remote.Name, Summary: badBackend,
+			Detail: fmt.Sprintf("The given configuration is not valid for backend %q: %s.", typ, value.ErrorString("", err)),
+			Path:   cty.GetAttrPath("config"),
 		})
 		return nil, diags
 	}
@@ -131,9 +131,9 @@ func (b *builtin) readRemote(ctx context.Context, at addr.Instance, config cty.V
 	}
 	if !found {
 		diags.Add(diag.Diagnostic{
-			Summary: "Unable to find remote state",
-			Detail:  "No stored state was found for the given workspace in the given backend. Apply the configuration that writes it first, or correct the arguments.",
-			Path:    cty.GetAttrPath("workspace"),
+			Code: Remote.Name, Summary: Remote.Summary,
+			Detail: "No stored state was found for the given workspace in the given backend. Apply the configuration that writes it first, or correct the arguments.",
+			Path:   cty.GetAttrPath("workspace"),
 		})
 		return cty.NilVal, diags
 	}
@@ -156,9 +156,9 @@ func (b *builtin) outputs(ctx context.Context, at addr.Instance, from storage.Ba
 	var diags diag.List
 	fail := func(err error) (map[string]cty.Value, bool, diag.List) {
 		diags.Add(diag.Diagnostic{
-			Summary: "Error loading state error",
-			Detail:  fmt.Sprintf("error loading the remote state: %s", err),
-			Path:    cty.GetAttrPath("backend"),
+			Code: Remote.Name, Summary: "Error loading state error",
+			Detail: fmt.Sprintf("error loading the remote state: %s", err),
+			Path:   cty.GetAttrPath("backend"),
 		})
 		return nil, false, diags
 	}

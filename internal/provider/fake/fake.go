@@ -233,7 +233,7 @@ func (p *Provider) before(ctx context.Context, call, typ string, about cty.Value
 		return nil
 	}
 	var diags diag.List
-	diags.Errorf("Scripted failure", "%s %s: %s", call, typ, err)
+	diags.Add(provider.Reported.As("Scripted failure").New(diag.Error, "%s %s: %s", call, typ, err))
 	return diags
 }
 
@@ -253,7 +253,7 @@ func (c Catalog) find(a addr.Provider) (*Provider, diag.List) {
 		return p, nil
 	}
 	var diags diag.List
-	diags.Errorf("Missing provider", "There is no fake of %s.", a)
+	diags.Add(provider.Reported.As("Missing provider").New(diag.Error, "There is no fake of %s.", a))
 	return nil, diags
 }
 

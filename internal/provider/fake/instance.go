@@ -34,11 +34,11 @@ func (i *instance) begin(ctx context.Context, call string, types map[string]*Typ
 	t := types[typ]
 	switch {
 	case i.closed:
-		diags.Errorf("Provider is closed", "%s %s was called after Close.", call, typ)
+		diags.Add(provider.Reported.As("Provider is closed").New(diag.Error, "%s %s was called after Close.", call, typ))
 	case needsConfig && !i.configured:
-		diags.Errorf("Provider isn't configured", "%s %s was called before Configure.", call, typ)
+		diags.Add(provider.Reported.As("Provider isn't configured").New(diag.Error, "%s %s was called before Configure.", call, typ))
 	case t == nil:
-		diags.Errorf("Unsupported type", "%s was called with type %q.", call, typ)
+		diags.Add(provider.Lacking.As("Unsupported type").New(diag.Error, "%s was called with type %q.", call, typ))
 	}
 	return t, diags
 }
@@ -59,7 +59,7 @@ func (i *instance) Configure(ctx context.Context, config cty.Value) diag.List {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.configured || i.closed {
-		diags.Errorf("Provider was configured", "Configure is called once, and before Close.")
+		diags.Add(provider.Reported.As("Provider was configured").New(diag.Error, "Configure is called once, and before Close."))
 		return diags
 	}
 	i.configured = true
@@ -89,7 +89,7 @@ func (i *instance) UpgradeState(ctx context.Context, r provider.UpgradeRequest) 
 	}
 	v, err := ctyjson.Unmarshal(r.JSON, t.Schema.Block.ImpliedType())
 	if err != nil {
-		diags.Errorf("Can't upgrade", "The stored %s doesn't have the present schema: %s.", r.Type, err)
+		diags.Add(provider.Reported.As("Can't upgrade").New(diag.Error, "The stored %s doesn't have the present schema: %s.", r.Type, err))
 	}
 	return v, diags
 }
@@ -100,7 +100,7 @@ func (i *instance) UpgradeIdentity(ctx context.Context, typ string, version int6
 		return cty.NilVal, diags
 	}
 	if t.Schema.Identity == nil {
-		diags.Errorf("No identity", "%s has no identity.", typ)
+		diags.Add(provider.Reported.As("No identity").New(diag.Error, "%s has no identity.", typ))
 		return cty.NilVal, diags
 	}
 	if t.UpgradeIdentity != nil {
@@ -108,7 +108,7 @@ func (i *instance) UpgradeIdentity(ctx context.Context, typ string, version int6
 	}
 	v, err := ctyjson.Unmarshal(json, t.Schema.Identity.ElementType())
 	if err != nil {
-		diags.Errorf("Can't upgrade", "The identity of %s doesn't have the present schema: %s.", typ, err)
+		diags.Add(provider.Reported.As("Can't upgrade").New(diag.Error, "The identity of %s doesn't have the present schema: %s.", typ, err))
 	}
 	return v, diags
 }
@@ -199,7 +199,7 @@ func (i *instance) Move(ctx context.Context, r provider.MoveRequest) provider.Mo
 		return t.Move(r)
 	}
 	if !diags.HasErrors() {
-		diags.Errorf("Unsupported move", "%s can't take over a %s.", r.TargetType, r.SourceType)
+		diags.Add(provider.Reported.As("Unsupported move").New(diag.Error, "%s can't take over a %s.", r.TargetType, r.SourceType))
 	}
 	return provider.MoveResponse{Diags: diags}
 }

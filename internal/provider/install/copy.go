@@ -68,7 +68,7 @@ func Copy(ctx context.Context, o Options, dir string, platforms []string, tell f
 		return cancelled
 	}
 	if err := writeIndexes(dir); err != nil {
-		diags.Errorf("Failed to update indexes", "%s.", err)
+		diags.Add(NotInstalled.As("Failed to update indexes").New(diag.Error, "%s.", err))
 	}
 	return diags
 }
@@ -88,7 +88,7 @@ func (in *installer) chooseCopy(ctx context.Context, p addr.Provider, tell func(
 		tell(ev)
 		return lock.Version, nil
 	case !in.locks.Empty():
-		diags.Errorf("Provider not found in lockfile", "Failed to find %s in the lock file. Run init to add it.", p)
+		diags.Add(NotInstalled.As("Provider not found in lockfile").New(diag.Error, "Failed to find %s in the lock file. Run init to add it.", p))
 		return versions.Unspecified, diags
 	}
 	available, _, err := in.versions(ctx, p)
@@ -97,7 +97,7 @@ func (in *installer) chooseCopy(ctx context.Context, p addr.Provider, tell func(
 		err = fmt.Errorf("no releases match the given constraints %s", constraints)
 	}
 	if err != nil {
-		diags.Errorf("Provider not available", "Failed to download %s from its origin registry: %s.", p, err)
+		diags.Add(Needed.As("Provider not available").New(diag.Error, "Failed to download %s from its origin registry: %s.", p, err))
 		return versions.Unspecified, diags
 	}
 	ev.Version = newest.String()
@@ -112,7 +112,7 @@ func (in *installer) copyPackage(ctx context.Context, p addr.Provider, v version
 	tell(ev)
 	var diags diag.List
 	failed := func(summary string, err error) diag.List {
-		diags.Errorf(summary, "Failed to download %s v%s for %s: %s.", p, v, in.Platform, err)
+		diags.Add(NotInstalled.As(summary).New(diag.Error, "Failed to download %s v%s for %s: %s.", p, v, in.Platform, err))
 		return diags
 	}
 	f, err := in.find(ctx, p, v)

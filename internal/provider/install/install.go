@@ -22,6 +22,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weir.dev/weir/internal/operation/cliconfig"
+	contract "weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
 	"weir.dev/weir/internal/system/origin"
@@ -131,7 +132,7 @@ func prepare(o Options) (*installer, diag.List) {
 	diags := in.readRequirements()
 	places, err := in.findPlaces()
 	if err != nil {
-		diags.Errorf("Invalid provider installation configuration", "%s.", err)
+		diags.Add(BadInstallation.New(diag.Error, "%s.", err))
 	}
 	in.places = places
 	return in, diags
@@ -155,7 +156,7 @@ func (in *installer) work(ctx context.Context, providers []addr.Provider) []resu
 func interrupted(ctx context.Context) diag.List {
 	var cancelled diag.List
 	if err := ctx.Err(); err != nil {
-		cancelled.Errorf("Provider installation was interrupted", "The installation of providers was cancelled before it was complete: %s.", err)
+		cancelled.Add(diag.Interrupted.As("Provider installation was interrupted").New(diag.Error, "The installation of providers was cancelled before it was complete: %s.", err))
 	}
 	return cancelled
 }
@@ -183,7 +184,7 @@ func parseAll(p addr.Provider, reqs []Requirement) (version.Constraints, diag.Li
 	for _, r := range reqs {
 		c, err := version.ParseConstraints(r.Constraint)
 		if err != nil {
-			diags.Add(diag.Diagnostic{Summary: "Invalid provider version constraint",
+			diags.Add(diag.Diagnostic{Code: diag.BadVersion.Name, Summary: "Invalid provider version constraint",
 				Detail: fmt.Sprintf("The constraint on %s is invalid: %s.", p.ForDisplay(), err), Subject: r.Range})
 			continue
 		}
@@ -201,9 +202,9 @@ func (in *installer) toInstall(diags *diag.List) []addr.Provider {
 		case p.IsBuiltin():
 			const summary = "Invalid dependency on built-in provider"
 			if !in.Builtin[p] {
-				diags.Errorf(summary, "Cannot use %s: there is no built-in provider named %q.", p, p.Type)
+				diags.Add(NotFound.As(summary).New(diag.Error, "Cannot use %s: there is no built-in provider named %q.", p, p.Type))
 			} else if !in.constraints[p].Empty() {
-				diags.Errorf(summary, "Cannot use %s: built-in providers do not support explicit version constraints.", p)
+				diags.Add(NotFound.As(summary).New(diag.Error, "Cannot use %s: built-in providers do not support explicit version constraints.", p))
 			} else {
 				in.send(Event{Kind: BuiltinAvailable, Provider: p})
 			}
@@ -225,9 +226,8 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 		r.version = lock.Version
 		emit(Event{Kind: Reusing, Provider: p, Version: lock.Version.String(), Constraints: constraints.String()})
 		if !allowed.Has(lock.Version) {
-			r.diags.Errorf("Failed to resolve provider packages",
-				"Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use weir init -upgrade to allow selection of new versions",
-				in.Registry.Display(p), p, lock.Version, constraints)
+			r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use weir init -upgrade to allow selection of new versions",
+				in.Registry.Display(p), p, lock.Version, constraints))
 			return
 		}
 		// What is there and fits the lock needs nobody to be asked.
@@ -243,7 +243,7 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 	}
 	available, warnings, err := in.versions(ctx, p)
 	if len(warnings) > 0 {
-		r.diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Additional provider information from registry",
+		r.diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: contract.Reported.Name, Summary: "Additional provider information from registry",
 			Detail: fmt.Sprintf("The remote registry returned warnings for %s:\n- %s", p, strings.Join(warnings, "\n- "))})
 	}
 	if err != nil {
@@ -255,9 +255,9 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 	case ok:
 		r.version = newest
 	case locked:
-		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: the previously-selected version %s is no longer available. Run weir init -upgrade to select another.", in.Registry.Display(p), lock.Version)
+		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: the previously-selected version %s is no longer available. Run weir init -upgrade to select another.", in.Registry.Display(p), lock.Version))
 	default:
-		r.diags.Errorf("Failed to resolve provider packages", "Could not resolve provider %s: no available releases match the given constraints %s", in.Registry.Display(p), constraints)
+		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: no available releases match the given constraints %s", in.Registry.Display(p), constraints))
 	}
 }
 
@@ -304,7 +304,7 @@ func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
 		}
 		diags.Add(diag.Diagnostic{Code: NotFound.Name, Summary: NotFound.Summary, Detail: detail})
 	case errors.As(err, &host):
-		diags.Errorf("Invalid provider registry host", "The host %q given in provider source address %q does not offer a provider registry.", host.host, p)
+		diags.Add(BadInstallation.As("Invalid provider registry host").New(diag.Error, "The host %q given in provider source address %q does not offer a provider registry.", host.host, p))
 	default:
 		diags.Add(NotFound.New(diag.Error, "Could not retrieve the list of available versions for provider %s: %s", in.Registry.Display(p), err))
 	}
@@ -373,7 +373,7 @@ func (in *installer) finish(providers []addr.Provider, results []result, diags *
 		return
 	}
 	if len(incomplete) > 0 {
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Incomplete lock file information for providers",
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Incomplete.Name, Summary: Incomplete.Summary,
 			Detail: fmt.Sprintf("The configured installation methods tell no checksums for other platforms, so those of the following providers were calculated for %s alone:\n  - %s\n\n"+
 				"On another platform these providers will fail to install. To add its checksums to %s, run:\n  weir providers lock -platform=linux_amd64\n(where linux_amd64 is the platform to add)",
 				in.Platform, strings.Join(incomplete, "\n  - "), lockfile.Name)})
@@ -386,10 +386,9 @@ func ReadOnly(old, new *lockfile.Locks) diag.List {
 	var diags diag.List
 	switch {
 	case !old.SameProviders(new):
-		diags.Errorf("Provider dependency changes detected",
-			"Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"weir init\" without the \"-lockfile=readonly\" flag.")
+		diags.Add(LockChanges.New(diag.Error, "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"weir init\" without the \"-lockfile=readonly\" flag."))
 	case !old.Equal(new):
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Provider lock file not updated",
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: LockChanges.Name, Summary: "Provider lock file not updated",
 			Detail: "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To record these selections, run \"weir init\" without the \"-lockfile=readonly\" flag."})
 	}
 	return diags

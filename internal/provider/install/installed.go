@@ -55,10 +55,9 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 			strings.Join(inconsistent, "\n  - "), advice))
 	}
 	if len(missing) > 0 {
-		diags.Errorf("Required plugins are not installed",
-			"The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
-				"To download the plugins required for this configuration, run:\n  weir init",
-			strings.Join(missing, "\n  - "))
+		diags.Add(Needed.New(diag.Error, "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
+			"To download the plugins required for this configuration, run:\n  weir init",
+			strings.Join(missing, "\n  - ")))
 	}
 	return out, diags
 }
@@ -92,7 +91,7 @@ func Overrides(dirs map[addr.Provider]string) (map[addr.Provider]string, diag.Li
 	for _, p := range slices.SortedFunc(maps.Keys(dirs), addr.Provider.Compare) {
 		path, err := Executable(dirs[p], p)
 		if err != nil {
-			diags.Errorf("Invalid development override", "The dev_overrides directory for provider %s, %s, has no provider: %s.", p.ForDisplay(), dirs[p], err)
+			diags.Add(BadInstallation.As("Invalid development override").New(diag.Error, "The dev_overrides directory for provider %s, %s, has no provider: %s.", p.ForDisplay(), dirs[p], err))
 			continue
 		}
 		out[p] = path

@@ -30,7 +30,7 @@ func CheckPlatforms(platforms []string) diag.List {
 	var diags diag.List
 	for _, p := range platforms {
 		if !platformForm.MatchString(p) {
-			diags.Errorf("Invalid target platform", "The string %q given in the -platform option is not a valid target platform: it must be an operating system and an architecture, as in linux_amd64.", p)
+			diags.Add(BadInstallation.As("Invalid target platform").New(diag.Error, "The string %q given in the -platform option is not a valid target platform: it must be an operating system and an architecture, as in linux_amd64.", p))
 		}
 	}
 	return diags
@@ -86,7 +86,7 @@ func lockPlatform(ctx context.Context, o Options, locks *lockfile.Locks, platfor
 	dir, err := os.MkdirTemp("", "providers-lock")
 	if err != nil {
 		var diags diag.List
-		diags.Errorf("Could not create temporary directory", "Failed to create a temporary directory for staging the requested provider packages: %s.", err)
+		diags.Add(diag.Unwritable.As("Could not create temporary directory").New(diag.Error, "Failed to create a temporary directory for staging the requested provider packages: %s.", err))
 		return nil, diags
 	}
 	defer os.RemoveAll(dir)
@@ -114,7 +114,7 @@ func lockPlatform(ctx context.Context, o Options, locks *lockfile.Locks, platfor
 	for _, r := range results {
 		for _, d := range r.diags {
 			if d.Severity == diag.Error {
-				diags.Errorf("Could not retrieve providers for locking", "The requested providers for %s can't be fetched to calculate their checksums: %s", platform, d.Detail)
+				diags.Add(NotInstalled.As("Could not retrieve providers for locking").New(diag.Error, "The requested providers for %s can't be fetched to calculate their checksums: %s", platform, d.Detail))
 			} else {
 				diags.Add(d)
 			}

@@ -55,8 +55,7 @@ func (in *installer) provide(ctx context.Context, p addr.Provider, r *result, em
 		}
 	}
 	if err := link(shared, target); err != nil {
-		r.diags.Errorf("Failed to install provider from shared cache",
-			"Error while importing %s v%s from the shared cache directory: %s.", in.Registry.Display(p), v, err)
+		r.diags.Add(NotInstalled.As("Failed to install provider from shared cache").New(diag.Error, "Error while importing %s v%s from the shared cache directory: %s.", in.Registry.Display(p), v, err))
 		return
 	}
 	emit(Event{Kind: Linked, Provider: p, Version: v.String(), Shared: true})

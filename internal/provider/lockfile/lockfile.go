@@ -127,7 +127,7 @@ func Read(path string) (*Locks, diag.List) {
 	}
 	if err != nil {
 		var diags diag.List
-		diags.Errorf("Failed to read dependency lock file", "%s.", err)
+		diags.Add(Invalid.As("Failed to read dependency lock file").New(diag.Error, "%s.", err))
 		return &Locks{}, diags
 	}
 	return Parse(src, path)

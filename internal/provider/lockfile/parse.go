@@ -23,19 +23,18 @@ var lockSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 func Parse(src []byte, filename string) (*Locks, diag.List) {
 	locks := &Locks{}
 	file, hclDiags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
-	diags := diag.FromHCL(hclDiags)
+	diags := diag.FromHCL(Invalid, hclDiags)
 	if diags.HasErrors() {
 		return locks, diags
 	}
 	content, hclDiags := file.Body.Content(fileSchema)
-	diags.Append(diag.FromHCL(hclDiags))
+	diags.Append(diag.FromHCL(Invalid, hclDiags))
 	first := make(map[addr.Provider]hcl.Range)
 	warned := false
 	for _, block := range content.Blocks {
 		if block.Type == "module" {
 			if !warned {
-				diags.WarnAt(block.TypeRange, "Dependency locks for modules are not yet supported",
-					"Only providers are locked. This file may have been written by a later version.")
+				diags.Add(Invalid.As("Dependency locks for modules are not yet supported").Warning(block.TypeRange, "Only providers are locked. This file may have been written by a later version."))
 			}
 			warned = true
 			continue
@@ -45,8 +44,7 @@ func Parse(src []byte, filename string) (*Locks, diag.List) {
 			continue
 		}
 		if at, again := first[lock.Provider]; again {
-			diags.ErrorAt(block.TypeRange, "Duplicate provider lock",
-				"This lockfile already declared a lock for provider %s at %s. Delete one of the two blocks.", lock.Provider, at)
+			diags.Add(Invalid.As("Duplicate provider lock").Error(block.TypeRange, "This lockfile already declared a lock for provider %s at %s. Delete one of the two blocks.", lock.Provider, at))
 			continue
 		}
 		first[lock.Provider] = block.DefRange
@@ -62,20 +60,17 @@ func parseLock(block *hcl.Block, diags *diag.List) (Lock, bool) {
 	lock.Provider, err = addr.OpenTofu.ParseProvider(block.Labels[0])
 	switch {
 	case err != nil:
-		diags.ErrorAt(label, "Invalid provider source address",
-			"The provider source address for a provider lock must be a valid, fully-qualified address of the form \"hostname/namespace/type\".")
+		diags.Add(Invalid.As("Invalid provider source address").Error(label, "The provider source address for a provider lock must be a valid, fully-qualified address of the form \"hostname/namespace/type\"."))
 		return lock, false
 	case lock.Provider.IsBuiltin():
-		diags.ErrorAt(label, "Invalid provider source address",
-			"Cannot lock a version for built-in provider %s: it is a part of the program. Delete this block.", lock.Provider)
+		diags.Add(Invalid.As("Invalid provider source address").Error(label, "Cannot lock a version for built-in provider %s: it is a part of the program. Delete this block.", lock.Provider))
 		return lock, false
 	case lock.Provider.String() != block.Labels[0]:
-		diags.ErrorAt(label, "Non-normalized provider source address",
-			"The provider source address for this provider lock must be written as %q, the fully-qualified and normalized form.", lock.Provider)
+		diags.Add(Invalid.As("Non-normalized provider source address").Error(label, "The provider source address for this provider lock must be written as %q, the fully-qualified and normalized form.", lock.Provider))
 		return lock, false
 	}
 	content, hclDiags := block.Body.Content(lockSchema)
-	diags.Append(diag.FromHCL(hclDiags))
+	diags.Append(diag.FromHCL(Invalid, hclDiags))
 	ok := !hclDiags.HasErrors()
 	if a := content.Attributes["version"]; a != nil {
 		ok = parseVersion(&lock, a, diags) && ok
@@ -97,10 +92,10 @@ func parseVersion(lock *Lock, a *hcl.Attribute, diags *diag.List) bool {
 	v, err := version.Parse(text)
 	switch {
 	case err != nil:
-		diags.ErrorAt(a.Expr.Range(), "Invalid provider version number", "The selected version number for provider %s is invalid: %s.", lock.Provider, err)
+		diags.Add(Invalid.As("Invalid provider version number").Error(a.Expr.Range(), "The selected version number for provider %s is invalid: %s.", lock.Provider, err))
 		return false
 	case v.String() != text:
-		diags.ErrorAt(a.Expr.Range(), "Invalid provider version number", "The selected version number for provider %s must be written in normalized form: %q.", lock.Provider, v)
+		diags.Add(Invalid.As("Invalid provider version number").Error(a.Expr.Range(), "The selected version number for provider %s must be written in normalized form: %q.", lock.Provider, v))
 		return false
 	}
 	lock.Version = v
@@ -115,10 +110,10 @@ func parseConstraints(lock *Lock, a *hcl.Attribute, diags *diag.List) bool {
 	c, err := version.ParseConstraints(text)
 	switch {
 	case err != nil:
-		diags.ErrorAt(a.Expr.Range(), "Invalid provider version constraints", "The recorded version constraints for provider %s are invalid: %s.", lock.Provider, err)
+		diags.Add(diag.BadVersion.As("Invalid provider version constraints").Error(a.Expr.Range(), "The recorded version constraints for provider %s are invalid: %s.", lock.Provider, err))
 		return false
 	case c.String() != text:
-		diags.ErrorAt(a.Expr.Range(), "Invalid provider version constraints", "The recorded version constraints for provider %s must be written in normalized form: %q.", lock.Provider, c)
+		diags.Add(diag.BadVersion.As("Invalid provider version constraints").Error(a.Expr.Range(), "The recorded version constraints for provider %s must be written in normalized form: %q.", lock.Provider, c))
 		return false
 	}
 	lock.Constraints = c
@@ -128,11 +123,11 @@ func parseConstraints(lock *Lock, a *hcl.Attribute, diags *diag.List) bool {
 func parseHashes(lock *Lock, a *hcl.Attribute, diags *diag.List) bool {
 	exprs, hclDiags := hcl.ExprList(a.Expr)
 	if hclDiags.HasErrors() {
-		diags.Append(diag.FromHCL(hclDiags))
+		diags.Append(diag.FromHCL(Invalid, hclDiags))
 		return false
 	}
 	if len(exprs) == 0 {
-		diags.ErrorAt(a.Expr.Range(), "Invalid provider hash set", "The \"hashes\" argument must either be omitted or contain at least one hash value.")
+		diags.Add(Invalid.As("Invalid provider hash set").Error(a.Expr.Range(), "The \"hashes\" argument must either be omitted or contain at least one hash value."))
 		return false
 	}
 	all := true
@@ -140,7 +135,7 @@ func parseHashes(lock *Lock, a *hcl.Attribute, diags *diag.List) bool {
 		text, ok := stringOf(expr, diags)
 		if ok {
 			if err := CheckHash(text); err != nil {
-				diags.ErrorAt(expr.Range(), "Invalid provider hash string", "Cannot interpret %q as a provider hash: %s.", text, err)
+				diags.Add(Invalid.As("Invalid provider hash string").Error(expr.Range(), "Cannot interpret %q as a provider hash: %s.", text, err))
 				ok = false
 			}
 		}
@@ -152,12 +147,12 @@ func parseHashes(lock *Lock, a *hcl.Attribute, diags *diag.List) bool {
 
 func stringOf(expr hcl.Expression, diags *diag.List) (string, bool) {
 	v, hclDiags := expr.Value(nil)
-	diags.Append(diag.FromHCL(hclDiags))
+	diags.Append(diag.FromHCL(Invalid, hclDiags))
 	if hclDiags.HasErrors() {
 		return "", false
 	}
 	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		diags.ErrorAt(expr.Range(), "Unsuitable value type", "A quoted string is needed here.")
+		diags.Add(Invalid.As("Unsuitable value type").Error(expr.Range(), "A quoted string is needed here."))
 		return "", false
 	}
 	return v.AsString(), true

@@ -295,8 +295,8 @@ func (c *Catalog) entry(p addr.Provider) *entry {
 	c.entries[p] = e
 	command, ok := c.command(p)
 	if !ok {
-		e.diags.Errorf("Missing required provider", "This configuration requires provider %s, but that provider isn't available. "+
-			"You may be able to install it automatically by running:\n  weir init", p)
+		e.diags.Add(Unavailable.As("Missing required provider").New(diag.Error, "This configuration requires provider %s, but that provider isn't available. "+
+			"You may be able to install it automatically by running:\n  weir init", p))
 		close(e.done)
 		return e
 	}
@@ -325,7 +325,7 @@ func (c *Catalog) run(ctx context.Context, command Command, prepare func(*client
 	if c.closed {
 		c.mu.Unlock()
 		var diags diag.List
-		diags.Errorf("Provider is not available", "Provider %s was asked for after the end of the operation.", command.name())
+		diags.Add(Unavailable.New(diag.Error, "Provider %s was asked for after the end of the operation.", command.name()))
 		return nil, diags
 	}
 	c.pending.Add(1)
@@ -362,7 +362,7 @@ func (c *Catalog) await(ctx context.Context, p addr.Provider) (*entry, diag.List
 }
 
 func cancelled(p addr.Provider) (diags diag.List) {
-	diags.Errorf("Operation cancelled", "The start of provider %s was cancelled.", p)
+	diags.Add(diag.Interrupted.As("Operation cancelled").New(diag.Error, "The start of provider %s was cancelled.", p))
 	return diags
 }
 

@@ -293,7 +293,7 @@ func (x *exchange) keepAnswer(ctx context.Context, r provider.ApplyRequest) cont
 		return metadata.AppendToOutgoingContext(ctx, guard.Header, file)
 	}
 	if err := guard.Asked(file); err != nil {
-		x.diags.Errorf("Failed to keep answers", "%s isn't created, because it couldn't be noted that it was asked for: %s.", r.Addr, diag.Cause(err))
+		x.diags.Add(Unavailable.As("Failed to keep answers").New(diag.Error, "%s isn't created, because it couldn't be noted that it was asked for: %s.", r.Addr, diag.Cause(err)))
 	}
 	return ctx
 }
@@ -305,7 +305,7 @@ func Answer(data []byte, typ string, s *schema.Schema) provider.ApplyResponse {
 	resp := &tfplugin6.ApplyResourceChange_Response{}
 	// The bytes of protocol 5 are the same.
 	if err := proto.Unmarshal(data, resp); err != nil {
-		x.diags.Errorf("Unreadable answer", "What the provider has answered about an object of type %s can't be read: %s.", typ, err)
+		x.diags.Add(diag.Unanswered.New(diag.Error, "What the provider has answered about an object of type %s can't be read: %s.", typ, err))
 		return provider.ApplyResponse{Diags: x.diags}
 	}
 	x.diags.Append(diagnostics(resp.Diagnostics))

@@ -32,7 +32,7 @@ type exchange struct {
 func (c *client) begin(call string, mode addr.Mode, typ string) *exchange {
 	x := &exchange{c: c, call: call, schema: c.schemas.Resource(mode, typ)}
 	if x.schema == nil {
-		x.diags.Errorf("Unsupported resource type", "Provider %s has no %s type %q.", c.name, mode, typ)
+		x.diags.Add(provider.Lacking.As("Unsupported resource type").New(diag.Error, "Provider %s has no %s type %q.", c.name, mode, typ))
 	}
 	return x
 }
@@ -50,7 +50,7 @@ func (x *exchange) encode(v cty.Value) *tfplugin6.DynamicValue {
 func (x *exchange) encodeAs(v cty.Value, t cty.Type) *tfplugin6.DynamicValue {
 	d, err := encode(v, t)
 	if err != nil {
-		x.diags.Errorf("Invalid value for provider", "The value for the %s call doesn't fit the provider's schema: %s.", x.call, describe(err))
+		x.diags.Add(BadAnswer.As("Invalid value for provider").New(diag.Error, "The value for the %s call doesn't fit the provider's schema: %s.", x.call, describe(err)))
 	}
 	return d
 }
@@ -94,7 +94,7 @@ func (x *exchange) decodeAs(d *tfplugin6.DynamicValue, t cty.Type) cty.Value {
 	if err != nil {
 		x.diags.Add(diag.Diagnostic{
 			Severity: diag.Error,
-			Summary:  "Provider produced invalid object",
+			Code:     BadAnswer.Name, Summary: "Provider produced invalid object",
 			Detail: fmt.Sprintf("Provider %s answered the %s call with a value that doesn't fit its own schema: %s. "+
 				"This is a bug in the provider, which should be reported in the provider's own issue tracker.", x.c.name, x.call, describe(err)),
 		})
@@ -124,22 +124,20 @@ func (c *client) callFailed(call string, err error) diag.List {
 	var diags diag.List
 	switch status.Code(err) {
 	case codes.Unavailable:
-		diags.Errorf(noResponse, "%s", failedToRespond(call))
+		diags.Add(BadAnswer.New(diag.Error, "%s", failedToRespond(call)))
 	case codes.Canceled, codes.DeadlineExceeded:
-		diags.Errorf("Request cancelled", "The %s request was cancelled.", call)
+		diags.Add(diag.Interrupted.As("Request cancelled").New(diag.Error, "The %s request was cancelled.", call))
 	case codes.Unimplemented:
-		diags.Errorf("Unsupported plugin method", "The %s method is not supported by this plugin.", call)
+		diags.Add(provider.Lacking.As("Unsupported plugin method").New(diag.Error, "The %s method is not supported by this plugin.", call))
 	default:
 		if errors.Is(err, context.Canceled) {
-			diags.Errorf("Request cancelled", "The %s request was cancelled.", call)
+			diags.Add(diag.Interrupted.As("Request cancelled").New(diag.Error, "The %s request was cancelled.", call))
 			break
 		}
-		diags.Errorf("Plugin error", "The plugin returned an unexpected error from %s: %s", call, err)
+		diags.Add(BadAnswer.As("Plugin error").New(diag.Error, "The plugin returned an unexpected error from %s: %s", call, err))
 	}
 	return diags
 }
-
-const noResponse = "Plugin did not respond"
 
 func failedToRespond(call string) string {
 	return fmt.Sprintf("The plugin encountered an error, and failed to respond to the %s call. The plugin logs may contain more details.", call)
@@ -156,10 +154,10 @@ func (c *client) diedDuring(call string, d *crash) diag.List {
 	} else if d.tail != "" {
 		how += " The last that it wrote to its standard error:\n\n  " + strings.ReplaceAll(d.tail, "\n", "\n  ")
 	}
-	diags.Errorf(noResponse, "%s\n\n%s", failedToRespond(call), how)
+	diags.Add(BadAnswer.New(diag.Error, "%s\n\n%s", failedToRespond(call), how))
 	if d.trace != "" {
 		diags.Add(diag.Diagnostic{
-			Summary: "Provider crashed", Once: true,
+			Code: Unavailable.Name, Summary: "Provider crashed", Once: true,
 			Detail: fmt.Sprintf("Stack trace from the %s plugin:\n\n  %s\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", c.name, strings.ReplaceAll(d.trace, "\n", "\n  ")),
 		})
 	}
@@ -170,11 +168,11 @@ func (c *client) diedDuring(call string, d *crash) diag.List {
 func (c *client) refused(call string, r *refusal) diag.List {
 	var diags diag.List
 	if !r.final {
-		diags.Errorf("Request cancelled", "The %s request to %s was cancelled. %s", call, c.name, r.why)
+		diags.Add(diag.Interrupted.As("Request cancelled").New(diag.Error, "The %s request to %s was cancelled. %s", call, c.name, r.why))
 		return diags
 	}
 	diags.Add(diag.Diagnostic{
-		Summary: "Provider is not available", Once: true,
+		Code: Unavailable.Name, Summary: Unavailable.Summary, Once: true,
 		Detail: fmt.Sprintf("What else needs %s wasn't done. %s This is a bug in the provider, which should be reported in the provider's own issue tracker. "+
 			"Run the operation again to do the rest, with another version of the provider if there is one.", c.name, r.why),
 	})
@@ -239,7 +237,7 @@ func diagnostics(ds []*tfplugin6.Diagnostic) diag.List {
 		if d.Severity == tfplugin6.Diagnostic_WARNING {
 			severity = diag.Warning
 		}
-		diags.Add(diag.Diagnostic{Severity: severity, Summary: d.Summary, Detail: d.Detail, Path: path(d.Attribute)})
+		diags.Add(diag.Diagnostic{Severity: severity, Code: provider.Reported.Name, Summary: d.Summary, Detail: d.Detail, Path: path(d.Attribute)})
 	}
 	return diags
 }

@@ -109,7 +109,7 @@ func startFailed(command Command, err error) diag.List {
 	if !strings.HasSuffix(why, ".") && !strings.HasSuffix(why, "?") {
 		why += "."
 	}
-	diags.Errorf("Failed to start provider plugin", "Could not start %s: %s", command.name(), why)
+	diags.Add(Unavailable.As("Failed to start provider plugin").New(diag.Error, "Could not start %s: %s", command.name(), why))
 	return diags
 }
 

@@ -84,8 +84,8 @@ func (d declared) translate(name string) (schemas *provider.Schemas, askFirst bo
 	slices.Sort(t.errors)
 	// A provider may be wrong in a thousand places in the same way.
 	for _, text := range t.errors[:min(len(t.errors), 10)] {
-		diags.Errorf("Invalid provider schema", "Provider %s declares %s. "+
-			"This is a bug in the provider, which should be reported in the provider's own issue tracker.", name, text)
+		diags.Add(BadAnswer.As("Invalid provider schema").New(diag.Error, "Provider %s declares %s. "+
+			"This is a bug in the provider, which should be reported in the provider's own issue tracker.", name, text))
 	}
 	return schemas, !d.schemas.GetServerCapabilities().GetGetProviderSchemaOptional(), diags
 }

@@ -174,7 +174,7 @@ func Load(files module.Files, dir string) (*Stack, diag.List) {
 	}}
 	names, err := files.List(dir)
 	if err != nil {
-		r.diags.Errorf("Failed to read stack directory", "The directory %s does not exist or cannot be read.", dir)
+		r.diags.Add(diag.Unreadable.As("Failed to read stack directory").New(diag.Error, "The directory %s does not exist or cannot be read.", dir))
 		return r.Stack, r.diags
 	}
 	for _, name := range names {
@@ -184,7 +184,7 @@ func Load(files module.Files, dir string) (*Stack, diag.List) {
 		path := filepath.Join(dir, name)
 		data, err := files.ReadFile(path)
 		if err != nil {
-			r.diags.Errorf("Failed to read file", "The file %q could not be read.", path)
+			r.diags.Add(diag.Unreadable.New(diag.Error, "The file %q could not be read.", path))
 			continue
 		}
 		f, more := syntax.Parse(path, data)
@@ -208,7 +208,7 @@ type reader struct {
 }
 
 func (r *reader) hcl(diags hcl.Diagnostics) {
-	r.diags.Append(diag.FromHCL(syntax.SortDiagnostics(diags)))
+	r.diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(diags)))
 }
 
 func (r *reader) file(f *syntax.File) {
@@ -221,7 +221,7 @@ func (r *reader) file(f *syntax.File) {
 		}
 		last := len(b.Labels) - 1
 		if !hclsyntax.ValidIdentifier(b.Labels[last]) {
-			r.diags.ErrorAt(b.LabelRanges[last], "Invalid "+words(b.Type)+" name", "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.")
+			r.diags.Add(diag.BadName.As("Invalid "+words(b.Type)+" name").Error(b.LabelRanges[last], "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."))
 			continue
 		}
 		switch b.Type {
@@ -253,7 +253,7 @@ func (r *reader) content(b hcl.Body, schema *hcl.BodySchema) (*hcl.BodyContent, 
 }
 
 func (r *reader) duplicate(b *hcl.Block, first hcl.Range) {
-	r.diags.ErrorAt(b.DefRange, "Duplicate "+words(b.Type), "A %s named %q was already declared at %s. Names must be unique within a stack: rename or remove one of the two.", words(b.Type), b.Labels[len(b.Labels)-1], first)
+	r.diags.Add(diag.Duplicate.As("Duplicate "+words(b.Type)).Error(b.DefRange, "A %s named %q was already declared at %s. Names must be unique within a stack: rename or remove one of the two.", words(b.Type), b.Labels[len(b.Labels)-1], first))
 }
 
 func (r *reader) addLocals(b *hcl.Block) {
@@ -261,7 +261,7 @@ func (r *reader) addLocals(b *hcl.Block) {
 	r.hcl(problems)
 	for _, attr := range syntax.InOrder(attrs) {
 		if first := r.locals[attr.Name]; first != nil {
-			r.diags.ErrorAt(attr.NameRange, "Duplicate local value definition", "A local value named %q was already declared at %s. Names must be unique within a stack: rename or remove one of the two.", attr.Name, first.at)
+			r.diags.Add(diag.Duplicate.As("Duplicate local value definition").Error(attr.NameRange, "A local value named %q was already declared at %s. Names must be unique within a stack: rename or remove one of the two.", attr.Name, first.at))
 			continue
 		}
 		r.locals[attr.Name] = &local{attr.Expr, attr.NameRange}
@@ -286,10 +286,10 @@ func (r *reader) deployment(b *hcl.Block) {
 	inputs := attrs["inputs"]
 	if old := attrs["variables"]; old != nil {
 		if inputs != nil {
-			r.diags.ErrorAt(old.NameRange, "Conflicting arguments", "The argument \"variables\" is the old name of \"inputs\", and the block has both. Move all of them to inputs.")
+			r.diags.Add(BadDeployment.As("Conflicting arguments").Error(old.NameRange, "The argument \"variables\" is the old name of \"inputs\", and the block has both. Move all of them to inputs."))
 			return
 		}
-		r.diags.WarnAt(old.NameRange, "Deprecated argument", "The argument \"variables\" is called \"inputs\" now. Rename it.")
+		r.diags.Add(diag.Outdated.As("Deprecated argument").Warning(old.NameRange, "The argument \"variables\" is called \"inputs\" now. Rename it."))
 		inputs = old
 	}
 	if inputs != nil {
@@ -307,7 +307,7 @@ func (r *reader) flag(attr *hcl.Attribute) bool {
 	}
 	v, problems := attr.Expr.Value(nil)
 	if problems.HasErrors() || v.IsNull() || !v.IsKnown() || v.Type() != cty.Bool {
-		r.diags.ErrorAt(attr.Expr.Range(), "Invalid "+attr.Name+" argument", "It has to be true or false.")
+		r.diags.Add(BadDeployment.As("Invalid "+attr.Name+" argument").Error(attr.Expr.Range(), "It has to be true or false."))
 		return false
 	}
 	return v.True()
@@ -320,7 +320,7 @@ func (r *reader) text(attr *hcl.Attribute) string {
 	}
 	v, problems := attr.Expr.Value(nil)
 	if problems.HasErrors() || v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		r.diags.ErrorAt(attr.Expr.Range(), "Invalid "+attr.Name+" argument", "It has to be a constant string.")
+		r.diags.Add(BadDeployment.As("Invalid "+attr.Name+" argument").Error(attr.Expr.Range(), "It has to be a constant string."))
 		return ""
 	}
 	return v.AsString()
@@ -344,10 +344,10 @@ func (r *reader) rule(b *hcl.Block) {
 	if b.Type == "orchestrate" {
 		rule.Kind = b.Labels[0]
 		if rule.Kind != "auto_approve" && rule.Kind != "replan" {
-			r.diags.ErrorAt(b.LabelRanges[0], "Invalid orchestrate type", "The types of orchestrate blocks are auto_approve and replan, not %q.", rule.Kind)
+			r.diags.Add(BadDeployment.As("Invalid orchestrate type").Error(b.LabelRanges[0], "The types of orchestrate blocks are auto_approve and replan, not %q.", rule.Kind))
 			return
 		}
-		r.diags.WarnAt(b.DefRange, "Deprecated block", "The block type \"orchestrate\" was replaced by deployment_auto_approve, and by deployment_group, which says whose rules they are. Until then any rule of an orchestrate block approves a plan.")
+		r.diags.Add(diag.Outdated.As("Deprecated block").Warning(b.DefRange, "The block type \"orchestrate\" was replaced by deployment_auto_approve, and by deployment_group, which says whose rules they are. Until then any rule of an orchestrate block approves a plan."))
 		for _, other := range r.Legacy {
 			if other.Kind == rule.Kind && other.Name == rule.Name {
 				r.duplicate(b, other.Range)
@@ -360,7 +360,7 @@ func (r *reader) rule(b *hcl.Block) {
 	}
 	content, ok := r.content(b.Body, ruleSchema)
 	if ok && len(content.Blocks) == 0 {
-		r.diags.ErrorAt(b.DefRange, "Missing check", "A rule without a check would approve everything. Add one, such as:\n    check {\n      condition = context.plan.changes.remove == 0\n      reason    = \"Something would be destroyed.\"\n    }")
+		r.diags.Add(BadDeployment.As("Missing check").Error(b.DefRange, "A rule without a check would approve everything. Add one, such as:\n    check {\n      condition = context.plan.changes.remove == 0\n      reason    = \"Something would be destroyed.\"\n    }"))
 	}
 	for _, inner := range content.Blocks {
 		content, ok := r.content(inner.Body, checkSchema)
@@ -369,11 +369,11 @@ func (r *reader) rule(b *hcl.Block) {
 		}
 		reason := content.Attributes["reason"]
 		if old := content.Attributes["error_message"]; old != nil && reason == nil {
-			r.diags.WarnAt(old.NameRange, "Deprecated argument", "The argument \"error_message\" is called \"reason\" now. Rename it.")
+			r.diags.Add(diag.Outdated.As("Deprecated argument").Warning(old.NameRange, "The argument \"error_message\" is called \"reason\" now. Rename it."))
 			reason = old
 		}
 		if reason == nil {
-			r.diags.ErrorAt(inner.DefRange, "Missing required argument", "The argument \"reason\" is required, but no definition was found. It says why a plan isn't approved.")
+			r.diags.Add(diag.Missing.Error(inner.DefRange, "The argument \"reason\" is required, but no definition was found. It says why a plan isn't approved."))
 			continue
 		}
 		rule.Checks = append(rule.Checks, Check{content.Attributes["condition"].Expr, reason.Expr, inner.DefRange})
@@ -409,10 +409,10 @@ func (r *reader) store(b *hcl.Block) {
 		attrs := content.Attributes
 		s.ID, s.Label, s.Category = r.text(attrs["id"]), r.text(attrs["name"]), r.text(attrs["category"])
 		if s.Type == "varset" && s.ID == "" && s.Label == "" {
-			r.diags.ErrorAt(b.DefRange, "Missing required argument", "A store of type \"varset\" needs the \"id\" or the \"name\" of the variable set.")
+			r.diags.Add(diag.Missing.Error(b.DefRange, "A store of type \"varset\" needs the \"id\" or the \"name\" of the variable set."))
 		}
 		if c := s.Category; c != "" && c != "terraform" && c != "env" {
-			r.diags.ErrorAt(attrs["category"].Expr.Range(), "Invalid category argument", "The categories are terraform and env, not %q.", c)
+			r.diags.Add(BadDeployment.As("Invalid category argument").Error(attrs["category"].Expr.Range(), "The categories are terraform and env, not %q.", c))
 		}
 	}
 	r.Stores[key] = s
@@ -427,7 +427,7 @@ func (r *reader) upstream(b *hcl.Block) {
 	if content, ok := r.content(b.Body, upstreamSchema); ok {
 		u.Source = r.text(content.Attributes["source"])
 		if typ := r.text(content.Attributes["type"]); typ != "" && typ != "stack" {
-			r.diags.ErrorAt(content.Attributes["type"].Expr.Range(), "Invalid type argument", "The only type of an upstream_input is \"stack\", not %q.", typ)
+			r.diags.Add(BadDeployment.As("Invalid type argument").Error(content.Attributes["type"].Expr.Range(), "The only type of an upstream_input is \"stack\", not %q.", typ))
 		}
 	}
 	r.Upstreams[u.Name] = u
@@ -455,7 +455,7 @@ func (r *reader) resolve() {
 		}
 		list, problems := hcl.ExprList(g.checks)
 		if problems.HasErrors() {
-			r.diags.ErrorAt(g.checks.Range(), "Invalid auto_approve_checks argument", "A list of rules is expected here, as in [deployment_auto_approve.NAME].")
+			r.diags.Add(BadDeployment.As("Invalid auto_approve_checks argument").Error(g.checks.Range(), "A list of rules is expected here, as in [deployment_auto_approve.NAME]."))
 		}
 		for _, e := range list {
 			if name, ok := r.reference(e, "deployment_auto_approve", sortedKeys(r.Rules)); ok {
@@ -511,11 +511,11 @@ func (r *reader) reference(e hcl.Expression, typ string, names []string) (string
 			if slices.Contains(names, attr.Name) {
 				return attr.Name, true
 			}
-			r.diags.ErrorAt(at, "Reference to undeclared "+words(typ), "There is no block %s %q in the deployment files.%s", typ, attr.Name, syntax.Suggest(attr.Name, names))
+			r.diags.Add(diag.BadReference.As("Reference to undeclared "+words(typ)).Error(at, "There is no block %s %q in the deployment files.%s", typ, attr.Name, syntax.Suggest(attr.Name, names)))
 			return "", false
 		}
 	}
-	r.diags.ErrorAt(at, "Invalid reference", "A block is expected here that the deployment files have, as in %s.NAME.", typ)
+	r.diags.Add(diag.BadReference.Error(at, "A block is expected here that the deployment files have, as in %s.NAME.", typ))
 	return "", false
 }
 

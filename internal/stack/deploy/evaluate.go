@@ -47,7 +47,7 @@ func (r *reader) check(e hcl.Expression, in places) {
 func (s *Stack) known(t hcl.Traversal, in places) (diag.Diagnostic, bool) {
 	at := t.SourceRange()
 	problem := func(summary, format string, args ...any) (diag.Diagnostic, bool) {
-		return diag.Diagnostic{Severity: diag.Error, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &at}, false
+		return diag.Diagnostic{Severity: diag.Error, Code: diag.BadReference.Name, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &at}, false
 	}
 	name := func(i int) string {
 		if i < len(t) {
@@ -129,7 +129,7 @@ func (r *reader) audiences() {
 			continue
 		}
 		if err != nil || list.IsNull() || !list.IsWhollyKnown() {
-			r.diags.ErrorAt(t.audience.Range(), "Invalid audience argument", "A list of strings is expected here, such as [\"aws.workload.identity\"].")
+			r.diags.Add(BadDeployment.As("Invalid audience argument").Error(t.audience.Range(), "A list of strings is expected here, such as [\"aws.workload.identity\"]."))
 			continue
 		}
 		for _, a := range list.AsValueSlice() {
@@ -181,18 +181,18 @@ func (ev *evaluation) inputs(d *Deployment) diag.List {
 	for _, pair := range pairs {
 		key, problems := pair.Key.Value(nil)
 		if problems.HasErrors() || key.IsNull() || !key.IsKnown() || key.Type() != cty.String {
-			diags.ErrorAt(pair.Key.Range(), "Invalid inputs", "The name of an input has to be a string.")
+			diags.Add(BadDeployment.As("Invalid inputs").Error(pair.Key.Range(), "The name of an input has to be a string."))
 			continue
 		}
 		name := key.AsString()
 		if first, twice := d.Inputs[name]; twice {
-			diags.ErrorAt(pair.Key.Range(), "Duplicate input", "The input %q was already given at %s.", name, first.Range)
+			diags.Add(diag.Duplicate.As("Duplicate input").Error(pair.Key.Range(), "The input %q was already given at %s.", name, first.Range))
 			continue
 		}
 		v, more := ev.value(pair.Value)
 		diags.Append(more)
 		if ev.outside != nil && !more.HasErrors() && !v.IsWhollyKnown() {
-			diags.ErrorAt(pair.Value.Range(), "Invalid input", "The value of the input %q isn't known before everything else is planned, as it has to be. Functions such as timestamp and uuid can't be used here.", name)
+			diags.Add(BadDeployment.As("Invalid input").Error(pair.Value.Range(), "The value of the input %q isn't known before everything else is planned, as it has to be. Functions such as timestamp and uuid can't be used here.", name))
 		}
 		d.Inputs[name] = Input{Value: v, Range: pair.Key.Range()}
 	}
@@ -208,7 +208,7 @@ func (ev *evaluation) object(d *Deployment) diag.List {
 	}
 	v, marks := v.Unmark()
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		diags.ErrorAt(at, "Invalid inputs", "The inputs have to be an object, as in inputs = { NAME = VALUE }, whose names are known.")
+		diags.Add(BadDeployment.As("Invalid inputs").Error(at, "The inputs have to be an object, as in inputs = { NAME = VALUE }, whose names are known."))
 		return diags
 	}
 	for name, part := range v.AsValueMap() {
@@ -249,7 +249,7 @@ func (ev *evaluation) value(e hcl.Expression) (cty.Value, diag.List) {
 	}
 	v, problems := e.Value(ctx)
 	if len(problems) > 0 {
-		diags.Append(diag.FromHCL(problems))
+		diags.Append(diag.FromHCL(diag.Expression, problems))
 	}
 	return v, diags
 }
@@ -285,7 +285,7 @@ func (ev *evaluation) named(t hcl.Traversal) (key string, v cty.Value, diags dia
 	switch root {
 	case "local":
 		if slices.Contains(ev.under, key) {
-			diags.ErrorAt(ev.locals[key].at, "Cycle", "The local value %q refers to itself: %v. Remove one of these references.", key, append(ev.under[slices.Index(ev.under, key):], key))
+			diags.Add(diag.Cycle.Error(ev.locals[key].at, "The local value %q refers to itself: %v. Remove one of these references.", key, append(ev.under[slices.Index(ev.under, key):], key)))
 		} else {
 			ev.under = append(ev.under, key)
 			v, diags = ev.value(ev.locals[key].expr)
@@ -300,7 +300,7 @@ func (ev *evaluation) named(t hcl.Traversal) (key string, v cty.Value, diags dia
 		v, err = ev.upstream(ev.Upstreams[key])
 	}
 	if err != nil {
-		diags.ErrorAt(t.SourceRange(), "Missing value from outside", "%s", sentence(err))
+		diags.Add(Lacking.Error(t.SourceRange(), "%s", sentence(err)))
 	}
 	if diags.HasErrors() {
 		ev.failed[id] = true
@@ -397,7 +397,7 @@ func (ev *evaluation) missing(t hcl.Traversal, v cty.Value) diag.List {
 	}
 	slices.Sort(names)
 	var diags diag.List
-	diags.ErrorAt(t.SourceRange(), "Missing value from outside", what, block, attr.Name, syntax.Suggest(attr.Name, names))
+	diags.Add(Lacking.Error(t.SourceRange(), what, block, attr.Name, syntax.Suggest(attr.Name, names)))
 	return diags
 }
 
@@ -429,7 +429,7 @@ func (s *Stack) Publish(outputs map[string]map[string]cty.Value, o Outside) (map
 		switch {
 		case more.HasErrors():
 		case value.IsEphemeral(v):
-			diags.ErrorAt(p.Value.Range(), "Ephemeral value published", "What is published is kept in a file, where ephemeral values can't be.")
+			diags.Add(diag.Ephemeral.As("Ephemeral value published").Error(p.Value.Range(), "What is published is kept in a file, where ephemeral values can't be."))
 		default:
 			published[p.Name] = v
 		}
@@ -490,7 +490,7 @@ func (s *Stack) Judge(rule *Rule, context cty.Value) (Verdict, diag.List) {
 		}
 		holds, err := convert.Convert(holds, cty.Bool)
 		if err != nil || holds.IsNull() || !holds.IsKnown() {
-			diags.ErrorAt(c.Condition.Range(), "Invalid condition", "The condition of a check has to be true or false.")
+			diags.Add(diag.BadCondition.As("Invalid condition").Error(c.Condition.Range(), "The condition of a check has to be true or false."))
 			continue
 		}
 		if holds.True() {

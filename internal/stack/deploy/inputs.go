@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"weir.dev/weir/internal/lang/analyze/calls"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/diag"
@@ -18,14 +19,14 @@ func (d *Deployment) CheckInputs(p *program.Program) diag.List {
 			continue
 		}
 		if d.Range.Filename == "" && !d.Left {
-			diags.ErrorAt(v.Range, "Missing deployment", "The stack needs a value for the variable %q, and there is no file with deployments that could give it. Write one whose name ends in .tfdeploy.hcl:\n    deployment \"NAME\" {\n      inputs = {\n        %s = VALUE\n      }\n    }", v.Name, v.Name)
+			diags.Add(diag.UnknownDeployment.As("Missing deployment").Error(v.Range, "The stack needs a value for the variable %q, and there is no file with deployments that could give it. Write one whose name ends in .tfdeploy.hcl:\n    deployment \"NAME\" {\n      inputs = {\n        %s = VALUE\n      }\n    }", v.Name, v.Name))
 			continue
 		}
 		detail := "The deployment %q gives no value for the input %q, which is required. Add it to inputs, or give it with -var."
 		if d.Left {
 			detail = "The deployment %q has no block any more, and a value for the input %q wasn't kept. Give it with -var."
 		}
-		diags.Add(diag.Diagnostic{Severity: diag.Error, Summary: "Missing required input", Detail: fmt.Sprintf(detail, d.Name, v.Name)})
+		diags.Add(diag.Diagnostic{Severity: diag.Error, Code: diag.Missing.Name, Summary: "Missing required input", Detail: fmt.Sprintf(detail, d.Name, v.Name)})
 		if d.Range.Filename != "" {
 			diags[len(diags)-1].Subject = d.Range.Ptr()
 		}
@@ -42,7 +43,7 @@ func (d *Deployment) UnusedInputs(p *program.Program) diag.List {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Inputs)) {
 		if p.VariableByName[name] == nil && !d.Left {
-			diags.WarnAt(d.Inputs[name].Range, "Unused input", "The input %q has no effect: the stack has no variable of that name.%s", name, syntax.Suggest(name, names))
+			diags.Add(calls.UnusedInput.Warning(d.Inputs[name].Range, "The input %q has no effect: the stack has no variable of that name.%s", name, syntax.Suggest(name, names)))
 		}
 	}
 	return diags

@@ -24,7 +24,7 @@ func Targets(texts []string) ([]addr.Target, diag.List) {
 	for _, text := range texts {
 		t, err := addr.ParseTarget(text)
 		if err != nil {
-			diags.Errorf("Error parsing instance address: "+text, "%s. To view the available instances, use \"state list\".", err)
+			diags.Add(diag.BadAddress.As("Error parsing instance address: "+text).New(diag.Error, "%s. To view the available instances, use \"state list\".", err))
 			continue
 		}
 		targets = append(targets, t)
@@ -87,7 +87,7 @@ func Remove(s *state.Snapshot, targets []addr.Target) (next *state.Snapshot, rem
 			}
 		}
 		if !found {
-			diags.Errorf("Invalid target address", "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t)
+			diags.Add(diag.BadAddress.As("Invalid target address").New(diag.Error, "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t))
 			return nil, removed, diags
 		}
 	}
@@ -108,7 +108,7 @@ func Mark(s *state.Snapshot, i addr.Instance, tainted bool) (next *state.Snapsho
 	case o == nil:
 		return nil, fmt.Sprintf("Resource instance %s was not found in the state.", i), nil
 	case !o.Tainted && !tainted:
-		return nil, "", diag.OneError("Resource instance is not tainted", "Resource instance %s is not currently tainted, and so it cannot be untainted.", i)
+		return nil, "", NotTainted.List("Resource instance %s is not currently tainted, and so it cannot be untainted.", i)
 	}
 	changed := *o
 	changed.Tainted = tainted
@@ -160,11 +160,11 @@ func Push(present, pushed *state.Snapshot, force bool) (*state.Snapshot, diag.Li
 	}
 	switch {
 	case pushed.Lineage != present.Lineage && present.Lineage != "":
-		return nil, diag.OneError("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q. Use -force to do it nevertheless: the present state is lost then.", pushed.Lineage, present.Lineage)
+		return nil, diag.Unwritable.As("Failed to write state").List("cannot import state with lineage %q over unrelated state with lineage %q. Use -force to do it nevertheless: the present state is lost then.", pushed.Lineage, present.Lineage)
 	case pushed.Serial < present.Serial:
-		return nil, diag.OneError("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Use -force to do it nevertheless: the newer state is lost then.", pushed.Serial, present.Serial)
+		return nil, diag.Unwritable.As("Failed to write state").List("cannot import state with serial %d over newer state with serial %d. Use -force to do it nevertheless: the newer state is lost then.", pushed.Serial, present.Serial)
 	case pushed.Serial == present.Serial && !same:
-		return nil, diag.OneError("Failed to write state", "cannot overwrite existing state with serial %d with a different state that has the same serial. Use -force to do it nevertheless.", pushed.Serial)
+		return nil, diag.Unwritable.As("Failed to write state").List("cannot overwrite existing state with serial %d with a different state that has the same serial. Use -force to do it nevertheless.", pushed.Serial)
 	}
 	return pushed, nil
 }

@@ -22,21 +22,21 @@ const (
 func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.List) {
 	src, err := addr.ParseTarget(source)
 	if err != nil {
-		return nil, diag.OneError(wrongSource, "Cannot move %s: %s.", source, err)
+		return nil, BadMove.As(wrongSource).List("Cannot move %s: %s.", source, err)
 	}
 	dst, err := addr.ParseTarget(destination)
 	if err != nil {
-		return nil, diag.OneError(wrongTarget, "Cannot move to %s: %s.", destination, err)
+		return nil, BadMove.As(wrongTarget).List("Cannot move to %s: %s.", destination, err)
 	}
 	if src.IsModule() != dst.IsModule() {
-		return nil, diag.OneError(wrongTarget, "Cannot move %s to %s: both have to be modules, or both resources.", src, dst)
+		return nil, BadMove.As(wrongTarget).List("Cannot move %s to %s: both have to be modules, or both resources.", src, dst)
 	}
 	if !src.IsModule() {
 		switch {
 		case src.Name.Mode != addr.Managed || dst.Name.Mode != addr.Managed:
-			return nil, diag.OneError(wrongMove, "Cannot move %s to %s: only managed resources can be moved.", src, dst)
+			return nil, BadMove.As(wrongMove).List("Cannot move %s to %s: only managed resources can be moved.", src, dst)
 		case src.Name.Type != dst.Name.Type:
-			return nil, diag.OneError(wrongMove, "Cannot move %s to %s: resource types don't match.", src, dst)
+			return nil, BadMove.As(wrongMove).List("Cannot move %s to %s: resource types don't match.", src, dst)
 		}
 	}
 	var moves []Move
@@ -56,14 +56,14 @@ func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.L
 		moves = append(moves, Move{at, moved})
 	}
 	if len(moves) == 0 {
-		diags := diag.OneError(wrongSource, "Cannot move %s: does not match anything in the current state.", src)
+		diags := BadMove.As(wrongSource).List("Cannot move %s: does not match anything in the current state.", src)
 		if _, taken := to.Objects[addr.Object{Instance: dst.Instance()}]; taken && src.HasKey {
 			diags.Append(alreadyThere(dst.Instance()))
 		}
 		return nil, diags
 	}
 	if dst.HasKey && !src.HasKey && !src.IsModule() && slices.ContainsFunc(moves, func(m Move) bool { return m.From.Key != addr.NoKey }) {
-		return nil, diag.OneError(wrongTarget, "Cannot move %s to %s: the source has several instances, and the destination is one.", src, dst)
+		return nil, BadMove.As(wrongTarget).List("Cannot move %s to %s: the source has several instances, and the destination is one.", src, dst)
 	}
 	leaving := map[addr.Object]bool{}
 	for _, m := range moves {
@@ -78,7 +78,7 @@ func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.L
 }
 
 func alreadyThere(i addr.Instance) diag.List {
-	return diag.OneError(wrongTarget, "Cannot move to %s: there is already a resource instance at that address in the current state.", i)
+	return BadMove.As(wrongTarget).List("Cannot move to %s: there is already a resource instance at that address in the current state.", i)
 }
 
 // Moved are the states after moves from one to another, which may be the same.

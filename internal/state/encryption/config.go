@@ -114,14 +114,14 @@ type decoding struct {
 
 func (d *decoding) content(body hcl.Body, schema *hcl.BodySchema) *hcl.BodyContent {
 	content, diags := body.Content(schema)
-	d.diags.Append(diag.FromHCL(diags))
+	d.diags.Append(diag.FromHCL(syntax.Invalid, diags))
 	return content
 }
 
 // once reports whether a block is the first of its name.
 func (d *decoding) once(b *hcl.Block, summary, name string) bool {
 	if d.seen[name] {
-		d.diags.ErrorAt(b.DefRange, summary, "Found multiple instances of %s", name)
+		d.diags.Add(Bad.As(summary).Error(b.DefRange, "Found multiple instances of %s", name))
 		return false
 	}
 	d.seen[name] = true
@@ -133,7 +133,7 @@ var nameForm = regexp.MustCompile("^[a-zA-Z_0-9-]+$")
 func (d *decoding) named(b *hcl.Block, kind string) *block {
 	for i, what := range []string{"type", "name"} {
 		if !nameForm.MatchString(b.Labels[i]) {
-			d.diags.ErrorAt(b.LabelRanges[i], "The provided "+kind+" "+what+" is invalid", "The %s of a %s consists of letters, digits, underscores and dashes.", what, kind)
+			d.diags.Add(NoKey.As("The provided "+kind+" "+what+" is invalid").Error(b.LabelRanges[i], "The %s of a %s consists of letters, digits, underscores and dashes.", what, kind))
 		}
 	}
 	return &block{typ: b.Labels[0], name: b.Labels[1], body: b.Body, rng: b.DefRange}
@@ -142,7 +142,7 @@ func (d *decoding) named(b *hcl.Block, kind string) *block {
 func (d *decoding) keyProvider(b *hcl.Block) *block {
 	made := d.named(b, "key provider")
 	content, rest, diags := syntax.Split(b.Body, aliasSchema)
-	d.diags.Append(diag.FromHCL(diags))
+	d.diags.Append(diag.FromHCL(syntax.Invalid, diags))
 	made.body = rest
 	if attr := content.Attributes["encrypted_metadata_alias"]; attr != nil {
 		made.alias, _ = constant(d, attr, cty.String, cty.Value.AsString)
@@ -153,13 +153,13 @@ func (d *decoding) keyProvider(b *hcl.Block) *block {
 // constant evaluates an argument that may not refer to anything.
 func constant[T any](d *decoding, attr *hcl.Attribute, ty cty.Type, as func(cty.Value) T) (result T, ok bool) {
 	v, diags := attr.Expr.Value(nil)
-	d.diags.Append(diag.FromHCL(diags))
+	d.diags.Append(diag.FromHCL(diag.Expression, diags))
 	if diags.HasErrors() {
 		return result, false
 	}
 	v, err := convert.Convert(v, ty)
 	if err != nil || v.IsNull() || !v.IsKnown() {
-		d.diags.ErrorAt(attr.Expr.Range(), "Unsuitable value type", "The argument %q has to be a constant %s.", attr.Name, ty.FriendlyName())
+		d.diags.Add(Bad.As("Unsuitable value type").Error(attr.Expr.Range(), "The argument %q has to be a constant %s.", attr.Name, ty.FriendlyName()))
 		return result, false
 	}
 	return as(v), true
@@ -176,7 +176,7 @@ func (d *decoding) target(b *hcl.Block, schema *hcl.BodySchema) *target {
 	}
 	for _, inner := range content.Blocks {
 		if t.fallback != nil {
-			d.diags.ErrorAt(inner.DefRange, "Duplicate fallback block", "Only one fallback block is allowed. A fallback may have a fallback of its own.")
+			d.diags.Add(diag.Duplicate.As("Duplicate fallback block").Error(inner.DefRange, "Only one fallback block is allowed. A fallback may have a fallback of its own."))
 			continue
 		}
 		t.fallback = d.target(inner, targetSchema)
@@ -271,16 +271,16 @@ func mergeTargets(below, over *target) *target {
 func (c *Config) method(t *target) (*block, diag.List) {
 	var diags diag.List
 	if t.method == nil {
-		diags.ErrorAt(t.rng, "Missing required argument", `The argument "method" is required, but no definition was found. It names a method block, as in method.aes_gcm.NAME.`)
+		diags.Add(diag.Missing.Error(t.rng, `The argument "method" is required, but no definition was found. It names a method block, as in method.aes_gcm.NAME.`))
 		return nil, diags
 	}
 	traversal, problems := hcl.AbsTraversalForExpr(t.method)
 	if problems.HasErrors() {
-		return nil, diag.FromHCL(problems)
+		return nil, diag.FromHCL(Bad, problems)
 	}
 	typ, name, ok := parts(traversal, "method")
 	if !ok || len(traversal) != 3 {
-		diags.ErrorAt(t.method.Range(), "Invalid encryption method identifier", "Expected method of form method.<type>.<name>")
+		diags.Add(Bad.As("Invalid encryption method identifier").Error(t.method.Range(), "Expected method of form method.<type>.<name>"))
 		return nil, diags
 	}
 	for _, m := range c.methods {
@@ -288,7 +288,7 @@ func (c *Config) method(t *target) (*block, diag.List) {
 			return m, nil
 		}
 	}
-	diags.ErrorAt(t.method.Range(), "Reference to undeclared encryption method", "There is no method %q %q block declared in the encryption block.", typ, name)
+	diags.Add(diag.BadReference.As("Reference to undeclared encryption method").Error(t.method.Range(), "There is no method %q %q block declared in the encryption block.", typ, name))
 	return nil, diags
 }
 

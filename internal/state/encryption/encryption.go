@@ -48,7 +48,7 @@ func New(c *Config, evaluate Evaluate, run Run) (*Encryption, diag.List) {
 	var diags diag.List
 	for _, m := range c.methods {
 		if m.typ == unencrypted {
-			diags.WarnAt(c.rng, "Unencrypted method configured", "Method unencrypted is present in configuration. This is a security risk and should only be enabled during migrations.")
+			diags.Add(Plain.Warning(c.rng, "Method unencrypted is present in configuration. This is a security risk and should only be enabled during migrations."))
 			break
 		}
 	}
@@ -124,7 +124,7 @@ func (m *maker) target(t *target, name string) (*Target, diag.List) {
 			made.methods = append(made.methods, method)
 		}
 		if method != nil && enforced && method.typ == unencrypted {
-			diags.ErrorAt(t.rng, "Unencrypted method is forbidden", "Unable to use unencrypted method since the enforced flag is set. Remove the flag as long as the method is needed, as a method or as a fallback.")
+			diags.Add(Plain.As("Unencrypted method is forbidden").Error(t.rng, "Unable to use unencrypted method since the enforced flag is set. Remove the flag as long as the method is needed, as a method or as a fallback."))
 		}
 	}
 	if diags.HasErrors() {

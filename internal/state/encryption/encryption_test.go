@@ -47,7 +47,7 @@ func evaluateWith(passphrase string) Evaluate {
 			all[name] = v
 		}
 		v, diags := expr.Value(&hcl.EvalContext{Variables: all})
-		return v, diag.FromHCL(diags)
+		return v, diag.FromHCL(diag.Expression, diags)
 	}
 }
 

@@ -101,7 +101,7 @@ type making struct {
 func (m *maker) method(b *block, p purpose, in map[string][]byte) (made method, out map[string][]byte, diags diag.List) {
 	typ, ok := methods[b.typ]
 	if !ok {
-		diags.ErrorAt(b.rng, fmt.Sprintf("Error fetching encryption method %q", b.typ), "encryption method with ID %s not found. There are %s.", b.typ, list(methods))
+		diags.Add(NoKey.As(fmt.Sprintf("Error fetching encryption method %q", b.typ)).Error(b.rng, "encryption method with ID %s not found. There are %s.", b.typ, list(methods)))
 		return nil, nil, diags
 	}
 	w := &making{maker: m, purpose: p, in: in, out: map[string][]byte{}, done: map[*block]keys{}}
@@ -120,7 +120,7 @@ func (m *maker) method(b *block, p purpose, in map[string][]byte) (made method, 
 	}
 	made, err := typ.make(values, k, m.run)
 	if err != nil {
-		diags.ErrorAt(b.rng, "Invalid method configuration", "invalid method configuration: %s", err)
+		diags.Add(Bad.As("Invalid method configuration").Error(b.rng, "invalid method configuration: %s", err))
 	}
 	return made, w.out, diags
 }
@@ -133,7 +133,7 @@ func (w *making) arguments(b *block, known []argument) (map[string]cty.Value, di
 		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: a.name, Required: a.required})
 	}
 	content, problems := b.body.Content(schema)
-	diags := diag.FromHCL(problems)
+	diags := diag.FromHCL(diag.Expression, problems)
 	for i := range diags {
 		// What is missing, is missing in this block, which may be merged.
 		if diags[i].Subject == nil || diags[i].Subject.Filename == "" {
@@ -157,11 +157,11 @@ func (w *making) arguments(b *block, known []argument) (map[string]cty.Value, di
 		v, err := convert.Convert(v, a.typ)
 		switch {
 		case err != nil:
-			diags.ErrorAt(attr.Expr.Range(), "Incorrect attribute value type", "Inappropriate value for attribute %q: %s.", a.name, err)
+			diags.Add(Bad.As("Incorrect attribute value type").Error(attr.Expr.Range(), "Inappropriate value for attribute %q: %s.", a.name, err))
 		case !v.IsNull():
 			values[a.name] = v
 		case a.required:
-			diags.ErrorAt(attr.Expr.Range(), "Missing required argument", "The argument %q is required, but its value is null.", a.name)
+			diags.Add(diag.Missing.Error(attr.Expr.Range(), "The argument %q is required, but its value is null.", a.name))
 		}
 	}
 	return values, diags
@@ -204,7 +204,7 @@ func (w *making) providers(refs []hcl.Traversal) (map[string]cty.Value, diag.Lis
 		}
 		typ, name, ok := parts(ref, "key_provider")
 		if !ok {
-			diags.ErrorAt(ref.SourceRange(), "Invalid Key Provider expression format", "The key_provider symbol must be followed by two more attribute names specifying the type and name of the selected key provider.")
+			diags.Add(Bad.As("Invalid Key Provider expression format").Error(ref.SourceRange(), "The key_provider symbol must be followed by two more attribute names specifying the type and name of the selected key provider."))
 			continue
 		}
 		k, more := w.provider(typ, name, ref.SourceRange())
@@ -229,7 +229,7 @@ func (w *making) provider(typ, name string, at hcl.Range) (keys, diag.List) {
 	var diags diag.List
 	i := slices.IndexFunc(w.config.keys, func(b *block) bool { return b.typ == typ && b.name == name })
 	if i < 0 {
-		diags.ErrorAt(at, "Reference to undeclared key provider", "There is no key_provider %q %q block declared in the encryption block.", typ, name)
+		diags.Add(diag.BadReference.As("Reference to undeclared key provider").Error(at, "There is no key_provider %q %q block declared in the encryption block.", typ, name))
 		return keys{}, diags
 	}
 	b := w.config.keys[i]
@@ -241,7 +241,7 @@ func (w *making) provider(typ, name string, at hcl.Range) (keys, diag.List) {
 		for _, s := range append(w.stack, b) {
 			chain = append(chain, s.address())
 		}
-		diags.ErrorAt(b.rng, "Circular reference detected", "Cannot load %s due to circular reference between key providers. Stack trace %s", b.address(), strings.Join(chain, " -> "))
+		diags.Add(diag.Cycle.As("Circular reference detected").Error(b.rng, "Cannot load %s due to circular reference between key providers. Stack trace %s", b.address(), strings.Join(chain, " -> ")))
 		return keys{}, diags
 	}
 	w.stack = append(w.stack, b)
@@ -260,9 +260,9 @@ func (w *making) make(b *block) (keys, diag.List) {
 	typ, ok := keyProviders[b.typ]
 	if !ok {
 		if what := services[b.typ]; what != "" {
-			diags.ErrorAt(b.rng, fmt.Sprintf("Unsupported key_provider %q", b.typ), "Keys from %s aren't supported yet. A key provider \"external\" can run a program that asks for them.", what)
+			diags.Add(Bad.As(fmt.Sprintf("Unsupported key_provider %q", b.typ)).Error(b.rng, "Keys from %s aren't supported yet. A key provider \"external\" can run a program that asks for them.", what))
 		} else {
-			diags.ErrorAt(b.rng, fmt.Sprintf("Error fetching key_provider %q", b.typ), "key provider with ID %s not found. There are %s.", b.typ, list(keyProviders))
+			diags.Add(NoKey.As(fmt.Sprintf("Error fetching key_provider %q", b.typ)).Error(b.rng, "key provider with ID %s not found. There are %s.", b.typ, list(keyProviders)))
 		}
 		return keys{}, diags
 	}
@@ -289,11 +289,11 @@ func (w *making) make(b *block) (keys, diag.List) {
 		if f, ok := err.(failure); ok {
 			summary = f.summary
 		}
-		diags.ErrorAt(b.rng, summary, "%s failed with error: %s", key, err)
+		diags.Add(Bad.As(summary).Error(b.rng, "%s failed with error: %s", key, err))
 		return keys{}, diags
 	}
 	if _, taken := w.out[key]; taken {
-		diags.ErrorAt(b.rng, "Duplicate metadata key", "The metadata key %s is duplicated across multiple key providers for the same method; use the encrypted_metadata_alias option to specify unique metadata keys for each key provider in an encryption method", key)
+		diags.Add(diag.Duplicate.As("Duplicate metadata key").Error(b.rng, "The metadata key %s is duplicated across multiple key providers for the same method; use the encrypted_metadata_alias option to specify unique metadata keys for each key provider in an encryption method", key))
 		return keys{}, diags
 	}
 	w.out[key] = meta
@@ -321,19 +321,19 @@ func decodeKeys(v cty.Value, at hcl.Range) (keys, diag.List) {
 	var k keys
 	var diags diag.List
 	if ty := v.Type(); !ty.IsObjectType() && !ty.IsMapType() {
-		diags.ErrorAt(at, "Expected key_provider value", "Expected a key_provider compatible value, found %s instead", ty.FriendlyName())
+		diags.Add(Bad.As("Expected key_provider value").Error(at, "Expected a key_provider compatible value, found %s instead", ty.FriendlyName()))
 		return k, diags
 	}
 	values := v.AsValueMap()
 	if _, ok := values["encryption_key"]; !ok {
-		diags.ErrorAt(at, "Missing encryption_key value", "An encryption_key value is required in the key_provider compatible object at this location")
+		diags.Add(Bad.As("Missing encryption_key value").Error(at, "An encryption_key value is required in the key_provider compatible object at this location"))
 		return k, diags
 	}
 	for name, into := range map[string]*[]byte{"encryption_key": &k.encrypt, "decryption_key": &k.decrypt} {
 		if v, ok := values[name]; ok {
 			b, err := bytesOf(v)
 			if err != nil {
-				diags.ErrorAt(at, "Unsuitable value type", "The value of %s is not a key: %s.", name, err)
+				diags.Add(Bad.As("Unsuitable value type").Error(at, "The value of %s is not a key: %s.", name, err))
 			}
 			*into = b
 		}

@@ -99,14 +99,14 @@ func (r *reader) failed(err error) {
 	if errors.As(err, &syntax) {
 		before := r.src[:min(syntax.offset, len(r.src))]
 		line := 1 + bytes.Count(before, []byte("\n"))
-		r.diags.Errorf(unsupportedFormat, "%s could not be parsed as JSON: syntax error at byte offset %d (line %d): %s.\n\nThe file was cut off or changed by something else. Put an intact copy in its place, such as the backup beside it or an earlier version from the storage, or move it away to start without a state.",
-			r.name, syntax.offset, line, syntax.what)
+		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s could not be parsed as JSON: syntax error at byte offset %d (line %d): %s.\n\nThe file was cut off or changed by something else. Put an intact copy in its place, such as the backup beside it or an earlier version from the storage, or move it away to start without a state.",
+			r.name, syntax.offset, line, syntax.what))
 		return
 	}
 	if r.versionProblem() {
 		return
 	}
-	r.diags.Errorf(invalidFormat, "%s is not a valid state: %s. Put an intact copy in its place, such as the backup beside it.", r.name, err)
+	r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s is not a valid state: %s. Put an intact copy in its place, such as the backup beside it.", r.name, err))
 }
 
 // versionProblem reports a version of the format that isn't ours: a file of
@@ -129,23 +129,23 @@ func (r *reader) versionProblem() bool {
 	})
 	switch {
 	case err != nil:
-		r.diags.Errorf(unsupportedFormat, "%s is not a state: a JSON object is expected.", r.name)
+		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s is not a state: a JSON object is expected.", r.name))
 	case encrypted && version == nil:
-		r.diags.Errorf(unsupportedFormat, "%s is encrypted and can not be read without an encryption configuration. Add the encryption block it was written with.", r.name)
+		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s is encrypted and can not be read without an encryption configuration. Add the encryption block it was written with.", r.name))
 	case version == nil:
-		r.diags.Errorf(unsupportedFormat, "%s does not have a \"version\" attribute, which is required to identify the format version. Check that it is a state and not some other file.", r.name)
+		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s does not have a \"version\" attribute, which is required to identify the format version. Check that it is a state and not some other file.", r.name))
 	case string(version) == "4":
 		return false
 	case !plainNumber(version):
-		r.diags.Errorf(unsupportedFormat, "The version in %s is %s. A positive whole number is required.", r.name, version[:min(len(version), 40)])
+		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "The version in %s is %s. A positive whole number is required.", r.name, version[:min(len(version), 40)]))
 	case len(version) == 1 && version[0] >= '1' && version[0] < '4':
-		r.diags.Errorf(unsupportedFormat, "%s uses format version %s, which is not supported; version %d is. Let Terraform 1.x or OpenTofu 1.11 write it anew, for example by an apply without changes.", r.name, version, formatVersion)
+		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s uses format version %s, which is not supported; version %d is. Let Terraform 1.x or OpenTofu 1.11 write it anew, for example by an apply without changes.", r.name, version, formatVersion))
 	default:
 		by := ""
 		if len(writer) > 2 && writer[0] == '"' {
 			by = fmt.Sprintf(" It was created by version %s.", writer[1:len(writer)-1])
 		}
-		r.diags.Errorf(unsupportedFormat, "%s uses format version %s, which is not supported; version %d is.%s Use the newer version that wrote it, or an earlier copy of the state.", r.name, version, formatVersion, by)
+		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s uses format version %s, which is not supported; version %d is.%s Use the newer version that wrote it, or an earlier copy of the state.", r.name, version, formatVersion, by))
 	}
 	return true
 }
@@ -215,12 +215,12 @@ func (r *reader) output(name string) error {
 	}
 	t, err := ctyjson.UnmarshalType(typ)
 	if err != nil {
-		r.diags.Errorf(invalidOutputType, "%s has an invalid type specification for output %q: %s.", r.name, name, err)
+		r.diags.Add(Invalid.As(invalidOutputType).New(diag.Error, "%s has an invalid type specification for output %q: %s.", r.name, name, err))
 		return nil
 	}
 	out.Value, err = value.FromJSON(content, t)
 	if err != nil {
-		r.diags.Errorf(invalidOutput, "%s has an invalid value for output %q: %s.", r.name, name, err)
+		r.diags.Add(Invalid.As(invalidOutput).New(diag.Error, "%s has an invalid value for output %q: %s.", r.name, name, err))
 		return nil
 	}
 	r.out.Outputs[name] = out
@@ -304,17 +304,17 @@ func (r *reader) start(e *entry) bool {
 	case "data":
 		e.resource.Name.Mode = addr.Data
 	default:
-		r.diags.Errorf(invalidMode, "%s has a resource with mode %q (%q %q), which is not supported.", r.name, e.mode, e.resource.Name.Type, e.resource.Name.Name)
+		r.diags.Add(Invalid.As(invalidMode).New(diag.Error, "%s has a resource with mode %q (%q %q), which is not supported.", r.name, e.mode, e.resource.Name.Type, e.resource.Name.Name))
 		return false
 	}
 	m, err := r.parseModule(e.module)
 	if err != nil {
-		r.diags.Errorf(invalidFormat, "%s has a resource in a module that can't be understood: %s.", r.name, err)
+		r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s has a resource in a module that can't be understood: %s.", r.name, err))
 		return false
 	}
 	e.resource.Module = m
 	if !validName(e.resource.Name.Type) || !validName(e.resource.Name.Name) {
-		r.diags.Errorf(invalidFormat, "%s has a resource with the type %q and the name %q; both have to be identifiers.", r.name, e.resource.Name.Type, e.resource.Name.Name)
+		r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s has a resource with the type %q and the name %q; both have to be identifiers.", r.name, e.resource.Name.Type, e.resource.Name.Name))
 		return false
 	}
 	if e.provider == "" {
@@ -322,7 +322,7 @@ func (r *reader) start(e *entry) bool {
 	}
 	e.hasConfig = true
 	if e.config, err = r.parseProvider(e.provider); err != nil {
-		r.diags.Errorf(invalidFormat, "%s has resource %s with a provider that can't be understood: %s.", r.name, e.resource, err)
+		r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s has resource %s with a provider that can't be understood: %s.", r.name, e.resource, err))
 		return false
 	}
 	return true
@@ -380,15 +380,15 @@ func (r *reader) instance(e *entry) error {
 	}
 	at := addr.Object{Instance: e.resource.Instance(i.key), Deposed: i.deposed}
 	if problem := r.finish(e, &i); problem != "" {
-		r.diags.Errorf(invalidInstance, "%s has instance %s %s.", r.name, at.Instance, problem)
+		r.diags.Add(Invalid.As(invalidInstance).New(diag.Error, "%s has instance %s %s.", r.name, at.Instance, problem))
 		return nil
 	}
 	if i.provider == "" && !e.hasConfig {
-		r.diags.Errorf(missingProvider, "%s has resource %s without a provider address, both on the resource and on its instances.", r.name, e.resource)
+		r.diags.Add(Invalid.As(missingProvider).New(diag.Error, "%s has resource %s without a provider address, both on the resource and on its instances.", r.name, e.resource))
 		return nil
 	}
 	if r.out.Objects[at] != nil {
-		r.diags.Errorf(duplicateInstance, "%s has %s more than once. Remove all but one of the copies.", r.name, at)
+		r.diags.Add(Invalid.As(duplicateInstance).New(diag.Error, "%s has %s more than once. Remove all but one of the copies.", r.name, at))
 		return nil
 	}
 	r.out.Objects[at] = o
@@ -497,7 +497,7 @@ func (r *reader) dependency(o *state.Object) error {
 	if !ok {
 		t, err := addr.ParseTarget(text)
 		if err != nil || t.IsModule() {
-			r.diags.Errorf(invalidFormat, "%s has %q as a dependency, which is not the address of a resource.", r.name, text)
+			r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s has %q as a dependency, which is not the address of a resource.", r.name, text))
 			return nil
 		}
 		dep = addr.Resource{Module: t.Module, Name: t.Name}.Erase()

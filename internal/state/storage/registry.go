@@ -97,7 +97,7 @@ func (r Registry) New(name string, config cty.Value, env Env) (Backend, diag.Lis
 	t, err := r.Find(name)
 	if err != nil {
 		var diags diag.List
-		diags.Errorf("Unsupported backend type", "%s", err)
+		diags.Add(diag.UnknownBackend.New(diag.Error, "%s", err))
 		return nil, diags
 	}
 	return t.New(config, env)

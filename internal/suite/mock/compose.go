@@ -69,7 +69,7 @@ func attr(v cty.Value, name string) cty.Value {
 func missing(v cty.Value) bool { return v == cty.NilVal || v.IsKnown() && v.IsNull() }
 
 func (c *composer) problem(summary, detail string, args ...any) {
-	c.diags.Errorf(summary, "%s: %s", c.at, fmt.Sprintf(detail, args...))
+	c.diags.Add(BadMock.As(summary).New(diag.Error, "%s: %s", c.at, fmt.Sprintf(detail, args...)))
 }
 
 func (c *composer) fill(attrs map[string]*schema.Attribute, blocks map[string]*schema.NestedBlock, object, config, given cty.Value, path string) cty.Value {

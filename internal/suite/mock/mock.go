@@ -67,7 +67,7 @@ func (m *mock) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.V
 	sch := m.Schemas.Resources.Schema(r.Type)
 	v, err := value.FromJSON(r.JSON, sch.Block.ImpliedType())
 	if err != nil {
-		diags.Errorf("Invalid object in the state", "An object of type %s doesn't have the form that its schema asks for: %s.", r.Type, err)
+		diags.Add(diag.StateUnreadable.As("Invalid object in the state").New(diag.Error, "An object of type %s doesn't have the form that its schema asks for: %s.", r.Type, err))
 	}
 	return v, diags
 }
@@ -76,7 +76,7 @@ func (m *mock) UpgradeIdentity(_ context.Context, typ string, _ int64, json []by
 	var diags diag.List
 	v, err := value.FromJSON(json, m.Schemas.Resources.Schema(typ).Identity.ElementType())
 	if err != nil {
-		diags.Errorf("Invalid identity in the state", "An identity of type %s doesn't have the form that its schema asks for: %s.", typ, err)
+		diags.Add(diag.StateUnreadable.As("Invalid identity in the state").New(diag.Error, "An identity of type %s doesn't have the form that its schema asks for: %s.", typ, err))
 	}
 	return v, diags
 }
@@ -122,7 +122,7 @@ func (m *mock) Import(_ context.Context, r provider.ImportRequest) provider.Impo
 
 func (*mock) Move(_ context.Context, r provider.MoveRequest) provider.MoveResponse {
 	var diags diag.List
-	diags.Errorf("Move to a mocked resource", "An object of type %s can't become one of type %s in a mocked provider.", r.SourceType, r.TargetType)
+	diags.Add(provider.Lacking.As("Move to a mocked resource").New(diag.Error, "An object of type %s can't become one of type %s in a mocked provider.", r.SourceType, r.TargetType))
 	return provider.MoveResponse{Diags: diags}
 }
 

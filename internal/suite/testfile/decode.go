@@ -86,7 +86,7 @@ func decode(source *syntax.File, d dialect.Dialect) (*File, diag.List) {
 		case "variable":
 			if v := r.variable(b); v != nil {
 				if slices.ContainsFunc(f.Declared, func(other *Variable) bool { return other.Name == v.Name }) {
-					r.diags.ErrorAt(b.DefRange, "Duplicate \"variable\" block names", "This test file already has a variable named %s.", v.Name)
+					r.diags.Add(diag.Duplicate.As("Duplicate \"variable\" block names").Error(b.DefRange, "This test file already has a variable named %s.", v.Name))
 				}
 				f.Declared = append(f.Declared, v)
 			}
@@ -100,7 +100,7 @@ func decode(source *syntax.File, d dialect.Dialect) (*File, diag.List) {
 	}
 	for _, v := range f.Variables {
 		if n := slices.IndexFunc(f.Declared, func(other *Variable) bool { return other.Name == v.Name }); n >= 0 {
-			r.diags.ErrorAt(f.Declared[n].Range, "Duplicate \"variable\" block names", "The variables block already has a value for %s. A variable can be declared or given a value, not both.", v.Name)
+			r.diags.Add(diag.Duplicate.As("Duplicate \"variable\" block names").Error(f.Declared[n].Range, "The variables block already has a value for %s. A variable can be declared or given a value, not both.", v.Name))
 		}
 	}
 	for _, run := range f.Runs {
@@ -132,14 +132,14 @@ func (r *reader) content(b hcl.Body, schema *hcl.BodySchema) *hcl.BodyContent {
 
 func (r *reader) hcl(hd hcl.Diagnostics) {
 	if len(hd) > 0 {
-		r.diags.Append(diag.FromHCL(syntax.SortDiagnostics(hd)))
+		r.diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(hd)))
 	}
 }
 
 // once reports whether the block is the first of its type in its place.
 func (r *reader) once(b *hcl.Block, first **hcl.Block) bool {
 	if *first != nil {
-		r.diags.ErrorAt(b.DefRange, fmt.Sprintf("Multiple %q blocks", b.Type), "There is a %s block already at %s.", b.Type, (*first).DefRange)
+		r.diags.Add(diag.Duplicate.As(fmt.Sprintf("Multiple %q blocks", b.Type)).Error(b.DefRange, "There is a %s block already at %s.", b.Type, (*first).DefRange))
 		return false
 	}
 	*first = b
@@ -155,7 +155,7 @@ func (r *reader) test(f *File, b *hcl.Block) {
 // experimental refuses what released engines refuse too.
 func (r *reader) experimental(attr *hcl.Attribute) {
 	if attr != nil {
-		r.diags.ErrorAt(attr.NameRange, "Invalid attribute", "The %s argument isn't supported: what a test makes is always destroyed.", attr.Name)
+		r.diags.Add(diag.Unsupported.As("Invalid attribute").Error(attr.NameRange, "The %s argument isn't supported: what a test makes is always destroyed.", attr.Name))
 	}
 }
 
@@ -188,7 +188,7 @@ func (r *reader) name(b *hcl.Block, summary string) bool {
 	if hclsyntax.ValidIdentifier(b.Labels[0]) {
 		return true
 	}
-	r.diags.ErrorAt(b.LabelRanges[0], summary, "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.")
+	r.diags.Add(diag.BadName.As(summary).Error(b.LabelRanges[0], "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."))
 	return false
 }
 
@@ -196,7 +196,7 @@ func (r *reader) addProvider(f *File, b *hcl.Block) {
 	p := &Provider{Range: b.DefRange}
 	p.Local = b.Labels[0]
 	if !hclsyntax.ValidIdentifier(p.Local) || strings.ToLower(p.Local) != p.Local {
-		r.diags.ErrorAt(b.LabelRanges[0], "Invalid provider local name", "%q is an invalid provider local name: it must be made of lowercase letters, digits and dashes.", p.Local)
+		r.diags.Add(diag.BadProvider.As("Invalid provider local name").Error(b.LabelRanges[0], "%q is an invalid provider local name: it must be made of lowercase letters, digits and dashes.", p.Local))
 		return
 	}
 	var attrs hcl.Attributes
@@ -217,19 +217,19 @@ func (r *reader) addProvider(f *File, b *hcl.Block) {
 	}
 	if attr := attrs["alias"]; attr != nil {
 		if p.Alias = r.text(attr); !hclsyntax.ValidIdentifier(p.Alias) {
-			r.diags.ErrorAt(attr.Expr.Range(), "Invalid provider configuration alias", "An alias must be a valid name.")
+			r.diags.Add(diag.BadProvider.As("Invalid provider configuration alias").Error(attr.Expr.Range(), "An alias must be a valid name."))
 			return
 		}
 	}
 	if attr := attrs["for_each"]; attr != nil {
 		p.ForEach = attr.Expr
 		if p.Alias == "" {
-			r.diags.ErrorAt(attr.Expr.Range(), `Alias required when using "for_each"`, "The for_each argument is allowed only for provider configurations with an alias.")
+			r.diags.Add(diag.BadProvider.As(`Alias required when using "for_each"`).Error(attr.Expr.Range(), "The for_each argument is allowed only for provider configurations with an alias."))
 			return
 		}
 	}
 	if n := slices.IndexFunc(f.Providers, func(other *Provider) bool { return other.ProviderName == p.ProviderName }); n >= 0 {
-		r.diags.ErrorAt(b.DefRange, "Duplicate provider block", "A provider for %s is already defined at %s.", p.ProviderName, f.Providers[n].Range)
+		r.diags.Add(diag.Duplicate.As("Duplicate provider block").Error(b.DefRange, "A provider for %s is already defined at %s.", p.ProviderName, f.Providers[n].Range))
 		return
 	}
 	f.Providers = append(f.Providers, p)
@@ -249,7 +249,7 @@ func (r *reader) mocking(m *Mock, b *hcl.Block) {
 		r.object(attr)
 	}
 	if slices.ContainsFunc(m.Resources, func(other *Mocked) bool { return other.Mode == res.Mode && other.Type == res.Type }) {
-		r.diags.ErrorAt(b.DefRange, fmt.Sprintf("Duplicated `%s` block", b.Type), "There is a %s block for %s already.", b.Type, res.Type)
+		r.diags.Add(diag.Duplicate.As(fmt.Sprintf("Duplicated `%s` block", b.Type)).Error(b.DefRange, "There is a %s block for %s already.", b.Type, res.Type))
 		return
 	}
 	m.Resources = append(m.Resources, res)
@@ -265,7 +265,7 @@ func (r *reader) during(attr *hcl.Attribute) During {
 	case "apply":
 		return Apply
 	}
-	r.diags.ErrorAt(attr.Range, "Invalid override_during value", "The override_during argument has to be plan or apply, without quotes.")
+	r.diags.Add(BadTarget.As("Invalid override_during value").Error(attr.Range, "The override_during argument has to be plan or apply, without quotes."))
 	return Unsaid
 }
 
@@ -277,7 +277,7 @@ func (r *reader) object(attr *hcl.Attribute) {
 	}
 	v, hd := attr.Expr.Value(nil)
 	if !hd.HasErrors() && !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		r.diags.ErrorAt(attr.Range, "Object expected", "The argument %s has to be an object.", attr.Name)
+		r.diags.Add(BadTarget.As("Object expected").Error(attr.Range, "The argument %s has to be an object.", attr.Name))
 	}
 }
 
@@ -292,7 +292,7 @@ func (r *reader) constant(attr *hcl.Attribute, want cty.Type) (cty.Value, bool) 
 	}
 	converted, err := convert.Convert(v, want)
 	if err != nil || converted.IsNull() || !converted.IsKnown() {
-		r.diags.ErrorAt(attr.Expr.Range(), "Unsuitable value type", "Unsuitable value for %q: a %s is required.", attr.Name, want.FriendlyName())
+		r.diags.Add(diag.Unsuitable.As("Unsuitable value type").Error(attr.Expr.Range(), "Unsuitable value for %q: a %s is required.", attr.Name, want.FriendlyName()))
 		return cty.NilVal, false
 	}
 	return converted, true

@@ -39,7 +39,7 @@ func (r *reader) directives(f *File) {
 	named := map[string]bool{}
 	for _, run := range f.Runs {
 		if run.Snapshot && named[run.Name] {
-			r.diags.ErrorAt(run.NameRange, "Two snapshots of one name", "Another run with the name %s has a snapshot too. Give one of them another name.", run.Name)
+			r.diags.Add(BadDirective.As("Two snapshots of one name").Error(run.NameRange, "Another run with the name %s has a snapshot too. Give one of them another name.", run.Name))
 		}
 		named[run.Name] = named[run.Name] || run.Snapshot
 	}
@@ -66,13 +66,13 @@ func (r *reader) directive(run *Run, text string, at hcl.Range) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch {
 	case word != "snapshot" && word != "generate":
-		r.diags.ErrorAt(at, "Unknown directive", "A comment that begins with weir: asks for something, and there is no %q.%s", word, syntax.Suggest(word, []string{"generate", "snapshot"}))
+		r.diags.Add(BadDirective.As("Unknown directive").Error(at, "A comment that begins with weir: asks for something, and there is no %q.%s", word, syntax.Suggest(word, []string{"generate", "snapshot"})))
 	case run == nil:
-		r.diags.ErrorAt(at, "Misplaced directive", "A comment that begins with weir: has to stand directly above the run that it is about.")
+		r.diags.Add(BadDirective.As("Misplaced directive").Error(at, "A comment that begins with weir: has to stand directly above the run that it is about."))
 	case word == "generate":
 		r.generate(run, rest, at)
 	case rest != "":
-		r.diags.ErrorAt(at, "Invalid directive", "There is nothing to say after snapshot.")
+		r.diags.Add(BadDirective.Error(at, "There is nothing to say after snapshot."))
 	default:
 		run.Snapshot = true
 	}
@@ -86,12 +86,12 @@ func (r *reader) generate(run *Run, text string, at hcl.Range) {
 		n, err := strconv.Atoi(count)
 		switch {
 		case counted && (name != "samples" || err != nil || n < 1):
-			r.diags.ErrorAt(at, "Invalid directive", "%q has no meaning here. A number of samples is written samples=50.", word)
+			r.diags.Add(BadDirective.Error(at, "%q has no meaning here. A number of samples is written samples=50.", word))
 			return
 		case counted:
 			g.Samples = n
 		case !hclsyntax.ValidIdentifier(word):
-			r.diags.ErrorAt(at, "Invalid directive", "%q is no name of a variable.", word)
+			r.diags.Add(BadDirective.Error(at, "%q is no name of a variable.", word))
 			return
 		default:
 			g.Variables = append(g.Variables, word)
@@ -99,9 +99,9 @@ func (r *reader) generate(run *Run, text string, at hcl.Range) {
 	}
 	switch {
 	case len(g.Variables) == 0:
-		r.diags.ErrorAt(at, "Invalid directive", "Say which variables get made-up values: generate NAME, NAME.")
+		r.diags.Add(BadDirective.Error(at, "Say which variables get made-up values: generate NAME, NAME."))
 	case run.Generate != nil:
-		r.diags.ErrorAt(at, "Invalid directive", "There is a generate directive for this run already.")
+		r.diags.Add(BadDirective.Error(at, "There is a generate directive for this run already."))
 	default:
 		run.Generate = g
 	}

@@ -86,7 +86,7 @@ const DefaultDirectory = "tests"
 func CheckDirectory(tests string) diag.List {
 	var diags diag.List
 	if clean := filepath.Clean(tests); filepath.IsAbs(tests) || clean == ".." || strings.HasPrefix(clean, ".."+string(filepath.Separator)) {
-		diags.Errorf("Invalid testing directory", "Testing directories must be inside the module's directory, and %q isn't.", tests)
+		diags.Add(diag.Unreadable.As("Invalid testing directory").New(diag.Error, "Testing directories must be inside the module's directory, and %q isn't.", tests))
 	}
 	return diags
 }
@@ -98,14 +98,14 @@ func Load(files module.Files, dir, tests string, d dialect.Dialect) ([]*File, di
 		return nil, diags
 	}
 	if _, err := files.List(filepath.Join(dir, tests)); errors.Is(err, fs.ErrNotExist) && filepath.Clean(tests) != DefaultDirectory {
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Test directory does not exist", Detail: fmt.Sprintf("There is no directory %s for tests in the module's directory.", tests)})
+		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: diag.NoConfiguration.Name, Summary: "Test directory does not exist", Detail: fmt.Sprintf("There is no directory %s for tests in the module's directory.", tests)})
 	}
 	var list []*File
 	for _, name := range Find(files, dir, tests, d) {
 		at := filepath.Join(dir, filepath.FromSlash(name))
 		data, err := files.ReadFile(at)
 		if err != nil {
-			diags.Errorf("Failed to read test file", "The test file %q could not be read: %s.", at, err)
+			diags.Add(diag.Unreadable.As("Failed to read test file").New(diag.Error, "The test file %q could not be read: %s.", at, err))
 			continue
 		}
 		source, more := syntax.Parse(at, data)
@@ -133,14 +133,14 @@ func (m *Mock) read(files module.Files, dir string, d dialect.Dialect) diag.List
 	source := filepath.Join(dir, filepath.FromSlash(m.Source))
 	names, err := files.List(source)
 	if err != nil {
-		diags.ErrorAt(m.SourceRange, "Failed to read mock directory", "The directory %s of this mocked provider does not exist or cannot be read.", source)
+		diags.Add(diag.Unreadable.As("Failed to read mock directory").Error(m.SourceRange, "The directory %s of this mocked provider does not exist or cannot be read.", source))
 		return diags
 	}
 	for _, name := range sift(names, mockExtension, d) {
 		at := filepath.Join(source, name)
 		data, err := files.ReadFile(at)
 		if err != nil {
-			diags.ErrorAt(m.SourceRange, "Failed to read mock file", "The file %q could not be read: %s.", at, err)
+			diags.Add(diag.Unreadable.As("Failed to read mock file").Error(m.SourceRange, "The file %q could not be read: %s.", at, err))
 			continue
 		}
 		parsed, more := syntax.Parse(at, data)
@@ -184,13 +184,13 @@ func Choose(files []*File, filter []string) ([]*File, diag.List) {
 		n := slices.IndexFunc(files, func(f *File) bool { return f.Name == filepath.ToSlash(filepath.Clean(name)) })
 		switch {
 		case n < 0:
-			diags.Append(diag.OneWarning("Unknown test file", "The specified test file, %s, could not be found.", name))
+			diags.Append(diag.NoConfiguration.As("Unknown test file").Warnings("The specified test file, %s, could not be found.", name))
 		case !slices.Contains(chosen, files[n]):
 			chosen = append(chosen, files[n])
 		}
 	}
 	if len(chosen) == 0 {
-		diags.Append(diag.OneWarning("No tests were found", "-filter is being used but no tests were found. Make sure you're using a relative path to the current working directory."))
+		diags.Append(diag.NoConfiguration.As("No tests were found").Warnings("-filter is being used but no tests were found. Make sure you're using a relative path to the current working directory."))
 	}
 	slices.SortFunc(chosen, func(a, b *File) int { return strings.Compare(a.Name, b.Name) })
 	return chosen, diags

@@ -17,7 +17,7 @@ func (r *reader) addRun(f *File, b *hcl.Block) {
 	run := &Run{Name: b.Labels[0], Index: len(f.Runs), Range: b.DefRange, NameRange: b.LabelRanges[0]}
 	r.name(b, "Invalid run block name")
 	if r.dialect == dialect.Terraform && slices.ContainsFunc(f.Runs, func(other *Run) bool { return other.Name == run.Name }) {
-		r.diags.ErrorAt(run.NameRange, "Duplicate \"run\" block names", "This test file already has a run named %s.", run.Name)
+		r.diags.Add(diag.Duplicate.As("Duplicate \"run\" block names").Error(run.NameRange, "This test file already has a run named %s.", run.Name))
 	}
 	f.Runs = append(f.Runs, run)
 
@@ -29,7 +29,7 @@ func (r *reader) addRun(f *File, b *hcl.Block) {
 			run.PlanOnly = true
 		case "apply":
 		default:
-			r.diags.ErrorAt(attr.Expr.Range(), "Invalid \"command\" keyword", "The \"command\" argument requires one of the following keywords without quotes: apply or plan.")
+			r.diags.Add(diag.Unsuitable.As("Invalid \"command\" keyword").Error(attr.Expr.Range(), "The \"command\" argument requires one of the following keywords without quotes: apply or plan."))
 		}
 	}
 	if attr := attrs["state_key"]; attr != nil {
@@ -67,7 +67,7 @@ func (r *reader) addRun(f *File, b *hcl.Block) {
 				r.module(run, inner)
 			}
 		case "backend":
-			r.diags.ErrorAt(inner.DefRange, "Invalid block", "Backend blocks aren't supported in runs: states of tests are in memory.")
+			r.diags.Add(diag.Unsupported.As("Invalid block").Error(inner.DefRange, "Backend blocks aren't supported in runs: states of tests are in memory."))
 		default:
 			r.override(&run.Overrides, inner)
 		}
@@ -82,19 +82,19 @@ func (r *reader) options(run *Run, b *hcl.Block) {
 			run.RefreshOnly = true
 		case "normal":
 		default:
-			r.diags.ErrorAt(attr.Expr.Range(), "Invalid \"mode\" keyword", "The \"mode\" argument requires one of the following keywords without quotes: normal or refresh-only")
+			r.diags.Add(diag.Unsuitable.As("Invalid \"mode\" keyword").Error(attr.Expr.Range(), "The \"mode\" argument requires one of the following keywords without quotes: normal or refresh-only"))
 		}
 	}
 	refresh := true
 	r.flag(attrs["refresh"], &refresh)
 	run.SkipRefresh = !refresh
 	if run.SkipRefresh && run.RefreshOnly {
-		r.diags.ErrorAt(attrs["refresh"].Range, "Incompatible plan options", "The \"refresh\" option cannot be set to false when running a test in \"refresh-only\" mode.")
+		r.diags.Add(diag.Unsuitable.As("Incompatible plan options").Error(attrs["refresh"].Range, "The \"refresh\" option cannot be set to false when running a test in \"refresh-only\" mode."))
 	}
 	run.Replace, run.Targets = r.addresses(attrs["replace"]), r.addresses(attrs["target"])
 	for _, a := range run.Replace {
 		if a.IsModule() || a.Name.Mode != addr.Managed {
-			r.diags.ErrorAt(a.Range, "Can only target resources for force replacements", "%s isn't a resource that can be replaced.", a)
+			r.diags.Add(diag.Unsuitable.As("Can only target resources for force replacements").Error(a.Range, "%s isn't a resource that can be replaced.", a))
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (r *reader) module(run *Run, b *hcl.Block) {
 	if attr := attrs["version"]; attr != nil {
 		m.Version = r.text(attr)
 		if module.IsLocal(m.Source) {
-			r.diags.ErrorAt(attr.Range, "Invalid registry module source address", "The argument \"version\" applies only to modules of a registry, and %q is a directory. Remove the version.", m.Source)
+			r.diags.Add(diag.BadSource.As("Invalid registry module source address").Error(attr.Range, "The argument \"version\" applies only to modules of a registry, and %q is a directory. Remove the version.", m.Source))
 		}
 	}
 	if m.Source != "" {
@@ -157,7 +157,7 @@ func (r *reader) providerName(expr hcl.Expression) (ProviderName, bool) {
 			return n, true
 		}
 	}
-	r.diags.ErrorAt(expr.Range(), "Invalid provider configuration reference", "A provider is named by its local name, optionally followed by a period and an alias.")
+	r.diags.Add(diag.BadProvider.Error(expr.Range(), "A provider is named by its local name, optionally followed by a period and an alias."))
 	return ProviderName{}, false
 }
 
@@ -184,7 +184,7 @@ func (r *reader) addresses(attr *hcl.Attribute) []Address {
 	for _, t := range r.traversals(attr) {
 		target, err := addr.ParseTarget(text(t))
 		if err != nil {
-			r.diags.ErrorAt(t.SourceRange(), "Invalid address", "%s.", err)
+			r.diags.Add(diag.BadReference.As("Invalid address").Error(t.SourceRange(), "%s.", err))
 			continue
 		}
 		list = append(list, Address{target, t.SourceRange()})
@@ -241,7 +241,7 @@ func expected(t hcl.Traversal) (*Expected, diag.List) {
 		}
 	}
 	var diags diag.List
-	diags.ErrorAt(e.Range, "Invalid `expect_failures` reference", "You cannot expect failures from %s. You can only expect failures from checkable objects such as input variables, output values, check blocks, managed resources and data sources.", text(t))
+	diags.Add(diag.BadReference.As("Invalid `expect_failures` reference").Error(e.Range, "You cannot expect failures from %s. You can only expect failures from checkable objects such as input variables, output values, check blocks, managed resources and data sources.", text(t)))
 	return nil, diags
 }
 
@@ -277,23 +277,23 @@ func (r *reader) override(list *[]*Override, b *hcl.Block) {
 	}
 	target, err := addr.ParseTarget(text(t))
 	if err != nil {
-		r.diags.ErrorAt(o.TargetRange, "Invalid override target", "%s.", err)
+		r.diags.Add(BadTarget.Error(o.TargetRange, "%s.", err))
 		return
 	}
 	o.Target = target
 	switch {
 	case b.Type == "override_module" && !target.IsModule():
-		r.diags.ErrorAt(o.TargetRange, "Invalid override target", "You can only target modules from override_module blocks, not %s.", target)
+		r.diags.Add(BadTarget.Error(o.TargetRange, "You can only target modules from override_module blocks, not %s.", target))
 		return
 	case b.Type == "override_resource" && (target.IsModule() || target.Name.Mode != addr.Managed):
-		r.diags.ErrorAt(o.TargetRange, "Invalid override target", "You can only target resources from override_resource blocks, not %s.", target)
+		r.diags.Add(BadTarget.Error(o.TargetRange, "You can only target resources from override_resource blocks, not %s.", target))
 		return
 	case b.Type == "override_data" && (target.IsModule() || target.Name.Mode != addr.Data):
-		r.diags.ErrorAt(o.TargetRange, "Invalid override target", "You can only target data sources from override_data blocks, not %s.", target)
+		r.diags.Add(BadTarget.Error(o.TargetRange, "You can only target data sources from override_data blocks, not %s.", target))
 		return
 	}
 	if slices.ContainsFunc(*list, func(other *Override) bool { return other.Target.String() == target.String() }) {
-		r.diags.ErrorAt(o.TargetRange, fmt.Sprintf("Duplicated `%s` block", b.Type), "It is not allowed to have multiple `%s` blocks with the same target: `%s`.", b.Type, target)
+		r.diags.Add(diag.Duplicate.As(fmt.Sprintf("Duplicated `%s` block", b.Type)).Error(o.TargetRange, "It is not allowed to have multiple `%s` blocks with the same target: `%s`.", b.Type, target))
 		return
 	}
 	*list = append(*list, o)

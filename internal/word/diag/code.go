@@ -8,9 +8,21 @@ import (
 )
 
 // A Code is a kind of problem. Name says which for good: programs may rely on it, and
-// docs/diagnostics.md describes it. Summary is the phrase that is printed, which several
-// codes may share. Codes are variables beside who reports the problem.
+// docs/diagnostics.md describes it. Summary is the phrase that is printed where the place
+// has none of its own; several codes may share one. Codes are variables beside who reports
+// the problem, and in this package where several do. Every diagnostic is made from one.
 type Code struct{ Name, Summary string }
+
+// As is the kind with another phrase, which fits the place better and that tools match on.
+func (c Code) As(summary string) Code { return Code{c.Name, summary} }
+
+// List is one error without a place.
+func (c Code) List(format string, args ...any) List { return List{c.New(Error, format, args...)} }
+
+// Warnings is one warning without a place.
+func (c Code) Warnings(format string, args ...any) List {
+	return List{c.New(Warning, format, args...)}
+}
 
 // New is a problem of that kind without a place.
 func (c Code) New(s Severity, format string, args ...any) Diagnostic {

@@ -34,9 +34,9 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// A Diagnostic is one problem. Code is its kind, empty where that has no name yet. Summary is a short constant phrase that tools
-// match on; Detail says what was found and what to do. Subject is the tight
-// source range, Context a wider one that contains it; both may be nil.
+// A Diagnostic is one problem. Code is the name of its kind. Summary is a short constant
+// phrase that tools match on; Detail says what was found and what to do. Subject is the
+// tight source range, Context a wider one that contains it; both may be nil.
 type Diagnostic struct {
 	Severity Severity
 	Code     string
@@ -100,21 +100,6 @@ type Value struct {
 // A List is a sequence of diagnostics. The zero value is empty and ready.
 type List []Diagnostic
 
-// Errorf appends an error without a source range.
-func (l *List) Errorf(summary, format string, args ...any) {
-	l.Add(Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(format, args...)})
-}
-
-// ErrorAt appends an error about the given range.
-func (l *List) ErrorAt(r hcl.Range, summary, format string, args ...any) {
-	l.Add(Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.Ptr()})
-}
-
-// WarnAt appends a warning about the given range.
-func (l *List) WarnAt(r hcl.Range, summary, format string, args ...any) {
-	l.Add(Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r.Ptr()})
-}
-
 // Add appends diagnostics.
 func (l *List) Add(ds ...Diagnostic) { *l = append(*l, ds...) }
 
@@ -124,18 +109,6 @@ func (l *List) Append(other List) { *l = append(*l, other...) }
 // HasErrors reports whether any diagnostic is an error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
-}
-
-// OneError is a list with one error that has no place.
-func OneError(summary, format string, args ...any) List {
-	var l List
-	l.Errorf(summary, format, args...)
-	return l
-}
-
-// OneWarning is a list with one warning that has no place.
-func OneWarning(summary, format string, args ...any) List {
-	return List{{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...)}}
 }
 
 // Only are the diagnostics of one severity.
@@ -270,8 +243,18 @@ func (d Diagnostic) String() string {
 	return text
 }
 
-// FromHCL converts diagnostics of the hcl library.
-func FromHCL(diags hcl.Diagnostics) List {
+// borrowed are the kinds of what the hcl library finds, which has phrases and no codes.
+var borrowed = map[string]Code{
+	"Unsupported argument":           Unsupported,
+	"Unsupported block type":         Unsupported,
+	"Missing required argument":      Missing,
+	"Unsupported attribute":          NoAttribute,
+	"Incorrect attribute value type": Unsuitable,
+}
+
+// FromHCL converts diagnostics of the hcl library. The code is the kind of those that
+// have none of their own.
+func FromHCL(c Code, diags hcl.Diagnostics) List {
 	var l List
 	for _, d := range diags {
 		severity := Error
@@ -282,7 +265,11 @@ func FromHCL(diags hcl.Diagnostics) List {
 			l.Add(own)
 			continue
 		}
-		l.Add(Diagnostic{Severity: severity, Summary: d.Summary, Detail: d.Detail, Subject: d.Subject, Context: d.Context})
+		kind, ok := borrowed[d.Summary]
+		if !ok {
+			kind = c
+		}
+		l.Add(Diagnostic{Severity: severity, Code: kind.Name, Summary: d.Summary, Detail: d.Detail, Subject: d.Subject, Context: d.Context})
 	}
 	return l
 }

@@ -56,7 +56,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestDiagnostics(t *testing.T) {
-	before := diag.OneError("Wrong hunter2222", "It is %s.", "hunter2222")
+	before := diag.Bug.As("Wrong hunter2222").List("It is %s.", "hunter2222")
 	after := known().Diagnostics(before)
 	if after[0].Summary != "Wrong "+Hidden || after[0].Detail != "It is "+Hidden+"." {
 		t.Error(after[0])

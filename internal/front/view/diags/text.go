@@ -7,6 +7,7 @@ import (
 
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -115,7 +116,7 @@ func box(b *strings.Builder, g group, sources map[string][]byte, o Options) {
 		body.WriteString(style.Wrap(detail, width) + "\n")
 	}
 
-	if g.Code != "" && !o.Plain { // which programs compare with other engines' texts
+	if g.Code != "" && g.Code != provider.Reported.Name && !o.Plain { // which programs compare with other engines' texts
 		body.WriteString("\n" + o.Pen.Paint("More about this: weir explain "+g.Code, style.Gray) + "\n")
 	}
 	if o.Plain {

@@ -106,7 +106,7 @@ func (h *Human) content(r *testresult.Run) {
 		err = view.Plan(h.out, r.Plan, h.o.Options)
 	}
 	if err != nil {
-		r.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Failed to render test results", Detail: err.Error() + "."})
+		r.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: diag.Unwritable.Name, Summary: "Failed to render test results", Detail: err.Error() + "."})
 	}
 }
 

@@ -117,7 +117,7 @@ func (j *JSON) content(f *testresult.File, r *testresult.Run) {
 		return
 	}
 	if err != nil {
-		r.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "Failed to render test " + what, Detail: err.Error() + "."})
+		r.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: diag.Unwritable.Name, Summary: "Failed to render test " + what, Detail: err.Error() + "."})
 		return
 	}
 	j.tell(f, r, "-verbose flag enabled, printing "+what, "test_"+what, text)

@@ -25,8 +25,8 @@ func results() *testresult.Suite {
 			f.Runs[i].Began, f.Runs[i].Took = time.Unix(0, 0), 1500*time.Millisecond
 		}
 	}
-	f.Runs[1].Diags.Errorf("Test assertion failed", "a < b")
-	f.Runs[2].Diags.Errorf("Broken", "It is.")
+	f.Runs[1].Diags.Add(diag.Bug.As("Test assertion failed").New(diag.Error, "a < b"))
+	f.Runs[2].Diags.Add(diag.Bug.As("Broken").New(diag.Error, "It is."))
 	return s
 }
 

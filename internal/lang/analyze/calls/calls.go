@@ -22,7 +22,7 @@ func Check(call *program.Call, child *program.Program) diag.List {
 	k := &callChecker{call: call, child: child}
 	k.providers()
 	if b := child.Backend; b != nil {
-		k.diags.WarnAt(b.Range, "Backend configuration ignored", "Only the root module can say where states are. This block belongs to a module that is called, and has no effect: remove it.")
+		k.diags.Add(BackendIgnored.Warning(b.Range, "Only the root module can say where states are. This block belongs to a module that is called, and has no effect: remove it."))
 	}
 	return k.diags
 }
@@ -33,7 +33,7 @@ func CheckRoot(p *program.Program) diag.List {
 	var diags diag.List
 	for _, o := range p.Outputs {
 		if o.Ephemeral {
-			diags.Add(diag.Diagnostic{Severity: diag.Error, Summary: "Invalid output configuration", Subject: o.Range.Ptr(), Use: true,
+			diags.Add(diag.Diagnostic{Severity: diag.Error, Code: diag.Ephemeral.Name, Summary: "Invalid output configuration", Subject: o.Range.Ptr(), Use: true,
 				Detail: "Root modules are not allowed to have outputs defined as ephemeral: their values are kept in the state. Remove the argument, and use ephemeralasnull for the parts of the value that are ephemeral."})
 		}
 	}
@@ -90,19 +90,19 @@ func CheckInputs(call *program.Call, variants []Variant) diag.List {
 			where = "The modules in " + strings.Join(dirs, ", ") + " have"
 		}
 		if call.Kind != addr.ModuleCall {
-			diags.WarnAt(in.Range, "Unused input", "%s no variable of that name, so the input %q has no effect.%s", where, in.Name, syntax.Suggest(in.Name, names))
+			diags.Add(UnusedInput.Warning(in.Range, "%s no variable of that name, so the input %q has no effect.%s", where, in.Name, syntax.Suggest(in.Name, names)))
 			continue
 		}
-		diags.ErrorAt(in.Range, "Unsupported argument", "An argument named %q is not expected here.%s %s no variable of that name.", in.Name, syntax.Suggest(in.Name, names), where)
+		diags.Add(diag.Unsupported.Error(in.Range, "An argument named %q is not expected here.%s %s no variable of that name.", in.Name, syntax.Suggest(in.Name, names), where))
 	}
 	for _, variant := range variants {
 		for _, v := range variant.Program.Variables {
 			switch {
 			case !v.Required() || given[v.Name]:
 			case len(variants) > 1:
-				diags.ErrorAt(call.Range, "Missing required argument", "The argument %q is required by %s, which is loaded from %s, but no definition was found.", v.Name, variant.Instance, variant.Program.Dir)
+				diags.Add(diag.Missing.Error(call.Range, "The argument %q is required by %s, which is loaded from %s, but no definition was found.", v.Name, variant.Instance, variant.Program.Dir))
 			default:
-				diags.ErrorAt(call.Range, "Missing required argument", "The argument %q is required, but no definition was found.", v.Name)
+				diags.Add(diag.Missing.Error(call.Range, "The argument %q is required, but no definition was found.", v.Name))
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func CheckReads(call *program.Call, children []*program.Program) diag.List {
 		if len(dirs) > 1 {
 			where = "the modules in " + strings.Join(dirs, ", ") + " have"
 		}
-		diags.ErrorAt(ref.Range, "Unsupported attribute", "This object does not have an attribute named %q: %s no output of that name.%s", ref.Attr, where, syntax.Suggest(ref.Attr, names))
+		diags.Add(diag.NoAttribute.Error(ref.Range, "This object does not have an attribute named %q: %s no output of that name.%s", ref.Attr, where, syntax.Suggest(ref.Attr, names)))
 	}
 	for i := range diags {
 		diags[i].Use = true
@@ -155,7 +155,7 @@ func (k *callChecker) providers() {
 		name := program.ProviderName{Local: p.LocalName, Alias: p.Alias}
 		passed[name] = true
 		if config := own[name]; config != nil && !isEmpty(config) {
-			k.diags.ErrorAt(p.Range, "Cannot override provider configuration", "The module in %s has its own local configuration for %s, and so it cannot accept one from its caller. Remove the provider block there, or don't pass %s.", k.child.Dir, name, name)
+			k.diags.Add(Mismatch.As("Cannot override provider configuration").Error(p.Range, "The module in %s has its own local configuration for %s, and so it cannot accept one from its caller. Remove the provider block there, or don't pass %s.", k.child.Dir, name, name))
 			continue
 		}
 		k.passed(p, own[name] != nil)
@@ -167,7 +167,7 @@ func (k *callChecker) providers() {
 			if passed[name] || own[name] != nil {
 				continue
 			}
-			k.diags.ErrorAt(k.call.Range, "Missing required provider configuration", "The child module requires an additional configuration for provider %s, with the local name %q. Add an entry for %s to the \"providers\" argument of the module block, to choose the configuration that it uses.", k.child.Registry.Display(r.Provider), name, name)
+			k.diags.Add(MissingProvider.Error(k.call.Range, "The child module requires an additional configuration for provider %s, with the local name %q. Add an entry for %s to the \"providers\" argument of the module block, to choose the configuration that it uses.", k.child.Registry.Display(r.Provider), name, name))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (k *callChecker) proxies() {
 			continue
 		}
 		told[p.LocalName] = true
-		k.diags.WarnAt(p.Range, "Redundant empty provider block", "The module in %s has empty provider blocks to say that it is passed configurations of %q. Remove them; what says so is an entry in required_providers, which lists other configurations than the default one as configuration_aliases.", k.child.Dir, p.LocalName)
+		k.diags.Add(diag.Outdated.As("Redundant empty provider block").Warning(p.Range, "The module in %s has empty provider blocks to say that it is passed configurations of %q. Remove them; what says so is an entry in required_providers, which lists other configurations than the default one as configuration_aliases.", k.child.Dir, p.LocalName))
 	}
 }
 
@@ -210,7 +210,7 @@ func (k *callChecker) ownProviders() {
 	default:
 		return
 	}
-	k.diags.ErrorAt(at, "Module is incompatible with count, for_each, enabled and depends_on", "The module in %s contains its own local provider configurations, and so calls to it may not use the count, for_each, enabled or depends_on arguments. Let it expect provider configurations from its caller instead.", k.child.Dir)
+	k.diags.Add(OwnProviders.Error(at, "The module in %s contains its own local provider configurations, and so calls to it may not use the count, for_each, enabled or depends_on arguments. Let it expect provider configurations from its caller instead.", k.child.Dir))
 }
 
 // passed checks that the child knows the configuration it is given, and that
@@ -237,7 +237,7 @@ func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
 		}
 	}
 	if inner != p.Outer.Provider {
-		k.diags.ErrorAt(p.Range, "Provider type mismatch", "The configuration is one of provider %q, but %q in the module in %s is %q.", k.child.Registry.Display(p.Outer.Provider), p.LocalName, k.child.Dir, k.child.Registry.Display(inner))
+		k.diags.Add(Mismatch.Error(p.Range, "The configuration is one of provider %q, but %q in the module in %s is %q.", k.child.Registry.Display(p.Outer.Provider), p.LocalName, k.child.Dir, k.child.Registry.Display(inner)))
 	}
 }
 

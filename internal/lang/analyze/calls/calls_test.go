@@ -29,6 +29,10 @@ output "o" { value = 1 }`, nil},
 }
 output "o" { value = module.m.p }`, `variable "a" {}
 output "o" { value = 1 }`, []string{"3 Unsupported argument", "1 Missing required argument", "5 Unsupported attribute"}},
+		{"backend of a child", `module "m" { source = "./m" }`, `
+terraform {
+  backend "local" {}
+}`, []string{"3 Backend configuration ignored"}},
 		{"own provider repeated", `module "m" {
   source = "./m"
   count  = 2

@@ -25,7 +25,7 @@ type Reader struct{ Diags *diag.List }
 
 func (r Reader) hcl(diags hcl.Diagnostics) {
 	if len(diags) > 0 {
-		r.Diags.Append(diag.FromHCL(diags))
+		r.Diags.Append(diag.FromHCL(diag.Expression, diags))
 	}
 }
 
@@ -43,13 +43,13 @@ func (r Reader) Value(attr *hcl.Attribute, want cty.Type) (value cty.Value, ok b
 	converted, err := convert.Convert(v, want)
 	switch {
 	case err != nil:
-		r.Diags.ErrorAt(attr.Expr.Range(), "Unsuitable value type", "Unsuitable value for %q: %s.", attr.Name, err)
+		r.Diags.Add(diag.Unsuitable.As("Unsuitable value type").Error(attr.Expr.Range(), "Unsuitable value for %q: %s.", attr.Name, err))
 		return cty.NilVal, false
 	case converted.IsNull():
-		r.Diags.ErrorAt(attr.Expr.Range(), "Unsuitable value type", "Unsuitable value for %q: it is null, and a %s is required.", attr.Name, want.FriendlyName())
+		r.Diags.Add(diag.Unsuitable.As("Unsuitable value type").Error(attr.Expr.Range(), "Unsuitable value for %q: it is null, and a %s is required.", attr.Name, want.FriendlyName()))
 		return cty.NilVal, false
 	case !converted.IsWhollyKnown():
-		r.Diags.ErrorAt(attr.Expr.Range(), "Unsuitable value", "The value of %q must be a constant.", attr.Name)
+		r.Diags.Add(diag.Unsuitable.Error(attr.Expr.Range(), "The value of %q must be a constant.", attr.Name))
 		return cty.NilVal, false
 	}
 	return converted, true
@@ -75,7 +75,7 @@ func (r Reader) Bool(attr *hcl.Attribute, otherwise bool) bool {
 func (r Reader) Deprecated(attr *hcl.Attribute) string {
 	v, ok := r.Value(attr, cty.String)
 	if ok && v.AsString() == "" {
-		r.Diags.ErrorAt(attr.Expr.Range(), "Invalid `deprecated` value", `The "deprecated" argument must not be empty: say what to use instead.`)
+		r.Diags.Add(diag.Unsuitable.As("Invalid `deprecated` value").Error(attr.Expr.Range(), `The "deprecated" argument must not be empty: say what to use instead.`))
 	}
 	if !ok {
 		return ""
@@ -103,8 +103,7 @@ func (r Reader) Unquote(expr hcl.Expression, what string) hcl.Expression {
 	if _, isTraversal := hcl.AbsTraversalForExpr(inner); isTraversal.HasErrors() {
 		return expr
 	}
-	r.Diags.WarnAt(template.SrcRange, fmt.Sprintf("Quoted %s are deprecated", what),
-		"In this context, %s are expected literally rather than in quotes. Remove the quotes to silence this warning.", what)
+	r.Diags.Add(diag.Outdated.As(fmt.Sprintf("Quoted %s are deprecated", what)).Warning(template.SrcRange, "In this context, %s are expected literally rather than in quotes. Remove the quotes to silence this warning.", what))
 	return inner
 }
 
@@ -117,7 +116,7 @@ func (r Reader) Keyword(attr *hcl.Attribute) string {
 // any type.
 func (r Reader) Type(expr hcl.Expression) (cty.Type, *typeexpr.Defaults) {
 	if template, ok := expr.(*hclsyntax.TemplateExpr); ok && template.IsStringLiteral() {
-		r.Diags.ErrorAt(expr.Range(), "Invalid quoted type constraints", "A type constraint stands without quotes, as in string, list(string) or map(number).")
+		r.Diags.Add(diag.BadType.As("Invalid quoted type constraints").Error(expr.Range(), "A type constraint stands without quotes, as in string, list(string) or map(number)."))
 		return cty.DynamicPseudoType, nil
 	}
 	switch hcl.ExprAsKeyword(expr) {
@@ -145,14 +144,14 @@ func (r Reader) Default(attr *hcl.Attribute, t cty.Type, defaults *typeexpr.Defa
 		r.Diags.Add(d.Warning("this variable"))
 	}
 	if value.IsNull() && !nullable {
-		r.Diags.ErrorAt(attr.Expr.Range(), "Invalid default value for variable", "A null default value is not valid when nullable=false.")
+		r.Diags.Add(diag.Unsuitable.As("Invalid default value for variable").Error(attr.Expr.Range(), "A null default value is not valid when nullable=false."))
 	}
 	if defaults != nil && !value.IsNull() {
 		value = defaults.Apply(value)
 	}
 	converted, err := convert.Convert(value, t)
 	if err != nil {
-		r.Diags.ErrorAt(attr.Expr.Range(), "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversionError(err))
+		r.Diags.Add(diag.Unsuitable.As("Invalid default value for variable").Error(attr.Expr.Range(), "This default value is not compatible with the variable's type constraint: %s.", conversionError(err)))
 		return cty.UnknownVal(t.WithoutOptionalAttributesDeep())
 	}
 	return converted
@@ -183,10 +182,10 @@ func (r Reader) Constraint(expr hcl.Expression) string {
 	switch {
 	case diags.HasErrors():
 	case v.IsNull() || !v.IsKnown() || v.Type() != cty.String:
-		r.Diags.ErrorAt(expr.Range(), "Invalid version constraint", "A version constraint is a string such as \">= 1.2.0, < 2.0.0\".")
+		r.Diags.Add(diag.BadVersion.Error(expr.Range(), "A version constraint is a string such as \">= 1.2.0, < 2.0.0\"."))
 	default:
 		if _, err := version.NewConstraint(v.AsString()); err != nil {
-			r.Diags.ErrorAt(expr.Range(), "Invalid version constraint", "%q does not use correct version constraint syntax, as in \">= 1.2.0, < 2.0.0\".", v.AsString())
+			r.Diags.Add(diag.BadVersion.Error(expr.Range(), "%q does not use correct version constraint syntax, as in \">= 1.2.0, < 2.0.0\".", v.AsString()))
 			return ""
 		}
 		return v.AsString()

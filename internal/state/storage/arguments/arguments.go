@@ -63,7 +63,7 @@ func (r *Reader) Warn(name, summary, format string, args ...any) {
 }
 
 func (r *Reader) about(name string, severity diag.Severity, summary, format string, args ...any) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: severity, Summary: summary, Detail: fmt.Sprintf(format, args...)}
+	d := diag.Diagnostic{Severity: severity, Code: diag.BadBackend.Name, Summary: summary, Detail: fmt.Sprintf(format, args...)}
 	if name != "" {
 		d.Path = r.Path(name)
 	}

@@ -101,9 +101,9 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 		}
 		if *to = v.AsString(); *to == "" {
 			diags.Add(diag.Diagnostic{
-				Summary: summary,
-				Detail:  fmt.Sprintf("The %q attribute value must not be empty. Leave it out for the default.", name),
-				Path:    cty.GetAttrPath(name),
+				Code: diag.BadBackend.Name, Summary: summary,
+				Detail: fmt.Sprintf("The %q attribute value must not be empty. Leave it out for the default.", name),
+				Path:   cty.GetAttrPath(name),
 			})
 		}
 	}

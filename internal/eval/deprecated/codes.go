@@ -1,0 +1,8 @@
+package deprecated
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	Used = diag.Code{Name: "deprecated-use", Summary: "Deprecated value used"}
+)

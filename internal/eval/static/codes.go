@@ -1,0 +1,8 @@
+package static
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	NotKnown = diag.Code{Name: "not-known-early", Summary: "Invalid module source"}
+)

@@ -1,0 +1,8 @@
+package syntax
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	Invalid = diag.Code{Name: "invalid-syntax", Summary: "Invalid syntax"}
+)

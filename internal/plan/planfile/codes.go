@@ -1,0 +1,8 @@
+package planfile
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	Unreadable = diag.Code{Name: "unreadable-plan", Summary: "Failed to read plan"}
+)

@@ -1,0 +1,9 @@
+package provider
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	Reported = diag.Code{Name: "provider-error", Summary: "Provider error"}
+	Lacking  = diag.Code{Name: "unsupported-by-provider", Summary: "Unsupported by the provider"}
+)

@@ -1,0 +1,8 @@
+package lockfile
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	Invalid = diag.Code{Name: "invalid-lock-file", Summary: "Invalid dependency lock file"}
+)

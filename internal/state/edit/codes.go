@@ -1,0 +1,9 @@
+package edit
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	BadMove    = diag.Code{Name: "invalid-state-move", Summary: "Invalid state move"}
+	NotTainted = diag.Code{Name: "not-tainted", Summary: "Resource instance is not tainted"}
+)

@@ -1,0 +1,8 @@
+package statefile
+
+import "weir.dev/weir/internal/word/diag"
+
+// Codes of problems.
+var (
+	Invalid = diag.Code{Name: "invalid-state-file", Summary: "Unsupported state file format"}
+)
