@@ -36,11 +36,10 @@ func (r host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction,
 
 // Expand implements eval.Host: what was planned is expanded as it was then.
 func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	if r.Plan.Mode == plan.Destroy && b.Provider == nil && (b.Call == nil || b.Call.Nth == 0) {
-		if b.Resource != nil {
-			return b.Stored(r.keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), nil
+	if r.Plan.Mode == plan.Destroy {
+		if e, ok := instance.Existing(r.keys, b); ok {
+			return e, nil
 		}
-		return b.Stored(r.keys.Call(b.Frame.Addr, b.Call.Call)), nil
 	}
 	e, diags := configured()
 	waits := len(r.Plan.Deferred) > 0 || r.Plan.Mode == plan.RefreshOnly || r.partial() // for a plan that makes what it follows from
@@ -175,27 +174,4 @@ func (r *run) frame(t *promise.Task, m addr.Module) *eval.Frame {
 		}
 	}
 	return f
-}
-
-// providerInstance finds the configuration of a provider by its address.
-func (r *run) providerInstance(t *promise.Task, p addr.ProviderConfig) *eval.ProviderInstance {
-	f := r.frame(t, p.Module)
-	if f == nil {
-		return nil
-	}
-	for _, decl := range f.Program.Providers {
-		if decl.Provider != p.Provider || decl.Alias != p.Alias {
-			continue
-		}
-		for _, pi := range f.ProviderInstances(t, decl, nil) {
-			if pi.Addr == p {
-				return pi
-			}
-		}
-		return nil
-	}
-	if p.Alias == "" && f.Parent == nil {
-		return &eval.ProviderInstance{Addr: p, Frame: f}
-	}
-	return nil
 }

@@ -32,7 +32,7 @@ func (r *run) openProvider(t *promise.Task, s *execgraph.Step) diag.List {
 
 // conn opens a provider instance; nil after a problem, which the pool has.
 func (r *run) conn(t *promise.Task, p addr.ProviderConfig) *connect.Conn {
-	pi := r.providerInstance(t, p)
+	pi, _ := connect.Find(t, r.frame(t, p.Module), p)
 	if pi == nil {
 		t.Fail()
 		return nil
@@ -448,10 +448,8 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	if more.HasErrors() {
 		return instance.CheckWarnings(r.checks, op.instance, diags)
 	}
-	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
-	stored, err := op.subject.Store(lifecycle.Object{Value: v}, op.conn.Addr, instance.SensitivePaths(marked))
-	if err != nil {
-		diags.Add(diag.Bug.As("Failed to encode the result of a data source").New(diag.Error, "%s", err))
+	marked, stored, more := instance.DataResult(op.subject, op.conn.Addr, config, v)
+	if diags.Append(more); more.HasErrors() {
 		return diags
 	}
 	r.setObject(s.Object, stored)
@@ -483,9 +481,7 @@ func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step) (diags diag.List
 		return diags.InAddress(i.String())
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: s.Object, Text: "opening"})
-	var v cty.Value
-	var lease *connect.Lease
-	r.pool.Call(func() { v, lease, more = r.pool.OpenEphemeral(i, op.conn, op.subject.Schema, config.Value) })
+	v, lease, more := r.pool.OpenEphemeral(i, op.conn, op.subject.Schema, config.Value)
 	diags.Append(r.locate(op.instance, s.Object, more))
 	if more.HasErrors() {
 		return diags
@@ -494,7 +490,6 @@ func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step) (diags diag.List
 	r.mu.Lock()
 	r.leases[s.Object] = lease
 	r.mu.Unlock()
-	v = op.subject.Schema.Block.MarkSensitive(v).Mark(value.Ephemeral)
 	r.setResult(i, result{v, false})
 	done = true
 	diags.Append(r.conditions(t, op.instance, false, v).InAddress(i.String()))

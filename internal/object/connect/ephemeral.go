@@ -9,9 +9,11 @@ import (
 
 	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/value"
 )
 
 // A Lease is an open ephemeral resource instance. It renews itself until it
@@ -28,9 +30,11 @@ type Lease struct {
 }
 
 // OpenEphemeral opens an instance with a wholly known configuration without
-// marks. The value has the schema's implied type and no marks.
+// marks. The value has the schema's implied type, the marks of its sensitive parts, and the
+// one of ephemeral values.
 func (p *Pool) OpenEphemeral(a addr.Instance, conn *Conn, sch *schema.Schema, config cty.Value) (cty.Value, *Lease, diag.List) {
-	resp := conn.OpenEphemeral(p.ctx, a.Name.Type, config)
+	var resp provider.OpenResponse
+	p.Call(func() { resp = conn.OpenEphemeral(p.ctx, a.Name.Type, config) })
 	diags := resp.Diags
 	if diags.HasErrors() {
 		return cty.DynamicVal, nil, diags
@@ -45,7 +49,7 @@ func (p *Pool) OpenEphemeral(a addr.Instance, conn *Conn, sch *schema.Schema, co
 		lease.wg.Add(1)
 		go lease.renew(p.ctx, resp.RenewAt)
 	}
-	return resp.Result, lease, diags
+	return sch.Block.MarkSensitive(resp.Result).Mark(value.Ephemeral), lease, diags
 }
 
 // renew asks for more time whenever the provider said it has to.

@@ -7,7 +7,6 @@ import (
 	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/word/addr"
@@ -115,10 +114,8 @@ func (r *run) readData(o *object, config instance.Config) (cty.Value, diag.List)
 	}
 	key, id := instance.Identify(v, o.subject.Schema.Block, config.Sensitive)
 	r.tell(event.Event{Kind: event.ReadComplete, Addr: o.addr, IDKey: key, IDValue: id})
-	marked := o.subject.Schema.Block.MarkSensitive(instance.MarkPaths(v, config.Sensitive))
-	stored, err := o.subject.Store(lifecycle.Object{Value: v}, o.conn.Addr, instance.SensitivePaths(marked))
-	if err != nil {
-		diags.Add(diag.Bug.As("Failed to encode the result of a data source").New(diag.Error, "%s", err))
+	marked, stored, more := instance.DataResult(o.subject, o.conn.Addr, config, v)
+	if diags.Append(more); more.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	o.stored = stored
@@ -157,9 +154,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		return unknown, diags
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: o.addr, Text: "opening"})
-	var v cty.Value
-	var lease *connect.Lease
-	r.pool.Call(func() { v, lease, more = r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value) })
+	v, lease, more := r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value)
 	diags.Append(r.locate(o, more))
 	if more.HasErrors() {
 		return cty.DynamicVal, diags
@@ -168,7 +163,6 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	r.mu.Lock()
 	r.leases = append(r.leases, leased{o.addr, lease})
 	r.mu.Unlock()
-	v = block.MarkSensitive(v).Mark(value.Ephemeral)
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
 	o.conditions = o.conditions && !r.checks.Known(instance.Checked(i))
 	return v, diags

@@ -21,18 +21,10 @@ type destroyer struct{ *run }
 
 // Expand implements eval.Host.
 func (d *destroyer) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	if b.Provider != nil || b.Call != nil && b.Call.Nth > 0 {
-		return d.run.Expand(t, b, configured)
+	if e, ok := instance.Existing(d.prior.Keys, b); ok {
+		return e, nil
 	}
-	return b.Stored(blockKeys(d.prior.Keys, b)), nil
-}
-
-// blockKeys are the keys that a state has of a block.
-func blockKeys(keys *state.Keys, b eval.Block) []addr.Key {
-	if b.Resource != nil {
-		return keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})
-	}
-	return keys.Call(b.Frame.Addr, b.Call.Call)
+	return d.run.Expand(t, b, configured)
 }
 
 // Resource implements eval.Host.

@@ -5,6 +5,7 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/moves"
@@ -179,23 +180,13 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 // storedProvider finds the provider instance that a state names.
 func (r sweeper) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
 	var diags diag.List
-	f := r.frame(p.Module)
-	if f != nil {
-		for _, decl := range f.Program.Providers {
-			if decl.Provider != p.Provider || decl.Alias != p.Alias {
-				continue
-			}
-			for _, pi := range f.ProviderInstances(t, decl, nil) {
-				if pi.Addr.Key == p.Key {
-					return pi, nil
-				}
-			}
-			diags.Add(ProviderInstanceGone.New(diag.Error, "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a))
-			return nil, diags
-		}
-		if p.Alias == "" && f.Parent == nil {
-			return &eval.ProviderInstance{Addr: p, Frame: f}, nil
-		}
+	pi, declared := connect.Find(t, r.frame(p.Module), p)
+	switch {
+	case pi != nil:
+		return pi, nil
+	case declared:
+		diags.Add(ProviderInstanceGone.New(diag.Error, "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a))
+		return nil, diags
 	}
 	diags.Add(ProviderGone.New(diag.Error, "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a))
 	return nil, diags
