@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/backend"
@@ -98,7 +99,7 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 		return diags
 	}
 	prog, more := d.Root()
-	if versions := d.CheckVersions(&program.Tree{Program: prog}); versions.HasErrors() {
+	if versions := engine.CheckVersions(d.Dialect, &program.Tree{Program: prog}); versions.HasErrors() {
 		return versions
 	}
 	diags.Append(more.WithoutUses().Only(diag.Error))

@@ -126,7 +126,7 @@ func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.Va
 	if all.config == nil {
 		return nil, diags
 	}
-	diags.Append(d.CheckVersions(all.config.Tree))
+	diags.Append(engine.CheckVersions(d.Dialect, all.config.Tree))
 	if installer != nil && len(installer.seen) > 0 {
 		kept := module.Manifest{"": {Dir: "."}}
 		if diags.HasErrors() {

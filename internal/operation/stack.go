@@ -208,7 +208,7 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 	}
 	if !diags.HasErrors() {
 		diags.Append(stack.CheckTree(config.Tree))
-		diags.Append(s.CheckVersions(config.Tree))
+		diags.Append(engine.CheckVersions(s.Dialect, config.Tree))
 	}
 	return config, diags
 }

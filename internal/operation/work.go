@@ -155,7 +155,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	diags.Append(more)
 	if config != nil {
 		d.AddSources(config.Sources)
-		if versions := d.CheckVersions(config.Tree); versions.HasErrors() {
+		if versions := engine.CheckVersions(d.Dialect, config.Tree); versions.HasErrors() {
 			return nil, versions // it explains the rest
 		} else {
 			diags.Append(versions)

@@ -1,4 +1,4 @@
-package operation
+package engine
 
 import (
 	"strings"
@@ -7,27 +7,28 @@ import (
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
-// CheckVersions holds the configuration to the version that is claimed.
+// CheckVersions holds the configuration to the version that the dialect claims.
 // Constraints for the other engine say nothing here: its version numbers mean
 // something else.
-func (d *Directory) CheckVersions(tree *program.Tree) diag.List {
+func CheckVersions(d dialect.Dialect, tree *program.Tree) diag.List {
 	var diags diag.List
-	claimed := version.Must(version.NewVersion(d.Dialect.Version()))
+	claimed := version.Must(version.NewVersion(d.Version()))
 	var walk func(t *program.Tree, where string)
 	walk = func(t *program.Tree, where string) {
 		if t == nil || t.Program == nil {
 			return
 		}
 		for _, c := range t.Program.RequiredVersions {
-			if c.Product != d.Dialect.String() {
+			if c.Product != d.String() {
 				continue
 			}
 			diags.Append(c.Problems)
 			constraint, err := version.NewConstraint(c.Constraint)
 			if err == nil && !constraint.Check(claimed) {
-				diags.Add(diag.BadVersion.As("Unsupported "+d.Dialect.Product()+" Core version").Error(c.Range, "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, d.Dialect.Product()))
+				diags.Add(diag.BadVersion.As("Unsupported "+d.Product()+" Core version").Error(c.Range, "%s requires version %s, and this program behaves like version %s of %s. Change the constraint, or use a version that meets it.", where, strings.TrimSpace(c.Constraint), claimed, d.Product()))
 			}
 		}
 		for _, child := range t.Calls() {
