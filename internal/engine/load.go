@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
@@ -149,7 +150,14 @@ func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
 
 // surroundings are the facts without functions.
 func (c *Config) surroundings(applying cty.Value) eval.Facts {
+	given := map[string]hcl.Range{}
+	for name, in := range c.Inputs {
+		if in.From == "file" {
+			given[name] = in.Range
+		}
+	}
 	return eval.Facts{
+		Given:     given,
 		Workspace: c.World.Workspace,
 		Applying:  applying,
 		RootDir:   c.World.WorkDir,

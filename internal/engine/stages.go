@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -38,6 +39,27 @@ func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned, part
 		Tree: c.Tree, Load: c.program, Instances: c.expansion, Pool: pool, Planned: planned, Partial: partial,
 		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Env{Pure: true, PlanTimestamp: c.noTimestamp}),
 	})
+}
+
+// ValidateBeside adds what Validate finds to the problems of loading a configuration,
+// so that all of it is told at once, if these are no more than references to what isn't
+// there and provide finds all providers. What is about the same text is told already; what
+// a reference would have given counts as unknown.
+func ValidateBeside(ctx context.Context, c *Config, loading diag.List, provide func(*Config) (missing []addr.Provider, diags diag.List)) diag.List {
+	if c == nil || c.Tree == nil || c.Tree.Program == nil || c.Tree.Program.Stack || loading.WithoutUses().HasErrors() {
+		return loading
+	}
+	if missing, problems := provide(c); len(missing) > 0 || problems.HasErrors() {
+		return loading
+	}
+	all := slices.Clone(loading)
+	for _, d := range Validate(ctx, c).Beside(loading) {
+		told := func(other diag.Diagnostic) bool { return other.Subject != nil && other.Subject.Overlaps(*d.Subject) }
+		if d.Subject == nil || !slices.ContainsFunc(loading, told) {
+			all.Add(d)
+		}
+	}
+	return all
 }
 
 // pool runs the providers of one stage.

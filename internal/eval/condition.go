@@ -76,7 +76,7 @@ func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext)
 
 // explain notes the values that the condition depends on.
 func (o *Outcome) explain(c *program.Condition, ctx *hcl.EvalContext) {
-	o.values, o.compared = expressionValues(c.Condition.Expression, ctx), compared(c.Condition.Expression, ctx)
+	o.values, o.compared = expressionValues(c.Condition.Expression, ctx, false), compared(c.Condition.Expression, ctx)
 }
 
 // message evaluates the error message of a condition that doesn't hold.

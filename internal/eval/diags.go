@@ -40,7 +40,7 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 		if d.Expression != nil && d.EvalContext != nil {
 			for i := range converted {
 				if converted[i].Values == nil { // references tell the keys that there are
-					converted[i].Values = expressionValues(d.Expression, d.EvalContext)
+					converted[i].Values = expressionValues(d.Expression, d.EvalContext, false)
 				}
 				converted[i].Compared = compared(d.Expression, d.EvalContext)
 			}
@@ -111,12 +111,13 @@ func functionNames(ctx *hcl.EvalContext) []string {
 	return names
 }
 
-// expressionValues describes the references in an expression.
-func expressionValues(expr hcl.Expression, ctx *hcl.EvalContext) []diag.Value {
+// expressionValues describes the references in an expression. Pending says that the
+// problem is that something isn't known yet; of no other problem that is the cause.
+func expressionValues(expr hcl.Expression, ctx *hcl.EvalContext, pending bool) []diag.Value {
 	var values []diag.Value
 	seen := map[string]bool{}
 	add := func(text string, v cty.Value) {
-		if statement := describe(v); statement != "" && !seen[text] {
+		if statement := describe(v, pending); statement != "" && !seen[text] {
 			seen[text] = true
 			values = append(values, diag.Value{Traversal: text, Statement: statement})
 		}
@@ -134,16 +135,19 @@ func expressionValues(expr hcl.Expression, ctx *hcl.EvalContext) []diag.Value {
 		}
 	}
 	for _, traversal := range expr.Variables() {
-		if v, hd := traversal.TraverseAbs(ctx); !hd.HasErrors() {
-			add(traversalText(traversal), v)
+		for ; len(traversal) > 0; traversal = traversal[:len(traversal)-1] {
+			if v, hd := traversal.TraverseAbs(ctx); !hd.HasErrors() {
+				add(traversalText(traversal), v)
+				break
+			}
 		}
 	}
 	return values
 }
 
 // describe says what a value is, without showing what mustn't be shown;
-// empty when there is nothing to say.
-func describe(v cty.Value) string {
+// empty when there is nothing to say. Pending is as for expressionValues.
+func describe(v cty.Value, pending bool) string {
 	if value.HasMark(v, value.Sensitive) {
 		return "has a sensitive value"
 	}
@@ -156,7 +160,10 @@ func describe(v cty.Value) string {
 	case ty == cty.DynamicPseudoType && !v.IsKnown():
 		return ""
 	case !v.IsKnown():
-		return "is a " + ty.FriendlyName() + ", known only after apply"
+		if pending {
+			return "is a " + ty.FriendlyName() + ", known only after apply"
+		}
+		return "is a " + ty.FriendlyName()
 	case v.IsNull():
 		return "is null"
 	case ty == cty.Bool:
@@ -227,7 +234,12 @@ func rangeText(r hcl.Range) string {
 func Suggestion(given string, names []string) string {
 	best, distance := "", 3
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		if d := levenshtein.Distance(given, name, nil); d < distance {
+		d := levenshtein.Distance(given, name, nil)
+		if swapped(given, name) {
+			d = 1
+		}
+		// A letter is rather wrong than missing.
+		if d < distance || d == distance && best != "" && len(best) != len(given) && len(name) == len(given) {
 			best, distance = name, d
 		}
 	}
@@ -235,4 +247,17 @@ func Suggestion(given string, names []string) string {
 		return ""
 	}
 	return " Did you mean " + addr.Quote(best) + "?"
+}
+
+// swapped reports whether two neighbouring letters have changed places.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := 0; i+1 < len(a); i++ {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
 }

@@ -56,6 +56,8 @@ type Facts struct {
 	RootDir   string    // path.root
 	WorkDir   string    // path.cwd
 	Functions map[string]function.Function
+	// Given are the places in files of values that root variables have.
+	Given map[string]hcl.Range
 	// Live are the functions for configurations of providers and ephemeral resources, where other
 	// functions answer from a record; nil for the same.
 	Live map[string]function.Function

@@ -103,15 +103,17 @@ func (e Expansion) Each() []*Each {
 // expand lets the host decide, on the ground of the block's repetition.
 func (f *Frame) expand(t *promise.Task, b Block) (Expansion, diag.List) {
 	r := b.repeat()
+	pending := false
 	e, diags := f.ev.Host.Expand(t, b, func() (Expansion, diag.List) {
 		e, diags := evaluateRepeat(f, t, r)
+		pending = e.Unknown && !diags.HasErrors()
 		e.Unknown = e.Unknown || diags.HasErrors()
 		return e, diags
 	})
 	if expr := r.Expr(); diags.HasErrors() && expr != nil {
 		for i := range diags {
 			if diags[i].Values == nil && diags[i].Subject != nil && *diags[i].Subject == expr.Range() {
-				diags[i].Values = expressionValues(expr, f.Context(t, nil, cty.NilVal))
+				diags[i].Values = expressionValues(expr, f.Context(t, nil, cty.NilVal), pending)
 			}
 		}
 	}

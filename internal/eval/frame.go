@@ -162,6 +162,9 @@ func valueRange(f *Frame, v *program.Variable) hcl.Range {
 			return in.Expr.Range()
 		}
 	}
+	if at, ok := f.ev.Facts.Given[v.Name]; ok && f.Parent == nil && !v.Sensitive && !v.Ephemeral {
+		return at
+	}
 	return v.Range
 }
 
@@ -171,6 +174,10 @@ func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range
 		if diags.HasErrors() || t.Current().Failed() {
 			t.Fail()
 			return Result{Value: cty.DynamicVal, Diags: diags}
+		}
+		if given == cty.NilVal && f.Parent != nil && v.Required() {
+			t.Fail() // reported where the call is checked
+			return Result{Value: AnyValue(v)}
 		}
 		result, more := PrepareVariable(v, given, valueRange(f, v))
 		diags.Append(more)
@@ -257,8 +264,7 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 	}
 	result, err := value.Convert(given, v.Type)
 	if err != nil {
-		detail := "The given value is not suitable for " + v.Name + ": " + value.ErrorString("", err) + "."
-		diags.Add(WrongType.Error(where, "%s", detail))
+		diags.Add(WrongType.Error(where, "The given value is not suitable for var.%s declared at %s: %s.", v.Name, rangeText(v.Range), value.ErrorString("", err)))
 		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep()), diags
 	}
 	if result.IsNull() && !v.Nullable {

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,8 +70,28 @@ func (s *scope) Resolve(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 	if len(ref.Rest) == 0 {
 		return v, diags
 	}
-	v, more := ref.Rest.TraverseRel(v)
+	v, more := Follow(ref.Rest, v)
 	return v, append(diags, more...)
+}
+
+// Follow goes along a path into a value. Where that ends at a name that an object
+// doesn't have, the problem proposes one of those that it has.
+func Follow(path hcl.Traversal, v cty.Value) (cty.Value, hcl.Diagnostics) {
+	end, hd := path.TraverseRel(v)
+	if !hd.HasErrors() {
+		return end, hd
+	}
+	for _, step := range path {
+		next, problems := step.TraversalStep(v)
+		attr, ok := step.(hcl.TraverseAttr)
+		if ty := v.Type(); problems.HasErrors() && ok && ty.IsObjectType() && !ty.HasAttribute(attr.Name) {
+			hd[0].Detail += Suggestion(attr.Name, slices.Collect(maps.Keys(ty.AttributeTypes())))
+		}
+		if v = next; problems.HasErrors() {
+			break
+		}
+	}
+	return end, hd
 }
 
 // subject is the value of what a reference names, before Rest is applied.
@@ -340,7 +361,7 @@ func (s *scope) pick(ref *program.Ref, ctx *hcl.EvalContext, e Expansion, whole 
 	own := diag.FromHCL(diag.Expression, more)
 	for i := range own {
 		own[i].Subject, own[i].Context = ref.Key.Range().Ptr(), ref.Range.Ptr()
-		own[i].Values = append(expressionValues(ref.Key, ctx), diag.Value{Traversal: blockText(ref), Statement: describe(e.shape())})
+		own[i].Values = append(expressionValues(ref.Key, ctx, false), diag.Value{Traversal: blockText(ref), Statement: describe(e.shape(), false)})
 	}
 	return cty.DynamicVal, append(diags, own.ToHCL()...)
 }

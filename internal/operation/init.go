@@ -147,7 +147,7 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	}
 	i.told.Begins(ProvidersPart)
 	before := options.Locks.Clone()
-	options.Locks.Adopt(i.Dialect.Registry())
+	adopted := options.Locks.Adopt(i.Dialect.Registry())
 	options.PluginDirs, options.Upgrade, options.Events = i.PluginDirs, i.Upgrade, i.told.Provider
 	next, more := install.Install(ctx, options)
 	diags.Append(more)
@@ -164,7 +164,7 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 		return diags
 	}
 	i.told.Locked(before.Empty())
-	return diags
+	return append(diags, install.Followed(adopted, next)...)
 }
 
 // InstallModules installs the modules that loading asks for, and notes them. What

@@ -14,7 +14,7 @@ func (d *Directory) Validate(ctx context.Context, l Loading, tests string) diag.
 	l.warm = true
 	config, diags := d.Load(ctx, l)
 	if config == nil || diags.HasErrors() {
-		return diags
+		return engine.ValidateBeside(ctx, config, diags, d.ProvideFound)
 	}
 	all := &Tested{config: config}
 	if tests != "" {

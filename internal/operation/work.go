@@ -104,7 +104,7 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 		return nil, more
 	}
 	if diags.HasErrors() {
-		return nil, diags
+		return nil, engine.ValidateBeside(ctx, config, diags, d.ProvideFound)
 	}
 	diags.Append(more)
 	name, more := s.Workspace()

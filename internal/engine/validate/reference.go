@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -8,6 +9,7 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
@@ -33,10 +35,27 @@ func (h *host) references(p *program.Program) diag.List {
 	return diags
 }
 
+// metas refuses provider_meta blocks for providers that take none, where objects of
+// theirs are configured.
+func (h *host) metas(p *program.Program) diag.List {
+	var diags diag.List
+	for _, local := range slices.Sorted(maps.Keys(p.ProviderMeta)) {
+		req := p.Requirements[local]
+		if req == nil || !slices.ContainsFunc(p.Resources, func(r *program.Resource) bool { return r.Provider.Provider == req.Provider }) {
+			continue
+		}
+		schemas, problems := h.Pool.Schemas(req.Provider)
+		if !problems.HasErrors() && schemas.Meta == nil {
+			diags.Add(connect.BadConfiguration.As("Unsupported provider_meta block").Error(p.ProviderMeta[local].Range, "The provider %s takes no provider_meta. Remove the block.", req.Provider.ForDisplay()))
+		}
+	}
+	return diags
+}
+
 // attribute checks the path that a reference has behind the object.
 func attribute(ref *program.Ref, b *schema.Block) diag.List {
 	object := cty.UnknownVal(b.ImpliedType())
-	_, hd := ref.Rest.TraverseRel(object)
+	_, hd := eval.Follow(ref.Rest, object)
 	if !hd.HasErrors() {
 		return nil
 	}

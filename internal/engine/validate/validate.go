@@ -67,6 +67,7 @@ func Run(ctx context.Context, in Input) diag.List {
 		if !checked[f.Program] {
 			checked[f.Program] = true
 			references.Append(h.references(f.Program))
+			references.Append(h.metas(f.Program))
 		}
 	}
 	diags := root.Diagnostics()

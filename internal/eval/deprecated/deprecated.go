@@ -68,7 +68,9 @@ func (f *finder) tree(t *program.Tree, remote bool) {
 			if child.Program != nil {
 				f.call(call, child.Program, far)
 			}
-			f.tree(child, far)
+			if !call.Quiet {
+				f.tree(child, far)
+			}
 		}
 	}
 }

@@ -47,12 +47,12 @@ type account struct {
 }
 
 func (e *env) account(args []string, verb string) (*account, diag.List) {
-	name := string(e.Dialect.Registry())
-	if e.Dialect == dialect.Terraform {
-		name = "app.terraform.io" // where people have accounts
-	}
-	if len(args) > 0 {
+	name := "app.terraform.io" // where people have accounts
+	switch {
+	case len(args) > 0:
 		name = args[0]
+	case e.Dialect != dialect.Terraform:
+		return nil, login.Failed.As("Missing host").List("Say which host the token is for: weir %s HOST.", verb)
 	}
 	host, err := cliconfig.HostName(name)
 	if err != nil {

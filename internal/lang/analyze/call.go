@@ -18,6 +18,8 @@ var (
 	// calls of it as further labels.
 	stackCallSchema     = schema([]string{"source!", "version", "for_each", "depends_on", "providers", "inputs", "keys"}, "_")
 	callLifecycleSchema = schema([]string{"enabled"})
+	// What only Terraform has, so that in OpenTofu it may be the name of an input.
+	quietSchema = schema([]string{"ignore_nested_deprecations"})
 )
 
 // call declares a module call.
@@ -78,6 +80,11 @@ func (c *compiler) newCall(b *hcl.Block, kind addr.Kind, label int) *program.Cal
 		}
 	}
 	call.Repeat = c.repeat(attrs, lifecycle["enabled"], b.Type)
+	if c.registry == addr.Terraform && !c.stack {
+		var quiet *hcl.BodyContent
+		quiet, rest = c.split(rest, quietSchema)
+		call.Quiet = c.literal().Bool(quiet.Attributes["ignore_nested_deprecations"], false)
+	}
 	inputs, diags := rest.JustAttributes()
 	c.hcl(diags)
 	c.later = append(c.later, func() {

@@ -265,6 +265,8 @@ type Call struct {
 	// the call has a providers argument at all.
 	Providers []*PassedProvider
 	Passes    bool
+	// Quiet: within the module nothing is told of what is deprecated.
+	Quiet     bool
 	DependsOn []*Ref
 	// Reads are the references to single outputs of the call, but those that
 	// may fail within try and can.

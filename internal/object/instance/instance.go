@@ -5,6 +5,7 @@
 package instance
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -229,7 +230,17 @@ func Unsupported(where hcl.Range, p addr.Provider, name addr.Name, have *provide
 	case addr.Ephemeral:
 		summary, kind, all = "Invalid ephemeral resource", "ephemeral resource", have.Ephemerals
 	}
-	diags.Add(UnsupportedType.As(summary).Error(where, "The provider %s does not support %s type %q.%s", p.ForDisplay(), kind, name.Type, eval.Suggestion(name.Type, slices.Collect(maps.Keys(all)))))
+	hint := eval.Suggestion(name.Type, slices.Collect(maps.Keys(all)))
+	for _, other := range []struct {
+		block string
+		types provider.Types
+	}{{"resource", have.Resources}, {"data", have.DataSources}, {"ephemeral", have.Ephemerals}} {
+		if other.types[name.Type] != nil {
+			hint = fmt.Sprintf(" It has %q for blocks of the type %q: write %s %q %q.", name.Type, other.block, other.block, name.Type, name.Name)
+			break
+		}
+	}
+	diags.Add(UnsupportedType.As(summary).Error(where, "The provider %s does not support %s type %q.%s", p.ForDisplay(), kind, name.Type, hint))
 	return diags
 }
 
@@ -238,7 +249,7 @@ func Unsupported(where hcl.Range, p addr.Provider, name addr.Name, have *provide
 func CheckPaths(sch *schema.Schema, r *program.Resource) diag.List {
 	var diags diag.List
 	for _, traversal := range r.IgnoreChanges {
-		if _, hd := traversal.TraverseRel(cty.UnknownVal(sch.Block.ImpliedType())); hd.HasErrors() {
+		if _, hd := eval.Follow(traversal, cty.UnknownVal(sch.Block.ImpliedType())); hd.HasErrors() {
 			diags.Append(diag.FromHCL(diag.NoAttribute, hd))
 			continue
 		}

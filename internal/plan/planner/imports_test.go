@@ -59,6 +59,7 @@ import {
 ` + one, Outside: there("a"), Want: `no-op module.m["p"].sim_object.a`, See: imported(`module.m["p"].sim_object.a=a`)},
 		{Rule: "what is in the state isn't imported again", Before: one, After: one + "import {\n  to = sim_object.a\n  id = \"other\"\n}", Outside: there("other")},
 		{Rule: "an import needs a block or configuration made for it", After: "import {\n  to = sim_object.a\n  id = \"a\"\n}", Outside: there("a"), Problems: "Configuration for import target does not exist"},
+		{Rule: "an import is to an instance that there can be", After: "resource \"sim_object\" \"a\" {\n  count = 1\n  name  = \"a\"\n}\nimport {\n  to = sim_object.a\n  id = \"a\"\n}", Outside: there("a"), Problems: "Configuration for import target does not exist"},
 		{Rule: "the for_each of an import has to be known", After: one + `resource "sim_object" "b" {
   for_each = toset(["p"])
   name     = each.key

@@ -380,6 +380,23 @@ func (in *installer) finish(providers []addr.Provider, results []result, diags *
 	}
 }
 
+// Followed tells of the providers whose versions come from the entry that the lock file
+// has for the same provider of the other registry.
+func Followed(adopted []addr.Provider, locks *lockfile.Locks) diag.List {
+	var lines []string
+	for _, p := range adopted {
+		if _, ok := locks.Get(p); ok {
+			from := p
+			from.Host = string(addr.Registry(p.Host).Other())
+			lines = append(lines, fmt.Sprintf("  - %s => %s", from, p))
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	return append(diag.List{}, LockChanges.As("Dependency lock file entries automatically updated").New(diag.Warning, "The dependency lock file was written for another registry, and follows to this one:\n%s\n\nThe versions are the same. The checksums are new, because the registries don't have the same packages.", strings.Join(lines, "\n")))
+}
+
 // ReadOnly is what -lockfile=readonly has to say about new locks, which the
 // caller then doesn't write: it is an error when the providers differ.
 func ReadOnly(old, new *lockfile.Locks) diag.List {
