@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
@@ -26,20 +30,16 @@ type Import struct {
 // extraFile is the name of what the command line adds to the configuration.
 const extraFile = "command-line.weir.tf"
 
-// OpenImport opens the configuration with an import block for each object and
-// nothing else in view.
+// OpenImport opens the configuration with an import for each object and nothing
+// else in view.
 func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []request.Import) (*Import, diag.List) {
-	var blocks strings.Builder
-	for _, one := range wanted {
-		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", one.Target, addr.Quote(one.ID))
-	}
-	o.extra = blocks.String()
 	w, diags := d.Open(ctx, d.Configuration(), o)
 	if w == nil {
-		return nil, withoutExtra(diags)
+		return nil, diags
 	}
 	i := &Import{Work: w, wanted: wanted}
 	for _, one := range wanted {
+		w.Config.Tree.Program.Imports = append(w.Config.Tree.Program.Imports, importOf(one))
 		diags.Append(i.possible(one))
 	}
 	if diags.HasErrors() {
@@ -47,6 +47,22 @@ func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []request.
 		return nil, withoutExtra(diags)
 	}
 	return i, diags
+}
+
+// importOf is what a block in the root module would say, in any language.
+func importOf(w request.Import) *program.Import {
+	at := hcl.Range{Filename: extraFile}
+	constant := func(v cty.Value) *program.Expr {
+		return &program.Expr{Expression: &hclsyntax.LiteralValueExpr{Val: v, SrcRange: at}}
+	}
+	i := w.Target.Instance()
+	im := &program.Import{To: i.Resource, ID: constant(cty.StringVal(w.ID)), Range: at}
+	if n, ok := i.Key.Int(); ok {
+		im.ToKey = constant(cty.NumberIntVal(int64(n)))
+	} else if text, ok := i.Key.Str(); ok {
+		im.ToKey = constant(cty.StringVal(text))
+	}
+	return im
 }
 
 // possible looks whether there is a place for the object.

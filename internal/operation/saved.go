@@ -216,7 +216,9 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 				return nil, diags
 			}
 			if c.Backend.Type == stackKind {
-				return d.StackBackend(), nil
+				b := d.StackBackend()
+				b.Requires = backend.RequiredBy(config.Tree.Program)
+				return b, nil
 			}
 			return d.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
@@ -19,6 +20,7 @@ import (
 	"weir.dev/weir/internal/stack/removal"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -69,6 +71,21 @@ func (s *Stack) Choose(names []string) ([]*deploy.Deployment, diag.List) {
 		}
 	}
 	return list, diags
+}
+
+// StackBackend is where the states of the deployments are, with which providers the
+// stack asks for by address. That is looked up only where states have others.
+func (s *Stack) StackBackend() *backend.Backend {
+	b := s.Directory.StackBackend()
+	required := sync.OnceValue(func() func(addr.Provider) bool {
+		config, _ := s.load(context.Background(), &deploy.Deployment{}, Loading{}, nil)
+		if config == nil || config.Tree == nil {
+			return nil
+		}
+		return backend.RequiredBy(config.Tree.Program)
+	})
+	b.Requires = func(p addr.Provider) bool { return required() != nil && required()(p) }
+	return b
 }
 
 // WantDeployments reports deployment files without a deployment.
@@ -175,7 +192,7 @@ func (s *Stack) Load(ctx context.Context, one *deploy.Deployment, l Loading) (*e
 	if config == nil || config.Tree == nil {
 		return config, diags
 	}
-	return config, merged(diags, one.CheckInputs(config.Tree.Program))
+	return config, diags.Merged(one.CheckInputs(config.Tree.Program))
 }
 
 func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
@@ -220,15 +237,4 @@ func (s *Stack) State(ctx context.Context, one *deploy.Deployment) (*state.Snaps
 		return nil, diags
 	}
 	return opened.Snapshot(), diags
-}
-
-// merged adds diagnostics that aren't there already, as several deployments
-// have the same.
-func merged(all, more diag.List) diag.List {
-	for _, d := range more {
-		if !slices.ContainsFunc(all, d.Same) {
-			all.Add(d)
-		}
-	}
-	return all
 }

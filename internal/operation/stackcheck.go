@@ -26,16 +26,6 @@ func examples(list []*deploy.Deployment) []*deploy.Deployment {
 	return list
 }
 
-// varies reports whether what a tree loads may depend on inputs.
-func varies(t *program.Tree) bool {
-	for _, c := range t.Program.AllCalls() {
-		if c.Source != nil && len(c.Source.Refs) > 0 || c.Version != nil && len(c.Version.Refs) > 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(t.Calls(), varies)
-}
-
 // Initialize installs the modules and providers that deployments need, those that
 // are left included.
 func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, upgrade bool, told Initializer) diag.List {
@@ -47,14 +37,14 @@ func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, upgra
 		var used []string
 		for _, one := range examples(list) {
 			config, more := s.load(ctx, one, Loading{}, resolve)
-			all = merged(all, more)
+			all = all.Merged(more)
 			if config == nil || config.Tree == nil {
 				continue
 			}
-			all = merged(all, one.UnusedInputs(config.Tree.Program))
+			all = all.Merged(one.UnusedInputs(config.Tree.Program))
 			used = append(used, config.Installed...)
 			trees.Variants[deployed] = append(trees.Variants[deployed], config.Tree)
-			if !varies(config.Tree) {
+			if !config.Tree.Varies() {
 				break
 			}
 		}
@@ -82,17 +72,17 @@ func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.Li
 	checked := false
 	for _, one := range examples(list) {
 		config, more := s.load(ctx, one, Loading{}, nil)
-		more, missing := apart(more, module.NotInstalled)
-		uninstalled = merged(uninstalled, missing)
+		more, missing := more.Apart(module.NotInstalled)
+		uninstalled = uninstalled.Merged(missing)
 		if config == nil || config.Tree == nil {
-			all = merged(all, more)
+			all = all.Merged(more)
 			continue
 		}
 		if one.Range.Filename != "" {
 			more.Append(one.CheckInputs(config.Tree.Program))
 			more.Append(checkValues(config.Tree.Program, one))
 		}
-		if !more.HasErrors() && (!checked || varies(config.Tree)) {
+		if !more.HasErrors() && (!checked || config.Tree.Varies()) {
 			checked = true
 			missing, problems := s.ProvideFound(config)
 			absent = missing
@@ -100,7 +90,7 @@ func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.Li
 				more.Append(engine.Validate(ctx, config).Without(provider.Absent).Without(module.NotInstalled))
 			}
 		}
-		all = merged(all, more)
+		all = all.Merged(more)
 	}
 	for _, d := range uninstalled {
 		d.Severity, d.Summary = diag.Warning, "Module not installed"
@@ -127,14 +117,4 @@ func checkValues(p *program.Program, one *deploy.Deployment) diag.List {
 		}
 	}
 	return diags
-}
-
-// apart takes the problems of a kind out of a list.
-func apart(l diag.List, c diag.Code) (rest, those diag.List) {
-	for _, d := range l {
-		if c.Is(d) {
-			those.Add(d)
-		}
-	}
-	return l.Without(c), those
 }

@@ -89,25 +89,12 @@ func (s *Stack) Share(ctx context.Context, follow bool, notice func(string), out
 	readers, diags := s.Publish(ctx)
 	for _, dir := range readers {
 		if follow {
-			shown := s.shown(dir)
+			shown := s.Seen(filepath.Join(s.Path("."), dir))
 			notice("\nThe stack in " + shown + " reads outputs that have changed. Applying it by its own rules...\n")
 			diags.Append(outside.Follow(ctx, s.Place, dir, shown, out))
 		}
 	}
 	return diags
-}
-
-// shown is a directory beside that of the stack as seen from where the command was
-// given.
-func (s *Stack) shown(dir string) string {
-	there, err := filepath.Abs(filepath.Join(s.Path("."), dir))
-	if err != nil || s.OriginalDir == "" {
-		return dir
-	}
-	if rel, err := filepath.Rel(s.OriginalDir, there); err == nil {
-		return rel
-	}
-	return dir
 }
 
 // Publish writes down what the deployments publish, as their states are now. It

@@ -285,7 +285,7 @@ func (s *Screen) hinted(l diag.List) diag.List {
 func (s *Screen) AsideDiags(l diag.List) diag.List {
 	if s.Progress == nil && !l.HasErrors() {
 		// Commands that print the state itself: this is no part of it.
-		fmt.Fprint(s.Err, s.DiagText(l))
+		fmt.Fprint(s.Err, s.DiagText(s.hinted(l)))
 		return nil
 	}
 	return l

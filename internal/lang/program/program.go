@@ -577,6 +577,16 @@ func (t *Tree) Calls() []*Tree {
 	return append(list, t.Gone...)
 }
 
+// Varies reports whether what is loaded below t may depend on values.
+func (t *Tree) Varies() bool {
+	for _, c := range t.Program.AllCalls() {
+		if c.Source != nil && len(c.Source.Refs) > 0 || c.Version != nil && len(c.Version.Refs) > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.Calls(), (*Tree).Varies)
+}
+
 // CallNames are the names of the calls that something is loaded for, sorted.
 func (t *Tree) CallNames() []addr.Call {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(t.Children)), maps.Keys(t.Variants))

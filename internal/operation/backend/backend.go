@@ -64,11 +64,11 @@ func (b *Backend) SamePlace(other *Backend) bool {
 func (o Opener) Local(prog *program.Program) *Backend {
 	config := local.Schema().EmptyValue()
 	b, _ := local.New(config, storage.Env{Dir: o.Dir, Disk: o.Disk})
-	return &Backend{Backend: b, Kind: "local", Config: config, Requires: requiredBy(prog)}
+	return &Backend{Backend: b, Kind: "local", Config: config, Requires: RequiredBy(prog)}
 }
 
-// requiredBy tells the providers that the root module names by address.
-func requiredBy(prog *program.Program) func(addr.Provider) bool {
+// RequiredBy tells the providers that the root module names by address.
+func RequiredBy(prog *program.Program) func(addr.Provider) bool {
 	if prog == nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (o Opener) Open(kind string, config cty.Value, prog *program.Program) (*Bac
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return &Backend{Backend: opened, Kind: kind, Config: config, Requires: requiredBy(prog)}, diags
+	return &Backend{Backend: opened, Kind: kind, Config: config, Requires: RequiredBy(prog)}, diags
 }
 
 // Recorded opens a backend from the record in a saved plan.

@@ -245,6 +245,18 @@ func (d *Place) Environment() []string {
 	return all
 }
 
+// Seen is a path as seen from where the command was given, for people.
+func (d *Place) Seen(path string) string {
+	there, err := filepath.Abs(path)
+	if err != nil || d.OriginalDir == "" {
+		return path
+	}
+	if rel, err := filepath.Rel(d.OriginalDir, there); err == nil {
+		return rel
+	}
+	return path
+}
+
 // ProcessDir is where processes are started; empty is where this one is.
 func (d *Place) ProcessDir() string {
 	if d.Dir == "." {

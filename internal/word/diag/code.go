@@ -49,6 +49,27 @@ func (c Code) Is(d Diagnostic) bool { return d.Code == c.Name }
 // Without leaves out what is of a kind.
 func (l List) Without(c Code) List { return slices.DeleteFunc(slices.Clone(l), c.Is) }
 
+// Apart tells what is of a kind from the rest.
+func (l List) Apart(c Code) (rest, those List) {
+	for _, d := range l {
+		if c.Is(d) {
+			those.Add(d)
+		}
+	}
+	return l.Without(c), those
+}
+
+// Merged is the list with those of another that it doesn't have, as when several
+// looks at one thing find the same.
+func (l List) Merged(more List) List {
+	for _, d := range more {
+		if !slices.ContainsFunc(l, d.Same) {
+			l.Add(d)
+		}
+	}
+	return l
+}
+
 // Alike reports whether two diagnostics say the same of what may be different places.
 func (d Diagnostic) Alike(o Diagnostic) bool { return d.Code == o.Code && d.Summary == o.Summary }
 
