@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/lang/outline"
-	"weir.dev/weir/internal/proof/simtest"
+	"weir.dev/weir/internal/lang/program"
 )
 
 const (
@@ -35,7 +35,7 @@ var ofFailures = []*known{
 	},
 	{
 		Entry: failedKeepsForget, Reason: "the peer forgets that it is never destroyed",
-		Where: "state", Path: `\.resources.*\.skip_destroy`, Peer: none, Weir: "true", When: failed,
+		Where: "state", Path: `\.resources.*\.skip_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return failed(f) && f.neverDestroyed() },
 	},
 	{
 		Entry: goesOnBeside, Reason: "the peer waits for blocks",
@@ -93,6 +93,12 @@ func (f finding) hadBefore() bool {
 		}
 	}
 	return false
+}
+
+// neverDestroyed reports whether the object that a path of a state is about has a block with
+// destroy = false, or had the mark before.
+func (f finding) neverDestroyed() bool {
+	return f.hadBefore() || f.written(func(r *program.Resource) bool { return r.SkipDestroy })[f.user()]
 }
 
 // goesOn reports whether a difference is about what both engines were to make or
@@ -167,15 +173,6 @@ func (f finding) outputFailed() bool {
 		unmet := d.declaration(all)
 		return d.Severity == "error" && d.Summary == "Module output value precondition failed" && unmet != nil && from[unmet.Address()] != nil
 	})
-}
-
-// declarations are those of a step's configuration.
-func (f finding) declarations() []*outline.Declaration {
-	config, _ := simtest.Load(f.step.Files()) // both engines have loaded it
-	if config == nil || config.Tree == nil {
-		return nil
-	}
-	return outline.Of(config.Tree)
 }
 
 // declaration is the last one that begins before the place of a problem, nil for none; in a

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/proof/simtest"
-	"weir.dev/weir/internal/word/addr"
 )
 
 const (
@@ -30,7 +28,7 @@ var ofOrder = []*known{
 	},
 	{
 		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
-		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*",
+		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*", When: updatesUser,
 	},
 	{
 		Entry: letsGoFirst, Reason: "there was nothing that the deleted object could use",
@@ -63,13 +61,8 @@ func ofChange(f finding) bool {
 // with create_before_destroy: by what is written, or in the state before.
 func (f finding) usedByFirst() bool {
 	address := f.user()
-	first := map[string]bool{}
-	config, _ := simtest.Load(f.step.Files()) // both engines have loaded it
-	if config != nil && config.Tree != nil {
-		createdFirst(config.Tree, addr.Root, first)
-	}
 	all := f.declarations()
-	for user := range first {
+	for user := range f.written(func(r *program.Resource) bool { return r.CreateBeforeDestroy }) {
 		if user == address || ancestors(all, user)[address] != nil {
 			return true
 		}
@@ -82,20 +75,6 @@ func (f finding) usedByFirst() bool {
 		}
 	}
 	return false
-}
-
-// createdFirst finds the addresses of all resources with create_before_destroy.
-func createdFirst(tree *program.Tree, at addr.Module, found map[string]bool) {
-	for _, r := range tree.Program.Resources {
-		if r.CreateBeforeDestroy {
-			found[strings.TrimPrefix(at.String()+"."+r.Name.String(), ".")] = true
-		}
-	}
-	for _, c := range tree.Program.Calls {
-		for _, child := range tree.Of(c.Call) {
-			createdFirst(child, at.Child(c.Call, addr.NoKey), found)
-		}
-	}
 }
 
 // wasFirst reports whether what a path of a state is about had the flag before.
@@ -118,6 +97,12 @@ func deletedAfterUpdate(f finding) bool {
 		}
 	}
 	return true
+}
+
+// updatesUser reports whether what is updated in an order depended on what is deleted.
+func updatesUser(f finding) bool {
+	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before update ")
+	return dependencies(f.before)[[2]string{user, used}]
 }
 
 // makesAnew reports whether what is created in an order is new.

@@ -6,6 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"weir.dev/weir/internal/lang/outline"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/proof/simtest"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // A change is one in a plan.
@@ -192,6 +197,45 @@ func (w world) dependencies() map[string][]string {
 		}
 	}
 	return all
+}
+
+// declarations are those of a step's configuration.
+func (f finding) declarations() []*outline.Declaration {
+	if tree := f.tree(); tree != nil {
+		return outline.Of(tree)
+	}
+	return nil
+}
+
+// tree is a step's configuration, nil if it can't be loaded.
+func (f finding) tree() *program.Tree {
+	config, _ := simtest.Load(f.step.Files())
+	if config == nil {
+		return nil
+	}
+	return config.Tree
+}
+
+// written are the addresses of the resources whose blocks are of a kind.
+func (f finding) written(of func(*program.Resource) bool) map[string]bool {
+	found := map[string]bool{}
+	var visit func(*program.Tree, addr.Module)
+	visit = func(tree *program.Tree, at addr.Module) {
+		for _, r := range tree.Program.Resources {
+			if of(r) {
+				found[strings.TrimPrefix(at.String()+"."+r.Name.String(), ".")] = true
+			}
+		}
+		for _, c := range tree.Program.Calls {
+			for _, child := range tree.Of(c.Call) {
+				visit(child, at.Child(c.Call, addr.NoKey))
+			}
+		}
+	}
+	if tree := f.tree(); tree != nil {
+		visit(tree, addr.Root)
+	}
+	return found
 }
 
 // stateAddress is the address, without keys, of a resource in a state.

@@ -322,3 +322,37 @@ resource "terraform_data" "first" {
 		}
 	}
 }
+
+// An update that comes before a deletion lets go of what is deleted; a mark that only weir
+// stores is written, or was there.
+func TestHeldToTheStateBefore(t *testing.T) {
+	f := finding{
+		step: simtest.Step{Text: module.Memory{"main.tf": []byte(`
+resource "sim_object" "written" {
+  name = "written"
+  lifecycle { destroy = false }
+}
+resource "sim_object" "user" { name = "user" }
+`)}},
+		before: world{stateFile: []byte(`{"resources": [
+			{"mode": "managed", "type": "sim_object", "name": "written", "instances": [{"attributes": {"name": "written"}}]},
+			{"mode": "managed", "type": "sim_object", "name": "had", "instances": [{"attributes": {"name": "had"}, "skip_destroy": true}]},
+			{"mode": "managed", "type": "sim_object", "name": "user", "instances": [{"attributes": {"name": "user"}, "dependencies": ["sim_object.had"]}]}]}`)},
+	}
+	f.peer.After, f.Weir = f.before, "true"
+	for name, want := range map[string]bool{"written": true, "had": true, "user": false} {
+		f.Path = `.resources["'managed' 'sim_object' '` + name + `'"].instances[""].skip_destroy`
+		if got := f.neverDestroyed(); got != want {
+			t.Errorf("%s: never destroyed %t", name, got)
+		}
+	}
+	for order, want := range map[string]bool{
+		"delete sim_object had before update sim_object user":     true,
+		"delete sim_object written before update sim_object user": false,
+		"delete sim_object user before update sim_object had":     false,
+	} {
+		if f.Peer = order; updatesUser(f) != want {
+			t.Errorf("%s: lets go %t", order, !want)
+		}
+	}
+}
