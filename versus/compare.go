@@ -291,38 +291,29 @@ func spans(events []event) map[string]span {
 }
 
 // dependencies are pairs of names of objects, the first of which depends on the
-// second as all of the states that know the first have it.
+// second as all of the states that know the first have it. States name resources; what
+// stands in other instances of one's own module isn't meant.
 func dependencies(worlds ...world) map[[2]string]bool {
 	all, never := map[[2]string]bool{}, map[[2]string]bool{}
 	for _, w := range worlds {
-		var s struct {
-			Resources []struct {
-				Module, Type, Name, Mode string
-				Instances                []struct {
-					Attributes   map[string]any
-					Dependencies []string
+		type object struct{ name, module string }
+		named := map[string][]object{} // by address without keys
+		resources := w.stored()
+		for _, r := range resources {
+			for _, i := range r.Instances {
+				if name, _ := i.Attributes.Name.(string); r.Mode == "managed" && name != "" {
+					named[r.address()] = append(named[r.address()], object{r.Type + " " + name, r.Module})
 				}
 			}
 		}
-		if json.Unmarshal(w[stateFile], &s) != nil {
-			continue
-		}
-		named := map[string][]string{} // by address without keys
-		for _, r := range s.Resources {
-			address := strings.TrimPrefix(r.Module+"."+r.Type+"."+r.Name, ".")
+		for _, r := range resources {
 			for _, i := range r.Instances {
-				if name, _ := i.Attributes["name"].(string); r.Mode == "managed" && name != "" {
-					named[keys.ReplaceAllString(address, "")] = append(named[keys.ReplaceAllString(address, "")], r.Type+" "+name)
-				}
-			}
-		}
-		for _, r := range s.Resources {
-			for _, i := range r.Instances {
-				name, _ := i.Attributes["name"].(string)
+				name, _ := i.Attributes.Name.(string)
 				for address, others := range named {
 					for _, other := range others {
-						pair := [2]string{r.Type + " " + name, other}
-						if slices.Contains(i.Dependencies, address) {
+						pair := [2]string{r.Type + " " + name, other.name}
+						apart := r.Module != other.module && keys.ReplaceAllString(r.Module, "") == keys.ReplaceAllString(other.module, "")
+						if slices.Contains(i.Dependencies, address) && !apart {
 							all[pair] = true
 						} else {
 							never[pair] = true

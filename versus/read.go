@@ -141,6 +141,7 @@ type stored struct {
 	Instances                []struct {
 		Key          any `json:"index_key"`
 		Deposed      string
+		Attributes   struct{ Name any }
 		Dependencies []string
 		First        bool `json:"create_before_destroy"`
 	}

@@ -106,6 +106,26 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Whether an order is forced: by what is stored, but for other instances of a module.
+func TestDependencies(t *testing.T) {
+	w := world{stateFile: []byte(`{"resources": [
+		{"mode": "managed", "type": "sim_object", "name": "root", "instances": [{"attributes": {"name": "root"}}]},
+		{"module": "module.m[0]", "mode": "managed", "type": "sim_object", "name": "used", "instances": [{"attributes": {"name": "used-0"}}]},
+		{"module": "module.m[1]", "mode": "managed", "type": "sim_object", "name": "used", "instances": [{"attributes": {"name": "used-1"}}]},
+		{"module": "module.m[1]", "mode": "managed", "type": "sim_object", "name": "user", "instances": [
+			{"attributes": {"name": "user"}, "dependencies": ["module.m.sim_object.used", "sim_object.root"]}]},
+		{"mode": "managed", "type": "sim_object", "name": "last", "instances": [{"attributes": {"name": "last"}, "dependencies": ["module.m.sim_object.used"]}]}]}`)}
+	var got []string
+	for pair := range dependencies(w) {
+		got = append(got, pair[0]+" on "+pair[1])
+	}
+	slices.Sort(got)
+	want := "sim_object last on sim_object used-0, sim_object last on sim_object used-1, sim_object user on sim_object root, sim_object user on sim_object used-1"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
 // Every known difference is on the page of differences.
 func TestKnownAreListed(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "where-weir-differs.md"))
