@@ -292,7 +292,7 @@ func spans(events []event) map[string]span {
 
 // dependencies are pairs of names of objects, the first of which depends on the
 // second as all of the states that know the first have it. States name resources; what
-// stands in other instances of one's own module isn't meant.
+// stands in other instances of the modules that both are in isn't meant.
 func dependencies(worlds ...world) map[[2]string]bool {
 	all, never := map[[2]string]bool{}, map[[2]string]bool{}
 	for _, w := range worlds {
@@ -312,8 +312,7 @@ func dependencies(worlds ...world) map[[2]string]bool {
 				for address, others := range named {
 					for _, other := range others {
 						pair := [2]string{r.Type + " " + name, other.name}
-						apart := r.Module != other.module && keys.ReplaceAllString(r.Module, "") == keys.ReplaceAllString(other.module, "")
-						if slices.Contains(i.Dependencies, address) && !apart {
+						if slices.Contains(i.Dependencies, address) && !apart(r.Module, other.module) {
 							all[pair] = true
 						} else {
 							never[pair] = true
@@ -326,6 +325,22 @@ func dependencies(worlds ...world) map[[2]string]bool {
 	maps.DeleteFunc(all, func(pair [2]string, _ bool) bool { return never[pair] })
 	return all
 }
+
+// apart reports whether two modules are in different instances of one module.
+func apart(a, b string) bool {
+	x, y := moduleSteps.FindAllStringSubmatch(a, -1), moduleSteps.FindAllStringSubmatch(b, -1)
+	for i := range min(len(x), len(y)) {
+		if x[i][1] != y[i][1] {
+			return false
+		}
+		if x[i][2] != y[i][2] {
+			return true
+		}
+	}
+	return false
+}
+
+var moduleSteps = regexp.MustCompile(`module\.(\w+)(\[[^\]]*\])?`)
 
 var keys = regexp.MustCompile(`\[(?:\d+|"[^"]*")\]`)
 

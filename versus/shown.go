@@ -56,7 +56,7 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: "Data of check blocks is read again only if something is done", Reason: "the peer lists the reads alone",
-		Where: "plan|events apply", Path: `\.(resource_changes|planned_values|relevant_attributes).*|data .*`, Weir: "0?", When: onlyCheckReads,
+		Where: "plan|events apply", Path: `\.(resource_changes|planned_values|relevant_attributes).*|(data|open|close) .*`, Weir: "0?", When: onlyCheckReads,
 	},
 	{
 		Entry: "A creation isn't caused by replace_triggered_by", Reason: "there is nothing to replace",

@@ -114,13 +114,15 @@ func TestDependencies(t *testing.T) {
 		{"module": "module.m[1]", "mode": "managed", "type": "sim_object", "name": "used", "instances": [{"attributes": {"name": "used-1"}}]},
 		{"module": "module.m[1]", "mode": "managed", "type": "sim_object", "name": "user", "instances": [
 			{"attributes": {"name": "user"}, "dependencies": ["module.m.sim_object.used", "sim_object.root"]}]},
+		{"module": "module.m[1].module.n", "mode": "managed", "type": "sim_object", "name": "inner", "instances": [
+			{"attributes": {"name": "inner"}, "dependencies": ["module.m.sim_object.used"]}]},
 		{"mode": "managed", "type": "sim_object", "name": "last", "instances": [{"attributes": {"name": "last"}, "dependencies": ["module.m.sim_object.used"]}]}]}`)}
 	var got []string
 	for pair := range dependencies(w) {
 		got = append(got, pair[0]+" on "+pair[1])
 	}
 	slices.Sort(got)
-	want := "sim_object last on sim_object used-0, sim_object last on sim_object used-1, sim_object user on sim_object root, sim_object user on sim_object used-1"
+	want := "sim_object inner on sim_object used-1, sim_object last on sim_object used-0, sim_object last on sim_object used-1, sim_object user on sim_object root, sim_object user on sim_object used-1"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
 	}

@@ -355,6 +355,8 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 	case conform.Replace:
 		c.Action, c.Reason, c.ReplacePaths = plan.DeleteThenCreate, force, p.ReplacePaths
 		switch {
+		case o.before.Tainted && force == plan.ReplaceTriggered:
+			c.ReplacePaths = nil
 		case o.before.Tainted:
 			c.Reason, c.ReplacePaths = plan.ReplaceTainted, nil
 		case len(p.ReplacePaths) > 0 && force == plan.NoReason:
@@ -383,10 +385,13 @@ func shown(b *schema.Block, v cty.Value) []cty.Path {
 }
 
 // forced says whether something beside the provider wants the object
-// replaced. All triggers are read, whatever the answer: the object depends on
-// each of them.
+// replaced; triggers come before -replace. All of them are read, whatever the answer: the
+// object depends on each.
 func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 	reason := plan.NoReason
+	if slices.Contains(r.Replace, o.addr.Instance) {
+		reason = plan.ReplaceRequested
+	}
 	var diags diag.List
 	for _, ref := range o.instance.Resource.ReplaceTriggeredBy {
 		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
@@ -396,9 +401,6 @@ func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 				reason = plan.ReplaceTriggered
 			}
 		}
-	}
-	if slices.Contains(r.Replace, o.addr.Instance) {
-		reason = plan.ReplaceRequested
 	}
 	return reason, diags
 }
