@@ -8,7 +8,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos versus versus-histories aws-modules ci clean soak
+.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos kills versus versus-histories aws-modules ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -85,10 +85,10 @@ lint: $(STATICCHECK) ## formatting, vet, staticcheck, tidy modules, imports allo
 	cd backends && go mod tidy -diff
 	cd tools && go mod tidy -diff
 
-HISTORIES ?= 2000
+HISTORIES ?= 10000
 HOURS ?= 0
 SOAK ?= 1
-soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=2000, or HOURS=8; SOAK=SEED is the first
+soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=10000, or HOURS=8; SOAK=SEED is the first
 	go test -count=1 -timeout 0 -v -run TestHistories ./internal/proof/simulation -args -seed $(SOAK) -histories $(HISTORIES) -hours $(HOURS)
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
@@ -161,6 +161,11 @@ FAULTS := stack_kill9,empty_state,disk_full,readonly_dir,http_put_fails,stale_pl
 chaos: build ## faults while an apply runs; RUN=kill9,order picks
 	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)
+
+KILLS ?= 500
+kills: build ## kill -9 while objects are made, the next run in another directory: KILLS=500 for each of files, http and PostgreSQL
+	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
+	go run ./chaos/with-postgres chaos/chaos.py --bin $(CURDIR)/bin/weir --only machines --trials $(KILLS) --n 300 $(CHAOS)
 
 packages: ## Debian packages that tests need: a PostgreSQL server, Python for chaos
 	@scripts/packages

@@ -185,8 +185,10 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.Li
 	if err := s.reserve(); err != nil {
 		return diag.List{Locked.New(diag.Error, "%s.", err)}
 	}
-	info := storage.NewLockInfo(operation, s.Who(), s.Version)
-	info.ID, info.Created, info.Info = newUUID(s.Random), s.Now().UTC(), s.Processes.This()
+	info := storage.LockInfo{
+		ID: newUUID(s.Random), Operation: operation, Info: s.Processes.This(),
+		Who: s.Who(), Version: s.Version, Created: s.Now().UTC(),
+	}
 	if operation != plans {
 		if err := s.hold(); err != nil {
 			return diag.List{Locked.New(diag.Error, "%s.", err)}

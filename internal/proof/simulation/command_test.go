@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,9 @@ import (
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
@@ -115,6 +118,8 @@ func (l *life) command(ctx context.Context, r *run) {
 		diags := d.Import(ctx, o, target, r.id)
 		say(diags)
 		r.ok = !diags.HasErrors()
+	case "push":
+		l.push(ctx, d, r, say)
 	case "force-unlock":
 		b, diags := d.CurrentBackend()
 		s, more := d.OpenSelected(b, states.Options{})
@@ -125,6 +130,37 @@ func (l *life) command(ctx context.Context, r *run) {
 		}
 		r.ok = true
 	}
+}
+
+// push is what is told where a state couldn't be saved.
+func (l *life) push(ctx context.Context, d *operation.Directory, r *run, say func(diag.List)) {
+	text, err := os.ReadFile(filepath.Join(l.machine.dir, "errored.tfstate"))
+	if err != nil {
+		return
+	}
+	pushed, diags := statefile.Read(text, "errored.tfstate")
+	say(diags)
+	b, diags := d.CurrentBackend()
+	say(diags)
+	s, diags := d.SelectedState(ctx, b, states.Options{}, "state-push")
+	say(diags)
+	if s == nil {
+		return
+	}
+	defer s.Unlock()
+	if diags.HasErrors() {
+		return
+	}
+	next, diags := edit.Push(s.Base(), pushed, false)
+	say(diags)
+	if diags.HasErrors() {
+		return
+	}
+	if err := s.Put(ctx, next); err != nil {
+		say(diag.List{diag.Unwritable.New(diag.Error, "%s.", err)})
+		return
+	}
+	r.ok = true
 }
 
 func addresses(list []journal.Operation) (names []string) {

@@ -20,6 +20,14 @@ type disk struct {
 	dir   string
 	files map[*os.File]*node
 	made  uint64
+	// changes counts what was done to the disk, by whomever.
+	changes int
+}
+
+func (d *disk) changed() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changes
 }
 
 // A node is a file or a folder.
@@ -116,6 +124,7 @@ func exists(path string) bool {
 func (d *disk) change(c durable.Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes++
 	switch c.Kind {
 	case durable.Sync:
 		if n := d.files[c.File]; n != nil {
@@ -185,6 +194,7 @@ func (d *disk) opened(file *os.File, before bool) {
 func (d *disk) put(path string, content []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes++
 	d.at(path).synced = content
 }
 
@@ -192,6 +202,7 @@ func (d *disk) put(path string, content []byte) {
 func (d *disk) gone(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes++
 	parent, name := d.folder(filepath.Dir(filepath.Join(d.dir, path))), filepath.Base(path)
 	parent.now, parent.durable = set(parent.now, name, nil), set(parent.durable, name, nil)
 	parent.pending = slices.DeleteFunc(parent.pending, func(e entry) bool { return e.name == name })
@@ -202,6 +213,7 @@ func (d *disk) gone(path string) {
 func (d *disk) fail(seed uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes++
 	contents := map[*node][]byte{}
 	d.read(d.root, d.dir, contents)
 	for _, e := range must(os.ReadDir(d.dir)) {

@@ -36,6 +36,8 @@ type history struct {
 	lives    []*life
 	runs     map[*life]*run
 	onTheWay []*message
+	// secrets counts how often credentials were replaced.
+	secrets int
 	// quiet: nothing goes wrong any more.
 	quiet bool
 
@@ -68,12 +70,15 @@ func play(t *testing.T, dir string, s *script) *history {
 	t.Helper()
 	h := &history{script: s, cloud: &cloud{objects: map[string]*object{}}, runs: map[*life]*run{}}
 	synctest.Test(t, func(*testing.T) {
-		for n := range 2 {
+		hosts := []*host{{name: "m1"}, {name: "m2"}}
+		for n, o := range []*host{hosts[0], hosts[1], hosts[0]} {
 			at := filepath.Join(dir, fmt.Sprint("m", n+1))
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				panic(err)
 			}
-			h.machines = append(h.machines, &machine{h: h, name: fmt.Sprint("m", n+1), dir: at, disk: newDisk(at), excluded: map[string]chan struct{}{}})
+			m := &machine{host: o, h: h, dir: at, disk: newDisk(at)}
+			o.machines, o.excluded = append(o.machines, m), map[string]chan struct{}{}
+			h.machines = append(h.machines, m)
 		}
 		if h.place = h.placeOf(s.store); h.place == nil {
 			h.fail("script", "no store %q", s.store)
@@ -112,7 +117,8 @@ func (h *history) all() {
 	h.end()
 }
 
-// machine is that with a number; files are on one machine.
+// machine is that with a number: the third one is another folder on the first one's
+// host. Files are on one machine.
 func (h *history) machine(n int) *machine {
 	if h.script.store == "local" {
 		n = 1
@@ -131,11 +137,19 @@ func (h *history) do(l line) {
 		m.disk.gone(".terraform")
 	case "restart":
 		h.machine(l.machine).fail(uint64(len(h.trace)))
+	case "rotate":
+		h.secrets++
+		if p, ok := h.place.(*httpPlace); ok {
+			p.server.Change(h.secret())
+		}
 	case "make", "drop":
 		h.peer(l.do, l.about)
 	}
 	h.look()
 }
+
+// secret is the password, or the key, that opens the store now.
+func (h *history) secret() string { return fmt.Sprint("secret", h.secrets) }
 
 // A run is a command that is under way, or has been.
 type run struct {
@@ -157,7 +171,7 @@ func (h *history) start(r *run) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &life{h: h, machine: m, number: len(h.lives) + 1, boot: m.boot, killed: make(chan struct{}), cancel: cancel}
 	r.life = l
-	h.lives, m.lives = append(h.lives, l), append(m.lives, l)
+	h.lives, m.host.lives = append(h.lives, l), append(m.host.lives, l)
 	h.runs[l] = r
 	h.note("%s begins %s", l.This(), r.do)
 	go func() {

@@ -15,14 +15,21 @@ import (
 	"weir.dev/weir/internal/system/durable"
 )
 
-// A machine is a folder that processes run in, one life each.
+// A machine is a folder that processes run in, one life each, on a host that may have
+// several of them.
 type machine struct {
-	h     *history
-	name  string
-	dir   string
-	boot  int
-	disk  *disk
-	lives []*life
+	*host
+	h    *history
+	dir  string
+	disk *disk
+}
+
+// A host starts and fails with all folders and processes on it.
+type host struct {
+	name     string
+	boot     int
+	machines []*machine
+	lives    []*life
 
 	mu       sync.Mutex
 	excluded map[string]chan struct{}
@@ -86,7 +93,7 @@ func (l *life) Gone(info string) bool {
 
 // Exclude implements storage.Processes.
 func (l *life) Exclude(ctx context.Context, name string) (func(), error) {
-	m := l.machine
+	m := l.machine.host
 	m.mu.Lock()
 	turn := m.excluded[name]
 	if turn == nil {
@@ -142,14 +149,16 @@ func (l *life) disk() *durable.Disk {
 	}
 }
 
-// fail has the machine fail: all its processes end, and the disk has what it has.
-func (m *machine) fail(seed uint64) {
-	for _, l := range m.lives {
+// fail has the host fail: all its processes end, and the disk has what it has.
+func (o *host) fail(seed uint64) {
+	for _, l := range o.lives {
 		l.kill()
 	}
-	m.boot++
-	m.excluded = map[string]chan struct{}{}
-	m.disk.fail(seed)
+	o.boot++
+	o.excluded = map[string]chan struct{}{}
+	for _, m := range o.machines {
+		m.disk.fail(seed)
+	}
 }
 
 // journals are the files on the machine that a run has left.

@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/state/storage/gcs"
 	web "weir.dev/weir/internal/state/storage/http"
 	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/state/storage/s3"
 	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/word/schema"
 )
@@ -43,20 +44,22 @@ type store interface {
 func (h *history) placeOf(name string) store {
 	switch name {
 	case "local":
-		return &files{h.machines[0]}
+		return &files{m: h.machines[0], changes: -1}
 	case "http":
-		return &httpPlace{server: &servers.HTTP{}}
+		return &httpPlace{h: h, server: &servers.HTTP{Password: h.secret()}}
 	case "http-tags":
-		return &httpPlace{server: &servers.HTTP{Tags: true}}
+		return &httpPlace{h: h, server: &servers.HTTP{Tags: true, Password: h.secret()}}
 	case "gcs":
-		return &googlePlace{server: &servers.Google{}}
+		return &googlePlace{h: h, server: &servers.Google{}}
+	case "s3":
+		return &amazonPlace{h: h, server: &servers.Amazon{}}
 	case "sessions":
 		return &sessions{}
 	}
 	return nil
 }
 
-var placeNames = []string{"local", "http", "http-tags", "gcs", "sessions"}
+var placeNames = []string{"local", "http", "http-tags", "gcs", "s3", "sessions"}
 
 func opened[B storage.Backend](t func(cty.Value, storage.Env) (B, diagnostics), shape *schema.Block, set map[string]string, env storage.Env) storage.Backend {
 	values := shape.EmptyValue().AsValueMap()
@@ -71,7 +74,12 @@ func opened[B storage.Backend](t func(cty.Value, storage.Env) (B, diagnostics), 
 }
 
 // files are beside the configuration.
-type files struct{ m *machine }
+type files struct {
+	m *machine
+	// content is that of the file when so many changes had been made to the disk.
+	content []byte
+	changes int
+}
 
 func (p *files) path() string { return filepath.Join(p.m.dir, local.StateFile) }
 
@@ -80,8 +88,11 @@ func (p *files) open(l *life) storage.Backend {
 }
 
 func (p *files) state() []byte {
-	content, _ := os.ReadFile(p.path())
-	return content
+	if now := p.m.disk.changed(); p.changes != now {
+		p.content, _ = os.ReadFile(p.path())
+		p.changes = now
+	}
+	return p.content
 }
 
 func (p *files) put(state []byte) {
@@ -107,11 +118,16 @@ func (p *files) note() bool   { return false }
 func (p *files) notes() bool  { return true } // the journal is beside the state
 func (p *files) fenced() bool { return true }
 
-type httpPlace struct{ server *servers.HTTP }
+type httpPlace struct {
+	h      *history
+	server *servers.HTTP
+}
 
 func (p *httpPlace) open(l *life) storage.Backend {
 	const at = "http://states/one"
-	return opened(web.New, web.Schema(), map[string]string{"address": at, "lock_address": at, "unlock_address": at}, storage.Env{Getenv: noEnvironment, Transport: &wire{l, p.server}})
+	return opened(web.New, web.Schema(), map[string]string{
+		"address": at, "lock_address": at, "unlock_address": at, "username": "u", "password": p.h.secret(),
+	}, storage.Env{Getenv: noEnvironment, Transport: &wire{l, p.server}})
 }
 
 func noEnvironment(string) string { return "" }
@@ -128,15 +144,20 @@ func (p *httpPlace) holder() *storage.LockInfo {
 		return nil
 	}
 	r := httptest.NewRecorder()
-	p.server.ServeHTTP(r, httptest.NewRequest("LOCK", "/one", http.NoBody))
+	ask := httptest.NewRequest("LOCK", "/one", http.NoBody)
+	ask.SetBasicAuth("u", p.h.secret())
+	p.server.ServeHTTP(r, ask)
 	holder, _ := storage.ParseLockInfo(r.Body.Bytes())
 	return holder
 }
 
-type googlePlace struct{ server *servers.Google }
+type googlePlace struct {
+	h      *history
+	server *servers.Google
+}
 
 func (p *googlePlace) open(l *life) storage.Backend {
-	return opened(gcs.New, gcs.Schema(), map[string]string{"bucket": "states", "access_token": "t"}, storage.Env{Getenv: noEnvironment, Transport: &wire{l, p.server}})
+	return opened(gcs.New, gcs.Schema(), map[string]string{"bucket": "states", "access_token": p.h.secret()}, storage.Env{Getenv: noEnvironment, Transport: &wire{l, p.server}})
 }
 
 func (p *googlePlace) state() []byte {
@@ -165,6 +186,46 @@ func (p *googlePlace) note() bool {
 }
 func (p *googlePlace) notes() bool  { return true }
 func (p *googlePlace) fenced() bool { return true }
+
+// amazonPlace is a bucket with the lock in it.
+type amazonPlace struct {
+	h      *history
+	server *servers.Amazon
+}
+
+func (p *amazonPlace) open(l *life) storage.Backend {
+	set := map[string]string{"bucket": "states", "key": "one", "region": "eu-west-1", "endpoint": "http://s3", "access_key": "k", "secret_key": p.h.secret()}
+	values := s3.Schema().EmptyValue().AsValueMap()
+	for name, text := range set {
+		values[name] = cty.StringVal(text)
+	}
+	for _, name := range []string{"use_lockfile", "use_path_style", "skip_credentials_validation", "skip_requesting_account_id", "skip_region_validation", "skip_metadata_api_check"} {
+		values[name] = cty.True
+	}
+	values["max_retries"] = cty.NumberIntVal(1) // the SDK draws the wait before a second try by itself
+	none := cty.SetVal([]cty.Value{cty.StringVal("/none")})
+	values["shared_config_files"], values["shared_credentials_files"] = none, none
+	b, diags := s3.New(cty.ObjectVal(values), storage.Env{Getenv: noEnvironment, Transport: &wire{l, p.server}})
+	if err := diags.Err(); err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func (p *amazonPlace) state() []byte    { return p.server.Object("/states/one") }
+func (p *amazonPlace) put(state []byte) { p.server.Put("/states/one", state) }
+func (p *amazonPlace) note() bool       { return p.server.Object("/states/one.intents") != nil }
+func (p *amazonPlace) notes() bool      { return true }
+func (p *amazonPlace) fenced() bool     { return true }
+
+func (p *amazonPlace) holder() *storage.LockInfo {
+	text := p.server.Object("/states/one.tflock")
+	if text == nil {
+		return nil
+	}
+	holder, _ := storage.ParseLockInfo(text)
+	return holder
+}
 
 // A wire carries the requests of a process to a server.
 type wire struct {

@@ -216,8 +216,9 @@ func (h *history) end() {
 	h.quiet = true
 	h.note("the end")
 	h.arrived()
-	for m := range h.machines {
-		h.settle(m + 1)
+	worked := h.worked()
+	for _, m := range worked {
+		h.settle(m)
 	}
 	if h.wrong != nil {
 		return
@@ -225,15 +226,29 @@ func (h *history) end() {
 	if r := h.quietly(line{machine: 1, do: "apply"}); !r.ok {
 		h.fail("end", "the last apply fails: %s", r.said.text())
 	}
-	for m := range h.machines {
+	for _, m := range slices.Compact([]int{1, worked[len(worked)-1]}) {
 		if h.wrong != nil {
 			return
 		}
-		if r := h.quietly(line{machine: m + 1, do: "plan"}); !r.ok || r.changes > 0 {
-			h.fail("end", "the last plan on m%d has %d changes: %s", m+1, r.changes, r.said.text())
+		if r := h.quietly(line{machine: m, do: "plan"}); !r.ok || r.changes > 0 {
+			h.fail("end", "the last plan on m%d has %d changes: %s", m, r.changes, r.said.text())
 		}
 	}
 	h.whole()
+}
+
+// worked are the machines on which there were commands, by their numbers; the first one
+// if there were none.
+func (h *history) worked() (list []int) {
+	for n, m := range h.machines {
+		if slices.ContainsFunc(h.lives, func(l *life) bool { return l.machine == m }) {
+			list = append(list, n+1)
+		}
+	}
+	if list == nil {
+		list = []int{1}
+	}
+	return list
 }
 
 // whole holds the cloud to the configuration, and the state to both.

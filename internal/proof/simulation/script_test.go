@@ -19,6 +19,9 @@ import (
 //	m2 apply ~4 beside 12       begun when the one before it has done 12 things
 //	peer make p                 another engine, which has the lock for that long
 //	m1 loses its data
+//	m3 push ~5                  in a second folder on the first machine: the state that a
+//	                            run there couldn't save, if there is one
+//	secrets rotate              other credentials open the store from now on
 //
 // Things that are done have numbers of their own in each command.
 type script struct {
@@ -28,7 +31,7 @@ type script struct {
 
 type line struct {
 	machine int      // from 1, 0 for nobody
-	do      string   // apply, destroy, refresh, plan, recover; config, make, drop, data, restart
+	do      string   // apply, destroy, refresh, plan, recover, push; config, make, drop, data, restart, rotate
 	about   string   // the object that a peer makes or drops, or that is imported
 	id      string   // of import and force-unlock
 	forget  []string // of recover
@@ -92,6 +95,8 @@ func (l line) String() string {
 		return fmt.Sprintf("m%d loses its data", l.machine)
 	case "restart":
 		return fmt.Sprintf("m%d restarts", l.machine)
+	case "rotate":
+		return "secrets rotate"
 	}
 	text := fmt.Sprintf("m%d %s ~%d", l.machine, l.do, l.mix)
 	if l.beside > 0 {
@@ -140,6 +145,9 @@ func parseLine(row string) (l line, err error) {
 		return l, nil
 	case words[0] == "peer" && len(words) == 3:
 		l.do, l.about = words[1], words[2]
+		return l, nil
+	case row == "secrets rotate":
+		l.do = "rotate"
 		return l, nil
 	}
 	if _, err := fmt.Sscanf(words[0], "m%d", &l.machine); err != nil || len(words) < 2 {
@@ -220,7 +228,7 @@ func random(seed uint64) *script {
 		case n == 4 && len(config) > 0:
 			s.lines = append(s.lines, line{do: []string{"make", "drop"}[r.IntN(2)], about: config[r.IntN(len(config))].name})
 		case n == 5:
-			s.lines = append(s.lines, line{do: []string{"data", "restart"}[r.IntN(2)], machine: 1 + r.IntN(2)})
+			s.lines = append(s.lines, line{do: []string{"data", "restart", "rotate"}[r.IntN(3)], machine: randomMachine(r)})
 		default:
 			s.lines = append(s.lines, randomCommand(r, s))
 		}
@@ -228,9 +236,11 @@ func random(seed uint64) *script {
 	return s
 }
 
+func randomMachine(r *rand.Rand) int { return []int{1, 1, 2, 2, 3}[r.IntN(5)] }
+
 func randomCommand(r *rand.Rand, s *script) line {
-	l := line{machine: 1 + r.IntN(2), mix: r.Uint64N(1000), faults: map[int]moment{}}
-	l.do = []string{"apply", "apply", "apply", "apply", "apply", "apply", "destroy", "refresh", "plan", "recover"}[r.IntN(10)]
+	l := line{machine: randomMachine(r), mix: r.Uint64N(1000), faults: map[int]moment{}}
+	l.do = []string{"apply", "apply", "apply", "apply", "apply", "apply", "destroy", "refresh", "plan", "recover", "push"}[r.IntN(11)]
 	if last := s.lines[len(s.lines)-1]; last.command() && last.beside == 0 && r.IntN(4) == 0 {
 		l.beside = 1 + r.IntN(60)
 	}

@@ -67,7 +67,7 @@ func simpler(s *script) (list []*script) {
 				with(i, less)
 			}
 		}
-		if l.command() && l.machine == 2 {
+		if l.command() && l.machine > 1 {
 			less := l
 			less.machine = 1
 			with(i, less)

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type access struct {
 	metadata                         metadata
 	endpoints                        endpoints
 	patience                         time.Duration
+	wire                             http.RoundTripper // nil for the network
 	dualStack, fips                  bool
 	retryMode                        aws.RetryMode
 	tries                            int // 0 for what the environment says

@@ -52,7 +52,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	}
 	b.sealing = readSealing(r)
 	b.access = readAccess(r)
-	b.access.patience = r.Patience()
+	b.access.patience, b.access.wire = r.Patience(), env.Transport
 	r.Exclude("force_path_style", "use_path_style")
 	if r.Set("force_path_style") {
 		deprecated(r, "force_path_style", "use_path_style")

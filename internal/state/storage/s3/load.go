@@ -31,6 +31,13 @@ import (
 // load finds credentials in the SDK's own order, assumes the roles that are asked
 // for, and tries whether the services take the outcome.
 func (a *access) load(ctx context.Context) (aws.Config, error) {
+	if a.wire != nil && a.static() {
+		// Whoever gives the way to the services wants nothing from around it.
+		return aws.Config{
+			Region: a.region, HTTPClient: &http.Client{Transport: a.wire}, RetryMaxAttempts: a.tries,
+			Credentials: credentials.NewStaticCredentialsProvider(a.accessKey, a.secretKey, a.token),
+		}, nil
+	}
 	options, err := a.options()
 	if err != nil {
 		return aws.Config{}, err

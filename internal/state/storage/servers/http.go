@@ -1,9 +1,8 @@
 // Package servers has real servers that keep states, for tests of backends and
 // of the program.
 //
-// It owns servers of the REST protocol and of Cloud Storage's API, and starting a
-// PostgreSQL. It refuses to
-// be imported by anything but tests.
+// It owns servers of the REST protocol, of Cloud Storage's API and of S3's, and starting
+// a PostgreSQL. It refuses to be imported by anything but tests.
 package servers
 
 import (
@@ -57,6 +56,13 @@ func (s *HTTP) Put(state string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state = []byte(state)
+}
+
+// Change has it ask for another password from now on.
+func (s *HTTP) Change(password string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Password = password
 }
 
 // State is what it keeps, nil for nothing.
