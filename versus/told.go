@@ -1,8 +1,6 @@
 package main
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,10 +13,6 @@ const (
 
 // ofDiagnostics are about what is said, and what stops a command.
 var ofDiagnostics = []*known{
-	{
-		Entry: "Warnings wait until the configuration can be read", Reason: "the peer goes on",
-		Where: "diags (plan|validate)", Path: "warning .*", Weir: "0", When: stoppedInLoading,
-	},
 	{
 		Entry: warnedOnce, Reason: "the peer warns in validation and in planning",
 		Where: "diags plan", Path: "warning " + deprecations, When: repeats,
@@ -85,21 +79,6 @@ func repeats(f finding) bool {
 func toldInPlan(f finding) bool {
 	p, ok := f.weir.result("plan")
 	return ok && summaries(p.Diags)[f.Path] > 0
-}
-
-// stoppedInLoading reports whether both commands end with the same errors, and
-// nothing was asked of a provider.
-func stoppedInLoading(f finding) bool {
-	command := strings.TrimPrefix(f.Where, "diags ")
-	p, _ := f.peer.result(command)
-	w, _ := f.weir.result(command)
-	if p.Exit != 1 || w.Exit != 1 || len(p.Events)+len(w.Events) > 0 {
-		return false
-	}
-	only := func(list []diagnostic) map[string]int {
-		return summaries(slices.DeleteFunc(slices.Clone(list), func(d diagnostic) bool { return d.Severity != "error" }))
-	}
-	return maps.Equal(only(p.Diags), only(w.Diags))
 }
 
 // stoppedInValidation reports whether the peer found errors before it asked for
