@@ -128,6 +128,9 @@ func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 		if ref.Attr == "applying" {
 			return f.ev.Facts.Applying.Mark(value.Ephemeral), nil
 		}
+		if f.ev.Facts.Workspace == "" {
+			return refError(ref, diag.BadReference, "There are no workspaces in stacks, so modules of components can't refer to one. Take what sets deployments apart as an input variable.")
+		}
 		return cty.StringVal(f.ev.Facts.Workspace), nil
 	}
 	panic("eval: a reference of no kind: " + ref.Text)
