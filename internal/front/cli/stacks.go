@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"slices"
+	"strings"
 	"sync"
 
 	"weir.dev/weir/internal/front/commands"
@@ -45,7 +46,7 @@ var stacksCommands = slices.Concat([]*command{
 
 // stacksCommand is a command on all deployments, or those that are named.
 func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.FlagSet) runner) *command {
-	return &command{Name: "stacks " + name, Args: args, Max: len(args) / 6, Synopsis: synopsis, Setup: func(e *env, fs *flag.FlagSet) runner {
+	return &command{Name: "stacks " + name, Args: args, Max: strings.Count(args, "["), Synopsis: synopsis, Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
 		fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
