@@ -30,22 +30,10 @@ import (
 	"weir.dev/weir/internal/word/promise"
 )
 
-// Input is what an apply is a function of, beside the world.
-type Input struct {
-	Tree      *program.Tree
-	Load      func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
-	Facts     eval.Facts
-	Variables map[string]cty.Value
-	Catalog   provider.Catalog
-	Plan      *plan.Plan
-
-	Parallelism int
-	Sink        event.Sink
+// Options say how to apply a plan.
+type Options struct {
 	// Stop is closed when no new step is to be started.
 	Stop <-chan struct{}
-	// Choose picks the next step, as an index, among those that could run:
-	// then one step runs at a time. nil lets all run that can.
-	Choose func(ready []execgraph.ID) int
 	// Grace is how long calls of providers may take after that; then they are
 	// abandoned. 0 is no limit.
 	Grace time.Duration
@@ -54,6 +42,22 @@ type Input struct {
 	// Journal is told of every object before it is created, changed or deleted
 	// and of every result; nil for nobody.
 	Journal Journal
+	// Choose picks the next step, as an index, among those that could run:
+	// then one step runs at a time. nil lets all run that can.
+	Choose func(ready []execgraph.ID) int
+}
+
+// Input is what an apply is a function of, beside the world.
+type Input struct {
+	Options
+	connect.Base // its pool is made by Run
+	Tree         *program.Tree
+	Facts        eval.Facts
+	Catalog      provider.Catalog
+	Plan         *plan.Plan
+
+	Parallelism int
+	Sink        event.Sink
 	// Commands is where commands of provisioners are run.
 	Commands provisioner.Place
 }
@@ -122,6 +126,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		removals: sync.OnceValue(in.Tree.Removals),
 	}
 	defer r.pool.Close()
+	r.Pool = r.pool
 	for _, c := range in.Plan.Changes {
 		r.changes[c.Addr] = c
 	}

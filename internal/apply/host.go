@@ -17,24 +17,6 @@ import (
 // A host answers the evaluator from the results so far.
 type host struct{ *run }
 
-// Variable implements eval.Host.
-func (r host) Variable(v *program.Variable) (cty.Value, diag.List) {
-	if given, ok := r.Variables[v.Name]; ok {
-		return given, nil
-	}
-	return cty.NilVal, nil
-}
-
-// Program implements eval.Host.
-func (r host) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
-	return r.Load(f, c, k)
-}
-
-// Call implements eval.Host.
-func (r host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
-	return r.pool.Function(t, f, fn, args)
-}
-
 // Expand implements eval.Host: what was planned is expanded as it was then.
 func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
 	if r.Plan.Mode == plan.Destroy {
