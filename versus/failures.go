@@ -23,7 +23,7 @@ var ofFailures = []*known{
 	{
 		Entry: keptAfterDeletion, Reason: "the peer forgets identity, marks and order",
 		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*)`,
-		Peer: none, When: func(f finding) bool { return failed(f) && f.hadBefore() },
+		Peer: none, When: func(f finding) bool { return failed(f) && (f.hadBefore() || f.learned()) },
 	},
 	{
 		Entry: failedOutputs, Reason: "the peer stores what the plan knew",
@@ -93,6 +93,15 @@ func (f finding) hadBefore() bool {
 		}
 	}
 	return false
+}
+
+// learned reports whether the identity that a path of a state is about is of an object whose
+// identity the plan has learned.
+func (f finding) learned() bool {
+	user := f.user()
+	return strings.Contains(f.Path, "].identity") && slices.ContainsFunc(f.weir.found(), func(r found) bool {
+		return keys.ReplaceAllString(r.Address, "") == user && r.Identity != nil
+	})
 }
 
 // neverDestroyed reports whether the object that a path of a state is about has a block with

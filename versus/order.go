@@ -27,6 +27,10 @@ var ofOrder = []*known{
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: deletedAfterUpdate,
 	},
 	{
+		Entry: movedDependencies, Reason: "the peer has lost what the order follows from",
+		Where: "events apply|state|cloud", When: waitsForMoved,
+	},
+	{
 		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
 		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*", When: updatesUser,
 	},
@@ -103,6 +107,24 @@ func deletedAfterUpdate(f finding) bool {
 func updatesUser(f finding) bool {
 	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before update ")
 	return dependencies(f.before)[[2]string{user, used}]
+}
+
+// waitsForMoved reports whether a difference is about an object that weir hasn't deleted, as
+// what it depended on has moved and couldn't be changed.
+func waitsForMoved(f finding) bool {
+	used, undone := f.before.dependencies(), f.undone()
+	for address, c := range f.peer.changes() {
+		if !failed(f) || !c.is("delete") || !undone[address] || !c.isAbout(f) {
+			continue
+		}
+		for now, moved := range f.weir.changes() {
+			old := keys.ReplaceAllString(moved.Previous, "")
+			if moved.Previous != "" && undone[now] && slices.Contains(used[keys.ReplaceAllString(address, "")], old) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // makesAnew reports whether what is created in an order is new.

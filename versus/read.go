@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -84,10 +83,16 @@ func (f finding) change() change {
 	return change{}
 }
 
-// data are the addresses of data in the state that a plan begins with.
-func (o outcome) data() map[string]bool {
+// A found is a resource's instance in the state that a plan begins with.
+type found struct {
+	Address, Mode string
+	Identity      any
+}
+
+// found are those that an engine has planned with.
+func (o outcome) found() (all []found) {
 	type module struct {
-		Resources []struct{ Address, Mode string }
+		Resources []found
 		Children  []*module `json:"child_modules"`
 	}
 	var p struct {
@@ -101,14 +106,21 @@ func (o outcome) data() map[string]bool {
 	if json.Unmarshal(shown.Plan, &p) != nil {
 		return nil
 	}
-	all := map[string]bool{}
 	for todo := []*module{&p.Prior.Values.Root}; len(todo) > 0; todo = todo[1:] {
-		for _, r := range todo[0].Resources {
-			all[r.Address] = all[r.Address] || r.Mode == "data"
-		}
+		all = append(all, todo[0].Resources...)
 		todo = append(todo, todo[0].Children...)
 	}
-	maps.DeleteFunc(all, func(_ string, data bool) bool { return !data })
+	return all
+}
+
+// data are the addresses of data in the state that a plan begins with.
+func (o outcome) data() map[string]bool {
+	all := map[string]bool{}
+	for _, r := range o.found() {
+		if r.Mode == "data" {
+			all[r.Address] = true
+		}
+	}
 	return all
 }
 
@@ -154,6 +166,20 @@ func (w world) stored() []stored {
 		return nil
 	}
 	return s.Resources
+}
+
+// objects are the keys and names of the resource's objects.
+func (r stored) objects() string {
+	all := ""
+	for _, i := range r.Instances {
+		all += compact([]any{i.Key, i.Deposed, i.Attributes.Name})
+	}
+	return all
+}
+
+// named is what paths of states and of plans call the resource, without its module.
+func (r stored) named() string {
+	return "'" + r.Mode + "' '" + r.Type + "' '" + r.Name + "'"
 }
 
 // address is that of the resource, without keys.

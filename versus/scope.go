@@ -12,7 +12,7 @@ const (
 	outputsLeftOut = "Outputs of what -target or -exclude leaves out"
 	onlyNeeded     = "-target takes the instances that are needed"
 	appliedWhole   = "A saved -target plan is applied whole"
-	renamedOnly    = "What is excluded keeps its type"
+	renamedOnly    = "What is excluded keeps its address and type"
 )
 
 // ofScope are about -target and -exclude.
@@ -56,6 +56,10 @@ var ofScope = []*known{
 	{
 		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
 		Where: "exit show", Peer: "1", Weir: "0", When: func(f finding) bool { return len(f.step.Excludes) > 0 },
+	},
+	{
+		Entry: renamedOnly, Reason: "the peer moves it",
+		Where: "state|plan", Path: `(\.prior_state.*)?\.resources\[[^]]*\]`, When: movesExcluded,
 	},
 	{
 		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
@@ -148,6 +152,25 @@ func takesMore(f finding) bool {
 		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
 		if of || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
 			return true
+		}
+	}
+	return false
+}
+
+// movesExcluded reports whether a difference is about a resource that an exclusion leaves
+// out, and that the peer has under the name to which it alone has moved it.
+func movesExcluded(f finding) bool {
+	if len(f.step.Excludes) == 0 {
+		return false
+	}
+	had, ours, theirs := f.before.resources(), f.weir.After.resources(), f.peer.After.resources()
+	for _, from := range f.weir.After.stored() {
+		for _, to := range f.peer.After.stored() {
+			old, now := from.address(), to.address()
+			stays := had[old] && !theirs[old] && !had[now] && !ours[now] && from.objects() == to.objects()
+			if stays && f.weir.changes()[old].Address == "" && (strings.Contains(f.Path, from.named()) || strings.Contains(f.Path, to.named())) {
+				return true
+			}
 		}
 	}
 	return false

@@ -84,6 +84,10 @@ var ofDocuments = []*known{
 		Where: "events import", Path: "(data|open|close) .*", Weir: "0",
 	},
 	{
+		Entry: importsAlone, Reason: "the peer computes outputs, with null for what isn't known",
+		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)\..*`, When: importsOutput,
+	},
+	{
 		Entry: importsAlone, Reason: "the peer warns of what it evaluates",
 		Where: "diags import", Path: "warning .*", Weir: "0",
 	},
@@ -107,6 +111,15 @@ func (f finding) whollyUnknown() bool {
 func deletesSome(f finding) bool {
 	apply, _ := f.weir.result("apply")
 	return slices.Contains(slices.Collect(maps.Values(deletions(apply))), true)
+}
+
+// importsOutput reports whether only the peer's import can have stored the output of a path.
+func importsOutput(f finding) bool {
+	name := ofOutput.FindStringSubmatch(f.Path)[1]
+	shown, _ := f.peer.result("show")
+	stored := at(decode(shown.Plan), ".prior_state.values.outputs."+name)
+	return slices.ContainsFunc(f.step.Commands, func(c string) bool { return strings.HasPrefix(c, "import ") }) &&
+		f.before.output(name) == nil && strings.Contains(compact(stored), "null")
 }
 
 // onlyCheckReads reports whether the peer plans nothing but reads for checks.

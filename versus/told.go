@@ -31,7 +31,7 @@ var ofDiagnostics = []*known{
 	},
 	{
 		Entry: "Problems have a place where one is to blame", Reason: "the peer has none",
-		Where: "diags .*", Path: "(error Cannot delete .*)|error Resource instance managed by newer provider version|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
+		Where: "diags .*", Path: "(error Cannot delete .*)|error Cannot import non-existent remote object|error Resource instance managed by newer provider version|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
 	},
 	{
 		Entry: "Plans warn of what is deleted while it is in use", Reason: "the peer fails in apply",
