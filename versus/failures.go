@@ -16,6 +16,7 @@ const (
 	goesOnBeside      = "Work goes on beside a failure"
 	forgottenLate     = "Objects are forgotten when nothing needs them"
 	deposedAlone      = "Deposed objects are deleted whatever becomes of others"
+	alwaysClosed      = "Ephemeral resources are closed after failures"
 )
 
 // ofFailures are about what an apply leaves that fails.
@@ -72,6 +73,10 @@ var ofFailures = []*known{
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
 		Where: "cloud", Weir: "null", When: failsWithDeposed,
+	},
+	{
+		Entry: alwaysClosed, Reason: "the peer leaves it open",
+		Where: "events apply", Path: "close token .*", Peer: "0", Weir: "1", When: failed,
 	},
 }
 

@@ -14,6 +14,7 @@ const (
 	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
 	goneDeposed        = "Deposed objects that are gone"
 	importsAlone       = "import looks at nothing else"
+	importMarks        = "The import command marks instances with keys"
 )
 
 // ofDocuments are about what plans and states show, and what is done beside changes.
@@ -84,6 +85,14 @@ var ofDocuments = []*known{
 		Where: "events import", Path: "(data|open|close) .*", Weir: "0",
 	},
 	{
+		Entry: importMarks, Reason: "the peer forgets them",
+		Where: "plan", Path: `.*\.(before_sensitive|sensitive_values)(\..*)?`, Peer: none, When: importedKeyed,
+	},
+	{
+		Entry: importMarks, Reason: "the peer updates the marks",
+		Where: "plan", Path: `\.resource_changes\[.*\.actions\[0\]`, Peer: `"update"`, Weir: `"no-op"`, When: importedKeyed,
+	},
+	{
 		Entry: importsAlone, Reason: "the peer computes outputs, with null for what isn't known",
 		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)\..*`, When: importsOutput,
 	},
@@ -91,6 +100,17 @@ var ofDocuments = []*known{
 		Entry: importsAlone, Reason: "the peer warns of what it evaluates",
 		Where: "diags import", Path: "warning .*", Weir: "0",
 	},
+}
+
+// importedKeyed reports whether a path is about an instance with a key that the import command
+// has taken over.
+func importedKeyed(f finding) bool {
+	for _, command := range f.step.Commands {
+		if words := strings.Fields(command); words[0] == "import" && strings.HasSuffix(words[1], "]") && strings.Contains(f.Path, "'"+strings.ReplaceAll(words[1], "\"", "\\'")) {
+			return true
+		}
+	}
+	return false
 }
 
 // unknownOutput reports whether the path is that of an output which the peer's
