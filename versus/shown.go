@@ -93,6 +93,18 @@ var ofDocuments = []*known{
 		Where: "plan", Path: `\.resource_changes\[.*\.actions\[0\]`, Peer: `"update"`, Weir: `"no-op"`, When: importedKeyed,
 	},
 	{
+		Entry: importMarks, Reason: "the peer forgets them",
+		Where: "state", Path: `\.resources.*\.sensitive_attributes\[.*`, Peer: none, When: func(f finding) bool { return importsOnly(f) && importedKeyed(f) },
+	},
+	{
+		Entry: importsAlone, Reason: "the peer drops the results of checks",
+		Where: "state", Path: `\.check_results`, Peer: "null", When: importsOnly,
+	},
+	{
+		Entry: importsAlone, Reason: "the peer stores the order that blocks have by now",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, When: importsOnly,
+	},
+	{
 		Entry: importsAlone, Reason: "the peer computes outputs, with null for what isn't known",
 		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)\..*`, When: importsOutput,
 	},
@@ -105,12 +117,33 @@ var ofDocuments = []*known{
 // importedKeyed reports whether a path is about an instance with a key that the import command
 // has taken over.
 func importedKeyed(f finding) bool {
-	for _, command := range f.step.Commands {
-		if words := strings.Fields(command); words[0] == "import" && strings.HasSuffix(words[1], "]") && strings.Contains(f.Path, "'"+strings.ReplaceAll(words[1], "\"", "\\'")) {
+	for _, address := range f.imported() {
+		resource, key, keyed := cutLast(address, "[")
+		key = strings.ReplaceAll(strings.TrimSuffix(key, "]"), "\"", "'")
+		_, name, _ := cutLast(resource, ".")
+		inPlan := strings.Contains(f.Path, "'"+strings.ReplaceAll(address, "\"", "\\'"))
+		if keyed && !strings.Contains(key, ".") && (inPlan || strings.Contains(f.Path, " '"+name+"'\"].instances[\""+key+"\"]")) {
 			return true
 		}
 	}
 	return false
+}
+
+// imported are the addresses that the import command has taken over.
+func (f finding) imported() (addresses []string) {
+	for _, command := range f.step.Commands {
+		if words := strings.Fields(command); words[0] == "import" {
+			addresses = append(addresses, words[1])
+		}
+	}
+	return addresses
+}
+
+// importsOnly reports whether the last that was written is what an import has.
+func importsOnly(f finding) bool {
+	_, applied := f.peer.result("apply")
+	_, ours := f.weir.result("apply")
+	return len(f.imported()) > 0 && !applied && !ours
 }
 
 // unknownOutput reports whether the path is that of an output which the peer's
@@ -138,8 +171,7 @@ func importsOutput(f finding) bool {
 	name := ofOutput.FindStringSubmatch(f.Path)[1]
 	shown, _ := f.peer.result("show")
 	stored := at(decode(shown.Plan), ".prior_state.values.outputs."+name)
-	return slices.ContainsFunc(f.step.Commands, func(c string) bool { return strings.HasPrefix(c, "import ") }) &&
-		f.before.output(name) == nil && strings.Contains(compact(stored), "null")
+	return len(f.imported()) > 0 && f.before.output(name) == nil && strings.Contains(compact(stored), "null")
 }
 
 // onlyCheckReads reports whether the peer plans nothing but reads for checks.
