@@ -98,11 +98,14 @@ func origins(files module.Memory, user string, have map[string]bool) map[string]
 	if config == nil || config.Tree == nil {
 		return have
 	}
-	below := map[string][]string{}
+	below, lead := map[string][]string{}, map[string]bool{}
 	for _, d := range outline.Of(config.Tree) {
-		if d.ResourceName().Type != "" {
-			below[d.Address()] = d.DependsOn
+		if d.ResourceName().Type == "" {
+			continue
 		}
+		below[d.Address()] = d.DependsOn
+		// Ephemeral resources are in no state and lead on, unless there may be none.
+		lead[d.Address()] = d.Kind == outline.Temporal && d.Repeat != "enabled"
 	}
 	if _, ok := below[user]; !ok {
 		return have
@@ -110,8 +113,7 @@ func origins(files module.Memory, user string, have map[string]bool) map[string]
 	came := map[string]bool{}
 	for todo := []string{user}; len(todo) > 0; todo = todo[1:] {
 		for _, address := range below[todo[0]] {
-			// Ephemeral resources are in no state and lead on.
-			if !came[address] && (have[address] || strings.Contains("."+address, ".ephemeral.")) {
+			if !came[address] && (have[address] || lead[address]) {
 				came[address] = true
 				todo = append(todo, address)
 			}

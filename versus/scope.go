@@ -50,6 +50,11 @@ var ofScope = []*known{
 		When: func(f finding) bool { return partial(f) && !destroys(f) },
 	},
 	{
+		Entry: outputsLeftOut, Reason: "the peer knows of modules that have no instances",
+		Where: "state|plan", Path: `\.(check_results|checks)\[.*\]\.status`, Peer: `"pass"`, Weir: `"unknown"`,
+		When: func(f finding) bool { return partial(f) && f.checksNothing() },
+	},
+	{
 		Entry: appliedWhole, Reason: "the peer doesn't look at conditions again",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return partial(f) && f.statusHolds() },
 	},
@@ -104,6 +109,17 @@ func (f finding) outputNames() []string {
 	}
 	outputs, _ := decode([]byte(f.Peer + f.Weir)).(map[string]any)
 	return sortedKeys(outputs)
+}
+
+// checksNothing reports whether the block of a path of check results has no instances.
+func (f finding) checksNothing() bool {
+	document := f.peer.After[stateFile]
+	if f.Where == "plan" {
+		shown, _ := f.peer.result("show")
+		document = shown.Plan
+	}
+	block, _ := at(decode(document), strings.TrimSuffix(f.Path, ".status")).(map[string]any)
+	return block != nil && block["objects"] == nil && block["instances"] == nil
 }
 
 // ancestors are the declarations that one comes from, and itself, by their addresses.
@@ -186,11 +202,18 @@ func leftUndone(f finding) bool {
 	done := begun(apply)
 	for _, c := range f.peer.changes() {
 		undone := c.is("forget") && f.Weir == "" || (c.is("update") || c.is("delete")) && c.object() != "" && !done[c.object()]
+		_, deleted := deletions(apply)[c.object()]
+		undone = undone || c.is("create", "delete") && !deleted && f.ofDeletion()
 		if undone && c.isAbout(f) {
 			return true
 		}
 	}
 	return false
+}
+
+// ofDeletion reports whether a difference is about a deletion, or an object that is gone with weir alone.
+func (f finding) ofDeletion() bool {
+	return strings.HasPrefix(f.Path, "delete ") || f.Where == "cloud" && f.Weir == "null" || strings.Contains(f.Path, "<deposed>") && f.Weir == ""
 }
 
 // onlyForgets reports whether an apply failed because it was to destroy and has

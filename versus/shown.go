@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/proof/simtest"
+	"weir.dev/weir/internal/word/addr"
 )
 
 const (
@@ -14,6 +16,7 @@ const (
 	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
 	goneDeposed        = "Deposed objects that are gone"
 	importsAlone       = "import looks at nothing else"
+	neededLeases       = "Applies open the ephemeral instances that are needed"
 	importMarks        = "The import command marks instances with keys"
 )
 
@@ -73,6 +76,10 @@ var ofDocuments = []*known{
 		Where: "state", Path: `\.check_results.*ephemeral\.sim_token.*\.status`, Peer: `"unknown"`, When: leaseHasConditions,
 	},
 	{
+		Entry: neededLeases, Reason: "the peer opens all of the block",
+		Where: "events apply", Path: "(open|close) token .*", Peer: "1", Weir: "0", When: opensSome,
+	},
+	{
 		Entry: goneDeposed, Reason: "the peer plans to do nothing",
 		Where: "plan", Path: `\.resource_changes.*<deposed>.*`, Peer: `(?s).*"actions":\["no-op"\].*`, Weir: none,
 	},
@@ -112,6 +119,16 @@ var ofDocuments = []*known{
 		Entry: importsAlone, Reason: "the peer warns of what it evaluates",
 		Where: "diags import", Path: "warning .*", Weir: "0",
 	},
+}
+
+// opensSome reports whether weir's apply opened ephemeral resources, and there are some with
+// several instances.
+func opensSome(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	opened := slices.ContainsFunc(apply.Events, func(e event) bool { return e.Op == "open" })
+	return opened && len(f.written(func(r *program.Resource) bool {
+		return r.Name.Mode == addr.Ephemeral && !r.Repeat.IsSingle()
+	})) > 0
 }
 
 // importedKeyed reports whether a path is about an instance with a key that the import command
