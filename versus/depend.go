@@ -56,7 +56,18 @@ func namesNothing(f finding) bool {
 	if user == "" {
 		return false
 	}
-	came := origins(f.step.Files(), user, f.weir.After.resources())
+	have := f.weir.After.resources()
+	for address, c := range f.weir.changes() {
+		if c.is("delete") || c.is("forget") {
+			delete(have, keys.ReplaceAllString(address, ""))
+		}
+	}
+	for address, c := range f.weir.changes() {
+		if !c.is("delete") && !c.is("forget") {
+			have[keys.ReplaceAllString(address, "")] = true
+		}
+	}
+	came := origins(f.step.Files(), user, have)
 	missing := quotedNames(f.Peer)
 	for address := range missing {
 		if came[address] {

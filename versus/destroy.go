@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 )
 
 const (
@@ -66,7 +67,7 @@ var ofDestruction = []*known{
 	},
 	{
 		Entry: destroysByState, Reason: "what a target needs is looked at through the state",
-		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)(\[.*)?`, Peer: none, Weir: `(?s).*"name":.*`,
+		Where: "plan", Path: `\.(resource_changes|planned_values.*\.(resources|child_modules))(\[.*)?`, Peer: none, Weir: `(?s).*"name":.*`,
 		When: func(f finding) bool { return destroys(f) && partial(f) && f.leavesMoreAlone() },
 	},
 	{
@@ -76,6 +77,10 @@ var ofDestruction = []*known{
 	{
 		Entry: readsNoData, Reason: "the peer forgets what it would read",
 		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: none, Weir: `.*"mode":"data".*`, When: destroys,
+	},
+	{
+		Entry: readsNoData, Reason: "the peer forgets what it would read",
+		Where: "plan", Path: `\.prior_state.*\.resources`, Peer: none, When: func(f finding) bool { return destroys(f) && !strings.Contains(f.Weir, `"mode":"managed"`) },
 	},
 	{
 		Entry: readsNoData, Reason: "the peer has forgotten what it would read",

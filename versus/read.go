@@ -168,40 +168,46 @@ func (w world) stored() []stored {
 	return s.Resources
 }
 
-// objects are the keys and names of the resource's objects.
-func (r stored) objects() string {
-	all := ""
-	for _, i := range r.Instances {
-		all += compact([]any{i.Key, i.Deposed, i.Attributes.Name})
-	}
-	return all
-}
-
-// named is what paths of states and of plans call the resource, without its module.
-func (r stored) named() string {
-	return "'" + r.Mode + "' '" + r.Type + "' '" + r.Name + "'"
-}
-
 // address is that of the resource, without keys.
 func (r stored) address() string { return stateAddress(r.Module, r.Mode, r.Type, r.Name) }
 
 // instances are the addresses of the current objects in a state.
 func (w world) instances() map[string]bool {
 	all := map[string]bool{}
+	for address := range w.named() {
+		all[address] = true
+	}
+	return all
+}
+
+// named are the names of the current objects in a state, by address.
+func (w world) named() map[string]string {
+	all := map[string]string{}
 	for _, r := range w.stored() {
 		prefix := map[string]string{"data": "data."}[r.Mode]
 		address := strings.TrimPrefix(r.Module+"."+prefix+r.Type+"."+r.Name, ".")
 		for _, i := range r.Instances {
-			switch {
+			switch name := compact(i.Attributes.Name); {
 			case i.Deposed != "":
 			case i.Key == nil:
-				all[address] = true
+				all[address] = name
 			default:
-				all[address+"["+compact(i.Key)+"]"] = true
+				all[address+"["+compact(i.Key)+"]"] = name
 			}
 		}
 	}
 	return all
+}
+
+// names reports whether a path of a state or a plan is about the resource of an address.
+func (f finding) names(address string) bool {
+	resource := keys.ReplaceAllString(address, "")
+	rest, name, _ := cutLast(resource, ".")
+	_, typ, found := cutLast(rest, ".")
+	if !found {
+		typ = rest
+	}
+	return strings.Contains(f.Path, "' '"+typ+"' '"+name+"'") || strings.Contains(f.Path, "[\"'managed' '"+typ+"' '"+name+"'")
 }
 
 // resources are the addresses, without keys, of those that a state has objects of.

@@ -41,6 +41,15 @@ var ofScope = []*known{
 		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
 	},
 	{
+		Entry: onlyNeeded, Reason: "the peer changes what the target doesn't need",
+		Where: "state", Path: `\.resources\[.*`, When: takesMore,
+	},
+	{
+		Entry: onlyNeeded, Reason: "what is changed without need refers to more",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none,
+		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
+	},
+	{
 		Entry: appliedWhole, Reason: "the peer leaves out what only a provider needed, or what needs an exclusion",
 		Where: "events apply|state|cloud", When: leftUndone,
 	},
@@ -64,7 +73,7 @@ var ofScope = []*known{
 	},
 	{
 		Entry: renamedOnly, Reason: "the peer moves it",
-		Where: "state|plan", Path: `(\.prior_state.*)?\.resources\[[^]]*\]`, When: movesExcluded,
+		Where: "state|plan", Path: `(\.prior_state.*)?\.resources\[.*\]`, When: movesExcluded,
 	},
 	{
 		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
@@ -166,7 +175,7 @@ func takesMore(f finding) bool {
 			continue
 		}
 		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
-		if of || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
+		if of || f.Where == "state" && c.isAbout(f) || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
 			return true
 		}
 	}
@@ -179,12 +188,11 @@ func movesExcluded(f finding) bool {
 	if len(f.step.Excludes) == 0 {
 		return false
 	}
-	had, ours, theirs := f.before.resources(), f.weir.After.resources(), f.peer.After.resources()
-	for _, from := range f.weir.After.stored() {
-		for _, to := range f.peer.After.stored() {
-			old, now := from.address(), to.address()
-			stays := had[old] && !theirs[old] && !had[now] && !ours[now] && from.objects() == to.objects()
-			if stays && f.weir.changes()[old].Address == "" && (strings.Contains(f.Path, from.named()) || strings.Contains(f.Path, to.named())) {
+	had, ours, theirs := f.before.named(), f.weir.After.named(), f.peer.After.named()
+	for old, name := range ours {
+		for now, same := range theirs {
+			stays := had[old] != "" && theirs[old] == "" && had[now] == "" && ours[now] == "" && name == same
+			if stays && f.weir.changes()[old].Address == "" && (f.names(old) || f.names(now)) {
 				return true
 			}
 		}

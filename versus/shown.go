@@ -93,7 +93,7 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: importMarks, Reason: "the peer forgets them",
-		Where: "plan", Path: `.*\.(before_sensitive|sensitive_values)(\..*)?`, Peer: none, When: importedKeyed,
+		Where: "plan", Path: `.*\.(before_sensitive|sensitive_values)(\..*)?`, Peer: "(false)?", When: importedKeyed,
 	},
 	{
 		Entry: importMarks, Reason: "the peer updates the marks",
@@ -112,8 +112,14 @@ var ofDocuments = []*known{
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, When: importsOnly,
 	},
 	{
-		Entry: importsAlone, Reason: "the peer computes outputs, with null for what isn't known",
+		Entry: importsAlone, Reason: "the peer computes outputs and stores them",
 		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)\..*`, When: importsOutput,
+	},
+	{
+		Entry: importsAlone, Reason: "the peer finds more",
+		Where: "diags import", Path: "error .*", Weir: "0", When: func(f finding) bool {
+			return slices.ContainsFunc(f.weir.Results, func(r result) bool { return strings.HasPrefix(r.Command, "import ") && r.Exit == 1 })
+		},
 	},
 	{
 		Entry: importsAlone, Reason: "the peer warns of what it evaluates",
@@ -183,12 +189,9 @@ func deletesSome(f finding) bool {
 	return slices.Contains(slices.Collect(maps.Values(deletions(apply))), true)
 }
 
-// importsOutput reports whether only the peer's import can have stored the output of a path.
+// importsOutput reports whether a difference in outputs can come from an import alone.
 func importsOutput(f finding) bool {
-	name := ofOutput.FindStringSubmatch(f.Path)[1]
-	shown, _ := f.peer.result("show")
-	stored := at(decode(shown.Plan), ".prior_state.values.outputs."+name)
-	return len(f.imported()) > 0 && f.before.output(name) == nil && strings.Contains(compact(stored), "null")
+	return len(f.imported()) > 0 && (f.Where == "plan" || importsOnly(f))
 }
 
 // onlyCheckReads reports whether the peer plans nothing but reads for checks.
