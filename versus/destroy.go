@@ -80,7 +80,7 @@ var ofDestruction = []*known{
 	},
 	{
 		Entry: readsNoData, Reason: "the peer forgets what it would read",
-		Where: "plan", Path: `\.prior_state.*\.resources`, Peer: none, When: func(f finding) bool { return destroys(f) && !strings.Contains(f.Weir, `"mode":"managed"`) },
+		Where: "plan", Path: `\.prior_state(.*\.(resources|child_modules))?`, Peer: none, When: func(f finding) bool { return destroys(f) && !strings.Contains(f.Weir, `"mode":"managed"`) },
 	},
 	{
 		Entry: readsNoData, Reason: "the peer has forgotten what it would read",
