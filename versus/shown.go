@@ -60,7 +60,7 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer finds what is about to leave",
-		Where: "exit plan", Path: "plan(; Duplicate Set Element)+", Peer: "1", Weir: "0", When: func(f finding) bool {
+		Where: "exit plan", Path: "plan(; (Duplicate Set Element|Cannot data [^;]*))+", Peer: "1", Weir: "0", When: func(f finding) bool {
 			for _, c := range f.weir.changes() {
 				if c.Mode == "data" && c.is("read") {
 					return true
