@@ -31,6 +31,10 @@ var ofDependencies = []*known{
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},
 	{
+		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
+		Where: "plan", Path: `\.resource_changes\[.*`, Peer: `.*"actions":\["delete"\].*`, Weir: none, When: func(f finding) bool { return destroysSome(f) && movesInState(f) },
+	},
+	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
 	},

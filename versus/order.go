@@ -103,10 +103,20 @@ func deletedAfterUpdate(f finding) bool {
 	return true
 }
 
-// updatesUser reports whether what is updated in an order depended on what is deleted.
+// updatesUser reports whether what is updated in an order depended on what is deleted, or
+// something else did that is updated: the deletion waits for that, and so comes late.
 func updatesUser(f finding) bool {
 	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before update ")
-	return dependencies(f.before)[[2]string{user, used}]
+	on := dependencies(f.before)
+	if on[[2]string{user, used}] {
+		return true
+	}
+	for _, c := range f.weir.changes() {
+		if c.is("update") && on[[2]string{c.Type + " " + c.object(), used}] {
+			return true
+		}
+	}
+	return false
 }
 
 // waitsForMoved reports whether a difference is about an object that weir hasn't deleted, as

@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir.dev/weir/internal/lang/outline"
@@ -29,7 +30,7 @@ var ofScope = []*known{
 	},
 	{
 		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
-		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)\[.*`, Weir: none, When: takesMore,
+		Where: "plan", Path: `\.(resource_changes|planned_values.*\.(resources|child_modules))(\[.*)?`, Weir: none, When: takesMore,
 	},
 	{
 		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
@@ -175,6 +176,7 @@ func takesMore(f finding) bool {
 			continue
 		}
 		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
+		of = of || f.Where == "plan" && strings.Contains(f.Peer, strconv.Quote(address))
 		if of || f.Where == "state" && c.isAbout(f) || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
 			return true
 		}

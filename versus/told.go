@@ -19,7 +19,7 @@ var ofDiagnostics = []*known{
 	},
 	{
 		Entry: warnedOnce, Reason: "nothing that is deprecated is asked of a provider",
-		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly || partial(f) },
+		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly || partial(f) || f.planFailed() },
 	},
 	{
 		Entry: warnedOnce, Reason: "the peer warns in apply again",
@@ -81,6 +81,12 @@ func repeats(f finding) bool {
 	peer, _ := strconv.Atoi(f.Peer)
 	weir, _ := strconv.Atoi(f.Weir)
 	return 0 < weir && weir < peer
+}
+
+// planFailed reports whether weir's plan did, so that not all providers were asked.
+func (f finding) planFailed() bool {
+	p, _ := f.weir.result("plan")
+	return p.Exit == 1
 }
 
 // toldInPlan reports whether weir's plan had the diagnostic.
