@@ -35,7 +35,7 @@ var ofDestruction = []*known{
 	},
 	{
 		Entry: destroysByState, Reason: "what outputs refer to counts with the peer, also if they were never stored",
-		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.endsMoreOutputs() },
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.endsMoreOutputs() },
 	},
 	{
 		Entry: destroysByState, Reason: "the peer evaluates all",
@@ -88,11 +88,11 @@ var ofDestruction = []*known{
 	},
 	{
 		Entry: readsNoData, Reason: "what the peer has forgotten refers to nothing",
-		Where: "plan", Path: `\.relevant_attributes\[.*`, Peer: none, When: func(f finding) bool { return destroysAll(f) && f.forgottenData() },
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Peer: none, When: func(f finding) bool { return destroysAll(f) && f.forgottenData() },
 	},
 	{
 		Entry: readsNoData, Reason: "what the providers of data are configured with counts with the peer",
-		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.readsData() },
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.readsData() },
 	},
 	{
 		Entry: readsNoData, Reason: "the peer reads data",

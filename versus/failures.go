@@ -124,7 +124,7 @@ func goesOn(f finding) bool {
 	}
 	done, ours := begun(apply), f.weir.changes()
 	for address, c := range f.peer.changes() {
-		makes := c.is("create") || c.is("update") || c.is("forget", "create")
+		makes := c.is("create") || c.is("update") || c.is("forget", "create") || c.is("delete", "create")
 		if makes && ours[address].is(c.Change.Actions...) && (c.object() == "" || !done[c.object()]) && c.isAbout(f) {
 			return true
 		}

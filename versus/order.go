@@ -31,6 +31,10 @@ var ofOrder = []*known{
 		Where: "events apply|state|cloud", When: waitsForMoved,
 	},
 	{
+		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
+		Where: "(diags|events) apply|state|cloud", When: func(f finding) bool { return failed(f) && deletesTooEarly(f) },
+	},
+	{
 		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
 		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*", When: updatesUser,
 	},
@@ -101,6 +105,26 @@ func deletedAfterUpdate(f finding) bool {
 		}
 	}
 	return true
+}
+
+// deletesTooEarly reports whether a difference is about an object that weir has deleted after
+// updates, and the peer couldn't delete.
+func deletesTooEarly(f finding) bool {
+	theirs, _ := f.peer.result("apply")
+	ours, _ := f.weir.result("apply")
+	left, deleted, updated := deletions(theirs), deletions(ours), false
+	for _, e := range ours.Events {
+		updated = updated || e.Op == "update" && e.Error == ""
+	}
+	for _, c := range f.peer.changes() {
+		name := c.object()
+		done, tried := left[name]
+		about := c.isAbout(f) || strings.HasPrefix(f.Path, "error Cannot delete "+name+" ") || strings.HasSuffix(f.Path, " "+name+" failed")
+		if updated && tried && !done && deleted[name] && about {
+			return true
+		}
+	}
+	return false
 }
 
 // updatesUser reports whether what is updated in an order depended on what is deleted, or

@@ -60,6 +60,10 @@ var ofScope = []*known{
 		When: func(f finding) bool { return partial(f) && !destroys(f) },
 	},
 	{
+		Entry: outputsLeftOut, Reason: "the peer counts what blocks without instances refer to",
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Weir: none, When: func(f finding) bool { return partial(f) && !f.drifted() },
+	},
+	{
 		Entry: outputsLeftOut, Reason: "the peer knows of modules that have no instances",
 		Where: "state|plan", Path: `\.(check_results|checks)\[.*\]\.status`, Peer: `"pass"`, Weir: `"unknown"`,
 		When: func(f finding) bool { return partial(f) && f.checksNothing() },
@@ -119,6 +123,13 @@ func (f finding) outputNames() []string {
 	}
 	outputs, _ := decode([]byte(f.Peer + f.Weir)).(map[string]any)
 	return sortedKeys(outputs)
+}
+
+// drifted reports whether something has changed outside, so that it matters what is relevant.
+func (f finding) drifted() bool {
+	shown, _ := f.peer.result("show")
+	drift := at(decode(shown.Plan), ".resource_drift")
+	return drift != nil && compact(drift) != "{}" && compact(drift) != "[]"
 }
 
 // checksNothing reports whether the block of a path of check results has no instances.

@@ -57,7 +57,22 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
-		Where: "state", Path: `\.resources\["'(\S+' ')?data' 'sim_objects' 'k_.*\.(ids|names)(\[.*)?`, When: deletesSome,
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' 'sim_objects' 'k_.*|\.check_results\["'(\S+\.)?check\..*`, When: deletesSome,
+	},
+	{
+		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer finds what is about to leave",
+		Where: "exit plan", Path: "plan(; (Duplicate Set Element|Cannot data [^;]*))+", Peer: "1", Weir: "0", When: func(f finding) bool {
+			for _, c := range f.weir.changes() {
+				if c.Mode == "data" && c.is("read") {
+					return true
+				}
+			}
+			return false
+		},
+	},
+	{
+		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
+		Where: "diags apply", Path: "warning (Check block assertion failed|Duplicate Set Element) .*", When: deletesSome,
 	},
 	{
 		Entry: checkData, Reason: "the peer lists the reads alone",
