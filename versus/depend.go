@@ -151,7 +151,7 @@ func dependsOnMoved(f finding) bool {
 	}
 	user, forgets := f.user(), false
 	for address, list := range f.before.dependencies() {
-		same := address == user || is(address, 0) && is(user, 1)
+		same := address == user || address == f.previous(user) || is(address, 0) && is(user, 1)
 		forgets = forgets || same && f.Peer == "" && slices.ContainsFunc(list, func(d string) bool { return is(d, 0) })
 	}
 	names := quotedNames(f.Peer + f.Weir)
@@ -161,6 +161,17 @@ func dependsOnMoved(f finding) bool {
 		}
 	}
 	return len(names) > 0
+}
+
+// previous is the address, without keys, that a resource has moved from by what is written,
+// empty for none.
+func (f finding) previous(address string) string {
+	for _, c := range f.weir.changes() {
+		if c.Previous != "" && keys.ReplaceAllString(c.Address, "") == address {
+			return keys.ReplaceAllString(c.Previous, "")
+		}
+	}
+	return ""
 }
 
 func movesInState(f finding) bool {

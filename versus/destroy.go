@@ -46,6 +46,10 @@ var ofDestruction = []*known{
 		Where: "diags plan", Path: "warning .*", Weir: "0", When: destroys,
 	},
 	{
+		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
+		Where: "diags apply", Path: "warning " + deprecations, Weir: "0", When: destroys,
+	},
+	{
 		Entry: destroysByState, Reason: "the peer reads what targets refer to, and stores what it learns",
 		Where: "plan|state", Path: `(\.prior_state.*)?\.resources.*\.identity(_schema_version)?`, Weir: none, When: destroysSome,
 	},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,6 +38,14 @@ var ofOrder = []*known{
 	{
 		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
 		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*", When: updatesUser,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer creates nothing that waits for what it can't delete",
+		Where: "events apply|state|cloud", When: createsBesideDeletion,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for the object in its place",
+		Where: "order apply", Peer: "update .* before delete .*", Weir: "delete .* before update .*", When: deletesDeposedFirst,
 	},
 	{
 		Entry: letsGoFirst, Reason: "there was nothing that the deleted object could use",
@@ -122,6 +131,47 @@ func deletesTooEarly(f finding) bool {
 		about := c.isAbout(f) || strings.HasPrefix(f.Path, "error Cannot delete "+name+" ") || strings.HasSuffix(f.Path, " "+name+" failed")
 		if updated && tried && !done && deleted[name] && about {
 			return true
+		}
+	}
+	return false
+}
+
+// createsBesideDeletion reports whether a difference is about an object that both engines
+// replace, which waits with the peer alone for a deletion that failed: weir has made updates
+// before it tried that.
+func createsBesideDeletion(f finding) bool {
+	stayed, _ := f.peer.result("apply")
+	apply, _ := f.weir.result("apply")
+	gone, made := deletions(stayed), map[string]bool{}
+	updated, later := false, false
+	for _, e := range apply.Events {
+		updated = updated || e.Op == "update" && e.Phase == "end"
+		made[e.Name] = made[e.Name] || e.Op == "create" && e.Phase == "end" && e.Error == ""
+		ended, tried := gone[e.Name]
+		later = later || e.Op == "delete" && updated && tried && !ended
+	}
+	for _, e := range stayed.Events {
+		if e.Op == "create" {
+			delete(made, e.Name)
+		}
+	}
+	for _, c := range f.peer.changes() {
+		if failed(f) && later && c.is("delete", "create") && made[c.object()] && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// deletesDeposedFirst reports whether an order is that of an object with one that was deposed
+// in its place.
+func deletesDeposedFirst(f finding) bool {
+	updated, deleted, _ := strings.Cut(strings.TrimPrefix(f.Peer, "update "), " before delete ")
+	for _, r := range f.before.stored() {
+		for _, i := range r.Instances {
+			if i.Deposed != "" && updated == deleted && updated == r.Type+" "+fmt.Sprint(i.Attributes.Name) {
+				return true
+			}
 		}
 	}
 	return false

@@ -25,7 +25,12 @@ type change struct {
 	Change   struct {
 		Actions []string
 		Before  struct{ Name string }
-		After   struct{ Name string }
+		After   struct {
+			Name   string
+			Filter struct {
+				Prefix string `json:"name_prefix"`
+			}
+		}
 	}
 }
 

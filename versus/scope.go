@@ -46,6 +46,10 @@ var ofScope = []*known{
 		Where: "state", Path: `\.resources\[.*`, When: takesMore,
 	},
 	{
+		Entry: onlyNeeded, Reason: "the peer deletes what the target doesn't need",
+		Where: "events apply|cloud", When: deletesMore,
+	},
+	{
 		Entry: onlyNeeded, Reason: "what is changed without need refers to more",
 		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none,
 		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
@@ -189,6 +193,19 @@ func takesMore(f finding) bool {
 		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
 		of = of || f.Where == "plan" && strings.Contains(f.Peer, strconv.Quote(address))
 		if of || f.Where == "state" && c.isAbout(f) || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
+			return true
+		}
+	}
+	return false
+}
+
+// deletesMore reports whether a difference is about an object that only the peer deletes for a
+// target.
+func deletesMore(f finding) bool {
+	apply, _ := f.peer.result("apply")
+	gone := deletions(apply)
+	for _, c := range f.more() {
+		if len(f.step.Targets) > 0 && c.is("delete") && gone[c.object()] && c.isAbout(f) {
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ const (
 	goneDeposed        = "Deposed objects that are gone"
 	importsAlone       = "import looks at nothing else"
 	neededLeases       = "Applies open the ephemeral instances that are needed"
+	checkData          = "Data of check blocks is read again only if something is done"
 	importMarks        = "The import command marks instances with keys"
 )
 
@@ -74,8 +75,16 @@ var ofDocuments = []*known{
 		Where: "diags apply", Path: "warning (Check block assertion failed|Duplicate Set Element) .*", When: deletesSome,
 	},
 	{
-		Entry: "Data of check blocks is read again only if something is done", Reason: "the peer lists the reads alone",
+		Entry: checkData, Reason: "the peer lists the reads alone",
 		Where: "plan|events apply", Path: `\.(resource_changes|planned_values|relevant_attributes).*|(data|open|close) .*`, Weir: "0?", When: onlyCheckReads,
+	},
+	{
+		Entry: checkData, Reason: "the peer reads them beside -exclude, though it evaluates no checks there",
+		Where: "plan|events (plan|apply)", Path: `\.(resource_changes|planned_values).*|data .*`, Weir: "0?", When: readsExcludedChecks,
+	},
+	{
+		Entry: checkData, Reason: "what these reads refer to counts with the peer",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return len(f.step.Excludes) > 0 && len(f.checkReads()) > 0 },
 	},
 	{
 		Entry: "A creation isn't caused by replace_triggered_by", Reason: "there is nothing to replace",
@@ -121,6 +130,10 @@ var ofDocuments = []*known{
 	{
 		Entry: importsAlone, Reason: "the peer drops the results of checks",
 		Where: "state", Path: `\.check_results`, Peer: "null", When: importsOnly,
+	},
+	{
+		Entry: importsAlone, Reason: "the peer stores the data that it reads",
+		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, When: importsOnly,
 	},
 	{
 		Entry: importsAlone, Reason: "the peer stores the order that blocks have by now",
@@ -218,6 +231,26 @@ func onlyCheckReads(f finding) bool {
 		}
 	}
 	return len(all) > 0
+}
+
+// checkReads are the reads for checks that the peer has planned and weir hasn't.
+func (f finding) checkReads() map[string]change {
+	all := f.more()
+	maps.DeleteFunc(all, func(_ string, c change) bool { return c.Reason != "read_because_check_nested" })
+	return all
+}
+
+// readsExcludedChecks reports whether a difference is about such a read beside -exclude.
+func readsExcludedChecks(f finding) bool {
+	if len(f.step.Excludes) == 0 {
+		return false
+	}
+	for address, c := range f.checkReads() {
+		if f.Where == "plan" && strings.Contains(f.Path, strings.Trim(step(compact(address)), "[]\"")) || f.Path == "data objects "+c.Change.After.Filter.Prefix {
+			return true
+		}
+	}
+	return false
 }
 
 // leaseHasConditions reports whether an ephemeral resource has some.

@@ -52,8 +52,16 @@ var ofDiagnostics = []*known{
 		Where: "diags plan", Path: "(error|warning) .*", Peer: "0", When: stoppedInValidation,
 	},
 	{
+		Entry: planningGoesOn, Reason: "the peer's providers warn in validation alone",
+		Where: "diags plan", Path: "warning Attribute Deprecated .*", Peer: "1", When: stoppedInValidation,
+	},
+	{
 		Entry: planningGoesOn, Reason: "the peer stops at keys that aren't known",
 		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
+	},
+	{
+		Entry: planningGoesOn, Reason: "with the peer checks wait for all",
+		Where: "diags plan", Path: "warning Check block assertion known after apply .*", Peer: "0", When: tellsMore,
 	},
 	{
 		Entry: planningGoesOn, Reason: "the peer tells what becomes of other objects",

@@ -297,7 +297,7 @@ func (b *builder) addOutputs() {
 			continue
 		}
 		if _, node, ok := b.in.Root.OutputValue(o); ok && !b.in.Deferred(node) {
-			b.add(order.Object{Create: true, Config: b.edges(node)}, vertex{output: o})
+			b.add(order.Object{Create: true, Tells: true, Config: b.edges(node)}, vertex{output: o})
 		}
 	}
 }
@@ -313,7 +313,7 @@ func (b *builder) addChecks() {
 	}
 	for _, f := range b.in.Root.Frames() {
 		add := func(condition string, reads bool, n *promise.Node) {
-			b.add(order.Object{Create: true, Config: b.edges(n)}, vertex{condition: condition, reads: reads, frame: f})
+			b.add(order.Object{Create: true, Tells: true, Config: b.edges(n)}, vertex{condition: condition, reads: reads, frame: f})
 		}
 		for _, c := range f.Program.Checks {
 			if b.in.Whole {

@@ -59,6 +59,10 @@ type Object struct {
 	// in State.
 	Reads bool
 
+	// Tells: the creation only computes something from what is there, which may
+	// fail. No deletion waits for that.
+	Tells bool
+
 	// Opens: the creation only opens what others need for their legs. Who
 	// depends on an object without legs doesn't wait for what that would need.
 	Opens bool

@@ -72,6 +72,7 @@ func TestExamples(t *testing.T) {
 		{"delete, then create", []Object{replaced()}, "a.D a.C", "", ""},
 		{"create, then delete", []Object{cbd(replaced())}, "a.C a.D", "", "a"},
 		{"creations", []Object{created(), created(a), created(b)}, "a.C b.C c.C", "", ""},
+		{"no deletion waits for what only tells", []Object{cbd(replaced()), {Create: true, Tells: true, Config: []int{a}}}, "a.C b.C", "b.C a.D", "a"},
 		{"nothing in common", []Object{replaced(), cbd(replaced()), removed(), created()}, "", "a.D b.C b.D c.D c.D d.C a.C d.C", "b"},
 		{"through what doesn't change", []Object{created(), {Configured: true, Stored: true, Config: []int{a}}, created(b)}, "a.C c.C", "", ""},
 		{"through what opens nothing", []Object{created(), {Create: true, Opens: true, Stored: true, Config: []int{a}}, unchanged(b), created(c)}, "a.C b.C", "a.C d.C b.C d.C", ""},
