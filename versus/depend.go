@@ -31,6 +31,10 @@ var ofDependencies = []*known{
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},
 	{
+		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
+		Where: "plan", Path: `\.resource_changes\[.*`, Peer: `.*"actions":\["delete"\].*`, Weir: none, When: func(f finding) bool { return destroysSome(f) && movesInState(f) },
+	},
+	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
 	},
@@ -56,7 +60,18 @@ func namesNothing(f finding) bool {
 	if user == "" {
 		return false
 	}
-	came := origins(f.step.Files(), user, f.weir.After.resources())
+	have := f.weir.After.resources()
+	for address, c := range f.weir.changes() {
+		if c.is("delete") || c.is("forget") {
+			delete(have, keys.ReplaceAllString(address, ""))
+		}
+	}
+	for address, c := range f.weir.changes() {
+		if !c.is("delete") && !c.is("forget") {
+			have[keys.ReplaceAllString(address, "")] = true
+		}
+	}
+	came := origins(f.step.Files(), user, have)
 	missing := quotedNames(f.Peer)
 	for address := range missing {
 		if came[address] {
@@ -98,11 +113,14 @@ func origins(files module.Memory, user string, have map[string]bool) map[string]
 	if config == nil || config.Tree == nil {
 		return have
 	}
-	below := map[string][]string{}
+	below, lead := map[string][]string{}, map[string]bool{}
 	for _, d := range outline.Of(config.Tree) {
-		if d.ResourceName().Type != "" {
-			below[d.Address()] = d.DependsOn
+		if d.ResourceName().Type == "" {
+			continue
 		}
+		below[d.Address()] = d.DependsOn
+		// Ephemeral resources are in no state and lead on, unless there may be none.
+		lead[d.Address()] = d.Kind == outline.Temporal && d.Repeat != "enabled"
 	}
 	if _, ok := below[user]; !ok {
 		return have
@@ -110,8 +128,7 @@ func origins(files module.Memory, user string, have map[string]bool) map[string]
 	came := map[string]bool{}
 	for todo := []string{user}; len(todo) > 0; todo = todo[1:] {
 		for _, address := range below[todo[0]] {
-			// Ephemeral resources are in no state and lead on.
-			if !came[address] && (have[address] || strings.Contains("."+address, ".ephemeral.")) {
+			if !came[address] && (have[address] || lead[address]) {
 				came[address] = true
 				todo = append(todo, address)
 			}
@@ -134,7 +151,7 @@ func dependsOnMoved(f finding) bool {
 	}
 	user, forgets := f.user(), false
 	for address, list := range f.before.dependencies() {
-		same := address == user || is(address, 0) && is(user, 1)
+		same := address == user || address == f.previous(user) || is(address, 0) && is(user, 1)
 		forgets = forgets || same && f.Peer == "" && slices.ContainsFunc(list, func(d string) bool { return is(d, 0) })
 	}
 	names := quotedNames(f.Peer + f.Weir)
@@ -144,6 +161,17 @@ func dependsOnMoved(f finding) bool {
 		}
 	}
 	return len(names) > 0
+}
+
+// previous is the address, without keys, that a resource has moved from by what is written,
+// empty for none.
+func (f finding) previous(address string) string {
+	for _, c := range f.weir.changes() {
+		if c.Previous != "" && keys.ReplaceAllString(c.Address, "") == address {
+			return keys.ReplaceAllString(c.Previous, "")
+		}
+	}
+	return ""
 }
 
 func movesInState(f finding) bool {

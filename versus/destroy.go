@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 )
 
 const (
@@ -34,7 +35,7 @@ var ofDestruction = []*known{
 	},
 	{
 		Entry: destroysByState, Reason: "what outputs refer to counts with the peer, also if they were never stored",
-		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.endsMoreOutputs() },
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.endsMoreOutputs() },
 	},
 	{
 		Entry: destroysByState, Reason: "the peer evaluates all",
@@ -43,6 +44,10 @@ var ofDestruction = []*known{
 	{
 		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
 		Where: "diags plan", Path: "warning .*", Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
+		Where: "diags apply", Path: "warning " + deprecations, Weir: "0", When: destroys,
 	},
 	{
 		Entry: destroysByState, Reason: "the peer reads what targets refer to, and stores what it learns",
@@ -66,7 +71,7 @@ var ofDestruction = []*known{
 	},
 	{
 		Entry: destroysByState, Reason: "what a target needs is looked at through the state",
-		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)(\[.*)?`, Peer: none, Weir: `(?s).*"name":.*`,
+		Where: "plan", Path: `\.(resource_changes|planned_values.*\.(resources|child_modules))(\[.*)?`, Peer: none, Weir: `(?s).*"name":.*`,
 		When: func(f finding) bool { return destroys(f) && partial(f) && f.leavesMoreAlone() },
 	},
 	{
@@ -78,16 +83,20 @@ var ofDestruction = []*known{
 		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: none, Weir: `.*"mode":"data".*`, When: destroys,
 	},
 	{
+		Entry: readsNoData, Reason: "the peer forgets what it would read",
+		Where: "plan", Path: `\.prior_state(.*\.(resources|child_modules))?`, Peer: none, When: func(f finding) bool { return destroys(f) && !strings.Contains(f.Weir, `"mode":"managed"`) },
+	},
+	{
 		Entry: readsNoData, Reason: "the peer has forgotten what it would read",
 		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, Peer: none, When: func(f finding) bool { return destroysSome(f) && f.forgottenData() },
 	},
 	{
 		Entry: readsNoData, Reason: "what the peer has forgotten refers to nothing",
-		Where: "plan", Path: `\.relevant_attributes\[.*`, Peer: none, When: func(f finding) bool { return destroysAll(f) && f.forgottenData() },
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Peer: none, When: func(f finding) bool { return destroysAll(f) && f.forgottenData() },
 	},
 	{
 		Entry: readsNoData, Reason: "what the providers of data are configured with counts with the peer",
-		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.readsData() },
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Weir: none, When: func(f finding) bool { return destroysAll(f) && f.readsData() },
 	},
 	{
 		Entry: readsNoData, Reason: "the peer reads data",

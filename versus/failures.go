@@ -16,6 +16,7 @@ const (
 	goesOnBeside      = "Work goes on beside a failure"
 	forgottenLate     = "Objects are forgotten when nothing needs them"
 	deposedAlone      = "Deposed objects are deleted whatever becomes of others"
+	alwaysClosed      = "Ephemeral resources are closed after failures"
 )
 
 // ofFailures are about what an apply leaves that fails.
@@ -23,7 +24,7 @@ var ofFailures = []*known{
 	{
 		Entry: keptAfterDeletion, Reason: "the peer forgets identity, marks and order",
 		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*)`,
-		Peer: none, When: func(f finding) bool { return failed(f) && f.hadBefore() },
+		Peer: none, When: func(f finding) bool { return failed(f) && (f.hadBefore() || f.learned()) },
 	},
 	{
 		Entry: failedOutputs, Reason: "the peer stores what the plan knew",
@@ -63,7 +64,7 @@ var ofFailures = []*known{
 	},
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
-		Where: "events apply", Path: "delete .*", Peer: "0", Weir: "1", When: failsWithDeposed,
+		Where: "events apply", Path: "delete .*", Peer: "0", Weir: "[1-9]", When: failsWithDeposed,
 	},
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
@@ -72,6 +73,10 @@ var ofFailures = []*known{
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
 		Where: "cloud", Weir: "null", When: failsWithDeposed,
+	},
+	{
+		Entry: alwaysClosed, Reason: "the peer leaves it open",
+		Where: "events apply", Path: "close token .*", Peer: "0", Weir: "1", When: failed,
 	},
 }
 
@@ -95,6 +100,15 @@ func (f finding) hadBefore() bool {
 	return false
 }
 
+// learned reports whether the identity that a path of a state is about is of an object whose
+// identity the plan has learned.
+func (f finding) learned() bool {
+	user := f.user()
+	return strings.Contains(f.Path, "].identity") && slices.ContainsFunc(f.weir.found(), func(r found) bool {
+		return keys.ReplaceAllString(r.Address, "") == user && r.Identity != nil
+	})
+}
+
 // neverDestroyed reports whether the object that a path of a state is about has a block with
 // destroy = false, or had the mark before.
 func (f finding) neverDestroyed() bool {
@@ -110,8 +124,12 @@ func goesOn(f finding) bool {
 	}
 	done, ours := begun(apply), f.weir.changes()
 	for address, c := range f.peer.changes() {
-		makes := c.is("create") || c.is("update") || c.is("forget", "create")
-		if makes && ours[address].is(c.Change.Actions...) && (c.object() == "" || !done[c.object()]) && c.isAbout(f) {
+		makes := c.is("create") || c.is("update") || c.is("forget", "create") || c.is("delete", "create")
+		undone := c.object() == "" || !done[c.object()]
+		if c.is("delete", "create") {
+			undone = !slices.ContainsFunc(apply.Events, func(e event) bool { return e.Op == "create" && e.Name == c.object() })
+		}
+		if makes && undone && ours[address].is(c.Change.Actions...) && c.isAbout(f) {
 			return true
 		}
 	}

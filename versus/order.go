@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,8 +29,28 @@ var ofOrder = []*known{
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: deletedAfterUpdate,
 	},
 	{
+		Entry: movedDependencies, Reason: "the peer has lost what the order follows from",
+		Where: "events apply|state|cloud", When: waitsForMoved,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer doesn't wait for what comes after the change of a user",
+		Where: "events apply|state|cloud", When: waitsForUsers,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
+		Where: "(diags|events) apply|state|cloud", When: func(f finding) bool { return failed(f) && deletesTooEarly(f) },
+	},
+	{
 		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
 		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*", When: updatesUser,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer creates nothing that waits for what it can't delete",
+		Where: "events apply|state|cloud", When: createsBesideDeletion,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for the object in its place",
+		Where: "order apply", Peer: "update .* before delete .*", Weir: "delete .* before update .*", When: deletesDeposedFirst,
 	},
 	{
 		Entry: letsGoFirst, Reason: "there was nothing that the deleted object could use",
@@ -99,10 +121,125 @@ func deletedAfterUpdate(f finding) bool {
 	return true
 }
 
-// updatesUser reports whether what is updated in an order depended on what is deleted.
+// waitsForUsers reports whether a difference is about an object that the peer has deleted in
+// an apply that failed, and that weir was to delete after what was changed that depended on it.
+func waitsForUsers(f finding) bool {
+	if !failed(f) {
+		return false
+	}
+	theirs, _ := f.peer.result("apply")
+	ours, _ := f.weir.result("apply")
+	gone, tried := deletions(theirs), deletions(ours)
+	used, all := f.before.dependencies(), f.weir.changes()
+	for address, c := range f.peer.changes() {
+		_, begun := tried[c.object()]
+		if !c.is("delete") || !all[address].is("delete") || !gone[c.object()] || begun || !c.isAbout(f) {
+			continue
+		}
+		for user, on := range used {
+			if slices.Contains(on, keys.ReplaceAllString(address, "")) && slices.ContainsFunc(slices.Collect(maps.Values(all)), func(c change) bool {
+				return keys.ReplaceAllString(c.Address, "") == user && !c.is("no-op")
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// deletesTooEarly reports whether a difference is about an object that weir has deleted after
+// updates, and the peer couldn't delete.
+func deletesTooEarly(f finding) bool {
+	theirs, _ := f.peer.result("apply")
+	ours, _ := f.weir.result("apply")
+	left, deleted, updated := deletions(theirs), deletions(ours), false
+	for _, e := range ours.Events {
+		updated = updated || e.Op == "update" && e.Error == ""
+	}
+	for _, c := range f.peer.changes() {
+		name := c.object()
+		done, tried := left[name]
+		about := c.isAbout(f) || strings.HasPrefix(f.Path, "error Cannot delete "+name+" ") || strings.HasSuffix(f.Path, " "+name+" failed")
+		if updated && tried && !done && deleted[name] && about {
+			return true
+		}
+	}
+	return false
+}
+
+// createsBesideDeletion reports whether a difference is about an object that both engines
+// replace, which waits with the peer alone for a deletion that failed: weir has made updates
+// before it tried that.
+func createsBesideDeletion(f finding) bool {
+	stayed, _ := f.peer.result("apply")
+	apply, _ := f.weir.result("apply")
+	gone, made := deletions(stayed), map[string]bool{}
+	updated, later := false, false
+	for _, e := range apply.Events {
+		updated = updated || e.Op == "update" && e.Phase == "end"
+		made[e.Name] = made[e.Name] || e.Op == "create" && e.Phase == "end" && e.Error == ""
+		ended, tried := gone[e.Name]
+		later = later || e.Op == "delete" && updated && tried && !ended
+	}
+	for _, e := range stayed.Events {
+		if e.Op == "create" {
+			delete(made, e.Name)
+		}
+	}
+	for _, c := range f.peer.changes() {
+		if failed(f) && later && c.is("delete", "create") && made[c.object()] && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// deletesDeposedFirst reports whether an order is that of an object with one that was deposed
+// in its place.
+func deletesDeposedFirst(f finding) bool {
+	updated, deleted, _ := strings.Cut(strings.TrimPrefix(f.Peer, "update "), " before delete ")
+	for _, r := range f.before.stored() {
+		for _, i := range r.Instances {
+			if i.Deposed != "" && updated == deleted && updated == r.Type+" "+fmt.Sprint(i.Attributes.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// updatesUser reports whether what is updated in an order depended on what is deleted, or
+// something else did that is updated: the deletion waits for that, and so comes late.
 func updatesUser(f finding) bool {
 	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before update ")
-	return dependencies(f.before)[[2]string{user, used}]
+	on := dependencies(f.before)
+	if on[[2]string{user, used}] {
+		return true
+	}
+	for _, c := range f.weir.changes() {
+		if c.is("update") && on[[2]string{c.Type + " " + c.object(), used}] {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsForMoved reports whether a difference is about an object that weir hasn't deleted, as
+// what it depended on has moved and couldn't be changed.
+func waitsForMoved(f finding) bool {
+	used, undone := f.before.dependencies(), f.undone()
+	for address, c := range f.peer.changes() {
+		if !failed(f) || !c.is("delete") || !undone[address] || !c.isAbout(f) {
+			continue
+		}
+		for now, moved := range f.weir.changes() {
+			old := keys.ReplaceAllString(moved.Previous, "")
+			if moved.Previous != "" && undone[now] && slices.Contains(used[keys.ReplaceAllString(address, "")], old) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // makesAnew reports whether what is created in an order is new.

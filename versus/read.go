@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +25,12 @@ type change struct {
 	Change   struct {
 		Actions []string
 		Before  struct{ Name string }
-		After   struct{ Name string }
+		After   struct {
+			Name   string
+			Filter struct {
+				Prefix string `json:"name_prefix"`
+			}
+		}
 	}
 }
 
@@ -84,10 +88,16 @@ func (f finding) change() change {
 	return change{}
 }
 
-// data are the addresses of data in the state that a plan begins with.
-func (o outcome) data() map[string]bool {
+// A found is a resource's instance in the state that a plan begins with.
+type found struct {
+	Address, Mode string
+	Identity      any
+}
+
+// found are those that an engine has planned with.
+func (o outcome) found() (all []found) {
 	type module struct {
-		Resources []struct{ Address, Mode string }
+		Resources []found
 		Children  []*module `json:"child_modules"`
 	}
 	var p struct {
@@ -101,14 +111,21 @@ func (o outcome) data() map[string]bool {
 	if json.Unmarshal(shown.Plan, &p) != nil {
 		return nil
 	}
-	all := map[string]bool{}
 	for todo := []*module{&p.Prior.Values.Root}; len(todo) > 0; todo = todo[1:] {
-		for _, r := range todo[0].Resources {
-			all[r.Address] = all[r.Address] || r.Mode == "data"
-		}
+		all = append(all, todo[0].Resources...)
 		todo = append(todo, todo[0].Children...)
 	}
-	maps.DeleteFunc(all, func(_ string, data bool) bool { return !data })
+	return all
+}
+
+// data are the addresses of data in the state that a plan begins with.
+func (o outcome) data() map[string]bool {
+	all := map[string]bool{}
+	for _, r := range o.found() {
+		if r.Mode == "data" {
+			all[r.Address] = true
+		}
+	}
 	return all
 }
 
@@ -162,20 +179,40 @@ func (r stored) address() string { return stateAddress(r.Module, r.Mode, r.Type,
 // instances are the addresses of the current objects in a state.
 func (w world) instances() map[string]bool {
 	all := map[string]bool{}
+	for address := range w.named() {
+		all[address] = true
+	}
+	return all
+}
+
+// named are the names of the current objects in a state, by address.
+func (w world) named() map[string]string {
+	all := map[string]string{}
 	for _, r := range w.stored() {
 		prefix := map[string]string{"data": "data."}[r.Mode]
 		address := strings.TrimPrefix(r.Module+"."+prefix+r.Type+"."+r.Name, ".")
 		for _, i := range r.Instances {
-			switch {
+			switch name := compact(i.Attributes.Name); {
 			case i.Deposed != "":
 			case i.Key == nil:
-				all[address] = true
+				all[address] = name
 			default:
-				all[address+"["+compact(i.Key)+"]"] = true
+				all[address+"["+compact(i.Key)+"]"] = name
 			}
 		}
 	}
 	return all
+}
+
+// names reports whether a path of a state or a plan is about the resource of an address.
+func (f finding) names(address string) bool {
+	resource := keys.ReplaceAllString(address, "")
+	rest, name, _ := cutLast(resource, ".")
+	_, typ, found := cutLast(rest, ".")
+	if !found {
+		typ = rest
+	}
+	return strings.Contains(f.Path, "' '"+typ+"' '"+name+"'") || strings.Contains(f.Path, "[\"'managed' '"+typ+"' '"+name+"'")
 }
 
 // resources are the addresses, without keys, of those that a state has objects of.

@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir.dev/weir/internal/lang/outline"
@@ -12,7 +13,7 @@ const (
 	outputsLeftOut = "Outputs of what -target or -exclude leaves out"
 	onlyNeeded     = "-target takes the instances that are needed"
 	appliedWhole   = "A saved -target plan is applied whole"
-	renamedOnly    = "What is excluded keeps its type"
+	renamedOnly    = "What is excluded keeps its address and type"
 )
 
 // ofScope are about -target and -exclude.
@@ -29,7 +30,7 @@ var ofScope = []*known{
 	},
 	{
 		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
-		Where: "plan", Path: `\.(resource_changes|planned_values.*\.resources)\[.*`, Weir: none, When: takesMore,
+		Where: "plan", Path: `\.(resource_changes|planned_values.*\.(resources|child_modules))(\[.*)?`, Weir: none, When: takesMore,
 	},
 	{
 		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
@@ -38,6 +39,19 @@ var ofScope = []*known{
 	{
 		Entry: onlyNeeded, Reason: "the peer deletes what the target doesn't need",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0",
+		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
+	},
+	{
+		Entry: onlyNeeded, Reason: "the peer changes what the target doesn't need",
+		Where: "events apply|state|cloud", When: takesMore,
+	},
+	{
+		Entry: onlyNeeded, Reason: "the peer deletes what the target doesn't need",
+		Where: "events apply|cloud", When: deletesMore,
+	},
+	{
+		Entry: onlyNeeded, Reason: "what is changed without need refers to more",
+		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none,
 		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
 	},
 	{
@@ -50,12 +64,25 @@ var ofScope = []*known{
 		When: func(f finding) bool { return partial(f) && !destroys(f) },
 	},
 	{
+		Entry: outputsLeftOut, Reason: "the peer counts what blocks without instances refer to",
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Weir: none, When: func(f finding) bool { return partial(f) && !f.drifted() },
+	},
+	{
+		Entry: outputsLeftOut, Reason: "the peer knows of modules that have no instances",
+		Where: "state|plan", Path: `\.(check_results|checks)\[.*\]\.status`, Peer: `"pass"`, Weir: `"unknown"`,
+		When: func(f finding) bool { return partial(f) && f.checksNothing() },
+	},
+	{
 		Entry: appliedWhole, Reason: "the peer doesn't look at conditions again",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return partial(f) && f.statusHolds() },
 	},
 	{
 		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
 		Where: "exit show", Peer: "1", Weir: "0", When: func(f finding) bool { return len(f.step.Excludes) > 0 },
+	},
+	{
+		Entry: renamedOnly, Reason: "the peer moves it",
+		Where: "state|plan", Path: `(\.prior_state.*)?\.resources\[.*\]`, When: movesExcluded,
 	},
 	{
 		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
@@ -102,6 +129,24 @@ func (f finding) outputNames() []string {
 	return sortedKeys(outputs)
 }
 
+// drifted reports whether something has changed outside, so that it matters what is relevant.
+func (f finding) drifted() bool {
+	shown, _ := f.peer.result("show")
+	drift := at(decode(shown.Plan), ".resource_drift")
+	return drift != nil && compact(drift) != "{}" && compact(drift) != "[]"
+}
+
+// checksNothing reports whether the block of a path of check results has no instances.
+func (f finding) checksNothing() bool {
+	document := f.peer.After[stateFile]
+	if f.Where == "plan" {
+		shown, _ := f.peer.result("show")
+		document = shown.Plan
+	}
+	block, _ := at(decode(document), strings.TrimSuffix(f.Path, ".status")).(map[string]any)
+	return block != nil && block["objects"] == nil && block["instances"] == nil
+}
+
 // ancestors are the declarations that one comes from, and itself, by their addresses.
 func ancestors(all []*outline.Declaration, address string) map[string]*outline.Declaration {
 	named := map[string]*outline.Declaration{}
@@ -146,8 +191,40 @@ func takesMore(f finding) bool {
 			continue
 		}
 		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
-		if of || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
+		of = of || f.Where == "plan" && strings.Contains(f.Peer, strconv.Quote(address))
+		if of || (f.Where == "state" || f.Where == "cloud") && c.isAbout(f) || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
 			return true
+		}
+	}
+	return false
+}
+
+// deletesMore reports whether a difference is about an object that only the peer deletes for a
+// target.
+func deletesMore(f finding) bool {
+	apply, _ := f.peer.result("apply")
+	gone := deletions(apply)
+	for _, c := range f.more() {
+		if len(f.step.Targets) > 0 && c.is("delete") && gone[c.object()] && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// movesExcluded reports whether a difference is about a resource that an exclusion leaves
+// out, and that the peer has under the name to which it alone has moved it.
+func movesExcluded(f finding) bool {
+	if len(f.step.Excludes) == 0 {
+		return false
+	}
+	had, ours, theirs := f.before.named(), f.weir.After.named(), f.peer.After.named()
+	for old, name := range ours {
+		for now, same := range theirs {
+			stays := had[old] != "" && theirs[old] == "" && had[now] == "" && ours[now] == "" && name == same
+			if stays && f.weir.changes()[old].Address == "" && (f.names(old) || f.names(now)) {
+				return true
+			}
 		}
 	}
 	return false
@@ -163,11 +240,18 @@ func leftUndone(f finding) bool {
 	done := begun(apply)
 	for _, c := range f.peer.changes() {
 		undone := c.is("forget") && f.Weir == "" || (c.is("update") || c.is("delete")) && c.object() != "" && !done[c.object()]
+		_, deleted := deletions(apply)[c.object()]
+		undone = undone || c.is("create", "delete") && !deleted && f.ofDeletion()
 		if undone && c.isAbout(f) {
 			return true
 		}
 	}
 	return false
+}
+
+// ofDeletion reports whether a difference is about a deletion, or an object that is gone with weir alone.
+func (f finding) ofDeletion() bool {
+	return strings.HasPrefix(f.Path, "delete ") || f.Where == "cloud" && f.Weir == "null" || strings.Contains(f.Path, "<deposed>") && f.Weir == ""
 }
 
 // onlyForgets reports whether an apply failed because it was to destroy and has

@@ -19,7 +19,7 @@ var ofDiagnostics = []*known{
 	},
 	{
 		Entry: warnedOnce, Reason: "nothing that is deprecated is asked of a provider",
-		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly || partial(f) },
+		Where: "diags plan", Path: "warning Attribute Deprecated .*", Weir: "0", When: func(f finding) bool { return f.step.RefreshOnly || partial(f) || f.planFailed() },
 	},
 	{
 		Entry: warnedOnce, Reason: "the peer warns in apply again",
@@ -31,7 +31,7 @@ var ofDiagnostics = []*known{
 	},
 	{
 		Entry: "Problems have a place where one is to blame", Reason: "the peer has none",
-		Where: "diags .*", Path: "(error Cannot delete .*)|error Resource instance managed by newer provider version|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
+		Where: "diags .*", Path: "(error Cannot delete .*)|error Cannot import non-existent remote object|error Resource instance managed by newer provider version|warning Resource will be removed from the state", Peer: `\-`, Weir: ".+:[0-9]+",
 	},
 	{
 		Entry: "Plans warn of what is deleted while it is in use", Reason: "the peer fails in apply",
@@ -52,8 +52,16 @@ var ofDiagnostics = []*known{
 		Where: "diags plan", Path: "(error|warning) .*", Peer: "0", When: stoppedInValidation,
 	},
 	{
+		Entry: planningGoesOn, Reason: "the peer's providers warn in validation alone",
+		Where: "diags plan", Path: "warning Attribute Deprecated .*", Peer: "1", When: stoppedInValidation,
+	},
+	{
 		Entry: planningGoesOn, Reason: "the peer stops at keys that aren't known",
 		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
+	},
+	{
+		Entry: planningGoesOn, Reason: "with the peer checks wait for all",
+		Where: "diags plan", Path: "warning Check block assertion known after apply .*", Peer: "0", When: tellsMore,
 	},
 	{
 		Entry: planningGoesOn, Reason: "the peer tells what becomes of other objects",
@@ -73,6 +81,12 @@ func repeats(f finding) bool {
 	peer, _ := strconv.Atoi(f.Peer)
 	weir, _ := strconv.Atoi(f.Weir)
 	return 0 < weir && weir < peer
+}
+
+// planFailed reports whether weir's plan did, so that not all providers were asked.
+func (f finding) planFailed() bool {
+	p, _ := f.weir.result("plan")
+	return p.Exit == 1
 }
 
 // toldInPlan reports whether weir's plan had the diagnostic.

@@ -18,7 +18,8 @@
 //	R2  x is created after the deletion of y, where x has a stored dependency on y
 //	R3  y is deleted after the deletion of x, where x has a stored dependency on y
 //	R4  y is created after the deletion of x, where x has a stored dependency on y
-//	R5  in R2 and R4, a deletion with CBD comes after the creation instead
+//	R5  in R2 and R4, a deletion with CBD comes after the creation instead, but not
+//	    after what only evaluates, as outputs and checks do
 //	R6  in R2, what is free doesn't wait, and an update that is free comes before
 //	    the deletion instead
 //	R7  a replacement that can be is prepared first: after the creations that x
@@ -88,6 +89,7 @@ type Object struct {
 	// Wanted: it is opened also where nobody waits for that.
 	Wanted bool
 	// Evaluates: the creation only evaluates something, with what is there by then.
+	// That may fail, so no deletion waits for it unless it is Configured.
 	Evaluates bool
 	// Last: the creation, which reads or evaluates, comes after everything else.
 	// Nothing depends on it.

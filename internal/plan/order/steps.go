@@ -134,7 +134,9 @@ func (g *graph) lateDeletions(b *builder) {
 		o := &g.objects[i]
 		before := collect(done, g.users[i])
 		if o.Create {
-			before = append(before, b.create(i))
+			if !o.Evaluates || o.Configured {
+				before = append(before, b.create(i))
+			}
 		} else if o.Delete && !g.cbd[i] {
 			before = append(before, b.delete(i))
 		}

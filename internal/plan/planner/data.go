@@ -95,8 +95,9 @@ func (r *run) readAgain(o *object, config instance.Config, now cty.Value, failed
 	if failed {
 		now = b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
 	}
+	previous, _ := r.prior.Origin(o.addr.Instance)
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: o.addr.Instance, Provider: o.conn.Addr, Action: plan.Read, Reason: plan.ReadCheckNested,
+		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Read, Reason: plan.ReadCheckNested,
 		Before: cty.NullVal(b.ImpliedType()), After: now,
 	}
 	o.again = true

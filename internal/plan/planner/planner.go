@@ -157,7 +157,11 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
 	diags := r.prior.CompileMoves(r.Tree, r, r.Facts)
 	if !r.Import {
-		diags.Append(r.checkCovered(r.prior.Moved()))
+		covered := r.checkCovered(r.prior.Moved())
+		if len(covered) > 0 {
+			diags.Add(targetingWarning(len(r.Targets) > 0))
+		}
+		diags.Append(covered)
 	}
 	if diags.HasErrors() {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.Snapshot, Refreshed: r.prior.Snapshot, Errored: true}, diags

@@ -83,6 +83,9 @@ func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Re
 			c.Reason = reason
 		} else if !rule.From.Keyed() && now.Deposed == "" {
 			c.Reason = plan.DeleteNoResourceConfig
+			if now.Instance != a.Instance {
+				c.Reason = plan.DeleteNoMoveTarget
+			}
 		}
 		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Forgotten.Name, Summary: Forgotten.Summary, Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
 	case rule == nil:
