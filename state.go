@@ -83,7 +83,7 @@ func stateOf(s *state.Snapshot) *State {
 func (w *Workspace) State(ctx context.Context) (*State, error) {
 	d := w.begin()
 	defer d.Close()
-	s, diags := d.State(ctx, states.Options{}, "")
+	s, diags := d.Present(ctx, states.Options{})
 	if s == nil {
 		return nil, w.failure(diags)
 	}

@@ -137,7 +137,7 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 func (i *initializing) providers(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *backend.Backend) diag.List {
 	reqs := needed(nil)
 	if b != nil {
-		if s, _ := i.SelectedState(ctx, b, states.Options{}, ""); s != nil && s.Prior() != nil {
+		if s, _ := i.PresentSelected(ctx, b, states.Options{}); s != nil && s.Prior() != nil {
 			reqs = needed(s.Prior())
 		}
 	}

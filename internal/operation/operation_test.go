@@ -76,7 +76,7 @@ func (b *bench) opening(operation string) Opening {
 // objects are what the state has, with the values of an attribute.
 func (b *bench) objects(t *testing.T) string {
 	t.Helper()
-	s, diags := b.State(t.Context(), states.Options{}, "")
+	s, diags := b.Present(t.Context(), states.Options{})
 	if s == nil {
 		t.Fatal(diags.Err())
 	}

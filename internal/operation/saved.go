@@ -216,7 +216,7 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 				return nil, diags
 			}
 			if c.Backend.Type == stackKind {
-				b := d.StackBackend()
+				b := d.StackBackend(nil)
 				b.Requires = backend.RequiredBy(config.Tree.Program)
 				return b, nil
 			}

@@ -75,8 +75,8 @@ func (s *Stack) Choose(names []string) ([]*deploy.Deployment, diag.List) {
 
 // StackBackend is where the states of the deployments are, with which providers the
 // stack asks for by address. That is looked up only where states have others.
-func (s *Stack) StackBackend() *backend.Backend {
-	b := s.Directory.StackBackend()
+func (s *Stack) StackBackend(m *parts.Memory) *backend.Backend {
+	b := s.Directory.StackBackend(m)
 	required := sync.OnceValue(func() func(addr.Provider) bool {
 		config, _ := s.load(context.Background(), &deploy.Deployment{}, Loading{}, nil)
 		if config == nil || config.Tree == nil {
@@ -136,12 +136,11 @@ func (s *Stack) Subject(one *deploy.Deployment) Subject {
 			return s.Load(ctx, one, l)
 		},
 		Backend: func(c *engine.Config) (*backend.Backend, diag.List) {
-			b := s.StackBackend()
-			if inner, ok := b.Backend.(parts.Backend); ok && c != nil && c.Tree != nil {
-				inner.Memory = remembered(c, one)
-				b.Backend = inner
+			var memory *parts.Memory
+			if c != nil && c.Tree != nil {
+				memory = remembered(c, one)
 			}
-			return b, nil
+			return s.StackBackend(memory), nil
 		},
 		Workspace: func() (string, diag.List) { return one.Name, nil },
 		Plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
@@ -246,7 +245,7 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 
 // State reads the state of a deployment, without its lock.
 func (s *Stack) State(ctx context.Context, one *deploy.Deployment) (*state.Snapshot, diag.List) {
-	opened, diags := s.StateIn(ctx, s.StackBackend(), one.Name, states.Options{}, "")
+	opened, diags := s.PresentIn(ctx, s.StackBackend(nil), one.Name, states.Options{})
 	if opened == nil {
 		return nil, diags
 	}

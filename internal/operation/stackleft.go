@@ -17,7 +17,7 @@ var LeftOut = diag.Code{Name: "deployment-without-block", Summary: "Deployment w
 
 // findLeft looks for states of deployments that no file has.
 func (s *Stack) findLeft(ctx context.Context) diag.List {
-	names, err := s.StackBackend().Workspaces(ctx)
+	names, err := s.StackBackend(nil).Workspaces(ctx)
 	if err != nil {
 		return diag.StateUnreadable.As("Failed to list the states of deployments").List("%s.", err)
 	}

@@ -60,7 +60,7 @@ func (s *Stack) ForDeployment(ctx context.Context, name string, inputs bool) (st
 	for name, in := range list[0].Inputs {
 		s.Values[name] = module.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
 	}
-	s.Backend, s.Options.Workspace = s.StackBackend(), list[0].Name
+	s.Backend, s.Options.Workspace = s.StackBackend(nil), list[0].Name
 	return list[0].Name, diags
 }
 

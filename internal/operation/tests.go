@@ -18,7 +18,6 @@ import (
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/suite"
 	"weir.dev/weir/internal/suite/testfile"
 	"weir.dev/weir/internal/suite/testresult"
@@ -76,12 +75,8 @@ func (d *Directory) testStates(guard *plugin.Guard) leftover.Shelf {
 	if guard != nil {
 		guards = guard.Hold
 	}
-	return leftover.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Guards: guards, Open: func(files local.Override) (*session.Session, diag.List) {
-		s, diags := d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, states.Options{Files: files})
-		if s != nil {
-			d.OnClose(s.Unlock)
-		}
-		return s, diags
+	return leftover.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Guards: guards, OnClose: d.OnClose, Open: func(files storage.Override) (*session.Session, diag.List) {
+		return d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, states.Options{Files: files})
 	}}
 }
 

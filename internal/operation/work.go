@@ -42,8 +42,7 @@ type Loading struct {
 type Opening struct {
 	Loading
 	State states.Options
-	// Operation is the name that others see in the lock; without one the state
-	// isn't locked.
+	// Operation is the name that others see in the lock.
 	Operation string
 }
 
@@ -84,7 +83,7 @@ func (d *Directory) Configuration() Subject {
 // perhaps locked, and with the providers that both need.
 type Work struct {
 	Config *engine.Config
-	*session.Session
+	*session.Claimed
 	dir     *Directory
 	subject Subject
 	opening Opening
@@ -94,7 +93,36 @@ type Work struct {
 // providers. Without a result there is an error; beside one there are warnings.
 // Whoever calls it sees to Unlock.
 func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
-	config, diags := s.Load(ctx, o.Loading)
+	w := &Work{dir: d, subject: s, opening: o}
+	var diags diag.List
+	w.Config, diags = d.open(ctx, s, o.Loading, func(b *backend.Backend, name string) (*session.Session, diag.List) {
+		var diags diag.List
+		if w.Claimed, diags = d.StateIn(ctx, b, name, o.State, o.Operation); w.Claimed == nil {
+			return nil, diags
+		}
+		return w.Session, diags
+	})
+	if w.Config != nil {
+		return w, diags
+	}
+	if w.Claimed != nil {
+		w.Unlock()
+	}
+	return nil, diags
+}
+
+// Look is Open for who only looks at the state, which isn't locked.
+func (d *Directory) Look(ctx context.Context, s Subject, o Opening) (c *engine.Config, state *session.Session, diags diag.List) {
+	c, diags = d.open(ctx, s, o.Loading, func(b *backend.Backend, name string) (_ *session.Session, diags diag.List) {
+		state, diags = d.PresentIn(ctx, b, name, o.State)
+		return state, diags
+	})
+	return c, state, diags
+}
+
+// open loads a configuration, reads its state with read, and finds its providers.
+func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*backend.Backend, string) (*session.Session, diag.List)) (*engine.Config, diag.List) {
+	config, diags := s.Load(ctx, l)
 	if config == nil || config.Tree == nil || config.Tree.Program == nil {
 		return nil, diags
 	}
@@ -112,7 +140,7 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	state, more := d.StateIn(ctx, b, name, o.State, o.Operation)
+	state, more := read(b, name)
 	diags.Append(more)
 	if state == nil {
 		return nil, diags
@@ -124,10 +152,9 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 		diags.Append(d.ProvideFor(config, state.Prior()))
 	}
 	if diags.HasErrors() {
-		state.Unlock()
 		return nil, diags
 	}
-	return &Work{Config: config, Session: state, dir: d, subject: s, opening: o}, diags
+	return config, diags
 }
 
 // Load loads the configuration of the directory. It may be there beside errors.

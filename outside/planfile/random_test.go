@@ -148,10 +148,15 @@ func plans(t *rapid.T) *plan.Plan {
 		Checks:    []state.CheckResult{{Kind: "check", Address: "check.a", Status: "fail", Objects: []state.CheckObject{{Address: "check.a", Status: "fail", Messages: []string{"m"}}}}},
 	}
 	p.Variables["v"].Value, _ = p.Variables["v"].Value.UnmarkDeep()
-	for i := range rapid.IntRange(0, 4).Draw(t, "steps") {
-		s := execgraph.Step{Kind: execgraph.Apply, Object: objects(t), Provider: providers(t)}
+	steps := 0
+	if len(p.Changes) > 0 {
+		steps = rapid.IntRange(0, 4).Draw(t, "steps")
+	}
+	for i := range steps {
+		s := execgraph.Step{Kind: execgraph.Finalize, Object: objects(t), Provider: providers(t), Change: rapid.IntRange(1, len(p.Changes)).Draw(t, "change")}
 		if i > 0 {
-			s.After, s.When, s.Of = []execgraph.ID{0}, execgraph.OnFailure, 0
+			s.Kind, s.Object = execgraph.Apply, p.Graph.Steps[0].Object
+			s.After, s.When, s.Of, s.Takes = []execgraph.ID{0}, execgraph.OnFailure, 0, []execgraph.ID{0}
 		}
 		p.Graph.Steps = append(p.Graph.Steps, s)
 	}

@@ -30,11 +30,11 @@ func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
 	if !e.inTerminal {
 		e.input = false // lines are expressions, not answers
 	}
-	w, diags := e.directory.Open(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: vars, Ask: e.asker()}, State: f.options()})
+	config, now, diags := e.directory.Look(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: vars, Ask: e.asker()}, State: f.options()})
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	c, diags := engine.NewConsole(ctx, w.Config, w.Snapshot())
+	c, diags := engine.NewConsole(ctx, config, now.Snapshot())
 	if e.Diags(diags) != 0 {
 		return 1
 	}

@@ -8,7 +8,7 @@ import (
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
-	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -47,7 +47,7 @@ func (f *stateFlags) registerLock(fs *flag.FlagSet) {
 // options are those of the state.
 func (f stateFlags) options() states.Options {
 	return states.Options{
-		Files:   local.Override{State: f.state, StateOut: f.stateOut, Backup: f.backup},
+		Files:   storage.Override{State: f.state, StateOut: f.stateOut, Backup: f.backup},
 		Locking: session.Locking{Off: !f.lock, Timeout: f.timeout},
 		Damaged: f.damaged,
 	}

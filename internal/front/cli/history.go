@@ -17,7 +17,7 @@ func setupStateHistory(e *env, fs *flag.FlagSet) runner {
 	var f stateFlags
 	fs.StringVar(&f.state, "state", "", "The state file is at `PATH`.")
 	return func(ctx context.Context, _ []string) int {
-		s := e.inState(ctx, f, "")
+		s := e.inState(ctx, f)
 		if s == nil {
 			return 1
 		}
@@ -53,7 +53,7 @@ func setupStateUndo(e *env, fs *flag.FlagSet) runner {
 	to := fs.Uint64("to", 0, "Go back to the state with the serial `N` rather than to the one before.")
 	e.inputFlag(fs)
 	return func(ctx context.Context, _ []string) int {
-		s := e.inState(ctx, f, "state-undo")
+		s := e.locked(ctx, f.options(), "state-undo")
 		if s == nil {
 			return 1
 		}

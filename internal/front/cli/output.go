@@ -41,7 +41,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	case o.raw && o.name == "":
 		return e.Fail(view.NoOutputs.As("Output name required"), "You must give the name of a single output value when using the -raw option.")
 	}
-	s := e.inState(ctx, stateFlags{state: o.state}, "")
+	s := e.inState(ctx, stateFlags{state: o.state})
 	if s == nil {
 		return 1
 	}

@@ -56,7 +56,7 @@ func (e *env) providers(ctx context.Context, vars varFlags) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	s, diags := e.directory.SelectedState(ctx, b, states.Options{}, "")
+	s, diags := e.directory.PresentSelected(ctx, b, states.Options{})
 	if e.Diags(diags) != 0 {
 		return 1
 	}
@@ -77,7 +77,7 @@ func (e *env) providerSchemas(ctx context.Context, vars varFlags) int {
 	reqs := supply.Requirements(config.Tree, nil)
 	// Providers of objects in the state count too, where there is one.
 	if b, more := e.directory.InitializedBackend(config.Tree.Program, config.Inputs); !more.HasErrors() {
-		if s, _ := e.directory.SelectedState(ctx, b, states.Options{}, ""); s != nil {
+		if s, _ := e.directory.PresentSelected(ctx, b, states.Options{}); s != nil {
 			reqs = supply.Requirements(config.Tree, s.Prior())
 		}
 	}

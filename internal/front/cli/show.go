@@ -63,7 +63,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	case o.Plan != "":
 		return e.showPlanFile(ctx, o.Plan, o)
 	case o.Path == "":
-		s := e.inState(ctx, stateFlags{}, "")
+		s := e.inState(ctx, stateFlags{})
 		if s == nil {
 			return 1
 		}

@@ -99,29 +99,22 @@ func (e *env) stateVerify(ctx context.Context, f stateFlags, plans []string) int
 	return e.Diags(diags)
 }
 
-// inState opens the state, locks it if the command changes it, and reads it.
-// A problem has been reported when the session is nil.
-func (e *env) inState(ctx context.Context, f stateFlags, operation string) *session.Session {
-	return e.open(ctx, f.options(), operation)
+// inState reads the state; nil after a problem, which has been reported.
+func (e *env) inState(ctx context.Context, f stateFlags) *session.Session {
+	s, diags := e.directory.Present(ctx, f.options())
+	e.Diags(diags)
+	return s
 }
 
-func (e *env) open(ctx context.Context, o states.Options, operation string) *session.Session {
+// locked is inState for a command that changes the state.
+func (e *env) locked(ctx context.Context, o states.Options, operation string) *session.Claimed {
 	s, diags := e.directory.State(ctx, o, operation)
-	if e.Diags(diags) != 0 {
-		return nil
-	}
+	e.Diags(diags)
 	return s
 }
 
-// existing is inState for commands that need a state to be there.
-func (e *env) existing(ctx context.Context, f stateFlags, operation string) *session.Session {
-	s := e.inState(ctx, f, operation)
-	if s != nil && s.Prior() == nil {
-		e.noState()
-		return nil
-	}
-	return s
-}
+// isThere reports whether there is a state, which commands need, and else the problem.
+func (e *env) isThere(s *session.Session) bool { return s.Prior() != nil || e.noState() == 0 }
 
 // noState reports that there is nothing to work on.
 func (e *env) noState() int {
@@ -129,7 +122,7 @@ func (e *env) noState() int {
 }
 
 // commit saves a changed state and reports problems.
-func (e *env) commit(ctx context.Context, s *session.Session, next *state.Snapshot) int {
+func (e *env) commit(ctx context.Context, s *session.Claimed, next *state.Snapshot) int {
 	return e.Diags(e.directory.Commit(ctx, s, next))
 }
 
@@ -138,8 +131,8 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
 	id := fs.String("id", "", "Only objects whose attribute id is `ID`.")
 	return func(ctx context.Context, args []string) int {
-		s := e.existing(ctx, f, "")
-		if s == nil {
+		s := e.inState(ctx, f)
+		if s == nil || !e.isThere(s) {
 			return 1
 		}
 		targets, diags := edit.Targets(args)
@@ -171,8 +164,8 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 		if diags.HasErrors() {
 			return e.Diags(diags)
 		}
-		s := e.existing(ctx, f, "state-rm")
-		if s == nil {
+		s := e.locked(ctx, f.options(), "state-rm")
+		if s == nil || !e.isThere(s.Session) {
 			return 1
 		}
 		next, removed, diags := edit.Remove(s.Prior(), targets)
@@ -202,8 +195,8 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 		if err != nil {
 			return e.Fail(diag.BadAddress.As("Error parsing instance address: "+args[0]), "%s. This command requires that the address references one specific instance. To view the available instances, use \"state list\".", err)
 		}
-		s := e.existing(ctx, f, "")
-		if s == nil {
+		s := e.inState(ctx, f)
+		if s == nil || !e.isThere(s) {
 			return 1
 		}
 		at := addr.Object{Instance: i}
@@ -225,7 +218,7 @@ func verb(dry bool, would, did string) string {
 }
 
 func (e *env) statePull(ctx context.Context) int {
-	s := e.inState(ctx, stateFlags{}, "")
+	s := e.inState(ctx, stateFlags{})
 	if s == nil {
 		return 1
 	}
@@ -260,7 +253,7 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		}
 		o := f.options()
 		o.Unread = *force
-		s := e.open(ctx, o, "state-push")
+		s := e.locked(ctx, o, "state-push")
 		if s == nil {
 			return 1
 		}
@@ -298,7 +291,7 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 		if err != nil {
 			return e.Fail(diag.BadAddress.As(fmt.Sprintf("Invalid \"to\" provider %q", args[1])), "%s.", err)
 		}
-		s := e.inState(ctx, f, "state-replace-provider")
+		s := e.locked(ctx, f.options(), "state-replace-provider")
 		if s == nil {
 			return 1
 		}

@@ -20,12 +20,12 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 	remoteVersion(fs)
 	dry := fs.Bool("dry-run", false, "Only say what would be moved.")
 	return func(ctx context.Context, args []string) int {
-		s := e.existing(ctx, f, "state-mv")
-		if s == nil {
+		s := e.locked(ctx, f.options(), "state-mv")
+		if s == nil || !e.isThere(s.Session) {
 			return 1
 		}
 		target := s.Prior()
-		var other *session.Session
+		var other *session.Claimed
 		if *out != "" && *out != f.state {
 			var diags diag.List
 			o := stateFlags{state: *out, backup: "-", lock: f.lock, timeout: f.timeout}.options()

@@ -35,7 +35,7 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		if i.Name.Mode != addr.Managed {
 			return e.Fail(diag.BadAddress.As("Invalid resource instance address"), "Resource instance %s cannot be tainted: only managed resources can.", i)
 		}
-		s := e.inState(ctx, f, operation)
+		s := e.locked(ctx, f.options(), operation)
 		if s == nil {
 			return 1
 		}

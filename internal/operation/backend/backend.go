@@ -35,11 +35,10 @@ type Backend struct {
 // Describe names the backend in messages.
 func (b *Backend) Describe() string { return "the state in the " + b.Kind + " backend" }
 
-// WithFiles is the backend with files that the command line names, which only
-// the local one understands.
-func (b *Backend) WithFiles(o local.Override) storage.Backend {
-	if l, ok := b.Backend.(*local.Backend); ok {
-		return l.WithOverride(o)
+// WithFiles is the backend with files that the command line names, if it has any.
+func (b *Backend) WithFiles(o storage.Override) storage.Backend {
+	if f, ok := b.Backend.(storage.Filed); ok {
+		return f.WithFiles(o)
 	}
 	return b.Backend
 }
@@ -55,8 +54,8 @@ func (b *Backend) Record() (json.RawMessage, error) {
 
 // SamePlace reports whether two backends keep the default state in one file.
 func (b *Backend) SamePlace(other *Backend) bool {
-	x, ok := b.Backend.(*local.Backend)
-	y, both := other.Backend.(*local.Backend)
+	x, ok := b.Backend.(storage.Filed)
+	y, both := other.Backend.(storage.Filed)
 	return ok && both && filepath.Clean(x.Paths(storage.DefaultWorkspace).In) == filepath.Clean(y.Paths(storage.DefaultWorkspace).In)
 }
 

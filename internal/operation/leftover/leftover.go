@@ -23,6 +23,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/suite/testresult"
 	"weir.dev/weir/internal/system/durable"
@@ -38,7 +39,9 @@ type Shelf struct {
 	// empty without guards.
 	Guards string
 	// Open finds the state in the files that are named.
-	Open func(local.Override) (*session.Session, diag.List)
+	Open func(storage.Override) (*session.Session, diag.List)
+	// OnClose adds something to do when the command has ended, on every path.
+	OnClose func(func())
 }
 
 // GuardDir is where guards have their files, in the directory of all states.
@@ -56,7 +59,7 @@ type State struct {
 	testresult.Label
 	guards  string // as the note has it
 	dir     string
-	session *session.Session
+	session *session.Claimed
 	record  *session.Recorder // of the apply under way
 }
 
@@ -102,18 +105,20 @@ func plain(r rune) rune {
 
 // take locks and reads the state in a directory.
 func (s Shelf) take(ctx context.Context, dir string) (*State, diag.List) {
-	opened, diags := s.Open(local.Override{State: filepath.Join(dir, local.StateFile), Backup: "-"})
+	opened, diags := s.Open(storage.Override{State: filepath.Join(dir, local.StateFile), Backup: "-"})
 	if opened == nil {
 		return nil, diags
 	}
-	if diags := opened.Lock(ctx, operation, session.Locking{}).Only(diag.Error); diags.HasErrors() {
+	locked, diags := opened.Lock(ctx, operation, session.Locking{})
+	if diags := diags.Only(diag.Error); diags.HasErrors() {
 		return nil, NotKept.As("State of a test in use").Warnings("The state in %s is left alone, because it can't be locked: most likely the test that it belongs to is still under way. %s", dir, diags[0].Detail)
 	}
+	s.OnClose(locked.Unlock)
 	if diags := opened.Read(ctx).Only(diag.Error); diags.HasErrors() {
-		opened.Unlock()
+		locked.Unlock()
 		return nil, diags
 	}
-	return &State{dir: dir, session: opened}, nil
+	return &State{dir: dir, session: locked}, nil
 }
 
 // Record begins an apply; the outputs are those of the runs so far. The journal is

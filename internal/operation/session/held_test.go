@@ -60,11 +60,10 @@ func TestStaysLocked(t *testing.T) {
 	defer web.Close()
 	dir, said := t.TempDir(), diag.List{}
 	gone := map[string]bool{}
-	run := func(dir, process string) (*Session, error) {
+	run := func(dir, process string) (*Claimed, error) {
 		t.Helper()
 		said = nil
-		s := at(t, web.URL, dir, crowd{process, gone}, &said)
-		diags := s.Lock(t.Context(), "apply", Locking{})
+		s, diags := at(t, web.URL, dir, crowd{process, gone}, &said).Lock(t.Context(), "apply", Locking{})
 		if diags.HasErrors() {
 			return nil, diags.Err()
 		}
@@ -73,7 +72,7 @@ func TestStaysLocked(t *testing.T) {
 		}
 		return s, nil
 	}
-	end := func(s *Session, process string, stays bool) {
+	end := func(s *Claimed, process string, stays bool) {
 		t.Helper()
 		s.Unlock()
 		gone[process] = true

@@ -14,7 +14,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -23,7 +23,7 @@ const keptStates = 20
 
 // historyDir is where earlier states are kept, empty where none are.
 func (s *Session) historyDir() string {
-	_, files := s.backend.Backend.(*local.Backend)
+	_, files := s.backend.Backend.(storage.Filed)
 	if s.Files.Backup == "-" || !files && !(s.remote() && s.Seals.Encrypts()) {
 		return ""
 	}

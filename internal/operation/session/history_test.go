@@ -23,7 +23,7 @@ func TestHistoryEnds(t *testing.T) {
 		if diags := s.Read(t.Context()); diags.HasErrors() {
 			t.Fatal(diags.Err())
 		}
-		if err := s.Save(t.Context(), words(strings.Repeat("x", n+1))); err != nil {
+		if err := s.save(t.Context(), words(strings.Repeat("x", n+1))); err != nil {
 			t.Fatal(err)
 		}
 		if list := s.History(); len(list) > keptStates || n > keptStates && list[0].Serial != uint64(n) {
@@ -46,7 +46,7 @@ func TestHistoryOfServer(t *testing.T) {
 			if diags := last.Read(t.Context()); diags.HasErrors() {
 				t.Fatal(diags.Err())
 			}
-			if err := last.Save(t.Context(), words(text)); err != nil {
+			if err := last.save(t.Context(), words(text)); err != nil {
 				t.Fatal(err)
 			}
 		}

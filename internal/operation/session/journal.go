@@ -14,7 +14,6 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -112,7 +111,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		return diags
 	}
 	if len(rec.Folded) > 0 {
-		if err := s.Adopt(ctx, rec.State); err != nil {
+		if err := s.keepFound(ctx, rec.State); err != nil {
 			diags.Add(NotSaved.As("Failed to save the recovered state").New(diag.Error, "Saving the state with what the journal %s knows: %s. The journal is kept; run the command again once the cause is removed.", path, err))
 			return diags
 		}
@@ -120,7 +119,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	if len(s.doubts) > 0 && len(rec.Folded)+len(settled) == 0 {
 		return diags // the journal has nothing else
 	}
-	if err := s.Settle(s.doubts); err != nil {
+	if err := s.settle(s.doubts); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to end the journal").New(diag.Error, "The state is saved, but the journal %s can't be replaced: %s.", path, diag.Cause(err)))
 	}
 	return diags
@@ -165,7 +164,7 @@ func (s trouble) torn(diags diag.List) diag.List {
 func (s trouble) wayOut() string {
 	var b strings.Builder
 	here := false
-	if l, ok := s.backend.WithFiles(s.Files).(*local.Backend); ok {
+	if l, ok := s.backend.WithFiles(s.Files).(storage.Filed); ok {
 		p := l.Paths(s.workspace)
 		here = true
 		if info, err := os.Stat(p.Backup); p.Backup != "" && err == nil && info.Size() > 0 {
@@ -293,8 +292,8 @@ func (s *Session) again(p *plan.Plan) diag.List {
 // Doubts are creates of earlier runs whose outcome isn't known.
 func (s *Session) Doubts() []journal.Operation { return slices.Clone(s.doubts) }
 
-// Settle leaves the given operations in doubt and no others.
-func (s *Session) Settle(left []journal.Operation) error {
+// settle leaves the given operations in doubt and no others.
+func (s *Session) settle(left []journal.Operation) error {
 	s.doubts = left
 	if len(left) > 0 {
 		if err := s.keepDoubts(left); err != nil {

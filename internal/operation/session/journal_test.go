@@ -35,7 +35,7 @@ func TestFoldedWithoutLock(t *testing.T) {
 		return s
 	}
 	s := next()
-	if err := s.Save(t.Context(), words("first")); err != nil {
+	if err := s.save(t.Context(), words("first")); err != nil {
 		t.Fatal(err)
 	}
 	s = next()
@@ -55,7 +55,7 @@ func TestFoldedWithoutLock(t *testing.T) {
 	without := s.Snapshot().Clone()
 	delete(without.Objects, made)
 	without.Outputs["words"] = words("second").Outputs["words"]
-	if err := s.Save(t.Context(), without); err != nil {
+	if err := s.save(t.Context(), without); err != nil {
 		t.Fatal(err)
 	}
 	if s = next(); s.Snapshot().Objects[made] != nil {
@@ -190,7 +190,7 @@ func TestMigrateUnfinished(t *testing.T) {
 			}
 			s := openIn(old)
 			if written {
-				if err := s.Save(t.Context(), words("first")); err != nil {
+				if err := s.save(t.Context(), words("first")); err != nil {
 					t.Fatal(err)
 				}
 				s = openIn(old)

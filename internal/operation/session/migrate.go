@@ -123,11 +123,12 @@ func (c Copy) Run(ctx context.Context, l Locking, o Options) diag.List {
 	}
 	from := c.session(o)
 	to := &Session{Options: o.withDefaults(), backend: c.next, workspace: c.to, store: c.target}
-	defer from.Unlock()
-	defer to.Unlock()
-	diags := from.Lock(ctx, "migration source state", l)
+	defer from.unlock()
+	defer to.unlock()
+	_, diags := from.Lock(ctx, "migration source state", l)
 	if !diags.HasErrors() {
-		diags.Append(to.Lock(ctx, "migration destination state", l))
+		_, more := to.Lock(ctx, "migration destination state", l)
+		diags.Append(more)
 	}
 	if diags.HasErrors() {
 		return diags

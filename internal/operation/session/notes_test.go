@@ -52,7 +52,7 @@ func (c *cloud) answer(status int) {
 }
 
 // machine opens the state from a data directory of its own, with the lock.
-func machine(t *testing.T, address string, seals encryption.State, damaged bool) (*Session, diag.List) {
+func machine(t *testing.T, address string, seals encryption.State, damaged bool) (*Claimed, diag.List) {
 	t.Helper()
 	config := gcs.Schema().EmptyValue().AsValueMap()
 	config["bucket"], config["access_token"], config["storage_custom_endpoint"] = cty.StringVal("states"), cty.StringVal("t"), cty.StringVal(address+"/storage/v1/")
@@ -67,11 +67,12 @@ func machine(t *testing.T, address string, seals encryption.State, damaged bool)
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	t.Cleanup(s.Unlock)
-	if diags := s.Lock(t.Context(), "apply", Locking{}); diags.HasErrors() {
+	locked, diags := s.Lock(t.Context(), "apply", Locking{})
+	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	return s, s.Read(t.Context())
+	t.Cleanup(locked.Unlock)
+	return locked, s.Read(t.Context())
 }
 
 // creating is a plan to create so many objects.
@@ -187,7 +188,7 @@ func TestNoNotes(t *testing.T) {
 	if err := intend(t, r, creating(t, 60).Changes[55].Addr); err != nil {
 		t.Error(err)
 	}
-	r.s.Unlock()
+	r.s.unlock()
 	c.answer(0)
 	r = begin("")
 	c.answer(http.StatusBadRequest)
@@ -197,7 +198,7 @@ func TestNoNotes(t *testing.T) {
 	if err := intend(t, r, creating(t, 60).Changes[55].Addr); err == nil {
 		t.Error("a creation was begun that nobody would know of")
 	}
-	r.s.Unlock()
+	r.s.unlock()
 	c.answer(0)
 	store, _ := r.s.takesNotes()
 	text, err := store.Note(t.Context())
@@ -212,7 +213,7 @@ func TestNoNotes(t *testing.T) {
 	if !diags.HasErrors() || diags[0].Summary != "Damaged note" || !strings.Contains(diags[0].Detail, "recover -damaged") {
 		t.Errorf("%v", diags)
 	}
-	s.Unlock()
+	s.unlock()
 	if s, diags = machine(t, at.URL, encryption.State{}, true); diags.HasErrors() || len(s.Doubts()) == 0 {
 		t.Errorf("%v, %v", diags, s.Doubts())
 	}

@@ -40,7 +40,8 @@ type Recorder struct {
 // the journal and starts from the state that apply starts from. An interrupt has
 // everything saved at once. The recorder is nil where nothing happens to objects.
 // Keep ends what it begins.
-func (s *Session) Record(ctx context.Context, p *plan.Plan, interrupted <-chan struct{}) (*Recorder, diag.List) {
+func (l *Claimed) Record(ctx context.Context, p *plan.Plan, interrupted <-chan struct{}) (*Recorder, diag.List) {
+	s := l.Session
 	if !effects(p) {
 		return nil, nil
 	}
@@ -211,7 +212,7 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 		snapshot := r.state.Clone()
 		r.mu.Unlock()
 		began := r.s.Now()
-		if r.s.Save(r.ctx, snapshot) == nil {
+		if r.s.save(r.ctx, snapshot) == nil {
 			r.notes.saved(snapshot)
 		}
 		took := r.s.Now().Sub(began)
@@ -223,7 +224,8 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 
 // Keep saves the state after an apply, whatever came of it, and ends what Record
 // began. Without a result nothing was done.
-func (s *Session) Keep(ctx context.Context, r *Recorder, result *state.Snapshot) diag.List {
+func (l *Claimed) Keep(ctx context.Context, r *Recorder, result *state.Snapshot) diag.List {
+	s := l.Session
 	if r != nil {
 		r.rest()
 	}
@@ -234,7 +236,7 @@ func (s *Session) Keep(ctx context.Context, r *Recorder, result *state.Snapshot)
 		}
 		return diags
 	}
-	if err := s.Save(ctx, result); err != nil {
+	if err := s.save(ctx, result); err != nil {
 		// The journal stays: the next run saves what it has.
 		if r != nil {
 			r.w.Close()
@@ -281,5 +283,5 @@ func (r *Recorder) finish() error {
 	}
 	r.w.Close()
 	r.s.doubts = left
-	return r.s.Settle(left)
+	return r.s.settle(left)
 }

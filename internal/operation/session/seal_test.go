@@ -104,7 +104,7 @@ func TestSealed(t *testing.T) {
 	defer at.Close()
 
 	clear := open(t, at.URL, encryption.State{})
-	if err := clear.Save(t.Context(), words("s3cret")); err != nil || !bytes.Contains(srv.content, []byte("s3cret")) {
+	if err := clear.save(t.Context(), words("s3cret")); err != nil || !bytes.Contains(srv.content, []byte("s3cret")) {
 		t.Fatalf("in clear: %v\n%s", err, srv.content)
 	}
 	if diags := open(t, at.URL, seals(t, strict)).Read(t.Context()); !diags.HasErrors() || !strings.Contains(diags[0].Detail, "encountered unencrypted payload") {
@@ -116,14 +116,14 @@ func TestSealed(t *testing.T) {
 	if diags := to.Read(t.Context()); diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	if err := to.Save(t.Context(), to.Snapshot()); err != nil {
+	if err := to.save(t.Context(), to.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	sealed := srv.content
 	if bytes.Contains(sealed, []byte("s3cret")) || !bytes.Contains(sealed, []byte(`"serial": 1`)) {
 		t.Fatalf("not encrypted:\n%s", sealed)
 	}
-	if err := to.Save(t.Context(), to.Snapshot()); err != nil || !bytes.Equal(srv.content, sealed) {
+	if err := to.save(t.Context(), to.Snapshot()); err != nil || !bytes.Equal(srv.content, sealed) {
 		t.Error("an encrypted state is written without need")
 	}
 
@@ -140,7 +140,7 @@ func TestSealed(t *testing.T) {
 	}
 	srv.broken = true
 	next := words("another s3cret")
-	why := s.Save(t.Context(), next)
+	why := s.save(t.Context(), next)
 	if why == nil {
 		t.Fatal("a broken server took a state")
 	}

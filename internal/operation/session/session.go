@@ -24,7 +24,6 @@ import (
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -33,7 +32,7 @@ import (
 // Options are what a session takes from the command around it.
 type Options struct {
 	// Files are those that the command line names.
-	Files local.Override
+	Files storage.Override
 	// Dir is where a state is put that can't be saved where it belongs.
 	Dir string
 	// DataDir is where journals and earlier states are kept that can't be
@@ -176,12 +175,21 @@ type Locking struct {
 	Timeout time.Duration // how long to wait while somebody else has the lock
 }
 
-// Lock takes the lock of the state. Whoever calls it sees to Unlock.
-func (s *Session) Lock(ctx context.Context, operation string, l Locking) diag.List {
+// Lock takes the lock of the state, unless there is to be none: the session that
+// returns may change the state. It is nil beside an error.
+func (s *Session) Lock(ctx context.Context, operation string, l Locking) (*Claimed, diag.List) {
 	s.claimed = true
 	if l.Off {
-		return nil
+		return &Claimed{s}, nil
 	}
+	diags := s.acquire(ctx, operation, l)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return &Claimed{s}, diags
+}
+
+func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag.List {
 	if err := s.reserve(); err != nil {
 		return diag.List{Locked.New(diag.Error, "%s.", err)}
 	}
@@ -259,8 +267,8 @@ func (s *Session) digest() string {
 	return journal.Digest(s.saved)
 }
 
-// Unlock releases the lock, once; without one it does nothing.
-func (s *Session) Unlock() {
+// unlock releases the lock, once; without one it does nothing.
+func (s *Session) unlock() {
 	id := s.lockID
 	s.lockID, s.claimed = "", false
 	if id == "" {
@@ -324,10 +332,10 @@ func (s *Session) adopt(snapshot *state.Snapshot) {
 	}
 }
 
-// Adopt saves a state that was found out beside what was read, as that from which
+// keepFound saves a state that was found out beside what was read, as that from which
 // everything else starts.
-func (s *Session) Adopt(ctx context.Context, found *state.Snapshot) error {
-	if err := s.Save(ctx, found); err != nil {
+func (s *Session) keepFound(ctx context.Context, found *state.Snapshot) error {
+	if err := s.save(ctx, found); err != nil {
 		return err
 	}
 	saved := s.stamped(found)
@@ -336,9 +344,9 @@ func (s *Session) Adopt(ctx context.Context, found *state.Snapshot) error {
 	return nil
 }
 
-// Save writes a state whose content differs from what is stored. However often
+// save writes a state whose content differs from what is stored. However often
 // it is called, the serial grows by one.
-func (s *Session) Save(ctx context.Context, next *state.Snapshot) error {
+func (s *Session) save(ctx context.Context, next *state.Snapshot) error {
 	same := !s.changed && statefile.Equal(s.base, next)
 	if same && !s.elsewhere && !s.store.migrating {
 		return nil
@@ -347,7 +355,7 @@ func (s *Session) Save(ctx context.Context, next *state.Snapshot) error {
 	if same && s.base != nil { // only -state-out or another key needs it
 		out.Serial = s.base.Serial
 	}
-	err := s.Put(ctx, out)
+	err := s.put(ctx, out)
 	s.changed = s.changed || !same && err == nil
 	return err
 }
@@ -372,8 +380,8 @@ func (s *Session) newLineage() string {
 	return s.lineage
 }
 
-// Put writes a state as it is, unless those very bytes are stored.
-func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
+// put writes a state as it is, unless those very bytes are stored.
+func (s *Session) put(ctx context.Context, next *state.Snapshot) error {
 	var b bytes.Buffer
 	if err := statefile.Write(&b, next); err != nil {
 		return err
@@ -394,7 +402,7 @@ func (s *Session) Put(ctx context.Context, next *state.Snapshot) error {
 	s.wrote, s.saved = true, b.Bytes()
 	if s.folded {
 		s.folded = false
-		_ = s.Settle(s.doubts) // else the next run does so
+		_ = s.settle(s.doubts) // else the next run does so
 	}
 	return nil
 }

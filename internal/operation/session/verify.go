@@ -11,7 +11,6 @@ import (
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -27,7 +26,7 @@ type Finding struct {
 func (s *Session) Verify(ctx context.Context) []Finding {
 	now, stored := verification{s}.verifyState(ctx)
 	list := []Finding{now}
-	if l, ok := s.backend.WithFiles(s.Files).(*local.Backend); ok {
+	if l, ok := s.backend.WithFiles(s.Files).(storage.Filed); ok {
 		if path := l.Paths(s.workspace).Backup; path != "" && exists(path) {
 			list = append(list, verification{s}.verifyFile("backup", path, "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
 		}

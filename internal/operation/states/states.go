@@ -18,14 +18,14 @@ import (
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/encryption"
-	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
 )
 
 // Options say which files a state is in, and how it is locked and read.
 type Options struct {
 	// Files are those to use in place of the local backend's own.
-	Files   local.Override
+	Files   storage.Override
 	Locking session.Locking
 	// Damaged has a damaged journal taken for as far as it can be read.
 	Damaged bool
@@ -37,32 +37,28 @@ type Options struct {
 type Keeper struct{ *settings.Reader }
 
 // State opens the state of the selected workspace, locks it for the operation of
-// that name, if any, and reads it.
-func (d *Keeper) State(ctx context.Context, o Options, operation string) (*session.Session, diag.List) {
+// that name and reads it.
+func (d *Keeper) State(ctx context.Context, o Options, operation string) (*session.Claimed, diag.List) {
 	b, diags := d.CurrentBackend()
 	if b == nil {
 		return nil, diags
 	}
-	s, more := d.SelectedState(ctx, b, o, operation)
+	name, more := d.Workspace()
+	if diags.Append(more); more.HasErrors() {
+		return nil, diags
+	}
+	s, more := d.StateIn(ctx, b, name, o, operation)
 	return s, append(diags, more...)
 }
 
-// SelectedState is State for another backend.
-func (d *Keeper) SelectedState(ctx context.Context, b *backend.Backend, o Options, operation string) (*session.Session, diag.List) {
-	name, diags := d.Workspace()
-	if diags.HasErrors() {
+// StateIn is State for a workspace of a backend.
+func (d *Keeper) StateIn(ctx context.Context, b *backend.Backend, workspace string, o Options, operation string) (*session.Claimed, diag.List) {
+	opened, diags := d.OpenState(b, workspace, o)
+	if opened == nil {
 		return nil, diags
 	}
-	return d.StateIn(ctx, b, name, o, operation)
-}
-
-// StateIn is State for a workspace of a backend.
-func (d *Keeper) StateIn(ctx context.Context, b *backend.Backend, workspace string, o Options, operation string) (*session.Session, diag.List) {
-	s, diags := d.OpenState(b, workspace, o)
-	if s != nil && operation != "" {
-		diags.Append(d.Lock(ctx, s, operation, o))
-	}
-	if s == nil || diags.HasErrors() {
+	s, more := d.Lock(ctx, opened, operation, o)
+	if diags.Append(more); s == nil || diags.HasErrors() {
 		return nil, diags
 	}
 	if problems := d.Aside(s.Read(ctx)); !o.Unread || !problems.HasErrors() {
@@ -70,6 +66,38 @@ func (d *Keeper) StateIn(ctx context.Context, b *backend.Backend, workspace stri
 	}
 	if diags.HasErrors() {
 		s.Unlock()
+		return nil, diags
+	}
+	return s, diags
+}
+
+// Present reads the state of the selected workspace without locking it: it can't be
+// changed.
+func (d *Keeper) Present(ctx context.Context, o Options) (*session.Session, diag.List) {
+	b, diags := d.CurrentBackend()
+	if b == nil {
+		return nil, diags
+	}
+	s, more := d.PresentSelected(ctx, b, o)
+	return s, append(diags, more...)
+}
+
+// PresentSelected is Present for another backend.
+func (d *Keeper) PresentSelected(ctx context.Context, b *backend.Backend, o Options) (*session.Session, diag.List) {
+	name, diags := d.Workspace()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return d.PresentIn(ctx, b, name, o)
+}
+
+// PresentIn is Present for a workspace of a backend.
+func (d *Keeper) PresentIn(ctx context.Context, b *backend.Backend, workspace string, o Options) (*session.Session, diag.List) {
+	s, diags := d.OpenState(b, workspace, o)
+	if s == nil || diags.HasErrors() {
+		return nil, diags
+	}
+	if diags.Append(d.Aside(s.Read(ctx))); diags.HasErrors() {
 		return nil, diags
 	}
 	return s, diags
@@ -97,22 +125,26 @@ func (d *Keeper) OpenState(b *backend.Backend, workspace string, o Options) (*se
 
 // Lock takes the lock of a state unless the options say otherwise. It is
 // released when the directory is closed, on every path.
-func (d *Keeper) Lock(ctx context.Context, s *session.Session, operation string, o Options) diag.List {
-	d.OnClose(s.Unlock)
-	return s.Lock(ctx, operation, o.Locking)
+func (d *Keeper) Lock(ctx context.Context, s *session.Session, operation string, o Options) (*session.Claimed, diag.List) {
+	l, diags := s.Lock(ctx, operation, o.Locking)
+	if l != nil {
+		d.OnClose(l.Unlock)
+	}
+	return l, diags
 }
 
 // Commit saves a changed state.
-func (d *Keeper) Commit(ctx context.Context, s *session.Session, next *state.Snapshot) diag.List {
+func (d *Keeper) Commit(ctx context.Context, s *session.Claimed, next *state.Snapshot) diag.List {
 	if err := s.Save(ctx, next); err != nil {
 		return diag.Unwritable.As("Failed to save state").List("Error saving the state: %s.\n\nThe state was not changed.", err)
 	}
 	return nil
 }
 
-// StackBackend is where the states of a stack's deployments are.
-func (d *Keeper) StackBackend() *backend.Backend {
-	return &backend.Backend{Backend: parts.Backend{Dir: d.Path(parts.Dir)}, Kind: "stack", Config: cty.EmptyObjectVal}
+// StackBackend is where the states of a stack's deployments are. Memory is kept with
+// those that are written; nil keeps what was there.
+func (d *Keeper) StackBackend(m *parts.Memory) *backend.Backend {
+	return &backend.Backend{Backend: parts.Backend{Dir: d.Path(parts.Dir), Memory: m}, Kind: "stack", Config: cty.EmptyObjectVal}
 }
 
 // leastInterval is the least that TF_STATE_PERSIST_INTERVAL can ask for.
@@ -146,7 +178,7 @@ func (d *Keeper) SessionOptions(b *backend.Backend, o Options) (session.Options,
 
 // sealsFor is how states in a backend are encrypted.
 func (d *Keeper) sealsFor(b *backend.Backend) (encryption.State, diag.List) {
-	if _, stacks := b.Backend.(parts.Backend); stacks {
+	if _, parted := b.Backend.(storage.Parted); parted {
 		if d.Environ[settings.EncryptionVariable] != "" {
 			return encryption.State{}, encryption.Bad.As("Unsupported encryption").List("States of stacks can't be encrypted yet, and weir doesn't write in clear what is to be encrypted. The environment variable %s asks for it.", settings.EncryptionVariable)
 		}

@@ -91,12 +91,12 @@ func (d *Keeper) copyInto(ctx context.Context, b *backend.Backend, name, from st
 	if diags.Append(more); diags.HasErrors() {
 		return diags
 	}
-	s, more := d.OpenState(b, name, o)
-	diags.Append(more)
-	if s != nil {
-		diags.Append(d.Lock(ctx, s, "workspace-new", o))
+	opened, more := d.OpenState(b, name, o)
+	if diags.Append(more); opened == nil {
+		return diags
 	}
-	if diags.HasErrors() {
+	s, more := d.Lock(ctx, opened, "workspace-new", o)
+	if diags.Append(more); s == nil || diags.HasErrors() {
 		return diags
 	}
 	if err := s.Put(ctx, snapshot); err != nil {

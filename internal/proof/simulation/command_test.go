@@ -140,9 +140,7 @@ func (l *life) push(ctx context.Context, d *operation.Directory, r *run, say fun
 	}
 	pushed, diags := statefile.Read(text, "errored.tfstate")
 	say(diags)
-	b, diags := d.CurrentBackend()
-	say(diags)
-	s, diags := d.SelectedState(ctx, b, states.Options{}, "state-push")
+	s, diags := d.State(ctx, states.Options{}, "state-push")
 	say(diags)
 	if s == nil {
 		return

@@ -43,6 +43,9 @@ type Backend struct {
 	Memory *Memory
 }
 
+// Parted implements storage.Parted.
+func (b Backend) Parted() {}
+
 // Workspaces implements storage.Backend: the deployments that have a state.
 func (b Backend) Workspaces(context.Context) ([]string, error) {
 	entries, err := os.ReadDir(b.Dir)
@@ -78,7 +81,7 @@ func (b Backend) State(name string) (storage.Store, error) {
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].Detail)
 	}
-	index, err := files.WithOverride(local.Override{State: filepath.Join(dir, IndexFile), Backup: "-"}).State(storage.DefaultWorkspace)
+	index, err := files.WithFiles(storage.Override{State: filepath.Join(dir, IndexFile), Backup: "-"}).State(storage.DefaultWorkspace)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,37 @@ type Journaled interface {
 	JournalPath(workspace string) string
 }
 
+// A Filed Backend has its states in files, which the command line may name instead.
+type Filed interface {
+	// WithFiles is the same backend with other files.
+	WithFiles(o Override) Backend
+	// Paths are the files of a workspace.
+	Paths(workspace string) Paths
+}
+
+// Override is what the command line says about files; empty fields say
+// nothing. They hold for any workspace.
+type Override struct {
+	State    string // -state: read from here
+	StateOut string // -state-out: write to there
+	Backup   string // -backup: "-" for none
+	// Recode makes of the content before what is kept as the backup; nil keeps
+	// it as it is.
+	Recode func(old []byte) ([]byte, error)
+}
+
+// Paths are the files of one workspace, as the user would write them. Backup
+// is empty when none is made.
+type Paths struct {
+	In, Out, Backup string
+}
+
+// A Parted Backend takes states apart before it keeps them, so that they can't be
+// encrypted by then.
+type Parted interface {
+	Parted()
+}
+
 // A Placeholder is a Store whose lock needs something to hold on to where there is no
 // state yet.
 type Placeholder interface {

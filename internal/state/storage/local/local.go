@@ -76,18 +76,7 @@ type Backend struct {
 	disk         *durable.Disk
 	path         string // of the default workspace
 	workspaceDir string
-	override     Override
-}
-
-// Override is what the command line says about files; empty fields say
-// nothing. They hold for any workspace.
-type Override struct {
-	State    string // -state: read from here
-	StateOut string // -state-out: write to there
-	Backup   string // -backup: "-" for none
-	// Recode makes of the content before what is kept as the backup; nil keeps
-	// it as it is.
-	Recode func(old []byte) ([]byte, error)
+	override     storage.Override
 }
 
 // New makes a backend from a configuration of the type of Schema.
@@ -115,22 +104,16 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	return b, diags
 }
 
-// WithOverride is the same backend with other files.
-func (b *Backend) WithOverride(o Override) *Backend {
+// WithFiles implements storage.Filed.
+func (b *Backend) WithFiles(o storage.Override) storage.Backend {
 	c := *b
 	c.override = o
 	return &c
 }
 
-// Paths are the files of one workspace, as the user would write them. Backup
-// is empty when none is made.
-type Paths struct {
-	In, Out, Backup string
-}
-
-// Paths returns the files of a workspace.
-func (b *Backend) Paths(workspace string) Paths {
-	p := Paths{b.override.State, b.override.StateOut, b.override.Backup}
+// Paths implements storage.Filed.
+func (b *Backend) Paths(workspace string) storage.Paths {
+	p := storage.Paths{In: b.override.State, Out: b.override.StateOut, Backup: b.override.Backup}
 	if p.In == "" && workspace == storage.DefaultWorkspace {
 		p.In = b.path
 	}

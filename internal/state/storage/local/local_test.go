@@ -105,23 +105,23 @@ func TestSuite(t *testing.T) {
 func TestPaths(t *testing.T) {
 	for _, tt := range []struct {
 		path, dir string
-		override  Override
+		override  storage.Override
 		workspace string
-		want      Paths
+		want      storage.Paths
 	}{
-		{"", "", Override{}, "default", Paths{"terraform.tfstate", "terraform.tfstate", "terraform.tfstate.backup"}},
-		{"", "", Override{}, "dev", Paths{"terraform.tfstate.d/dev/terraform.tfstate", "terraform.tfstate.d/dev/terraform.tfstate", "terraform.tfstate.d/dev/terraform.tfstate.backup"}},
-		{"s/a", "ws", Override{}, "default", Paths{"s/a", "s/a", "s/a.backup"}},
-		{"s/a", "ws", Override{}, "dev", Paths{"ws/dev/terraform.tfstate", "ws/dev/terraform.tfstate", "ws/dev/terraform.tfstate.backup"}},
-		{"s/a", "", Override{State: "x"}, "default", Paths{"x", "x", "x.backup"}},
-		{"", "", Override{State: "x"}, "dev", Paths{"x", "x", "x.backup"}},
-		{"", "", Override{State: "x", StateOut: "y"}, "default", Paths{"x", "y", "y.backup"}},
-		{"", "", Override{StateOut: "y", Backup: "z"}, "default", Paths{"terraform.tfstate", "y", "z"}},
-		{"", "", Override{Backup: "-"}, "default", Paths{"terraform.tfstate", "terraform.tfstate", ""}},
+		{"", "", storage.Override{}, "default", storage.Paths{In: "terraform.tfstate", Out: "terraform.tfstate", Backup: "terraform.tfstate.backup"}},
+		{"", "", storage.Override{}, "dev", storage.Paths{In: "terraform.tfstate.d/dev/terraform.tfstate", Out: "terraform.tfstate.d/dev/terraform.tfstate", Backup: "terraform.tfstate.d/dev/terraform.tfstate.backup"}},
+		{"s/a", "ws", storage.Override{}, "default", storage.Paths{In: "s/a", Out: "s/a", Backup: "s/a.backup"}},
+		{"s/a", "ws", storage.Override{}, "dev", storage.Paths{In: "ws/dev/terraform.tfstate", Out: "ws/dev/terraform.tfstate", Backup: "ws/dev/terraform.tfstate.backup"}},
+		{"s/a", "", storage.Override{State: "x"}, "default", storage.Paths{In: "x", Out: "x", Backup: "x.backup"}},
+		{"", "", storage.Override{State: "x"}, "dev", storage.Paths{In: "x", Out: "x", Backup: "x.backup"}},
+		{"", "", storage.Override{State: "x", StateOut: "y"}, "default", storage.Paths{In: "x", Out: "y", Backup: "y.backup"}},
+		{"", "", storage.Override{StateOut: "y", Backup: "z"}, "default", storage.Paths{In: "terraform.tfstate", Out: "y", Backup: "z"}},
+		{"", "", storage.Override{Backup: "-"}, "default", storage.Paths{In: "terraform.tfstate", Out: "terraform.tfstate", Backup: ""}},
 	} {
 		b, diags := New(config(tt.path, tt.dir), storage.Env{})
 		must(t, diags.Err())
-		if got := b.WithOverride(tt.override).Paths(tt.workspace); got != tt.want {
+		if got := b.WithFiles(tt.override).(*Backend).Paths(tt.workspace); got != tt.want {
 			t.Errorf("%+v: got %v", tt, got)
 		}
 	}
@@ -166,12 +166,12 @@ func TestBackup(t *testing.T) {
 		t.Errorf("backup %s, state %s", get(t, old), get(t, path))
 	}
 
-	s = open(t, backend(t, dir).WithOverride(Override{Backup: "-"}))
+	s = open(t, backend(t, dir).WithFiles(storage.Override{Backup: "-"}).(*Backend))
 	must(t, s.Write(t.Context(), []byte("5")))
 	if get(t, old) != "2" {
 		t.Errorf("backup %s", get(t, old))
 	}
-	s = open(t, backend(t, dir).WithOverride(Override{Backup: "sub/b"}))
+	s = open(t, backend(t, dir).WithFiles(storage.Override{Backup: "sub/b"}).(*Backend))
 	must(t, s.Write(t.Context(), []byte("6")))
 	if got := get(t, filepath.Join(dir, "sub/b")); got != "5" {
 		t.Errorf("backup %s", got)
@@ -182,7 +182,7 @@ func TestStateOut(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "in"), "in")
 	put(t, filepath.Join(dir, "out"), "out")
-	s := open(t, backend(t, dir).WithOverride(Override{State: "in", StateOut: "out"}))
+	s := open(t, backend(t, dir).WithFiles(storage.Override{State: "in", StateOut: "out"}).(*Backend))
 	id := lock(t, s)
 	if got := get(t, filepath.Join(dir, ".out.lock.info")); !strings.Contains(got, `"Path":"in"`) {
 		t.Errorf("lock info %s", got)
@@ -280,7 +280,7 @@ func TestSymlink(t *testing.T) {
 		t.Error(got)
 	}
 	must(t, os.Symlink("loop", filepath.Join(dir, "loop")))
-	s = open(t, backend(t, dir).WithOverride(Override{State: "loop"}))
+	s = open(t, backend(t, dir).WithFiles(storage.Override{State: "loop"}).(*Backend))
 	if err := s.Write(t.Context(), []byte("1")); err == nil {
 		t.Error("wrote through a loop")
 	}
@@ -460,7 +460,7 @@ func TestReplacedUnderLock(t *testing.T) {
 func TestWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "file"), "x")
-	s := open(t, backend(t, dir).WithOverride(Override{State: "file/state"}))
+	s := open(t, backend(t, dir).WithFiles(storage.Override{State: "file/state"}).(*Backend))
 	if err := s.Write(t.Context(), []byte("1")); err == nil {
 		t.Error("wrote below a file")
 	}
