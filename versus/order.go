@@ -25,6 +25,10 @@ var ofOrder = []*known{
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return destroysSome(f) && f.wasFirst() },
 	},
 	{
+		Entry: keptOrder, Reason: "the peer stores the order that blocks have by now beside what it destroys",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: "true", Weir: none, When: func(f finding) bool { return destroysSome(f) && !f.wasFirst() },
+	},
+	{
 		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: deletedAfterUpdate,
 	},

@@ -38,6 +38,10 @@ var ofDiagnostics = []*known{
 		Where: "diags plan", Path: "warning Replaced object is still in use .*", Peer: "0",
 	},
 	{
+		Entry: "moved blocks may be repeated", Reason: "the peer knows no for_each there",
+		Where: "exit plan", Path: `plan(; (Unsupported argument|Invalid expression|Invalid "moved" address))+`, Peer: "1", Weir: "0",
+	},
+	{
 		Entry: refreshesOn, Reason: "the peer's fail for what is gone",
 		Where: "exit plan", Path: "plan(; Attempt to get attribute from null value)+", Peer: "1", Weir: "0",
 		When: func(f finding) bool { return f.step.RefreshOnly },
