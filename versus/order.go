@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/lang/outline"
 	"weir.dev/weir/internal/lang/program"
 )
 
@@ -91,6 +92,11 @@ func (f finding) usedByFirst() bool {
 	for user := range f.written(func(r *program.Resource) bool { return r.CreateBeforeDestroy }) {
 		if user == address || ancestors(all, user)[address] != nil {
 			return true
+		}
+		for _, d := range all { // what serves it counts as well
+			if d.Kind == outline.Provider && ancestors(all, d.Address())[address] != nil {
+				return true
+			}
 		}
 	}
 	for _, r := range f.before.stored() {
