@@ -50,6 +50,10 @@ var ofDestruction = []*known{
 		Where: "diags apply", Path: "warning " + deprecations, Weir: "0", When: destroys,
 	},
 	{
+		Entry: destroysByState, Reason: "the peer stores the order that blocks have by now with what isn't destroyed",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: "true", Weir: none, When: func(f finding) bool { return destroys(f) && failed(f) && f.usedByFirst() },
+	},
+	{
 		Entry: destroysByState, Reason: "the peer reads what targets refer to, and stores what it learns",
 		Where: "plan|state", Path: `(\.prior_state.*)?\.resources.*\.identity(_schema_version)?`, Weir: none, When: destroysSome,
 	},
@@ -101,6 +105,10 @@ var ofDestruction = []*known{
 	{
 		Entry: readsNoData, Reason: "the peer reads data",
 		Where: "plan", Path: `\.prior_state.*' 'data' '.*\.values\..*`, When: destroys,
+	},
+	{
+		Entry: readsNoData, Reason: "the peer reads data",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Weir: none, When: func(f finding) bool { return destroys(f) && f.readsData() },
 	},
 }
 

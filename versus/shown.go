@@ -144,6 +144,10 @@ var ofDocuments = []*known{
 		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)\..*`, When: importsOutput,
 	},
 	{
+		Entry: importsAlone, Reason: "the peer looks at conditions",
+		Where: "exit import", Path: "import [^;]*(; (Resource (pre|post)condition failed|Module output value precondition failed))+", Peer: "1", Weir: "0",
+	},
+	{
 		Entry: importsAlone, Reason: "the peer finds more",
 		Where: "diags import", Path: "error .*", Weir: "0", When: func(f finding) bool {
 			return slices.ContainsFunc(f.weir.Results, func(r result) bool { return strings.HasPrefix(r.Command, "import ") && r.Exit == 1 })
