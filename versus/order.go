@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,10 @@ var ofOrder = []*known{
 	{
 		Entry: movedDependencies, Reason: "the peer has lost what the order follows from",
 		Where: "events apply|state|cloud", When: waitsForMoved,
+	},
+	{
+		Entry: letsGoFirst, Reason: "the peer doesn't wait for what comes after the change of a user",
+		Where: "events apply|state|cloud", When: waitsForUsers,
 	},
 	{
 		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
@@ -114,6 +119,32 @@ func deletedAfterUpdate(f finding) bool {
 		}
 	}
 	return true
+}
+
+// waitsForUsers reports whether a difference is about an object that the peer has deleted in
+// an apply that failed, and that weir was to delete after what was changed that depended on it.
+func waitsForUsers(f finding) bool {
+	if !failed(f) {
+		return false
+	}
+	theirs, _ := f.peer.result("apply")
+	ours, _ := f.weir.result("apply")
+	gone, tried := deletions(theirs), deletions(ours)
+	used, all := f.before.dependencies(), f.weir.changes()
+	for address, c := range f.peer.changes() {
+		_, begun := tried[c.object()]
+		if !c.is("delete") || !all[address].is("delete") || !gone[c.object()] || begun || !c.isAbout(f) {
+			continue
+		}
+		for user, on := range used {
+			if slices.Contains(on, keys.ReplaceAllString(address, "")) && slices.ContainsFunc(slices.Collect(maps.Values(all)), func(c change) bool {
+				return keys.ReplaceAllString(c.Address, "") == user && !c.is("no-op")
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deletesTooEarly reports whether a difference is about an object that weir has deleted after

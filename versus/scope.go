@@ -43,7 +43,7 @@ var ofScope = []*known{
 	},
 	{
 		Entry: onlyNeeded, Reason: "the peer changes what the target doesn't need",
-		Where: "state", Path: `\.resources\[.*`, When: takesMore,
+		Where: "events apply|state|cloud", When: takesMore,
 	},
 	{
 		Entry: onlyNeeded, Reason: "the peer deletes what the target doesn't need",
@@ -192,7 +192,7 @@ func takesMore(f finding) bool {
 		}
 		of := strings.HasSuffix(f.Path, " "+strings.TrimPrefix(c.Type, "sim_")+" "+c.object()) || strings.HasPrefix(f.Path, "read ") && strings.HasSuffix(f.Path, " "+c.object())
 		of = of || f.Where == "plan" && strings.Contains(f.Peer, strconv.Quote(address))
-		if of || f.Where == "state" && c.isAbout(f) || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
+		if of || (f.Where == "state" || f.Where == "cloud") && c.isAbout(f) || strings.Contains(f.Path, strings.ReplaceAll(compact(address), "\"", "'")) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/lang/outline"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/proof/simtest"
 	"weir.dev/weir/internal/word/addr"
@@ -248,6 +249,9 @@ func (f finding) checkReads() map[string]change {
 func readsExcludedChecks(f finding) bool {
 	if len(f.step.Excludes) == 0 {
 		return false
+	}
+	if f.Where == "events plan" { // it may have found that nothing is to be done
+		return slices.ContainsFunc(f.declarations(), func(d *outline.Declaration) bool { return d.Kind == outline.Check })
 	}
 	for address, c := range f.checkReads() {
 		if f.Where == "plan" && strings.Contains(f.Path, strings.Trim(step(compact(address)), "[]\"")) || f.Path == "data objects "+c.Change.After.Filter.Prefix {
