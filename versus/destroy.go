@@ -8,6 +8,7 @@ import (
 const (
 	destroysByState = "Plans to destroy evaluate only what providers are configured with"
 	readsNoData     = "Destruction reads no data"
+	deposedUsers    = "A targeted destruction takes deposed users too"
 	endedOutputs    = "A targeted destruction ends the outputs of what it destroys"
 )
 
@@ -24,6 +25,14 @@ var ofDestruction = []*known{
 	{
 		Entry: endedOutputs, Reason: "the peer keeps them",
 		Where: "state", Path: `\.outputs\.[^.]*`, Weir: none, When: destroysSome,
+	},
+	{
+		Entry: deposedUsers, Reason: "the peer takes only the current object",
+		Where: "plan", Path: `\.resource_changes\[.*'<deposed>'"\]`, Peer: none, When: func(f finding) bool { return destroysSome(f) && len(f.step.Targets) > 0 },
+	},
+	{
+		Entry: deposedUsers, Reason: "the peer takes only the current object",
+		Where: "events (plan|apply)|state|cloud", When: takesDeposedUser,
 	},
 	{
 		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
@@ -117,6 +126,18 @@ func destroys(f finding) bool { return f.step.Destroy }
 func destroysSome(f finding) bool { return destroys(f) && partial(f) }
 
 func destroysAll(f finding) bool { return destroys(f) && !partial(f) }
+
+// takesDeposedUser reports whether a difference is about an object that weir deletes together
+// with a deposed one in its place, and the peer alone.
+func takesDeposedUser(f finding) bool {
+	theirs := f.peer.deposed()
+	for address, c := range f.weir.deposed() {
+		if destroysSome(f) && theirs[address].Address == "" && c.is("delete") && f.peer.changes()[address].is("delete") && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
 
 // leavesMoreAlone reports whether what only weir lists is left as it is.
 func (f finding) leavesMoreAlone() bool {
