@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -99,6 +100,10 @@ var ofDocuments = []*known{
 	{
 		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
 		Where: "state", Path: `\.check_results.*ephemeral\.sim_token.*\.status`, Peer: `"unknown"`, When: leaseHasConditions,
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer doesn't look at them",
+		Where: "exit apply", Path: "apply(; Resource (pre|post)condition failed)+", Peer: "0", Weir: "1", When: unmetOfLeases,
 	},
 	{
 		Entry: neededLeases, Reason: "the peer opens all of the block",
@@ -237,6 +242,16 @@ func onlyCheckReads(f finding) bool {
 	}
 	return len(all) > 0
 }
+
+// unmetOfLeases reports whether all errors of weir's apply are about ephemeral resources.
+func unmetOfLeases(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	return !slices.ContainsFunc(apply.Diags, func(d diagnostic) bool {
+		return d.Severity == "error" && !ephemeralAddress.MatchString(d.Address)
+	})
+}
+
+var ephemeralAddress = regexp.MustCompile(`(^|\.)ephemeral\.`)
 
 // checkReads are the reads for checks that the peer has planned and weir hasn't.
 func (f finding) checkReads() map[string]change {
