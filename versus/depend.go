@@ -31,8 +31,16 @@ var ofDependencies = []*known{
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},
 	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "order apply", Peer: "delete .* before delete .*", Weir: "delete .* before delete .*", When: waitedForUser,
+	},
+	{
 		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
-		Where: "plan", Path: `\.resource_changes\[.*`, Peer: `.*"actions":\["delete"\].*`, Weir: none, When: func(f finding) bool { return destroysSome(f) && movesInState(f) },
+		Where: "plan", Path: `\.resource_changes(\[.*)?`, Peer: `.*"actions":\["delete"\].*`, Weir: none, When: func(f finding) bool { return destroysSome(f) && movesInState(f) },
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
+		Where: "events (plan|apply)|state|cloud", When: destroysNeeded,
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
@@ -161,6 +169,24 @@ func dependsOnMoved(f finding) bool {
 		}
 	}
 	return len(names) > 0
+}
+
+// destroysNeeded reports whether a difference is about an object that only the peer destroys
+// beside an exclusion, after state mv.
+func destroysNeeded(f finding) bool {
+	for _, c := range f.more() {
+		if destroysSome(f) && movesInState(f) && len(f.step.Excludes) > 0 && c.is("delete") && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// waitedForUser reports whether what the peer deletes first was used by the other object, before
+// state mv.
+func waitedForUser(f finding) bool {
+	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before delete ")
+	return movesInState(f) && dependencies(f.before)[[2]string{user, used}]
 }
 
 // previous is the address, without keys, that a resource has moved from by what is written,
