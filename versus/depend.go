@@ -32,7 +32,7 @@ var ofDependencies = []*known{
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
-		Where: "order apply", Peer: "delete .* before delete .*", Weir: "delete .* before delete .*", When: waitedForUser,
+		Where: "order apply", Peer: "delete .* before (delete|create) .*", When: waitedForUser,
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
@@ -185,7 +185,8 @@ func destroysNeeded(f finding) bool {
 // waitedForUser reports whether what the peer deletes first was used by the other object, before
 // state mv.
 func waitedForUser(f finding) bool {
-	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before delete ")
+	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before ")
+	_, user, _ = strings.Cut(user, " ")
 	return movesInState(f) && dependencies(f.before)[[2]string{user, used}]
 }
 

@@ -51,6 +51,10 @@ var ofDestruction = []*known{
 		Where: "exit plan", Path: "plan; .*", Peer: "1", Weir: "0", When: destroys,
 	},
 	{
+		Entry: destroysByState, Reason: "the peer finds what a plan beside the destruction would replace",
+		Where: "diags plan", Path: "error Resource instance cannot be destroyed .*", Weir: "0", When: func(f finding) bool { return destroys(f) && len(f.step.Excludes) > 0 },
+	},
+	{
 		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
 		Where: "diags plan", Path: "warning .*", Weir: "0", When: destroys,
 	},
