@@ -30,22 +30,10 @@ import (
 	"weir.dev/weir/internal/word/promise"
 )
 
-// Input is what an apply is a function of, beside the world.
-type Input struct {
-	Tree      *program.Tree
-	Load      func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
-	Facts     eval.Facts
-	Variables map[string]cty.Value
-	Catalog   provider.Catalog
-	Plan      *plan.Plan
-
-	Parallelism int
-	Sink        event.Sink
+// Options say how to apply a plan.
+type Options struct {
 	// Stop is closed when no new step is to be started.
 	Stop <-chan struct{}
-	// Choose picks the next step, as an index, among those that could run:
-	// then one step runs at a time. nil lets all run that can.
-	Choose func(ready []execgraph.ID) int
 	// Grace is how long calls of providers may take after that; then they are
 	// abandoned. 0 is no limit.
 	Grace time.Duration
@@ -54,6 +42,22 @@ type Input struct {
 	// Journal is told of every object before it is created, changed or deleted
 	// and of every result; nil for nobody.
 	Journal Journal
+	// Choose picks the next step, as an index, among those that could run:
+	// then one step runs at a time. nil lets all run that can.
+	Choose func(ready []execgraph.ID) int
+}
+
+// Input is what an apply is a function of, beside the world.
+type Input struct {
+	Options
+	connect.Base // its pool is made by Run
+	Tree         *program.Tree
+	Facts        eval.Facts
+	Catalog      provider.Catalog
+	Plan         *plan.Plan
+
+	Parallelism int
+	Sink        event.Sink
 	// Commands is where commands of provisioners are run.
 	Commands provisioner.Place
 }
@@ -74,17 +78,13 @@ type run struct {
 	keys    *state.Keys // of the state before
 	changes map[addr.Object]*plan.Change
 	steps   []stepState
+	// values tells which step gives an instance its value.
+	values map[addr.Instance]execgraph.ID
 	// removals are the removed blocks, made when first needed.
 	removals func() *program.Removals
 
 	mu       sync.Mutex
 	state    *state.Snapshot // the working state
-	results  map[addr.Instance]result
-	final    map[addr.Object]finalized
-	created  map[addr.Object]created
-	unknown  map[addr.Object]bool // asked for, without an answer
-	leases   map[addr.Object]*connect.Lease
-	deposed  map[addr.Instance]*state.Object
 	standIns map[addr.Module]*eval.Frame
 	checks   *checks.Set
 	diags    diag.List
@@ -93,11 +93,15 @@ type run struct {
 	ready    []execgraph.ID // waiting to be chosen
 }
 
-// A result is the value that references to an instance get once its step has
-// ended.
-type result struct {
-	value  cty.Value
-	failed bool
+// An outcome is what a step leaves for those that take it up, and for references to the
+// instance that it is about.
+type outcome struct {
+	value      cty.Value // of the instance; NilVal where the step has failed, or gives none
+	final      *finalized
+	made       *created
+	unanswered bool // the provider was asked and didn't say what it made
+	aside      *state.Object
+	lease      *connect.Lease
 }
 
 // Run applies a plan and returns the state afterwards, beside errors too.
@@ -116,18 +120,13 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		changes:  map[addr.Object]*plan.Change{},
 		state:    in.Plan.Refreshed.Clone(),
 		keys:     in.Plan.Refreshed.Keys(),
-		results:  map[addr.Instance]result{},
-		final:    map[addr.Object]finalized{},
-		created:  map[addr.Object]created{},
-		unknown:  map[addr.Object]bool{},
-		leases:   map[addr.Object]*connect.Lease{},
-		deposed:  map[addr.Instance]*state.Object{},
 		standIns: map[addr.Module]*eval.Frame{},
 		checks:   checks.Again(in.Plan.Checks),
 
 		removals: sync.OnceValue(in.Tree.Removals),
 	}
 	defer r.pool.Close()
+	r.Pool = r.pool
 	for _, c := range in.Plan.Changes {
 		r.changes[c.Addr] = c
 	}
@@ -200,16 +199,22 @@ type stepState struct {
 	failed  bool // or skipped because of a failure
 	ended   bool
 	diags   diag.List // written by the step alone, read when all have ended
+	outcome outcome   // complete when the step has ended, its value maybe earlier
 }
 
 // schedule runs the graph.
 func (r *run) schedule() {
 	steps := r.Plan.Graph.Steps
 	r.steps = make([]stepState, len(steps))
-	for id, s := range steps {
+	r.values = make(map[addr.Instance]execgraph.ID, len(r.changes))
+	for id := range steps {
+		s := &steps[id]
 		r.steps[id].waiting = len(s.After)
 		for _, a := range s.After {
 			r.steps[a].next = append(r.steps[a].next, execgraph.ID(id))
+		}
+		if s.Kind.Gives() {
+			r.values[s.Object.Instance] = execgraph.ID(id)
 		}
 	}
 	stopWatch := make(chan struct{})
@@ -281,9 +286,8 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 		failed = true
 		r.skip(s)
 	default:
-		var diags diag.List
-		diags, failed = r.step(t, s)
-		r.steps[id].diags = diags
+		st := &r.steps[id]
+		st.diags, failed = r.step(t, s, &st.outcome)
 	}
 	r.end(id, failed)
 }
@@ -317,20 +321,39 @@ func (r *run) turn(s *execgraph.Step) turn {
 	return runs
 }
 
-// skip notes that the value of an instance won't come.
+// skip tells that an object won't be complete.
 func (r *run) skip(s *execgraph.Step) {
-	switch s.Kind {
-	case execgraph.Apply, execgraph.Provision, execgraph.ReadData, execgraph.OpenEphemeral:
-		r.setResult(s.Object.Instance, result{cty.DynamicVal, true})
-	}
 	if s.Kind == execgraph.Provision {
-		r.mu.Lock()
-		c, made := r.created[s.Object]
-		r.mu.Unlock()
-		if made {
-			provisioning{r}.provisioned(c, false)
+		if made := r.outcome(s, execgraph.Apply).made; made != nil {
+			provisioning{r}.provisioned(made, false)
 		}
 	}
+}
+
+// outcome is what the step of that kind has left which a step takes up; nothing where
+// there is no such step.
+func (r *run) outcome(s *execgraph.Step, kind execgraph.Kind) *outcome {
+	for _, id := range s.Takes {
+		if r.Plan.Graph.Steps[id].Kind == kind {
+			return &r.steps[id].outcome
+		}
+	}
+	return &outcome{}
+}
+
+// give lets references to the instance of a step have their value.
+func (r *run) give(out *outcome, v cty.Value) {
+	r.mu.Lock()
+	out.value = v
+	r.mu.Unlock()
+}
+
+// change is that of a step, nil for one without.
+func (r *run) change(s *execgraph.Step) *plan.Change {
+	if s.Change == 0 {
+		return nil
+	}
+	return r.Plan.Changes[s.Change-1]
 }
 
 // end starts what waited for the step.
@@ -350,43 +373,43 @@ func (r *run) end(id execgraph.ID, failed bool) {
 	}
 }
 
-// step does one step. It fails by errors of its own, or because it read a
+// step does one step, which leaves its outcome in out. It fails by errors of its own, or because it read a
 // cell that failed and whose problem is reported there.
-func (r *run) step(t *promise.Task, s *execgraph.Step) (_ diag.List, failed bool) {
+func (r *run) step(t *promise.Task, s *execgraph.Step, out *outcome) (_ diag.List, failed bool) {
 	var diags diag.List
-	failed = t.Try(func(t *promise.Task) { diags = r.perform(t, s) })
+	failed = t.Try(func(t *promise.Task) { diags = r.perform(t, s, out) })
 	return diags, failed || diags.HasErrors()
 }
 
-func (r *run) perform(t *promise.Task, s *execgraph.Step) diag.List {
+func (r *run) perform(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
 	switch s.Kind {
 	case execgraph.OpenProvider:
 		return r.openProvider(t, s)
 	case execgraph.CloseProvider:
 		r.pool.CloseOne(s.Provider)
 	case execgraph.OpenEphemeral:
-		return r.openEphemeral(t, s)
+		return r.openEphemeral(t, s, out)
 	case execgraph.CloseEphemeral:
 		return r.closeEphemeral(s)
 	case execgraph.ReadData:
-		return r.readData(t, s)
+		return r.readData(t, s, out)
 	case execgraph.Finalize:
-		return r.finalizeEarly(t, s)
+		return r.finalizeEarly(t, s, out)
 	case execgraph.Depose:
-		return r.depose(s)
+		return r.depose(s, out)
 	case execgraph.Apply:
-		return r.apply(t, s)
+		return r.apply(t, s, out)
 	case execgraph.RestoreDeposed:
 		return r.restore(s)
 	case execgraph.Provision:
-		return provisioning{r}.provision(t, s)
+		return provisioning{r}.provision(t, s, out)
 	case execgraph.ProvisionDestroy:
 		return provisioning{r}.provisionDestroy(t, s)
 	case execgraph.Destroy:
 		return r.destroy(t, s)
 	case execgraph.Forget:
 		diags := r.result(s.Object, nil)
-		if c := r.changes[s.Object]; c != nil && c.Action == plan.Forget && !diags.HasErrors() {
+		if c := r.change(s); c != nil && c.Action == plan.Forget && !diags.HasErrors() {
 			r.tell(event.Event{Kind: event.Forgotten, Addr: s.Object, Action: c.Action})
 		}
 		return diags
@@ -406,12 +429,6 @@ func (r *run) tell(e event.Event) {
 	if r.Sink != nil {
 		r.Sink(e)
 	}
-}
-
-func (r *run) setResult(i addr.Instance, res result) {
-	r.mu.Lock()
-	r.results[i] = res
-	r.mu.Unlock()
 }
 
 // setObject changes the working state; nil removes the object.

@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
@@ -15,24 +16,6 @@ import (
 
 // A host answers the evaluator from the results so far.
 type host struct{ *run }
-
-// Variable implements eval.Host.
-func (r host) Variable(v *program.Variable) (cty.Value, diag.List) {
-	if given, ok := r.Variables[v.Name]; ok {
-		return given, nil
-	}
-	return cty.NilVal, nil
-}
-
-// Program implements eval.Host.
-func (r host) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
-	return r.Load(f, c, k)
-}
-
-// Call implements eval.Host.
-func (r host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
-	return r.pool.Function(t, f, fn, args)
-}
 
 // Expand implements eval.Host: what was planned is expanded as it was then.
 func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
@@ -52,14 +35,8 @@ func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 // Resource implements eval.Host: the result of the instance's step, or what
 // the state has where there is nothing to do.
 func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	r.mu.Lock()
-	res, ok := r.results[i.Addr]
-	r.mu.Unlock()
-	if ok {
-		if res.failed {
-			t.Fail()
-		}
-		return res.value, nil
+	if id, ok := r.values[i.Addr]; ok {
+		return r.resultOf(t, i, id)
 	}
 	c := r.changes[addr.Object{Instance: i.Addr}]
 	if c != nil {
@@ -75,6 +52,21 @@ func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 		return r.unfinished(t, i)
 	}
 	return r.stored(t, i)
+}
+
+// resultOf is the value that a step gives an instance.
+func (r host) resultOf(t *promise.Task, i *eval.Instance, id execgraph.ID) (cty.Value, diag.List) {
+	r.mu.Lock()
+	v, ended := r.steps[id].outcome.value, r.steps[id].ended
+	r.mu.Unlock()
+	switch {
+	case v != cty.NilVal:
+		return v, nil
+	case ended:
+		t.Fail()
+		return cty.DynamicVal, nil
+	}
+	return r.unfinished(t, i)
 }
 
 // unfinished reports that a step has read an instance whose own step hasn't

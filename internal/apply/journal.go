@@ -118,9 +118,6 @@ func (r *run) effect(i intended, s lifecycle.Subject, in lifecycle.ApplyInput, p
 		r.tell(e)
 	}
 	if after.Unanswered {
-		r.mu.Lock()
-		r.unknown[i.Object] = true
-		r.mu.Unlock()
 		diags.Append(r.unsure(i.Intent))
 	}
 	return after, true, diags

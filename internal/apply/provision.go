@@ -25,26 +25,22 @@ type provisioning struct{ *run }
 
 // provision runs the creation-time provisioners of an instance, one after the
 // other. The instance is complete when they have.
-func (r provisioning) provision(t *promise.Task, s *execgraph.Step) diag.List {
-	r.mu.Lock()
-	c := r.created[s.Object]
-	delete(r.created, s.Object)
-	r.mu.Unlock()
+func (r provisioning) provision(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+	c := r.outcome(s, execgraph.Apply).made
 	i := c.op.instance
 	diags := r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, false, c.value)
 	r.provisioned(c, !diags.HasErrors())
 	if diags.HasErrors() {
-		r.setResult(i.Addr, result{cty.DynamicVal, true})
 		return append(diags, r.postconditions(t, i, c.value)...)
 	}
 	c.object.Tainted = false
 	diags.Append(r.save(c.op, c.object, c.value, false))
-	return append(diags, r.complete(t, c.op, c.value)...)
+	return append(diags, r.complete(t, c.op, c.value, out)...)
 }
 
 // provisioned tells that an object is complete, which it isn't before its
 // provisioners have ended, or that it won't be.
-func (r provisioning) provisioned(c created, well bool) {
+func (r provisioning) provisioned(c *created, well bool) {
 	e := event.Event{Kind: event.ApplyErrored, Addr: c.op.change.Addr, Action: plan.Create}
 	if well {
 		e.Kind = event.ApplyComplete
@@ -59,7 +55,7 @@ func (r provisioning) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.
 	if r.object(s.Object) == nil {
 		return nil
 	}
-	self := r.changeOf(s.Object).Before
+	self := r.change(s).Before
 	if i := r.standIn(s.Object.Instance); i != nil {
 		return r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, true, self)
 	}

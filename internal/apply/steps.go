@@ -55,7 +55,7 @@ type operation struct {
 // open finds what a step on an instance needs. ok is false after a problem.
 func (r *run) open(t *promise.Task, s *execgraph.Step) (op operation, diags diag.List, ok bool) {
 	op.instance = r.find(t, s.Object.Instance)
-	op.change = r.changes[s.Object]
+	op.change = r.change(s)
 	if op.instance == nil {
 		t.Fail()
 		return op, nil, false
@@ -123,23 +123,19 @@ func (r *run) finalize(t *promise.Task, s *execgraph.Step) (f finalized, diags d
 }
 
 // finalizeEarly makes a replacement ready before anything is deleted for it.
-func (r *run) finalizeEarly(t *promise.Task, s *execgraph.Step) diag.List {
+func (r *run) finalizeEarly(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
 	f, diags, ok := r.finalize(t, s)
 	if ok {
-		r.mu.Lock()
-		r.final[s.Object] = f
-		r.mu.Unlock()
+		out.final = &f
 	}
 	return diags
 }
 
 // finalized is a change that is ready, by an earlier step or now.
 func (r *run) finalized(t *promise.Task, s *execgraph.Step) (finalized, diag.List, bool) {
-	r.mu.Lock()
-	f, ok := r.final[s.Object]
-	delete(r.final, s.Object)
-	r.mu.Unlock()
-	if ok {
+	if early := r.outcome(s, execgraph.Finalize); early.final != nil {
+		f := *early.final
+		early.final = nil // nobody else needs it
 		return f, nil, true
 	}
 	return r.finalize(t, s)
@@ -153,14 +149,7 @@ type created struct {
 }
 
 // apply creates or updates an object.
-func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
-	i := s.Object.Instance
-	done := false
-	defer func() {
-		if !done {
-			r.setResult(i, result{cty.DynamicVal, true})
-		}
-	}()
+func (r *run) apply(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
 	f, diags, ok := r.finalized(t, s)
 	if !ok {
 		return diags
@@ -188,7 +177,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 	if provisioned {
 		after.Tainted = true
 	}
-	if after.Unanswered {
+	if out.unanswered = after.Unanswered; out.unanswered {
 		return diags
 	}
 	diags.Append(r.save(op, after, marked, failed))
@@ -198,19 +187,16 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		}
 		return diags
 	}
-	done = true
 	if provisioned {
-		r.mu.Lock()
-		r.created[s.Object] = created{op, after, marked}
-		r.mu.Unlock()
+		out.made = &created{op, after, marked}
 		return diags
 	}
-	return append(diags, r.complete(t, op, marked)...)
+	return append(diags, r.complete(t, op, marked, out)...)
 }
 
 // complete gives an instance its value and holds it to its postconditions.
-func (r *run) complete(t *promise.Task, op operation, v cty.Value) diag.List {
-	r.setResult(op.instance.Addr, result{v, false})
+func (r *run) complete(t *promise.Task, op operation, v cty.Value, out *outcome) diag.List {
+	r.give(out, v)
 	return r.postconditions(t, op.instance, v)
 }
 
@@ -320,17 +306,14 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 }
 
 // depose puts the current object aside for a replacement.
-func (r *run) depose(s *execgraph.Step) diag.List {
-	c := r.changes[s.Object]
+func (r *run) depose(s *execgraph.Step, out *outcome) diag.List {
 	stored := r.object(s.Object)
 	if stored == nil {
 		return nil
 	}
-	deposed := addr.Object{Instance: s.Object.Instance, Deposed: c.DeposedKey}
+	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}
 	aside := *stored
-	r.mu.Lock()
-	r.deposed[s.Object.Instance] = stored
-	r.mu.Unlock()
+	out.aside = stored
 	diags := r.result(deposed, &aside)
 	diags.Append(r.result(s.Object, nil))
 	return diags
@@ -339,29 +322,18 @@ func (r *run) depose(s *execgraph.Step) diag.List {
 // restore takes a deposed object back when its replacement came to nothing. It
 // stays aside while the replacement exists or may exist.
 func (r *run) restore(s *execgraph.Step) diag.List {
-	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.changes[s.Object].DeposedKey}
-	r.mu.Lock()
-	stored, mayExist := r.deposed[s.Object.Instance], r.unknown[s.Object]
-	r.mu.Unlock()
+	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}
+	mayExist := r.outcome(s, execgraph.Apply).unanswered
 	if mayExist || r.object(s.Object) != nil || r.object(deposed) == nil {
 		return nil
 	}
-	diags := r.result(s.Object, stored)
+	diags := r.result(s.Object, r.outcome(s, execgraph.Depose).aside)
 	return append(diags, r.result(deposed, nil)...)
-}
-
-// changeOf is the change that ends an object: its own, or the replacement
-// that has put it aside.
-func (r *run) changeOf(o addr.Object) *plan.Change {
-	if c := r.changes[o]; c != nil {
-		return c
-	}
-	return r.changes[addr.Object{Instance: o.Instance}]
 }
 
 // destroy deletes an object: a current one, or a deposed one.
 func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
-	c := r.changeOf(s.Object)
+	c := r.change(s)
 	stored := r.object(s.Object)
 	if stored == nil {
 		return nil
@@ -414,14 +386,8 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 }
 
 // readData reads a data source that was postponed.
-func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
+func (r *run) readData(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
 	i := s.Object.Instance
-	done := false
-	defer func() {
-		if !done {
-			r.setResult(i, result{cty.DynamicVal, true})
-		}
-	}()
 	op, diags, ok := r.open(t, s)
 	if !ok {
 		return instance.CheckWarnings(r.checks, op.instance, diags)
@@ -453,20 +419,13 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step) (diags diag.List) {
 		return diags
 	}
 	r.setObject(s.Object, stored)
-	r.setResult(i, result{marked, false})
-	done = true
+	r.give(out, marked)
 	diags.Append(r.conditions(t, op.instance, false, marked).InAddress(i.String()))
 	return diags
 }
 
-func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step) (diags diag.List) {
+func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
 	i := s.Object.Instance
-	done := false
-	defer func() {
-		if !done {
-			r.setResult(i, result{cty.DynamicVal, true})
-		}
-	}()
 	op, diags, ok := r.open(t, s)
 	if !ok {
 		return diags
@@ -487,20 +446,14 @@ func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step) (diags diag.List
 		return diags
 	}
 	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: s.Object, Text: "opening"})
-	r.mu.Lock()
-	r.leases[s.Object] = lease
-	r.mu.Unlock()
-	r.setResult(i, result{v, false})
-	done = true
+	out.lease = lease
+	r.give(out, v)
 	diags.Append(r.conditions(t, op.instance, false, v).InAddress(i.String()))
 	return diags
 }
 
 func (r *run) closeEphemeral(s *execgraph.Step) diag.List {
-	r.mu.Lock()
-	lease := r.leases[s.Object]
-	delete(r.leases, s.Object)
-	r.mu.Unlock()
+	lease := r.outcome(s, execgraph.OpenEphemeral).lease
 	if lease == nil {
 		return nil
 	}
@@ -517,7 +470,7 @@ func (r *run) condition(t *promise.Task, s *execgraph.Step) diag.List {
 		return nil
 	}
 	diags := r.conditions(t, i, true, cty.NilVal)
-	c := r.changes[s.Object]
+	c := r.change(s)
 	if diags.HasErrors() || c == nil {
 		return diags.InAddress(i.Addr.String())
 	}

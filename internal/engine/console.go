@@ -23,10 +23,9 @@ import (
 
 // A Console evaluates expressions in the root module against a state.
 type Console struct {
+	connect.Base
 	config *Config
 	prior  *state.Snapshot
-	values map[string]cty.Value
-	pool   *connect.Pool
 	root   *eval.Frame
 	rt     *promise.Runtime
 }
@@ -40,7 +39,7 @@ func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console
 	if prior == nil {
 		prior = state.Empty()
 	}
-	k := &Console{config: c, prior: prior, values: values, pool: connect.NewPool(ctx, c.World.Catalog, 1), rt: promise.NewRuntime(1)}
+	k := &Console{config: c, Base: c.base(values, connect.NewPool(ctx, c.World.Catalog, 1)), prior: prior, rt: promise.NewRuntime(1)}
 	env := functions.Env{Now: c.World.Now, TemplateDepth: c.World.TemplateDepth}
 	facts := c.surroundings(cty.UnknownVal(cty.Bool))
 	facts.Functions = functions.ConsoleTable(env)
@@ -74,37 +73,20 @@ func (k *Console) Eval(source string) (cty.Value, diag.List) {
 }
 
 // Close ends the providers that were needed.
-func (k *Console) Close() { k.pool.Close() }
+func (k *Console) Close() { k.Pool.Close() }
 
 // Variable implements eval.Host.
 func (k *Console) Variable(v *program.Variable) (cty.Value, diag.List) {
-	if given, ok := k.values[v.Name]; ok {
-		return given, nil
+	given, diags := k.Base.Variable(v)
+	if given == cty.NilVal && v.Required() {
+		given = cty.UnknownVal(v.Type)
 	}
-	if v.Required() {
-		return cty.UnknownVal(v.Type), nil
-	}
-	return cty.NilVal, nil
-}
-
-// Expand implements eval.Host.
-func (k *Console) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	return configured()
-}
-
-// Program implements eval.Host.
-func (k *Console) Program(_ *promise.Task, f *eval.Frame, c *program.Call, key addr.Key) (*program.Program, diag.List) {
-	return k.config.program(f, c, key)
-}
-
-// Call implements eval.Host.
-func (k *Console) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
-	return k.pool.Function(t, f, fn, args)
+	return given, diags
 }
 
 // Resource implements eval.Host: what the state has, or something unknown.
 func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	schemas, diags := k.pool.Schemas(i.Resource.Provider.Provider)
+	schemas, diags := k.Pool.Schemas(i.Resource.Provider.Provider)
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}

@@ -8,11 +8,9 @@ import (
 	"io"
 	"time"
 
-	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/files"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/provider"
@@ -79,31 +77,4 @@ func MeaningIn(d dialect.Dialect) planner.Meaning {
 }
 
 // PlanOptions choose what a plan is for.
-type PlanOptions struct {
-	Mode        plan.Mode
-	SkipRefresh bool
-	Targets     []addr.Target
-	Excludes    []addr.Target
-	Replace     []addr.Instance
-	// Generated is configuration that was made for imports and loaded with the
-	// rest, by the address of its resource.
-	Generated map[addr.Instance]string
-	// AllowDeferral: plan what can be planned beside unknown repetitions.
-	AllowDeferral bool
-	planner.Meaning
-	// InDoubt are instances that may exist although the state doesn't have
-	// them: they aren't created, and what depends on them waits.
-	InDoubt []addr.Instance
-	// Needed are the resources that these need, if they exist. Neither those nor what
-	// they need is destroyed or replaced.
-	Needed []addr.Resource
-
-	// Import: the plan is for import blocks alone, which are followed in any mode.
-	// What these don't need may be wrong.
-	Import bool
-	// Unprotected: prevent_destroy prevents nothing.
-	Unprotected bool
-	// Observe, unless nil, is given the evaluated configuration when planning is
-	// over, before the providers end.
-	Observe func(root *eval.Frame)
-}
+type PlanOptions = planner.Options

@@ -14,6 +14,7 @@ import (
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
@@ -164,6 +165,11 @@ func (c *Config) surroundings(applying cty.Value) eval.Facts {
 		WorkDir:   c.World.OriginalDir,
 		Secrets:   c.World.Secrets,
 	}
+}
+
+// base is what the hosts of all stages answer alike.
+func (c *Config) base(values map[string]cty.Value, pool *connect.Pool) connect.Base {
+	return connect.Base{Variables: values, Load: c.program, Pool: pool}
 }
 
 // values turns the inputs into values of the root variables. Early says that

@@ -18,7 +18,6 @@ import (
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/state"
@@ -36,7 +35,7 @@ func Validate(ctx context.Context, c *Config) diag.List {
 
 func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned, partial bool) diag.List {
 	return validate.Run(ctx, validate.Input{
-		Tree: c.Tree, Load: c.program, Instances: c.expansion, Pool: pool, Planned: planned, Partial: partial,
+		Base: c.base(nil, pool), Tree: c.Tree, Instances: c.expansion, Planned: planned, Partial: partial,
 		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Env{Pure: true, PlanTimestamp: c.noTimestamp}),
 	})
 }
@@ -81,7 +80,6 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 	}
 	in.Pool = c.pool(ctx)
 	defer in.Pool.Close()
-	in.Import = o.Import
 	var found diag.List
 	if in.Mode != plan.Destroy && !o.Import {
 		found = c.validate(ctx, in.Pool, true, len(in.Targets)+len(in.Excludes) > 0)
@@ -125,14 +123,11 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 	}
 	now := c.World.Now()
 	return planner.Input{
-		Tree: c.Tree, Load: c.program, Variables: values, Prior: prior,
+		Options: o, Base: c.base(values, nil), Tree: c.Tree, Prior: prior,
 		Facts: c.facts(cty.False, functions.Env{
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
 		}),
-		Mode: o.Mode, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes, Replace: o.Replace,
-		Generated: o.Generated, AllowDeferral: o.AllowDeferral, Meaning: o.Meaning, InDoubt: o.InDoubt, Needed: o.Needed,
 		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
-		Unprotected: o.Unprotected, Observe: o.Observe,
 	}, diags
 }
 
@@ -166,19 +161,7 @@ func (c *Config) newKey() string {
 }
 
 // ApplyOptions say how to apply a plan.
-type ApplyOptions struct {
-	// Stop is closed when no new step is to be started.
-	Stop <-chan struct{}
-	// Grace is how long calls of providers may take after that; 0 is no limit.
-	Grace time.Duration
-	// CallTimeout is how long one call of a provider may take; 0 is no limit.
-	CallTimeout time.Duration
-	// Journal keeps intents and results; nil for nobody.
-	Journal apply.Journal
-	// Choose picks the next step among those that could run, for tests that
-	// try other orders; nil lets all run that can.
-	Choose func(ready []execgraph.ID) int
-}
+type ApplyOptions = apply.Options
 
 // Apply does what the plan says and returns the state afterwards, beside
 // errors too.
@@ -193,11 +176,11 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 		}
 	}
 	s, more := apply.Run(ctx, apply.Input{
-		Tree: c.Tree, Load: c.program, Catalog: c.World.Catalog, Variables: values, Plan: p,
+		Options: o, Base: c.base(values, nil), Tree: c.Tree, Catalog: c.World.Catalog, Plan: p,
 		Facts: c.facts(cty.True, functions.Env{
 			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
 		}),
-		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Stop: o.Stop, Grace: o.Grace, CallTimeout: o.CallTimeout, Journal: o.Journal, Choose: o.Choose, Commands: c.World.Commands,
+		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Commands: c.World.Commands,
 	})
 	diags.Append(more)
 	if len(p.Targets)+len(p.Excludes) > 0 {

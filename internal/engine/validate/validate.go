@@ -26,13 +26,11 @@ import (
 
 // Input is what a validation is a function of.
 type Input struct {
+	connect.Base
 	Tree *program.Tree
-	Load func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
 	// Instances returns those of a call whose instances load different modules.
 	Instances func(f *eval.Frame, c *program.Call) (eval.Expansion, bool)
 	Facts     eval.Facts
-	// Pool runs the providers, without configuration.
-	Pool *connect.Pool
 	// Planned: a plan follows. It evaluates what has one instance for certain, and
 	// finds circles instance by instance, so only the rest is evaluated here.
 	Planned bool
@@ -174,11 +172,6 @@ func (h *host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Exp
 	return e, diags
 }
 
-// Program implements eval.Host.
-func (h *host) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
-	return h.Load(f, c, k)
-}
-
 // Call implements eval.Host.
 func (h *host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
 	if fn.Alias != "" {
@@ -188,7 +181,7 @@ func (h *host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction
 		t.Fail() // as is everything that this provider would have to answer
 		return cty.DynamicVal, nil
 	}
-	return h.Pool.Function(t, f, fn, args)
+	return h.Base.Call(t, f, fn, args)
 }
 
 // Resource implements eval.Host.

@@ -11,7 +11,6 @@ import (
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
 )
 
 func overview(t testing.TB, p *plan.Plan, o Options) string {
@@ -108,15 +107,13 @@ func TestOverviewWithoutChanges(t *testing.T) {
 }
 
 func TestChain(t *testing.T) {
-	b := execgraph.NewBuilder(8)
-	object := func(name string) addr.Object {
-		return addr.Object{Instance: addr.Resource{Name: addr.Name{Type: "sim_object", Name: name}}.Instance(addr.NoKey)}
-	}
-	p := addr.ProviderConfig{Provider: sim}
-	first := b.Update(object("a"), p, nil)
-	b.Update(object("b"), p, []execgraph.Ref{first})
-	b.Update(object("c"), p, nil)
-	g, _ := b.Build()
+	g := &execgraph.Graph{Steps: []execgraph.Step{
+		0: {Kind: execgraph.OpenProvider},
+		1: {Kind: execgraph.Apply, After: []execgraph.ID{0}},
+		2: {Kind: execgraph.Apply, After: []execgraph.ID{0}},
+		3: {Kind: execgraph.Apply, After: []execgraph.ID{0, 1}},
+		4: {Kind: execgraph.CloseProvider, After: []execgraph.ID{0, 1, 2, 3}, When: execgraph.Always},
+	}}
 	steps, longest := chain(g)
 	// Three updates between opening and closing the provider; two follow each other.
 	if steps != len(g.Steps) || longest != 4 {

@@ -30,19 +30,19 @@ func TestSteps(t *testing.T) {
 			1:  {Kind: execgraph.OpenEphemeral, Object: e, Provider: p, After: []execgraph.ID{0}},
 			2:  {Kind: execgraph.OpenProvider, Provider: q, After: []execgraph.ID{1}},
 			3:  {Kind: execgraph.ReadData, Object: d, Provider: p, After: []execgraph.ID{0, 1}},
-			4:  {Kind: execgraph.Depose, Object: a, Provider: p, After: []execgraph.ID{0, 3}},
-			5:  {Kind: execgraph.Apply, Object: a, Provider: p, After: []execgraph.ID{0, 4}},
-			6:  {Kind: execgraph.RestoreDeposed, Object: a, Provider: p, After: []execgraph.ID{5}, When: execgraph.OnFailure, Of: 5},
+			4:  {Kind: execgraph.Depose, Object: a, Provider: p, Change: 1, After: []execgraph.ID{0, 3}},
+			5:  {Kind: execgraph.Apply, Object: a, Provider: p, Change: 1, After: []execgraph.ID{0, 4}},
+			6:  {Kind: execgraph.RestoreDeposed, Object: a, Provider: p, Change: 1, After: []execgraph.ID{5}, When: execgraph.OnFailure, Of: 5, Takes: []execgraph.ID{4, 5}},
 			7:  {Kind: execgraph.Gate, After: []execgraph.ID{3, 5}},
-			8:  {Kind: execgraph.Apply, Object: b, Provider: q, After: []execgraph.ID{2, 7}},
+			8:  {Kind: execgraph.Apply, Object: b, Provider: q, Change: 2, After: []execgraph.ID{2, 7}},
 			9:  {Kind: execgraph.Gate, After: []execgraph.ID{7, 8}},
 			10: {Kind: execgraph.Output, Name: "o", After: []execgraph.ID{8}},
-			11: {Kind: execgraph.Destroy, Object: old, Provider: p, After: []execgraph.ID{0, 8}},
+			11: {Kind: execgraph.Destroy, Object: old, Provider: p, Change: 1, After: []execgraph.ID{0, 8}},
 			12: {Kind: execgraph.CloseProvider, Provider: q, After: []execgraph.ID{2, 8}, When: execgraph.Always},
 			13: {Kind: execgraph.CloseProvider, Provider: p, After: []execgraph.ID{0, 1, 3, 5, 11}, When: execgraph.Always},
 		}},
 	}
-	if err := pl.Graph.Verify(); err != nil {
+	if err := pl.Graph.Verify(len(pl.Changes)); err != nil {
 		t.Fatal(err)
 	}
 	want := `

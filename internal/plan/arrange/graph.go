@@ -7,6 +7,7 @@
 package arrange
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,8 +63,8 @@ type Input struct {
 	Written func(addr.Instance) []addr.Resource
 }
 
-// Graph gives a plan its graph, its changes what depends on the order, and what is
-// stored with the objects.
+// Graph gives a plan, which has the changes of the objects in their order, its graph,
+// its changes what depends on the order, and what is stored with the objects.
 func Graph(in Input, p *plan.Plan) diag.List { return newBuilder(in).build(p) }
 
 // Outline decides which replacements create first as far as that is known in a
@@ -78,10 +79,11 @@ type builder struct {
 
 	// vertices are what package order arranges: the objects, then gates for
 	// cells that join them.
-	vertices []order.Object
-	of       []vertex
-	byNode   map[*promise.Node]int
-	groups   map[string]int // gates of stored dependencies
+	vertices  []order.Object
+	of        []vertex
+	byNode    map[*promise.Node]int
+	groups    map[string]int        // gates of stored dependencies
+	providers []addr.ProviderConfig // those that steps call, by their number
 
 	leaving map[Block][]int       // the objects that go, by where they were
 	left    map[*promise.Node]int // gates of those that reads wait for
@@ -93,9 +95,8 @@ type vertex struct {
 	provider *eval.ProviderInstance // a provider instance
 	output   *program.Output        // a root output
 	// condition is what has conditions in the frame: check.NAME, output.NAME or
-	// var.NAME. It reads where it has a data source of its own.
+	// var.NAME.
 	condition string
-	reads     bool
 	frame     *eval.Frame
 	name      string // of a gate
 }
@@ -118,25 +119,22 @@ func (b *builder) build(p *plan.Plan) diag.List {
 	b.addStateEdges()
 	b.addReads()
 	b.addDependencies(p)
+	b.numberProviders()
 	result := order.Decide(b.vertices)
 	var diags diag.List
 	if result.Cycle != nil {
 		var names []string
 		for _, v := range result.Cycle {
-			names = append(names, b.name(v))
+			names = append(names, b.label(v))
 		}
 		diags.Add(diag.Cycle.New(diag.Error, "Cycle: %s.", strings.Join(append(names, names[0]), " -> ")))
 		return diags
 	}
 	b.decided(result)
 	diags.Append(b.warnInUse(result))
-	var more diag.List
-	p.Graph, more = b.steps(result)
-	diags.Append(more)
-	if p.Graph != nil {
-		if err := p.Graph.Verify(); err != nil {
-			panic("arrange: " + err.Error())
-		}
+	p.Graph = b.graph(result.Steps, p.Changes)
+	if err := p.Graph.Verify(len(p.Changes)); err != nil {
+		panic("arrange: " + err.Error())
 	}
 	return diags
 }
@@ -165,7 +163,7 @@ func (b *builder) decided(result order.Result) {
 	}
 }
 
-func (b *builder) name(v int) string {
+func (b *builder) label(v int) string {
 	switch of := b.of[v]; {
 	case of.object != nil:
 		return of.object.Addr.String()
@@ -189,41 +187,52 @@ func (b *builder) add(o order.Object, v vertex) int {
 // addObjects makes a vertex for each recorded object, in their order.
 func (b *builder) addObjects() {
 	for _, o := range b.objects {
-		v := order.Object{Configured: o.Instance != nil, Stored: o.Stored != nil, Deposed: o.Addr.Deposed != ""}
-		if o.Change != nil {
-			switch o.Change.Action {
-			case plan.Create, plan.Update, plan.Read, plan.ForgetThenCreate:
-				v.Create = true
-			case plan.Delete, plan.Forget:
-				v.Delete = true
-			case plan.DeleteThenCreate:
-				v.Create, v.Delete = true, true
-			}
-		}
-		if o.Conditions || o.Addr.Name.Mode == addr.Ephemeral {
-			v.Create = true
-		}
-		v.Opens = o.Addr.Name.Mode == addr.Ephemeral
-		if o.Instance != nil {
-			v.WantsCBD = o.CreatesFirst
-		} else if o.Stored != nil {
-			v.WantsCBD = o.Stored.CreateBeforeDestroy
-		}
-		switch o.Addr.Name.Mode {
-		case addr.Data:
-			v.Stored, v.Reads = false, v.Create
-		case addr.Ephemeral:
-			// Like the opening of a provider it mustn't wait for the deletion
-			// of what it reads.
-			v.Stored = true
-		}
-		n := b.add(v, vertex{object: o})
+		n := b.add(legsOf(o), vertex{object: o})
 		// A data source within a check is read after everything else, deletions
 		// included, so that nothing may be arranged around it.
 		if o.Instance != nil && o.Addr.Deposed == "" && o.Instance.Resource.Check == nil {
 			b.byNode[o.Instance.Node()] = n
 		}
 	}
+}
+
+// legsOf is the vertex of an object, without what it depends on.
+func legsOf(o *Object) order.Object {
+	v := order.Object{Configured: o.Instance != nil, Stored: o.Stored != nil, Deposed: o.Addr.Deposed != "", Deprovisions: o.Deprovisions}
+	action := plan.NoOp
+	if o.Change != nil {
+		action = o.Change.Action
+	}
+	switch action {
+	case plan.Create, plan.Update, plan.Read, plan.ForgetThenCreate:
+		v.Create = true
+	case plan.Delete, plan.Forget:
+		v.Delete = true
+	case plan.DeleteThenCreate:
+		v.Create, v.Delete = true, true
+	}
+	v.Forgets = action == plan.Forget || action == plan.ForgetThenCreate
+	switch action {
+	case plan.Create, plan.DeleteThenCreate, plan.ForgetThenCreate:
+		v.Provisions = o.Instance.Resource.Provisions()
+	case plan.NoOp:
+		v.Create, v.Evaluates = o.Conditions, o.Conditions
+	}
+	if o.Instance != nil {
+		v.WantsCBD = o.CreatesFirst
+	} else if o.Stored != nil {
+		v.WantsCBD = o.Stored.CreateBeforeDestroy
+	}
+	switch o.Addr.Name.Mode {
+	case addr.Data:
+		v.Stored, v.Reads = false, v.Create
+		v.Last = action == plan.Read && o.Instance.Resource.Check != nil
+	case addr.Ephemeral:
+		// Like the opening of a provider it mustn't wait for the deletion
+		// of what it reads.
+		v.Create, v.Opens, v.Evaluates, v.Stored, v.Wanted = true, true, false, true, o.Conditions
+	}
+	return v
 }
 
 // addConfigEdges follows what the instances' cells have read.
@@ -275,7 +284,7 @@ func (b *builder) vertexOf(n *promise.Node) (int, bool) {
 	pi, isProvider := n.Subject.(*eval.ProviderInstance)
 	switch {
 	case isProvider:
-		b.byNode[n] = b.add(order.Object{Create: true, Opens: true, Stored: true, Config: edges}, vertex{provider: pi})
+		b.byNode[n] = b.add(order.Object{Create: true, Opens: true, Serves: true, Stored: true, Config: edges}, vertex{provider: pi})
 	case len(edges) == 0:
 		b.byNode[n] = -1
 	case len(edges) == 1:
@@ -297,7 +306,7 @@ func (b *builder) addOutputs() {
 			continue
 		}
 		if _, node, ok := b.in.Root.OutputValue(o); ok && !b.in.Deferred(node) {
-			b.add(order.Object{Create: true, Tells: true, Config: b.edges(node)}, vertex{output: o})
+			b.add(order.Object{Create: true, Evaluates: true, Config: b.edges(node)}, vertex{output: o})
 		}
 	}
 }
@@ -312,8 +321,9 @@ func (b *builder) addChecks() {
 		return slices.ContainsFunc(outcomes, func(o eval.Outcome) bool { return o.Status == eval.Unknown })
 	}
 	for _, f := range b.in.Root.Frames() {
-		add := func(condition string, reads bool, n *promise.Node) {
-			b.add(order.Object{Create: true, Tells: true, Config: b.edges(n)}, vertex{condition: condition, reads: reads, frame: f})
+		// last: it has a data source of its own, which is read when everything else is done.
+		add := func(condition string, last bool, n *promise.Node) {
+			b.add(order.Object{Create: true, Evaluates: true, Last: last, Config: b.edges(n)}, vertex{condition: condition, frame: f})
 		}
 		for _, c := range f.Program.Checks {
 			if b.in.Whole {
@@ -330,6 +340,36 @@ func (b *builder) addChecks() {
 			if _, node, ok := f.OutputValue(o); ok && b.in.UnreadOutputs && f.Parent != nil && undecided(f.OutputOutcomes(o)) {
 				add("output."+o.Name, false, node)
 			}
+		}
+	}
+}
+
+// numberProviders gives the providers that are called their numbers, in the order of
+// their addresses.
+func (b *builder) numberProviders() {
+	numbers := map[addr.ProviderConfig]int{}
+	of := func(v int) (p addr.ProviderConfig, calls bool) {
+		o, is := &b.vertices[v], b.of[v]
+		switch {
+		case is.provider != nil:
+			return is.provider.Addr, true
+		case is.object != nil:
+			return is.object.Provider, o.Delete && !o.Forgets || o.Create && !o.Evaluates
+		}
+		return p, false
+	}
+	for v := range b.vertices {
+		if p, calls := of(v); calls {
+			numbers[p] = 0
+		}
+	}
+	b.providers = slices.SortedFunc(maps.Keys(numbers), addr.ProviderConfig.Compare)
+	for n, p := range b.providers {
+		numbers[p] = n + 1
+	}
+	for v := range b.vertices {
+		if p, calls := of(v); calls {
+			b.vertices[v].Provider = numbers[p]
 		}
 	}
 }

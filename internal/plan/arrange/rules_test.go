@@ -20,7 +20,7 @@ func graph(want string) func(*testing.T, *engine.Config, *plan.Plan) {
 		if err := p.Graph.Print(&b); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Graph.Verify(); err != nil {
+		if err := p.Graph.Verify(len(p.Changes)); err != nil {
 			t.Error(err)
 		}
 		got := strings.ReplaceAll(b.String(), `provider["`+testkit.Sim.String()+`"]`, "provider")
@@ -80,6 +80,17 @@ func TestRules(t *testing.T) {
 			1 apply sim_object.a after 0
 			2 condition check.c after 1
 			3 close-provider provider after 0 1 always`)},
+		{Rule: "what was replaced goes before a check that names its successor and reads", Before: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  zone = \"x\"\n  lifecycle { create_before_destroy = true }\n}\n", After: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  zone = \"y\"\n  lifecycle { create_before_destroy = true }\n}\ncheck \"c\" {\n  data \"sim_lookup\" \"d\" { key = \"k\" }\n  assert {\n    condition     = sim_object.a.id != data.sim_lookup.d.found\n    error_message = \"No.\"\n  }\n}\n", Want: "create-then-delete sim_object.a replace_because_cannot_update\nread data.sim_lookup.d read_because_check_nested", See: graph(`
+			0 open-provider provider
+			1 depose sim_object.a after 0
+			2 apply sim_object.a after 0 1
+			3 restore-deposed sim_object.a after 2 if 2 fails
+			4 destroy sim_object.a (old) after 0 2
+			5 gate after 2
+			6 gate after 4 always
+			7 read-data data.sim_lookup.d after 0 5 6
+			8 condition check.c after 2 5 6 7
+			9 close-provider provider after 0 2 4 7 always`)},
 		{Rule: "data is read when what it names is there", After: one + "data \"sim_lookup\" \"d\" { key = sim_object.a.id }\n" + "resource \"sim_object\" \"b\" { name = data.sim_lookup.d.found }\n", Want: "create sim_object.a\ncreate sim_object.b\nread data.sim_lookup.d read_because_config_unknown", See: graph(`
 			0 open-provider provider
 			1 apply sim_object.a after 0

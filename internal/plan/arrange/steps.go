@@ -1,117 +1,107 @@
 package arrange
 
 import (
-	"slices"
-	"strings"
-
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/plan/order"
 	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
-// steps turns the ordered legs into the steps of the execution graph.
-func (b *builder) steps(result order.Result) (*execgraph.Graph, diag.List) {
-	e := &emitter{b: b, g: execgraph.NewBuilder(len(result.Steps) + len(result.Steps)/8)}
-	last := make([]execgraph.Ref, len(result.Steps)) // the step that ends an ordered one
-	for n, s := range result.Steps {
-		var after []execgraph.Ref
-		for _, a := range s.After {
-			after = append(after, last[a])
+// graph says of each ordered step what it is in the plan. changes are those of the
+// objects, in their order.
+func (b *builder) graph(steps []order.Step, changes []*plan.Change) *execgraph.Graph {
+	numbers := make([]int, len(b.objects))
+	next := 0
+	for i, o := range b.objects {
+		if o.Change != nil && next < len(changes) && changes[next] == o.Change {
+			next++
+			numbers[i] = next
 		}
-		last[n] = e.emit(s, after)
 	}
-	g, circle := e.g.Build()
-	if circle == nil {
-		return g, nil
+	refs := 0
+	for _, s := range steps {
+		refs += len(s.After) + len(s.Takes)
 	}
-	var names []string
-	for _, s := range circle {
-		names = append(names, s.Label())
+	room := make([]execgraph.ID, 0, refs)
+	ids := func(list []int) []execgraph.ID {
+		if len(list) == 0 {
+			return nil
+		}
+		from := len(room)
+		for _, n := range list {
+			room = append(room, execgraph.ID(n))
+		}
+		return room[from:len(room):len(room)]
 	}
-	slices.Sort(names)
-	var diags diag.List
-	diags.Add(diag.Cycle.New(diag.Error, "These steps would wait for each other:\n  %s\n\nA provider is configured with values of an object that has to be destroyed before the provider's own objects are. Apply the two changes one after the other, with -target.", strings.Join(names, "\n  ")))
-	return nil, diags
+	g := &execgraph.Graph{Steps: make([]execgraph.Step, len(steps))}
+	for n := range steps {
+		s, to := &steps[n], &g.Steps[n]
+		to.After, to.Takes, to.When = ids(s.After), ids(s.Takes), when[s.When]
+		if s.When == order.OnFailure {
+			to.Of = to.Takes[len(to.Takes)-1]
+		}
+		if s.Provider > 0 {
+			to.Provider = b.providers[s.Provider-1]
+		}
+		if s.Object >= 0 && s.Object < len(b.objects) {
+			to.Change = numbers[s.Object]
+		}
+		b.name(s, to)
+	}
+	return g
 }
 
-// An emitter says what each ordered step comes to.
-type emitter struct {
-	b *builder
-	g *execgraph.Builder
+var when = [...]execgraph.When{order.OnSuccess: execgraph.OnSuccess, order.Always: execgraph.Always, order.OnFailure: execgraph.OnFailure}
+
+// kinds are what kinds of steps on an object come to, unless there is more to it.
+var kinds = [...]execgraph.Kind{
+	order.Create: execgraph.Apply, order.Delete: execgraph.Destroy, order.Prepare: execgraph.Finalize,
+	order.Gate: execgraph.Gate, order.Open: execgraph.OpenProvider, order.Aside: execgraph.Depose, order.Restore: execgraph.RestoreDeposed,
+	order.Provision: execgraph.Provision, order.Deprovision: execgraph.ProvisionDestroy, order.Close: execgraph.CloseProvider,
 }
 
-// emit adds what one ordered step comes to and returns the last step of it.
-func (e *emitter) emit(s order.Step, after []execgraph.Ref) execgraph.Ref {
-	if s.Kind == order.Gate {
-		return e.g.Gate(after)
+// name fills in what a step does, and on what.
+func (b *builder) name(s *order.Step, to *execgraph.Step) {
+	to.Kind = kinds[s.Kind]
+	if s.Object < 0 {
+		return
 	}
-	switch v := e.b.of[s.Object]; {
+	switch v := b.of[s.Object]; {
 	case v.provider != nil:
-		return e.g.OpenProvider(v.provider.Addr, after)
+		to.Kind = execgraph.OpenProvider
 	case v.output != nil:
-		return e.g.Output(v.output.Name, after)
-	case v.condition != "" && v.reads:
-		return e.g.CheckData(v.frame.Addr, v.condition, after)
+		to.Kind, to.Name = execgraph.Output, v.output.Name
 	case v.condition != "":
-		return e.g.Check(v.frame.Addr, v.condition, after)
-	case s.Kind == order.Prepare:
-		return e.g.Finalize(v.object.Addr, v.object.Provider, after)
-	case s.Kind == order.Delete:
-		return e.deletion(v.object, after)
-	default:
-		return e.creation(v.object, after)
+		to.Kind, to.Name, to.Module = execgraph.Condition, v.condition, v.frame.Addr
+	case v.object != nil:
+		b.nameObject(s, v.object, to)
 	}
 }
 
-// deletion adds the end of an object, after its provisioners. These don't run
-// for what was put aside: they name what has a successor by then, and the
-// configurations in use count on that.
-func (e *emitter) deletion(o *Object, after []execgraph.Ref) execgraph.Ref {
-	at := o.Addr
-	switch o.Change.Action {
-	case plan.Forget:
-		return e.g.Forget(at, after)
-	case plan.CreateThenDelete:
-		at.Deposed = o.Change.DeposedKey
-	}
-	if at.Deposed == "" && o.Deprovisions {
-		after = []execgraph.Ref{e.g.ProvisionDestroy(at, after)}
-	}
-	return e.g.Destroy(at, o.Provider, after)
-}
-
-// creation adds what brings an object into its new form.
-func (e *emitter) creation(o *Object, after []execgraph.Ref) execgraph.Ref {
-	at, p := o.Addr, o.Provider
-	if at.Name.Mode == addr.Ephemeral {
-		opening := e.g.OpenEphemeral(at, p, after)
-		if o.Conditions {
-			e.g.Keep(opening)
+func (b *builder) nameObject(s *order.Step, o *Object, to *execgraph.Step) {
+	to.Object = o.Addr
+	forgets := b.vertices[s.Object].Forgets
+	switch s.Kind {
+	case order.Create:
+		switch {
+		case b.vertices[s.Object].Evaluates:
+			to.Kind = execgraph.Condition
+		case o.Addr.Name.Mode == addr.Data:
+			to.Kind = execgraph.ReadData
+		case o.Addr.Name.Mode == addr.Ephemeral:
+			to.Kind = execgraph.OpenEphemeral
 		}
-		return opening
-	}
-	var c execgraph.Creation
-	switch o.Change.Action {
-	case plan.Read:
-		if o.Instance.Resource.Check != nil {
-			return e.g.ReadCheckData(at, p, after)
+	case order.Delete:
+		if forgets {
+			to.Kind = execgraph.Forget
+		} else if o.Change.Action == plan.CreateThenDelete {
+			to.Object.Deposed = o.Change.DeposedKey
 		}
-		return e.g.ReadData(at, p, after)
-	case plan.NoOp:
-		return e.g.Condition(at, after)
-	case plan.Update:
-		return e.g.Update(at, p, after)
-	case plan.CreateThenDelete:
-		c = e.g.Replace(at, p, after)
-	case plan.ForgetThenCreate:
-		c = e.g.Create(at, p, []execgraph.Ref{e.g.Forget(at, after)})
-	default:
-		c = e.g.Create(at, p, after)
+	case order.Aside:
+		if forgets {
+			to.Kind = execgraph.Forget
+		}
+	case order.Close:
+		to.Kind = execgraph.CloseEphemeral
 	}
-	if o.Instance.Resource.Provisions() {
-		return e.g.Provision(c)
-	}
-	return c.Step()
 }

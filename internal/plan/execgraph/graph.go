@@ -50,6 +50,30 @@ func (k Kind) Calls() bool {
 	return false
 }
 
+// Gives reports whether steps of the kind give their instance its value. Where several
+// steps of an instance do, the last one gives it.
+func (k Kind) Gives() bool {
+	switch k {
+	case Apply, Provision, ReadData, OpenEphemeral:
+		return true
+	}
+	return false
+}
+
+// changes reports whether steps of the kind have a change of the plan.
+func (k Kind) changes() bool {
+	switch k {
+	case Finalize, Depose, Apply, RestoreDeposed, Destroy, Provision, ProvisionDestroy:
+		return true
+	}
+	return false
+}
+
+// takes lists the kinds of steps that one of the kind takes up. An Apply may do without.
+var takes = [len(kindNames)][]Kind{
+	Apply: {Finalize}, RestoreDeposed: {Depose, Apply}, Provision: {Apply}, CloseEphemeral: {OpenEphemeral},
+}
+
 // Closes reports whether steps of the kind end what others have begun: they
 // are done also when the run is stopped.
 func (k Kind) Closes() bool {
@@ -90,11 +114,18 @@ type Step struct {
 	Name string
 	// Module is where that is.
 	Module addr.Module
+	// Change is the number of the step's change among those of the plan, from 1; 0 is for
+	// steps without one.
+	Change int
 	// After are the steps that have to end first, ascending, without
 	// repetition. Conditions apply to all of them.
 	After []ID
 	When  When
 	Of    ID // meaningful with OnFailure
+	// Takes are the steps whose outcome this one goes on with, ascending: what Finalize has
+	// planned, Depose has put aside, Apply has made or OpenEphemeral has opened. It waits for
+	// them, maybe by way of others.
+	Takes []ID
 }
 
 // Label is the step in words, unique within a graph except for gates.
@@ -124,7 +155,7 @@ func (s *Step) Check() string {
 	return s.Module.String() + "." + s.Name
 }
 
-// A Graph is the steps in a topological order. It isn't changed after Build.
+// A Graph is the steps in a topological order. It isn't changed once it is made.
 type Graph struct {
 	Steps []Step
 }
@@ -163,8 +194,9 @@ func (g *Graph) Print(w io.Writer) error {
 }
 
 // Verify reports the first violation of what apply relies on: steps wait for
-// earlier steps only, once each, and follow a failure of one of these.
-func (g *Graph) Verify() error {
+// earlier steps only, once each, follow a failure of one of these, and take up what
+// such steps leave. changes is how many the plan has.
+func (g *Graph) Verify(changes int) error {
 	for id, s := range g.Steps {
 		if s.Kind == 0 || int(s.Kind) >= len(kindNames) {
 			return fmt.Errorf("step %d has no kind", id)
@@ -178,6 +210,26 @@ func (g *Graph) Verify() error {
 		}
 		if s.When > OnFailure || s.When == OnFailure && !slices.Contains(s.After, s.Of) {
 			return fmt.Errorf("step %d (%s) has a condition that can't come true", id, s.Label())
+		}
+		if s.Change < 0 || s.Change > changes || s.Change == 0 && s.Kind.changes() {
+			return fmt.Errorf("step %d (%s) has no change", id, s.Label())
+		}
+		if err := g.verifyTakes(ID(id), &s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyTakes is Verify for what a step takes up.
+func (g *Graph) verifyTakes(id ID, s *Step) error {
+	kinds := takes[s.Kind]
+	if len(s.Takes) != len(kinds) && (s.Kind != Apply || s.Takes != nil) {
+		return fmt.Errorf("step %d (%s) takes up %d steps", id, s.Label(), len(s.Takes))
+	}
+	for i, a := range s.Takes {
+		if a < 0 || a >= id || g.Steps[a].Kind != kinds[i] || g.Steps[a].Object != s.Object {
+			return fmt.Errorf("step %d (%s) can't take up step %d", id, s.Label(), a)
 		}
 	}
 	return nil

@@ -30,24 +30,24 @@ func sample(t *testing.T) *Graph {
 		3:  {Kind: Gate, After: []ID{1, 2}},
 		4:  {Kind: Gate, Name: "joined", After: []ID{3}},
 		5:  {Kind: ReadData, Object: d, Provider: aliased, After: []ID{4}},
-		6:  {Kind: Finalize, Object: a, Provider: p, After: []ID{0, 5}},
-		7:  {Kind: Depose, Object: a, Provider: p, After: []ID{6}},
-		8:  {Kind: Apply, Object: a, Provider: p, After: []ID{7}},
-		9:  {Kind: RestoreDeposed, Object: a, Provider: p, After: []ID{8}, When: OnFailure, Of: 8},
-		10: {Kind: Provision, Object: a, After: []ID{8}},
+		6:  {Kind: Finalize, Object: a, Provider: p, Change: 1, After: []ID{0, 5}},
+		7:  {Kind: Depose, Object: a, Provider: p, Change: 1, After: []ID{6}},
+		8:  {Kind: Apply, Object: a, Provider: p, Change: 1, After: []ID{7}, Takes: []ID{6}},
+		9:  {Kind: RestoreDeposed, Object: a, Provider: p, Change: 1, After: []ID{8}, When: OnFailure, Of: 8, Takes: []ID{7, 8}},
+		10: {Kind: Provision, Object: a, Change: 1, After: []ID{8}, Takes: []ID{8}},
 		11: {Kind: Condition, Name: "check.c", After: []ID{10}},
-		12: {Kind: Destroy, Object: old, Provider: p, After: []ID{8, 10}},
-		13: {Kind: Forget, Object: object(t, "a_b.forgotten")},
-		14: {Kind: ProvisionDestroy, Object: object(t, "a_b.d")},
+		12: {Kind: Destroy, Object: old, Provider: p, Change: 1, After: []ID{8, 10}},
+		13: {Kind: Forget, Object: object(t, "a_b.forgotten"), Change: 2},
+		14: {Kind: ProvisionDestroy, Object: object(t, "a_b.d"), Change: 3},
 		15: {Kind: Output, Name: "o", After: []ID{8}},
-		16: {Kind: CloseEphemeral, Object: e, Provider: p, After: []ID{12}, When: Always},
+		16: {Kind: CloseEphemeral, Object: e, Provider: p, After: []ID{12}, When: Always, Takes: []ID{2}},
 		17: {Kind: CloseProvider, Provider: p, After: []ID{12, 16}, When: Always},
 	}}
 }
 
 func TestPrint(t *testing.T) {
 	g := sample(t)
-	if err := g.Verify(); err != nil {
+	if err := g.Verify(3); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
@@ -120,15 +120,21 @@ func TestVerify(t *testing.T) {
 		"no kind":                         func(g *Graph) { g.Steps[3].Kind = 0 },
 		"a new kind":                      func(g *Graph) { g.Steps[3].Kind = Output + 1 },
 		"a failure that isn't waited for": func(g *Graph) { g.Steps[9].Of = 2 },
+		"no change":                       func(g *Graph) { g.Steps[8].Change = 0 },
+		"a change that isn't there":       func(g *Graph) { g.Steps[8].Change = 4 },
+		"a later one is taken up":         func(g *Graph) { g.Steps[8].Takes = []ID{9} },
+		"another object's is taken up":    func(g *Graph) { g.Steps[8].Object = g.Steps[13].Object },
+		"another kind is taken up":        func(g *Graph) { g.Steps[10].Takes = []ID{7} },
+		"nothing is taken up":             func(g *Graph) { g.Steps[16].Takes = nil },
 		"an unknown condition":            func(g *Graph) { g.Steps[9].When = OnFailure + 1 },
 	} {
 		g := sample(t)
 		spoil(g)
-		if err := g.Verify(); err == nil {
+		if err := g.Verify(3); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if err := (&Graph{}).Verify(); err != nil {
+	if err := (&Graph{}).Verify(0); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,8 +6,10 @@
 // deletes what was there before. What can be found out about a replacement
 // without an effect may be a third. The caller says which legs there are and who
 // depends on whom, by configuration and by what is stored; the package says
-// which objects are replaced with create before destroy (CBD) and which leg
-// waits for which. It refuses addresses, states and providers.
+// which objects are replaced with create before destroy (CBD), which steps the
+// legs consist of, what has to be opened and closed for them, and which step
+// waits for which: what it returns is all that is run. It refuses addresses,
+// states and providers, which it knows by their numbers.
 //
 // # Rules
 //
@@ -16,12 +18,25 @@
 //	R2  x is created after the deletion of y, where x has a stored dependency on y
 //	R3  y is deleted after the deletion of x, where x has a stored dependency on y
 //	R4  y is created after the deletion of x, where x has a stored dependency on y
-//	R5  in R2 and R4, a deletion with CBD comes after the creation instead
+//	R5  in R2 and R4, a deletion with CBD comes after the creation instead, but not
+//	    after what only evaluates, as outputs and checks do
 //	R6  in R2, what is free doesn't wait, and an update that is free comes before
 //	    the deletion instead
 //	R7  a replacement that can be is prepared first: after the creations that x
 //	    depends on by configuration, and before x and all that had a stored
 //	    dependency on it are deleted without CBD
+//	R8  what calls a provider comes after its opening, and that after what its
+//	    configuration depends on; nothing is opened that nobody waits for, unless
+//	    it is wanted for itself
+//	R9  a provider is closed when all that call it have ended, in whatever way,
+//	    and all that was opened with its help is closed; that is closed after
+//	    everything that may use it, in the reverse order of the openings
+//	R10 what comes last is read when everything else has ended and what was made
+//	    is as it should be, and evaluated after all that is read so
+//	R11 where a provider depends on a creation that R2 or R4 hold back until one of
+//	    its own objects is deleted, updates don't wait for deletions, and if that
+//	    isn't enough, nothing waits for the deletions through such a provider but
+//	    what it deletes too, and the object's own replacement
 //
 // A creation or update is free if no former user of the object is deleted
 // without CBD and nothing that the object depends on by configuration has a
@@ -44,6 +59,15 @@
 // had a stored dependency on is deleted with CBD too. The flags are chosen so: CBD spreads from configured objects
 // that want it to everything they depend on, and a leftover (an object
 // without configuration) gets it only where that holds already.
+//
+// R8 makes nothing but deletions wait for what they didn't wait for anyway: who
+// creates depends on the provider by configuration. R9 and R10 add what nobody
+// waits for but closings and what comes last, in this order. So a circle leads from the opening
+// of a provider to one of its deletions, and R11 breaks it there: from such a
+// deletion the way goes on to others of the same provider and to the creation in the
+// object's place, which isn't free, and from that only to what depends on it by
+// configuration, other providers and their deletions included, never back to
+// what the first provider depends on.
 package order
 
 import "slices"
@@ -59,13 +83,32 @@ type Object struct {
 	// in State.
 	Reads bool
 
-	// Tells: the creation only computes something from what is there, which may
-	// fail. No deletion waits for that.
-	Tells bool
-
 	// Opens: the creation only opens what others need for their legs. Who
 	// depends on an object without legs doesn't wait for what that would need.
 	Opens bool
+	// Wanted: it is opened also where nobody waits for that.
+	Wanted bool
+	// Evaluates: the creation only evaluates something, with what is there by then.
+	// That may fail, so no deletion waits for it unless it is Configured.
+	Evaluates bool
+	// Last: the creation, which reads or evaluates, comes after everything else.
+	// Nothing depends on it.
+	Last bool
+
+	// Provider is the number of the provider that the legs call, from 1; 0 is for
+	// legs that call none. Those with lower numbers are closed first.
+	Provider int
+	// Serves: the creation opens that provider itself. One that no object serves
+	// opens without further ado.
+	Serves bool
+
+	// Forgets: the object that was there is only forgotten, which calls nobody:
+	// by the deletion, or before a creation without one.
+	Forgets bool
+	// Provisions: a creation has a second part, for which others wait too.
+	Provisions bool
+	// Deprovisions: a deletion has a first part, unless the object was put aside.
+	Deprovisions bool
 
 	Configured bool // the configuration has it
 	Stored     bool // the prior state has it
@@ -86,18 +129,40 @@ func (o *Object) gate() bool { return !o.Create && !o.Delete && !o.Configured &&
 type Kind uint8
 
 const (
-	Create  Kind = iota // create or update the object
-	Delete              // delete the object
-	Prepare             // all of its replacement that has no effect
-	Gate                // join other steps
+	Create      Kind = iota // create, update, read, open or evaluate the object
+	Delete                  // delete the object, or forget it
+	Prepare                 // all of its replacement that has no effect
+	Gate                    // join other steps
+	Open                    // open a provider that no object serves
+	Aside                   // put aside or forget what was there, before the creation
+	Restore                 // take back what was put aside, where the creation has failed
+	Provision               // the second part of a creation
+	Deprovision             // the first part of a deletion
+	Close                   // close what the object has opened; without object, the provider
 )
 
-// A Step is one leg of an object, or a gate.
+// When says under which outcome of the steps it waits for a step is run.
+type When uint8
+
+const (
+	OnSuccess When = iota // all succeeded
+	Always                // all have ended, in whatever way
+	OnFailure             // what it takes up last has failed
+)
+
+// A Step is a part of a leg of an object, or what others need.
 type Step struct {
 	Kind   Kind
-	Object int // meaningless for a gate
-	// After lists the steps that come before, by their index.
+	When   When
+	Object int // -1 for what isn't about one
+	// Provider is the one that the step calls, opens or closes; 0 is none.
+	Provider int
+	// After lists the steps that come before, by their index, ascending.
 	After []int
+	// Takes lists those of them whose outcome the step goes on with: a creation what
+	// was prepared, its second part the object, the taking back what was put aside and
+	// the creation, a closing what was opened.
+	Takes []int
 }
 
 // A Result is an order.
@@ -107,7 +172,7 @@ type Result struct {
 	// Keep has the flags that follow from configuration alone: these are
 	// stored, the others hold for this time only.
 	Keep []bool
-	// Steps are in an order that keeps all rules.
+	// Steps are all that is run, in an order that keeps all rules.
 	Steps []Step
 	// Dropped are stored dependencies that were ignored because they go in
 	// circles: pairs of an object and what it depends on.
@@ -141,7 +206,7 @@ func Decide(objects []Object) Result {
 			g.arrange()
 		}
 	}
-	steps := g.steps()
+	steps := complete(objects, g.cbd, g.steps())
 	return Result{CBD: g.cbd, Keep: g.keep, Steps: steps, Dropped: g.dropped}
 }
 
@@ -171,6 +236,9 @@ func (g *graph) stored() {
 	g.was = make([][]int, n)
 	for i := range g.objects {
 		o := &g.objects[i]
+		if o.Last {
+			continue // it waits for everything, and nothing for it
+		}
 		if !o.Stored && (!o.gate() || o.State == nil) {
 			g.was[i] = o.Config
 			if !o.Reads || o.State == nil {

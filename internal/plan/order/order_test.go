@@ -72,10 +72,10 @@ func TestExamples(t *testing.T) {
 		{"delete, then create", []Object{replaced()}, "a.D a.C", "", ""},
 		{"create, then delete", []Object{cbd(replaced())}, "a.C a.D", "", "a"},
 		{"creations", []Object{created(), created(a), created(b)}, "a.C b.C c.C", "", ""},
-		{"no deletion waits for what only tells", []Object{cbd(replaced()), {Create: true, Tells: true, Config: []int{a}}}, "a.C b.C", "b.C a.D", "a"},
+		{"no deletion waits for what only evaluates", []Object{cbd(replaced()), {Create: true, Evaluates: true, Config: []int{a}}}, "a.C b.C", "b.C a.D", "a"},
 		{"nothing in common", []Object{replaced(), cbd(replaced()), removed(), created()}, "", "a.D b.C b.D c.D c.D d.C a.C d.C", "b"},
 		{"through what doesn't change", []Object{created(), {Configured: true, Stored: true, Config: []int{a}}, created(b)}, "a.C c.C", "", ""},
-		{"through what opens nothing", []Object{created(), {Create: true, Opens: true, Stored: true, Config: []int{a}}, unchanged(b), created(c)}, "a.C b.C", "a.C d.C b.C d.C", ""},
+		{"through what opens nothing", []Object{created(), {Create: true, Opens: true, Wanted: true, Stored: true, Config: []int{a}}, unchanged(b), created(c)}, "a.C b.C", "a.C d.C b.C d.C", ""},
 		{"CBD spreads through openings", []Object{unchanged(), {Create: true, Opens: true, Stored: true, Config: []int{a}}, cbd(unchanged(b))}, "", "", "abc"},
 		{"CBD spreads to what doesn't change", []Object{unchanged(), unchanged(a), cbd(unchanged(b))}, "", "", "abc"},
 		{"the user of a CBD isn't one", []Object{cbd(unchanged()), unchanged(a)}, "", "", "a"},
@@ -201,11 +201,18 @@ func closure(edges func(i, j int) bool, n int) [][]bool {
 	return c
 }
 
-// rules is the order of the legs straight from the rules in the package
-// comment, given the flags.
+// rules is the order of the legs straight from R0 to R7 in the package comment, given
+// the flags.
 func rules(objects []Object, cbd []bool) [][]bool {
+	legs := direct(objects, cbd)
+	return closure(func(i, j int) bool { return legs[i][j] }, len(legs))
+}
+
+// direct is the order that the rules demand, without what follows from several.
+func direct(objects []Object, cbd []bool) [][]bool {
 	n := len(objects)
 	config := closure(func(i, j int) bool { return slices.Contains(objects[i].Config, j) }, n)
+	needs := needs(objects)
 	was := closure(func(i, j int) bool { return slices.Contains(former(objects, i), j) }, n)
 	legs := make([][]bool, 2*n)
 	for i := range legs {
@@ -227,11 +234,13 @@ func rules(objects []Object, cbd []bool) [][]bool {
 	for x := range n {
 		c(x, x) // R1
 		for y := range n {
-			if config[x][y] && creates(x) && creates(y) {
+			if needs[x][y] && creates(x) && creates(y) {
 				legs[2*x][2*y] = true // R0
 			}
 			if was[x][y] {
 				switch {
+				case cbd[y] && objects[x].Evaluates && !objects[x].Configured:
+					// It may fail, and y goes all the same.
 				case !free[x] || cbd[y]:
 					c(x, y) // R2
 				case objects[x].Stored && creates(x) && deletes(y):
@@ -245,14 +254,23 @@ func rules(objects []Object, cbd []bool) [][]bool {
 			// R7: x is prepared after the creation of y; it and its former users
 			// are deleted after that.
 			for user := range n {
-				if prepares(objects, cbd, free, config, x) && config[x][y] && creates(y) &&
+				if prepares(objects, cbd, free, config, x) && needs[x][y] && creates(y) &&
 					(user == x || was[user][x]) && deletes(user) && !cbd[user] {
 					legs[2*user+1][2*y] = true
 				}
 			}
 		}
 	}
-	return closure(func(i, j int) bool { return legs[i][j] }, 2*n)
+	return legs
+}
+
+// needs is what creations depend on by configuration. What has no legs needs nothing
+// opened.
+func needs(objects []Object) [][]bool {
+	return closure(func(i, j int) bool {
+		o := &objects[i]
+		return slices.Contains(o.Config, j) && (o.Create || o.Delete || o.gate() || !objects[j].Opens)
+	}, len(objects))
 }
 
 // prepares is R7's condition.
@@ -292,6 +310,9 @@ func freedom(objects []Object, cbd []bool, config, was [][]bool) []bool {
 
 func former(objects []Object, i int) []int {
 	o := &objects[i]
+	if o.Last {
+		return nil
+	}
 	if !o.Stored && !o.Reads && (!o.gate() || o.State == nil) {
 		return o.Config
 	}
@@ -427,7 +448,7 @@ func TestRandomGraphs(t *testing.T) {
 					fail("step %d comes before %d", i, before)
 				}
 			}
-			if s.Kind != Gate {
+			if leg(s) {
 				seen[[2]int{s.Object, int(s.Kind)}] = true
 			}
 		}

@@ -20,6 +20,9 @@ func (g *graph) steps() []Step {
 		g.lateDeletions(b)
 		g.replacedFirst(b)
 	}
+	if early {
+		g.resolve(b)
+	}
 	return b.finish(g.objects, g.prepares)
 }
 
@@ -131,7 +134,7 @@ func (g *graph) lateDeletions(b *builder) {
 		o := &g.objects[i]
 		before := collect(done, g.users[i])
 		if o.Create {
-			if !o.Tells {
+			if !o.Evaluates || o.Configured {
 				before = append(before, b.create(i))
 			}
 		} else if o.Delete && !g.cbd[i] {
@@ -300,8 +303,8 @@ func (b *builder) inlined(after, uses []int) []int {
 }
 
 // reduce drops edges that another edge of the same step makes superfluous, as
-// far as that is seen in two steps. By way of an update nobody is held to wait
-// for deletions: where a provider is in between, updates can't wait for them.
+// far as that is seen in two steps. Deletions stay named by who waits for them
+// beside an update that does so too: what that update is for may be another reason.
 func (b *builder) reduce(objects []Object) {
 	const few = 16
 	covered := make([]int, len(b.after))

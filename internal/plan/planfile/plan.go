@@ -91,6 +91,8 @@ type stepRecord struct {
 	After    []int      `msgpack:"a,omitempty"`
 	When     uint8      `msgpack:"w,omitempty"`
 	Of       int        `msgpack:"of,omitempty"`
+	Change   int        `msgpack:"c,omitempty"`
+	Takes    []int      `msgpack:"t,omitempty"`
 }
 
 type variableRecord struct {
@@ -234,7 +236,7 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 func fromSteps(steps []execgraph.Step) []stepRecord {
 	out := make([]stepRecord, len(steps))
 	for i, s := range steps {
-		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of)}
+		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of), Change: s.Change}
 		if s.Object != (addr.Object{}) {
 			r.Object = objectAddr{s.Object.Instance.String(), s.Object.Deposed}
 		}
@@ -243,6 +245,9 @@ func fromSteps(steps []execgraph.Step) []stepRecord {
 		}
 		for _, a := range s.After {
 			r.After = append(r.After, int(a))
+		}
+		for _, a := range s.Takes {
+			r.Takes = append(r.Takes, int(a))
 		}
 		out[i] = r
 	}
@@ -301,7 +306,7 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 		return nil, err
 	}
 	if r.HasGraph {
-		if p.Graph, err = toGraph(r.Steps); err != nil {
+		if p.Graph, err = toGraph(r.Steps, len(p.Changes)); err != nil {
 			return nil, err
 		}
 	}
@@ -436,7 +441,7 @@ func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
 	return c, nil
 }
 
-func toGraph(records []stepRecord) (*execgraph.Graph, error) {
+func toGraph(records []stepRecord, changes int) (*execgraph.Graph, error) {
 	g := &execgraph.Graph{Steps: make([]execgraph.Step, len(records))}
 	for i, r := range records {
 		kind, err := execgraph.ParseKind(r.Kind)
@@ -447,7 +452,7 @@ func toGraph(records []stepRecord) (*execgraph.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of)}
+		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of), Change: r.Change}
 		if s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= len(records) {
 			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
 		}
@@ -464,9 +469,12 @@ func toGraph(records []stepRecord) (*execgraph.Graph, error) {
 		for _, a := range r.After {
 			s.After = append(s.After, execgraph.ID(a))
 		}
+		for _, a := range r.Takes {
+			s.Takes = append(s.Takes, execgraph.ID(a))
+		}
 		g.Steps[i] = s
 	}
-	return g, g.Verify()
+	return g, g.Verify(changes)
 }
 
 // encodeState writes a state in the format of state files; nothing for none.

@@ -30,7 +30,7 @@ import (
 )
 
 // format is the version of the archive's layout. Readers refuse others.
-const format = 1
+const format = 2
 
 // maxContent bounds what all entries together may unpack to, so that a hostile archive
 // can't exhaust memory by its compression alone. A plan of 100,000 objects has a tenth

@@ -46,30 +46,19 @@ type Meaning struct {
 	CreationsDontTrigger bool
 }
 
-// Input is everything that a plan is a function of.
-type Input struct {
-	// Tree is the root program with those of its calls.
-	Tree *program.Tree
-	// Load returns the program of an instance of a module call.
-	Load      func(f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
-	Facts     eval.Facts
-	Variables map[string]cty.Value // given values of root variables
-	Prior     *state.Snapshot
-	Pool      *connect.Pool
-	// Import: import blocks count in a plan that only refreshes too.
-	Import bool
-
+// Options choose what a plan is for.
+type Options struct {
 	Mode        plan.Mode
 	SkipRefresh bool
 	Targets     []addr.Target
 	Excludes    []addr.Target
 	Replace     []addr.Instance
-	// Generated is the text of configuration that was made for imports.
-	Generated     map[addr.Instance]string
+	// Generated is the text of configuration that was made for imports and loaded with
+	// the rest, by the address of its resource.
+	Generated map[addr.Instance]string
+	// AllowDeferral: plan what can be planned beside unknown repetitions.
 	AllowDeferral bool
 	Meaning
-	// Unprotected: prevent_destroy prevents nothing.
-	Unprotected bool
 	// InDoubt are instances that may exist although the state doesn't have
 	// them: they aren't created, and what depends on them waits.
 	InDoubt []addr.Instance
@@ -77,14 +66,30 @@ type Input struct {
 	// they need is destroyed or replaced.
 	Needed []addr.Resource
 
+	// Import: the plan is for import blocks alone, which are followed in any mode.
+	// What these don't need may be wrong.
+	Import bool
+	// Unprotected: prevent_destroy prevents nothing.
+	Unprotected bool
+	// Observe, unless nil, is given the evaluated configuration when planning is
+	// over, before the providers end.
+	Observe func(root *eval.Frame)
+}
+
+// Input is everything that a plan is a function of.
+type Input struct {
+	Options
+	connect.Base
+	// Tree is the root program with those of its calls.
+	Tree  *program.Tree
+	Facts eval.Facts
+	Prior *state.Snapshot
+
 	Parallelism int
 	Sink        event.Sink
 	Now         time.Time
 	// NewKey makes the key of a deposed object: 8 hexadecimal digits.
 	NewKey func() string
-	// Observe, unless nil, is given the evaluated configuration when planning
-	// is over, for whoever explains the plan.
-	Observe func(root *eval.Frame)
 }
 
 // A run is one planning. It is the evaluator's host.
@@ -303,24 +308,6 @@ func (r *run) find(a addr.Object) *object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.objects[a]
-}
-
-// Variable implements eval.Host.
-func (r *run) Variable(v *program.Variable) (cty.Value, diag.List) {
-	if given, ok := r.Variables[v.Name]; ok {
-		return given, nil
-	}
-	return cty.NilVal, nil
-}
-
-// Program implements eval.Host.
-func (r *run) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
-	return r.Load(f, c, k)
-}
-
-// Call implements eval.Host.
-func (r *run) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error) {
-	return r.pool.Function(t, f, fn, args)
 }
 
 // Expand implements eval.Host: a plan needs to know its instances.

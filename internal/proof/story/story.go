@@ -252,7 +252,7 @@ func (s *story) run(line string) {
 	case "graph":
 		if s.plan == nil || s.plan.Graph == nil {
 			s.printf("no graph\n")
-		} else if err := errors.Join(s.plan.Graph.Verify(), s.plan.Graph.Print(&s.out)); err != nil {
+		} else if err := errors.Join(s.plan.Graph.Verify(len(s.plan.Changes)), s.plan.Graph.Print(&s.out)); err != nil {
 			s.t.Fatal(err)
 		}
 	case "why":

@@ -228,6 +228,9 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if err := s.remove(ctx, b.blob(name)); err != nil && !missing(err) {
 		return fmt.Errorf("error deleting blob: %w", err)
 	}
+	if err := (&store{b: b, blob: b.blob(name)}).SetNote(ctx, nil); err != nil && !errors.Is(err, storage.ErrNoNotes) {
+		return err
+	}
 	return nil
 }
 

@@ -244,6 +244,14 @@ func (s *service) put(ctx context.Context, blob string, content []byte, replaces
 	return h.Get("Etag"), err
 }
 
+// set writes a blob whatever is there.
+func (s *service) set(ctx context.Context, blob string, content []byte) error {
+	h := s.headers(nil, "", true)
+	h.Set("X-Ms-Blob-Type", "BlockBlob")
+	_, _, err := s.do(ctx, http.MethodPut, blob, nil, h, content, http.StatusCreated)
+	return err
+}
+
 // make makes a blob without a state, unless it is there.
 func (s *service) make(ctx context.Context, blob string) error {
 	_, err := s.put(ctx, blob, []byte(storage.NoState), entry{}, "")

@@ -230,6 +230,9 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if err := b.kv.remove(ctx, s.key, nil); err != nil {
 		return err
 	}
+	if err := s.SetNote(ctx, nil); err != nil && !errors.Is(err, storage.ErrNoNotes) {
+		return err
+	}
 	return s.tidy(ctx, at.pieces, "")
 }
 

@@ -227,9 +227,14 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	noted := (&store{b: b, name: name}).SetNote(ctx, nil)
+	if errors.Is(noted, storage.ErrNoNotes) {
+		noted = nil
+	}
 	return errors.Join(
-		remove(ctx, client, b.secrets(), b.secretName(name)),
-		remove(ctx, client, b.leases(), "lock-"+b.secretName(name)),
+		remove(ctx, client, b.secrets(), b.secretName(name), isState),
+		remove(ctx, client, b.leases(), "lock-"+b.secretName(name), isState),
+		noted,
 	)
 }
 

@@ -117,14 +117,14 @@ func put(ctx context.Context, client *rest.Client, kind string, o object) (objec
 // conflict reports whether an object had another version, or was there.
 func conflict(err error) bool { return rest.Status(err) == http.StatusConflict }
 
-// remove removes an object of a state.
-func remove(ctx context.Context, client *rest.Client, kind, name string) error {
+// remove removes an object that has a label of weir's or of its incumbents.
+func remove(ctx context.Context, client *rest.Client, kind, name, label string) error {
 	o, err := get(ctx, client, kind, name)
 	if o == nil || err != nil {
 		return err
 	}
-	if o.label(isState) != "true" {
-		return fmt.Errorf("%s/%s isn't deleted: it doesn't have the label %s=true", kind, name, isState)
+	if o.label(label) != "true" {
+		return fmt.Errorf("%s/%s isn't deleted: it doesn't have the label %s=true", kind, name, label)
 	}
 	err = client.Into(ctx, rest.Request{Method: http.MethodDelete, Path: kind + "/" + name, Body: []byte(`{"propagationPolicy":"Background"}`)}, nil)
 	if rest.Status(err) == http.StatusNotFound {
