@@ -27,6 +27,10 @@ var ofDependencies = []*known{
 		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Weir: none, When: namesNothing,
 	},
 	{
+		Entry: storedDependencies, Reason: "the peer stores what blocks name by now with -refresh-only",
+		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, Weir: none, When: namedSince,
+	},
+	{
 		Entry: movedDependencies, Reason: "the peer drops them, or leaves the old name",
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},
@@ -87,6 +91,22 @@ func namesNothing(f finding) bool {
 		}
 	}
 	return len(missing) > 0
+}
+
+// namedSince reports whether the dependencies that only the peer has are on what the block names
+// and the object, which is only looked at, didn't depend on before.
+func namedSince(f finding) bool {
+	user, had := f.user(), f.before.dependencies()
+	if !f.step.RefreshOnly || user == "" {
+		return false
+	}
+	from := ancestors(f.declarations(), user)
+	for address := range quotedNames(f.Peer) {
+		if from[address] == nil || slices.Contains(had[user], address) {
+			return false
+		}
+	}
+	return true
 }
 
 // user is the address, without keys, of the object whose dependencies a path is about,

@@ -43,7 +43,7 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: goneOutputs, Reason: "the peer stores null for what isn't known",
-		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
+		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*|"dynamic"`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
 	},
 	{
 		Entry: goneOutputs, Reason: "the peer knows no type of what is gone",
