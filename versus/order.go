@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/lang/outline"
 	"weir.dev/weir/internal/lang/program"
 )
 
@@ -23,6 +24,10 @@ var ofOrder = []*known{
 	{
 		Entry: keptOrder, Reason: "the peer drops the flag where the user isn't a target",
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return destroysSome(f) && f.wasFirst() },
+	},
+	{
+		Entry: keptOrder, Reason: "the peer stores the order that blocks have by now beside what it destroys",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: "true", Weir: none, When: func(f finding) bool { return destroysSome(f) && !f.wasFirst() },
 	},
 	{
 		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
@@ -87,6 +92,11 @@ func (f finding) usedByFirst() bool {
 	for user := range f.written(func(r *program.Resource) bool { return r.CreateBeforeDestroy }) {
 		if user == address || ancestors(all, user)[address] != nil {
 			return true
+		}
+		for _, d := range all { // what serves it counts as well
+			if d.Kind == outline.Provider && ancestors(all, d.Address())[address] != nil {
+				return true
+			}
 		}
 	}
 	for _, r := range f.before.stored() {

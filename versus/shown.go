@@ -85,6 +85,10 @@ var ofDocuments = []*known{
 		Where: "plan|events (plan|apply)", Path: `\.(resource_changes|planned_values).*|data .*`, Weir: "0?", When: readsExcludedChecks,
 	},
 	{
+		Entry: checkData, Reason: "the peer stores what it reads for checks beside -exclude",
+		Where: "plan|state", Path: `(\.prior_state.*)?\.resources\["'(\S+' ')*data' 'sim_objects' 'k_.*`, Weir: none, When: func(f finding) bool { return len(f.step.Excludes) > 0 },
+	},
+	{
 		Entry: checkData, Reason: "what these reads refer to counts with the peer",
 		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return len(f.step.Excludes) > 0 && len(f.checkReads()) > 0 },
 	},
@@ -96,6 +100,10 @@ var ofDocuments = []*known{
 	{
 		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
 		Where: "events apply", Path: "(open|close) token .*", Peer: "0", Weir: "1", When: leaseHasConditions,
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Where: "exit apply", Path: "apply(; Resource (pre|post)condition failed)+", Peer: "0", Weir: "1", When: leaseHasConditions,
 	},
 	{
 		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
