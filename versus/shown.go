@@ -16,6 +16,7 @@ const (
 	goneOutputs        = "Outputs of objects that are gone stay with -refresh-only"
 	bySchema           = "Sensitive by the schema, everywhere"
 	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
+	leavingOutputs     = "-refresh-only counts the instances that the configuration has"
 	goneDeposed        = "Deposed objects that are gone"
 	importsAlone       = "import looks at nothing else"
 	neededLeases       = "Applies open the ephemeral instances that are needed"
@@ -48,6 +49,14 @@ var ofDocuments = []*known{
 	{
 		Entry: goneOutputs, Reason: "the peer knows no type of what is gone",
 		Where: "plan", Path: `\.output_changes\.[^.]*\.after(_unknown)?`, Peer: "(true)?", When: func(f finding) bool { return f.step.RefreshOnly && f.whollyUnknown() },
+	},
+	{
+		Entry: leavingOutputs, Reason: "the peer counts what a plan would delete",
+		Where: "plan|state", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)\..*`, When: func(f finding) bool { return f.countsLeaving(f.outputNames()) },
+	},
+	{
+		Entry: leavingOutputs, Reason: "what the output that changes refers to counts",
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Peer: none, When: func(f finding) bool { return f.countsLeaving(sortedKeys(f.weir.outputs())) },
 	},
 	{
 		Entry: "Data that could not be read is in no state", Reason: "the peer has it with null for what isn't known",
@@ -220,6 +229,20 @@ func importsOnly(f finding) bool {
 func (f finding) unknownOutput() bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
 	return strings.Contains(string(f.peer.outputs()[name].Unknown), "true")
+}
+
+// countsLeaving reports whether one of some outputs comes from a repeated resource that has
+// objects, of which -refresh-only may find more than the configuration has.
+func (f finding) countsLeaving(outputs []string) bool {
+	all, there := f.declarations(), f.before.resources()
+	return f.step.RefreshOnly && slices.ContainsFunc(outputs, func(name string) bool {
+		for address, d := range ancestors(all, "output."+name) {
+			if (d.Repeat == "count" || d.Repeat == "for_each") && there[address] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // whollyUnknown reports whether the peer's plan knows nothing of the output that a
