@@ -27,12 +27,24 @@ var ofDependencies = []*known{
 		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Weir: none, When: namesNothing,
 	},
 	{
+		Entry: storedDependencies, Reason: "the peer stores what blocks name by now with -refresh-only",
+		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, Weir: none, When: namedSince,
+	},
+	{
 		Entry: movedDependencies, Reason: "the peer drops them, or leaves the old name",
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},
 	{
+		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Where: "order apply", Peer: "delete .* before (delete|create) .*", When: waitedForUser,
+	},
+	{
 		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
-		Where: "plan", Path: `\.resource_changes\[.*`, Peer: `.*"actions":\["delete"\].*`, Weir: none, When: func(f finding) bool { return destroysSome(f) && movesInState(f) },
+		Where: "plan", Path: `\.resource_changes(\[.*)?`, Peer: `.*"actions":\["delete"\].*`, Weir: none, When: func(f finding) bool { return destroysSome(f) && movesInState(f) },
+	},
+	{
+		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
+		Where: "events (plan|apply)|state|cloud", When: destroysNeeded,
 	},
 	{
 		Entry: movedDependencies, Reason: "the peer deletes what is in use",
@@ -79,6 +91,22 @@ func namesNothing(f finding) bool {
 		}
 	}
 	return len(missing) > 0
+}
+
+// namedSince reports whether the dependencies that only the peer has are on what the block names
+// and the object, which is only looked at, didn't depend on before.
+func namedSince(f finding) bool {
+	user, had := f.user(), f.before.dependencies()
+	if !f.step.RefreshOnly || user == "" {
+		return false
+	}
+	from := ancestors(f.declarations(), user)
+	for address := range quotedNames(f.Peer) {
+		if from[address] == nil || slices.Contains(had[user], address) {
+			return false
+		}
+	}
+	return true
 }
 
 // user is the address, without keys, of the object whose dependencies a path is about,
@@ -161,6 +189,25 @@ func dependsOnMoved(f finding) bool {
 		}
 	}
 	return len(names) > 0
+}
+
+// destroysNeeded reports whether a difference is about an object that only the peer destroys
+// beside an exclusion, after state mv.
+func destroysNeeded(f finding) bool {
+	for _, c := range f.more() {
+		if destroysSome(f) && movesInState(f) && len(f.step.Excludes) > 0 && c.is("delete") && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// waitedForUser reports whether what the peer deletes first was used by the other object, before
+// state mv.
+func waitedForUser(f finding) bool {
+	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before ")
+	_, user, _ = strings.Cut(user, " ")
+	return movesInState(f) && dependencies(f.before)[[2]string{user, used}]
 }
 
 // previous is the address, without keys, that a resource has moved from by what is written,

@@ -8,6 +8,7 @@ import (
 const (
 	destroysByState = "Plans to destroy evaluate only what providers are configured with"
 	readsNoData     = "Destruction reads no data"
+	deposedUsers    = "A targeted destruction takes deposed users too"
 	endedOutputs    = "A targeted destruction ends the outputs of what it destroys"
 )
 
@@ -26,6 +27,14 @@ var ofDestruction = []*known{
 		Where: "state", Path: `\.outputs\.[^.]*`, Weir: none, When: destroysSome,
 	},
 	{
+		Entry: deposedUsers, Reason: "the peer takes only the current object",
+		Where: "plan", Path: `\.resource_changes\[.*'<deposed>'"\]`, Peer: none, When: func(f finding) bool { return destroysSome(f) && len(f.step.Targets) > 0 },
+	},
+	{
+		Entry: deposedUsers, Reason: "the peer takes only the current object",
+		Where: "events (plan|apply)|state|cloud", When: takesDeposedUser,
+	},
+	{
 		Entry: destroysByState, Reason: "the peer computes outputs before it ends them",
 		Where: "plan", Path: `\.(output_changes|prior_state\.values\.outputs)(\.[^.]*)?`, Weir: none, When: destroys,
 	},
@@ -42,12 +51,20 @@ var ofDestruction = []*known{
 		Where: "exit plan", Path: "plan; .*", Peer: "1", Weir: "0", When: destroys,
 	},
 	{
+		Entry: destroysByState, Reason: "the peer finds what a plan beside the destruction would replace",
+		Where: "diags plan", Path: "error Resource instance cannot be destroyed .*", Weir: "0", When: func(f finding) bool { return destroys(f) && len(f.step.Excludes) > 0 },
+	},
+	{
 		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
 		Where: "diags plan", Path: "warning .*", Weir: "0", When: destroys,
 	},
 	{
 		Entry: destroysByState, Reason: "the peer warns of what it evaluates",
 		Where: "diags apply", Path: "warning " + deprecations, Weir: "0", When: destroys,
+	},
+	{
+		Entry: destroysByState, Reason: "the peer stores the order that blocks have by now with what isn't destroyed",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: "true", Weir: none, When: func(f finding) bool { return destroys(f) && failed(f) && f.usedByFirst() },
 	},
 	{
 		Entry: destroysByState, Reason: "the peer reads what targets refer to, and stores what it learns",
@@ -102,6 +119,10 @@ var ofDestruction = []*known{
 		Entry: readsNoData, Reason: "the peer reads data",
 		Where: "plan", Path: `\.prior_state.*' 'data' '.*\.values\..*`, When: destroys,
 	},
+	{
+		Entry: readsNoData, Reason: "the peer reads data",
+		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Weir: none, When: func(f finding) bool { return destroys(f) && f.readsData() },
+	},
 }
 
 func destroys(f finding) bool { return f.step.Destroy }
@@ -109,6 +130,18 @@ func destroys(f finding) bool { return f.step.Destroy }
 func destroysSome(f finding) bool { return destroys(f) && partial(f) }
 
 func destroysAll(f finding) bool { return destroys(f) && !partial(f) }
+
+// takesDeposedUser reports whether a difference is about an object that weir deletes together
+// with a deposed one in its place, and the peer alone.
+func takesDeposedUser(f finding) bool {
+	theirs := f.peer.deposed()
+	for address, c := range f.weir.deposed() {
+		if destroysSome(f) && theirs[address].Address == "" && c.is("delete") && f.peer.changes()[address].is("delete") && c.isAbout(f) {
+			return true
+		}
+	}
+	return false
+}
 
 // leavesMoreAlone reports whether what only weir lists is left as it is.
 func (f finding) leavesMoreAlone() bool {

@@ -23,7 +23,7 @@ const (
 var ofFailures = []*known{
 	{
 		Entry: keptAfterDeletion, Reason: "the peer forgets identity, marks and order",
-		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*)`,
+		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*|dependencies(\[.*)?)`,
 		Peer: none, When: func(f finding) bool { return failed(f) && (f.hadBefore() || f.learned()) },
 	},
 	{
@@ -63,12 +63,20 @@ var ofFailures = []*known{
 		Where: "events apply", Path: "(open|close) token .*", Peer: "1", Weir: "0", When: forgetsSome,
 	},
 	{
+		Entry: forgottenLate, Reason: "the peer opens what the forgotten object's block names",
+		Where: "state", Path: `\.check_results\[".*ephemeral\.sim_token.*"\]\.(objects|status)`, Weir: `null|"unknown"`, When: func(f finding) bool { return destroys(f) && forgetsSome(f) },
+	},
+	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
 		Where: "events apply", Path: "delete .*", Peer: "0", Weir: "[1-9]", When: failsWithDeposed,
 	},
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
 		Where: "state", Path: `\.resources.*<deposed>.*`, Weir: none, When: failsWithDeposed,
+	},
+	{
+		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Where: "order apply", Peer: "(create|update) .* before delete .*", Weir: "delete .* before (create|update) .*", When: deletesDeposed,
 	},
 	{
 		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
@@ -163,6 +171,19 @@ func forgetsSome(f finding) bool {
 func failsWithDeposed(f finding) bool {
 	shown, _ := f.peer.result("show")
 	return failed(f) && deposedChange.Match(shown.Plan)
+}
+
+// deletesDeposed reports whether what is deleted in an order was put aside by an earlier apply.
+func deletesDeposed(f finding) bool {
+	_, deleted, _ := strings.Cut(f.Peer, " before delete ")
+	for _, r := range f.before.stored() {
+		for _, i := range r.Instances {
+			if name, _ := i.Attributes.Name.(string); i.Deposed != "" && r.Type+" "+name == deleted {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var deposedChange = regexp.MustCompile(`"deposed":"[0-9a-f]{8}"`)

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/lang/outline"
 	"weir.dev/weir/internal/lang/program"
 )
 
 const (
 	keptOrder   = "The order that an object has from its users is always stored"
+	namedAlone  = "Whoever uses one instance waits for that alone"
 	letsGoFirst = "Updates let go before what they used is deleted"
 )
 
@@ -23,6 +25,10 @@ var ofOrder = []*known{
 	{
 		Entry: keptOrder, Reason: "the peer drops the flag where the user isn't a target",
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return destroysSome(f) && f.wasFirst() },
+	},
+	{
+		Entry: keptOrder, Reason: "the peer stores the order that blocks have by now beside what it destroys",
+		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: "true", Weir: none, When: func(f finding) bool { return destroysSome(f) && !f.wasFirst() },
 	},
 	{
 		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
@@ -61,6 +67,10 @@ var ofOrder = []*known{
 		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: replacesBeside,
 	},
 	{
+		Entry: namedAlone, Reason: "the peer waits for who uses any instance",
+		Where: "order apply", Peer: "(create|update) .* before delete .*", Weir: "delete .* before (create|update) .*", When: deletesOneOf,
+	},
+	{
 		Entry: "Plans that the peers refuse with \"Cycle\"", Reason: "no instances go in a circle",
 		Where: "exit plan", Path: "plan; Cycle: .*", Peer: "1", Weir: "0",
 	},
@@ -87,6 +97,11 @@ func (f finding) usedByFirst() bool {
 	for user := range f.written(func(r *program.Resource) bool { return r.CreateBeforeDestroy }) {
 		if user == address || ancestors(all, user)[address] != nil {
 			return true
+		}
+		for _, d := range all { // what serves it counts as well
+			if d.Kind == outline.Provider && ancestors(all, d.Address())[address] != nil {
+				return true
+			}
 		}
 	}
 	for _, r := range f.before.stored() {
@@ -237,6 +252,21 @@ func waitsForMoved(f finding) bool {
 			if moved.Previous != "" && undone[now] && slices.Contains(used[keys.ReplaceAllString(address, "")], old) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// deletesOneOf reports whether what is deleted in an order is replaced, and one of several instances.
+func deletesOneOf(f finding) bool {
+	_, deleted, _ := strings.Cut(f.Peer, " before delete ")
+	others := map[string]int{}
+	for address := range f.peer.changes() {
+		others[keys.ReplaceAllString(address, "")]++
+	}
+	for address, c := range f.peer.changes() {
+		if c.Type+" "+c.object() == deleted && c.is("create", "delete") && others[keys.ReplaceAllString(address, "")] > 1 {
+			return true
 		}
 	}
 	return false

@@ -62,6 +62,28 @@ func (c change) isAbout(f finding) bool {
 
 // changes are those that an engine has planned for current objects, by address.
 func (o outcome) changes() map[string]change {
+	all := map[string]change{}
+	for _, c := range o.planned() {
+		if c.Deposed == "" {
+			all[c.Address] = c
+		}
+	}
+	return all
+}
+
+// deposed are those for deposed objects, one for each address.
+func (o outcome) deposed() map[string]change {
+	all := map[string]change{}
+	for _, c := range o.planned() {
+		if c.Deposed != "" {
+			all[c.Address] = c
+		}
+	}
+	return all
+}
+
+// planned are all changes of objects that an engine has planned.
+func (o outcome) planned() []change {
 	shown, _ := o.result("show")
 	var p struct {
 		Changes []change `json:"resource_changes"`
@@ -69,13 +91,7 @@ func (o outcome) changes() map[string]change {
 	if json.Unmarshal(shown.Plan, &p) != nil {
 		return nil
 	}
-	all := map[string]change{}
-	for _, c := range p.Changes {
-		if c.Deposed == "" {
-			all[c.Address] = c
-		}
-	}
-	return all
+	return p.Changes
 }
 
 // change is the peer's change whose address is in the path.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ const (
 	goneOutputs        = "Outputs of objects that are gone stay with -refresh-only"
 	bySchema           = "Sensitive by the schema, everywhere"
 	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
+	leavingOutputs     = "-refresh-only counts the instances that the configuration has"
 	goneDeposed        = "Deposed objects that are gone"
 	importsAlone       = "import looks at nothing else"
 	neededLeases       = "Applies open the ephemeral instances that are needed"
@@ -42,11 +44,19 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: goneOutputs, Reason: "the peer stores null for what isn't known",
-		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
+		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*|"dynamic"`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
 	},
 	{
 		Entry: goneOutputs, Reason: "the peer knows no type of what is gone",
 		Where: "plan", Path: `\.output_changes\.[^.]*\.after(_unknown)?`, Peer: "(true)?", When: func(f finding) bool { return f.step.RefreshOnly && f.whollyUnknown() },
+	},
+	{
+		Entry: leavingOutputs, Reason: "the peer counts what a plan would delete",
+		Where: "plan|state", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)\..*`, When: func(f finding) bool { return f.countsLeaving(f.outputNames()) },
+	},
+	{
+		Entry: leavingOutputs, Reason: "what the output that changes refers to counts",
+		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Peer: none, When: func(f finding) bool { return f.countsLeaving(sortedKeys(f.weir.outputs())) },
 	},
 	{
 		Entry: "Data that could not be read is in no state", Reason: "the peer has it with null for what isn't known",
@@ -54,7 +64,7 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: "Modules without objects are in no state", Reason: "the peer lists them in plans",
-		Where: "plan", Path: `\.prior_state.*\.child_modules\[.*`, Peer: `{"address":"module\.([^"\\]|\\.)*"}`, Weir: none,
+		Where: "plan", Path: `\.prior_state.*\.child_modules(\[.*)?`, Weir: none, When: func(f finding) bool { return !strings.Contains(f.Peer, `"resources":`) },
 	},
 	{
 		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
@@ -84,6 +94,10 @@ var ofDocuments = []*known{
 		Where: "plan|events (plan|apply)", Path: `\.(resource_changes|planned_values).*|data .*`, Weir: "0?", When: readsExcludedChecks,
 	},
 	{
+		Entry: checkData, Reason: "the peer stores what it reads for checks beside -exclude",
+		Where: "plan|state", Path: `(\.prior_state.*)?\.resources\["'(\S+' ')*data' 'sim_objects' 'k_.*`, Weir: none, When: func(f finding) bool { return len(f.step.Excludes) > 0 },
+	},
+	{
 		Entry: checkData, Reason: "what these reads refer to counts with the peer",
 		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return len(f.step.Excludes) > 0 && len(f.checkReads()) > 0 },
 	},
@@ -98,7 +112,15 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Where: "exit apply", Path: "apply(; Resource (pre|post)condition failed)+", Peer: "0", Weir: "1", When: leaseHasConditions,
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
 		Where: "state", Path: `\.check_results.*ephemeral\.sim_token.*\.status`, Peer: `"unknown"`, When: leaseHasConditions,
+	},
+	{
+		Entry: conditionsOfLeases, Reason: "the peer doesn't look at them",
+		Where: "exit apply", Path: "apply(; Resource (pre|post)condition failed)+", Peer: "0", Weir: "1", When: unmetOfLeases,
 	},
 	{
 		Entry: neededLeases, Reason: "the peer opens all of the block",
@@ -143,6 +165,10 @@ var ofDocuments = []*known{
 	{
 		Entry: importsAlone, Reason: "the peer computes outputs and stores them",
 		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)\..*`, When: importsOutput,
+	},
+	{
+		Entry: importsAlone, Reason: "the peer looks at conditions",
+		Where: "exit import", Path: "import [^;]*(; (Resource (pre|post)condition failed|Module output value precondition failed))+", Peer: "1", Weir: "0",
 	},
 	{
 		Entry: importsAlone, Reason: "the peer finds more",
@@ -205,6 +231,20 @@ func (f finding) unknownOutput() bool {
 	return strings.Contains(string(f.peer.outputs()[name].Unknown), "true")
 }
 
+// countsLeaving reports whether one of some outputs comes from a repeated resource that has
+// objects, of which -refresh-only may find more than the configuration has.
+func (f finding) countsLeaving(outputs []string) bool {
+	all, there := f.declarations(), f.before.resources()
+	return f.step.RefreshOnly && slices.ContainsFunc(outputs, func(name string) bool {
+		for address, d := range ancestors(all, "output."+name) {
+			if (d.Repeat == "count" || d.Repeat == "for_each") && there[address] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // whollyUnknown reports whether the peer's plan knows nothing of the output that a
 // path of changes is about.
 func (f finding) whollyUnknown() bool {
@@ -234,10 +274,20 @@ func onlyCheckReads(f finding) bool {
 	return len(all) > 0
 }
 
+// unmetOfLeases reports whether all errors of weir's apply are about ephemeral resources.
+func unmetOfLeases(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	return !slices.ContainsFunc(apply.Diags, func(d diagnostic) bool {
+		return d.Severity == "error" && !ephemeralAddress.MatchString(d.Address)
+	})
+}
+
+var ephemeralAddress = regexp.MustCompile(`(^|\.)ephemeral\.`)
+
 // checkReads are the reads for checks that the peer has planned and weir hasn't.
 func (f finding) checkReads() map[string]change {
 	all := f.more()
-	maps.DeleteFunc(all, func(_ string, c change) bool { return c.Reason != "read_because_check_nested" })
+	maps.DeleteFunc(all, func(_ string, c change) bool { return c.Mode != "data" || !strings.HasPrefix(c.Name, "k_") })
 	return all
 }
 

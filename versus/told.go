@@ -38,13 +38,17 @@ var ofDiagnostics = []*known{
 		Where: "diags plan", Path: "warning Replaced object is still in use .*", Peer: "0",
 	},
 	{
+		Entry: "moved blocks may be repeated", Reason: "the peer knows no for_each there",
+		Where: "exit plan", Path: `plan(; (Unsupported argument|Invalid expression|Invalid "moved" address))+`, Peer: "1", Weir: "0",
+	},
+	{
 		Entry: refreshesOn, Reason: "the peer's fail for what is gone",
 		Where: "exit plan", Path: "plan(; Attempt to get attribute from null value)+", Peer: "1", Weir: "0",
 		When: func(f finding) bool { return f.step.RefreshOnly },
 	},
 	{
 		Entry: refreshesOn, Reason: "the peer's validation does",
-		Where: "exit plan", Path: "plan(; Module output value precondition failed)+", Peer: "1", Weir: "0",
+		Where: "exit (plan|apply)", Path: "(plan|apply)(; Module output value precondition failed)+", Peer: "1", Weir: "0",
 		When: func(f finding) bool { return f.step.RefreshOnly },
 	},
 	{
@@ -57,7 +61,7 @@ var ofDiagnostics = []*known{
 	},
 	{
 		Entry: planningGoesOn, Reason: "the peer stops at keys that aren't known",
-		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
+		Where: "diags plan", Path: "error (Invalid (for_each|count) argument|Resource (pre|post)condition failed|Resource instance cannot be destroyed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
 	},
 	{
 		Entry: planningGoesOn, Reason: "with the peer checks wait for all",

@@ -430,6 +430,10 @@ func (r finishing) gatherFrame(f *eval.Frame) {
 		gather(v, "input_variable", "var."+v.Name, len(v.Validations), f.VariableOutcomes(v))
 	}
 	for _, o := range p.Outputs {
+		if outcomes := f.OutputOutcomes(o); r.lacking && slices.ContainsFunc(outcomes, eval.Outcome.Missing) {
+			gather(o, "output_value", "output."+o.Name, len(o.Preconditions), nil)
+			continue
+		}
 		gather(o, "output_value", "output."+o.Name, len(o.Preconditions), f.OutputOutcomes(o))
 	}
 	for _, res := range p.Resources {

@@ -217,7 +217,7 @@ func (r *run) within(m addr.Module) *eval.Frame {
 // tell of moves: nothing stays to be moved.
 func (r sweeper) deletion(o *object) *plan.Change {
 	previous := o.previous
-	if r.Mode == plan.Destroy {
+	if r.Mode == plan.Destroy && !r.SkipRefresh { // what is looked at is stored where it is now
 		previous = o.addr.Instance
 	}
 	o.change = &plan.Change{
