@@ -121,6 +121,34 @@ check "c" {
   }
 }
 `, want: "data.sim_lookup.d\nsim_object.a"},
+		{rule: "conditions of what stays are held to what is made", before: "resource \"sim_object\" \"a\" { name = \"a\" }\n", after: `resource "sim_object" "a" {
+  name = "a"
+  lifecycle {
+    precondition {
+      condition     = sim_object.b.id == "other"
+      error_message = "No."
+    }
+  }
+}
+resource "sim_object" "b" { name = "b" }
+`, want: "sim_object.a needs sim_object.b\nsim_object.b", problems: "Resource precondition failed"},
+		{rule: "what was replaced goes before a check that names its successor and reads", before: `resource "sim_object" "a" {
+  name = "a"
+  lifecycle { create_before_destroy = true }
+}
+`, after: `resource "sim_object" "a" {
+  name = "a"
+  zone = "z"
+  lifecycle { create_before_destroy = true }
+}
+check "c" {
+  data "sim_lookup" "d" { key = "k" }
+  assert {
+    condition     = sim_object.a.id != data.sim_lookup.d.found
+    error_message = "No."
+  }
+}
+`, want: "data.sim_lookup.d\nsim_object.a"},
 		{rule: "removed forgets without a call", before: two, after: `resource "sim_object" "a" { name = "a" }
 removed {
   from = sim_object.b
