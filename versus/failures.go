@@ -23,7 +23,7 @@ const (
 var ofFailures = []*known{
 	{
 		Entry: keptAfterDeletion, Reason: "the peer forgets identity, marks and order",
-		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*)`,
+		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*|dependencies(\[.*)?)`,
 		Peer: none, When: func(f finding) bool { return failed(f) && (f.hadBefore() || f.learned()) },
 	},
 	{

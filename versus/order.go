@@ -12,6 +12,7 @@ import (
 
 const (
 	keptOrder   = "The order that an object has from its users is always stored"
+	namedAlone  = "Whoever uses one instance waits for that alone"
 	letsGoFirst = "Updates let go before what they used is deleted"
 )
 
@@ -64,6 +65,10 @@ var ofOrder = []*known{
 	{
 		Entry: letsGoFirst, Reason: "what others let go of goes last",
 		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: replacesBeside,
+	},
+	{
+		Entry: namedAlone, Reason: "the peer waits for who uses any instance",
+		Where: "order apply", Peer: "(create|update) .* before delete .*", Weir: "delete .* before (create|update) .*", When: deletesOneOf,
 	},
 	{
 		Entry: "Plans that the peers refuse with \"Cycle\"", Reason: "no instances go in a circle",
@@ -247,6 +252,21 @@ func waitsForMoved(f finding) bool {
 			if moved.Previous != "" && undone[now] && slices.Contains(used[keys.ReplaceAllString(address, "")], old) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// deletesOneOf reports whether what is deleted in an order is replaced, and one of several instances.
+func deletesOneOf(f finding) bool {
+	_, deleted, _ := strings.Cut(f.Peer, " before delete ")
+	others := map[string]int{}
+	for address := range f.peer.changes() {
+		others[keys.ReplaceAllString(address, "")]++
+	}
+	for address, c := range f.peer.changes() {
+		if c.Type+" "+c.object() == deleted && c.is("create", "delete") && others[keys.ReplaceAllString(address, "")] > 1 {
+			return true
 		}
 	}
 	return false

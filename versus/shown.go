@@ -64,7 +64,7 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: "Modules without objects are in no state", Reason: "the peer lists them in plans",
-		Where: "plan", Path: `\.prior_state.*\.child_modules\[.*`, Peer: `{"address":"module\.([^"\\]|\\.)*"}`, Weir: none,
+		Where: "plan", Path: `\.prior_state.*\.child_modules(\[.*)?`, Weir: none, When: func(f finding) bool { return !strings.Contains(f.Peer, `"resources":`) },
 	},
 	{
 		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
@@ -287,7 +287,7 @@ var ephemeralAddress = regexp.MustCompile(`(^|\.)ephemeral\.`)
 // checkReads are the reads for checks that the peer has planned and weir hasn't.
 func (f finding) checkReads() map[string]change {
 	all := f.more()
-	maps.DeleteFunc(all, func(_ string, c change) bool { return c.Reason != "read_because_check_nested" })
+	maps.DeleteFunc(all, func(_ string, c change) bool { return c.Mode != "data" || !strings.HasPrefix(c.Name, "k_") })
 	return all
 }
 

@@ -61,7 +61,7 @@ var ofDiagnostics = []*known{
 	},
 	{
 		Entry: planningGoesOn, Reason: "the peer stops at keys that aren't known",
-		Where: "diags plan", Path: "error (Resource (pre|post)condition failed|Resource instance cannot be destroyed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
+		Where: "diags plan", Path: "error (Invalid (for_each|count) argument|Resource (pre|post)condition failed|Resource instance cannot be destroyed|Module output value precondition failed|Output refers to sensitive values) .*", Peer: "0", When: tellsMore,
 	},
 	{
 		Entry: planningGoesOn, Reason: "with the peer checks wait for all",
