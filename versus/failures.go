@@ -272,7 +272,7 @@ var checkResult = regexp.MustCompile(`^(\.check_results\["(?:[^"])*"\])(?:\.obje
 
 // statusHolds reports whether weir has had the means to find out the status that a path
 // of a state's check results is about: that of a resource's instance needs its object,
-// made or changed as planned, one that wasn't met was told, and that of a block sums up its instances.
+// made or changed as planned, if it has postconditions, one that wasn't met was told, and that of a block sums up its instances.
 func (f finding) statusHolds() bool {
 	m := checkResult.FindStringSubmatch(f.Path)
 	if m == nil || f.Weir != `"pass"` && f.Weir != `"fail"` {
@@ -290,7 +290,8 @@ func (f finding) statusHolds() bool {
 		return true
 	}
 	address := strings.ReplaceAll(strings.Trim(m[2], "'"), `\'`, `"`)
-	return f.weir.After.instances()[address] && !f.undone()[address]
+	first := f.written(func(r *program.Resource) bool { return len(r.Postconditions) == 0 })
+	return f.weir.After.instances()[address] && !f.undone()[address] || first[keys.ReplaceAllString(address, "")]
 }
 
 // toldUnmet reports whether weir has said of a block that its conditions aren't met.
