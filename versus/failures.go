@@ -290,7 +290,7 @@ func (f finding) statusHolds() bool {
 		return true
 	}
 	address := strings.ReplaceAll(strings.Trim(m[2], "'"), `\'`, `"`)
-	first := f.written(func(r *program.Resource) bool { return len(r.Postconditions) == 0 })
+	first := f.written(func(r *program.Resource) bool { return len(r.Preconditions) > 0 && len(r.Postconditions) == 0 })
 	return f.weir.After.instances()[address] && !f.undone()[address] || first[keys.ReplaceAllString(address, "")]
 }
 
