@@ -47,6 +47,10 @@ var ofFailures = []*known{
 		Where: "state|cloud", When: goesOn,
 	},
 	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks before it reads",
+		Where: "(diags|events) apply|state", Path: `(error Cannot )?data .*|\.resources\["'(\S+' ')?data' .*`, Peer: "0?", When: readsOn,
+	},
+	{
 		Entry: goesOnBeside, Reason: "the peer waits for blocks",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return failed(f) && f.statusHolds() },
 	},
@@ -121,6 +125,19 @@ func (f finding) learned() bool {
 // destroy = false, or had the mark before.
 func (f finding) neverDestroyed() bool {
 	return f.hadBefore() || f.written(func(r *program.Resource) bool { return r.SkipDestroy })[f.user()]
+}
+
+// readsOn reports whether a difference is about data that both engines were to read, and weir
+// alone has when the peer's apply failed.
+func readsOn(f finding) bool {
+	ours := f.weir.changes()
+	for address, c := range f.peer.changes() {
+		ofType := strings.Contains(f.Path, "data "+strings.TrimPrefix(c.Type, "sim_")+" ") || strings.HasPrefix(f.Path, "error ")
+		if failed(f) && c.is("read") && ours[address].is("read") && (c.isAbout(f) || f.Where != "state" && ofType) {
+			return true
+		}
+	}
+	return false
 }
 
 // goesOn reports whether a difference is about what both engines were to make or
