@@ -79,6 +79,10 @@ var ofDestruction = []*known{
 		Where: "events plan", Path: "read .*", When: destroysSome,
 	},
 	{
+		Entry: destroysByState, Reason: "the peer doesn't look at what is destroyed with a target",
+		Where: "plan", Path: `\.(prior_state|resource_changes).*\.(identity(_schema_version)?|(before|after)_identity)`, Peer: none, When: func(f finding) bool { return destroysSome(f) && len(f.step.Targets) > 0 },
+	},
+	{
 		Entry: destroysByState, Reason: "the peer opens what nobody needs",
 		Where: "events plan", Path: "(open|close) .*", Peer: "1", Weir: "0", When: destroys,
 	},

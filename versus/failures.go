@@ -47,6 +47,10 @@ var ofFailures = []*known{
 		Where: "state|cloud", When: goesOn,
 	},
 	{
+		Entry: goesOnBeside, Reason: "the peer waits for blocks before it reads",
+		Where: "(diags|events) apply|state", Path: `(error Cannot )?data .*|\.resources\["'(\S+' ')?data' .*`, Peer: "0?", When: readsOn,
+	},
+	{
 		Entry: goesOnBeside, Reason: "the peer waits for blocks",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return failed(f) && f.statusHolds() },
 	},
@@ -121,6 +125,19 @@ func (f finding) learned() bool {
 // destroy = false, or had the mark before.
 func (f finding) neverDestroyed() bool {
 	return f.hadBefore() || f.written(func(r *program.Resource) bool { return r.SkipDestroy })[f.user()]
+}
+
+// readsOn reports whether a difference is about data that both engines were to read, and weir
+// alone has when the peer's apply failed.
+func readsOn(f finding) bool {
+	ours := f.weir.changes()
+	for address, c := range f.peer.changes() {
+		ofType := strings.Contains(f.Path, "data "+strings.TrimPrefix(c.Type, "sim_")+" ") || strings.HasPrefix(f.Path, "error ")
+		if failed(f) && c.is("read") && ours[address].is("read") && (c.isAbout(f) || f.Where != "state" && ofType) {
+			return true
+		}
+	}
+	return false
 }
 
 // goesOn reports whether a difference is about what both engines were to make or
@@ -272,7 +289,7 @@ var checkResult = regexp.MustCompile(`^(\.check_results\["(?:[^"])*"\])(?:\.obje
 
 // statusHolds reports whether weir has had the means to find out the status that a path
 // of a state's check results is about: that of a resource's instance needs its object,
-// made or changed as planned, one that wasn't met was told, and that of a block sums up its instances.
+// made or changed as planned, if it has postconditions, one that wasn't met was told, and that of a block sums up its instances.
 func (f finding) statusHolds() bool {
 	m := checkResult.FindStringSubmatch(f.Path)
 	if m == nil || f.Weir != `"pass"` && f.Weir != `"fail"` {
@@ -290,7 +307,8 @@ func (f finding) statusHolds() bool {
 		return true
 	}
 	address := strings.ReplaceAll(strings.Trim(m[2], "'"), `\'`, `"`)
-	return f.weir.After.instances()[address] && !f.undone()[address]
+	first := f.written(func(r *program.Resource) bool { return len(r.Preconditions) > 0 && len(r.Postconditions) == 0 })
+	return f.weir.After.instances()[address] && !f.undone()[address] || first[keys.ReplaceAllString(address, "")]
 }
 
 // toldUnmet reports whether weir has said of a block that its conditions aren't met.

@@ -51,10 +51,6 @@ var ofOrder = []*known{
 		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*", When: updatesUser,
 	},
 	{
-		Entry: letsGoFirst, Reason: "the peer creates nothing that waits for what it can't delete",
-		Where: "events apply|state|cloud", When: createsBesideDeletion,
-	},
-	{
 		Entry: deposedAlone, Reason: "the peer waits for the object in its place",
 		Where: "order apply", Peer: "update .* before delete .*", Weir: "delete .* before update .*", When: deletesDeposedFirst,
 	},
@@ -163,7 +159,7 @@ func waitsForUsers(f finding) bool {
 }
 
 // deletesTooEarly reports whether a difference is about an object that weir has deleted after
-// updates, and the peer couldn't delete.
+// updates, or not tried to, as something else failed, and the peer couldn't delete.
 func deletesTooEarly(f finding) bool {
 	theirs, _ := f.peer.result("apply")
 	ours, _ := f.weir.result("apply")
@@ -175,34 +171,8 @@ func deletesTooEarly(f finding) bool {
 		name := c.object()
 		done, tried := left[name]
 		about := c.isAbout(f) || strings.HasPrefix(f.Path, "error Cannot delete "+name+" ") || strings.HasSuffix(f.Path, " "+name+" failed")
-		if updated && tried && !done && deleted[name] && about {
-			return true
-		}
-	}
-	return false
-}
-
-// createsBesideDeletion reports whether a difference is about an object that both engines
-// replace, which waits with the peer alone for a deletion that failed: weir has made updates
-// before it tried that.
-func createsBesideDeletion(f finding) bool {
-	stayed, _ := f.peer.result("apply")
-	apply, _ := f.weir.result("apply")
-	gone, made := deletions(stayed), map[string]bool{}
-	updated, later := false, false
-	for _, e := range apply.Events {
-		updated = updated || e.Op == "update" && e.Phase == "end"
-		made[e.Name] = made[e.Name] || e.Op == "create" && e.Phase == "end" && e.Error == ""
-		ended, tried := gone[e.Name]
-		later = later || e.Op == "delete" && updated && tried && !ended
-	}
-	for _, e := range stayed.Events {
-		if e.Op == "create" {
-			delete(made, e.Name)
-		}
-	}
-	for _, c := range f.peer.changes() {
-		if failed(f) && later && c.is("delete", "create") && made[c.object()] && c.isAbout(f) {
+		gone, begun := deleted[name]
+		if updated && tried && !done && (gone || !begun) && about {
 			return true
 		}
 	}

@@ -164,7 +164,7 @@ var ofDocuments = []*known{
 	},
 	{
 		Entry: importsAlone, Reason: "the peer computes outputs and stores them",
-		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)\..*`, When: importsOutput,
+		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)(\..*)?`, When: importsOutput,
 	},
 	{
 		Entry: importsAlone, Reason: "the peer looks at conditions",

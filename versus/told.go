@@ -68,6 +68,10 @@ var ofDiagnostics = []*known{
 		Where: "diags plan", Path: "warning Check block assertion known after apply .*", Peer: "0", When: tellsMore,
 	},
 	{
+		Entry: planningGoesOn, Reason: "the peer stops at one object, weir tells what becomes of others",
+		Where: "diags plan", Path: "warning Resource will be removed from the state .*", Peer: "0", When: tellsMore,
+	},
+	{
 		Entry: planningGoesOn, Reason: "the peer tells what becomes of other objects",
 		Where: "diags plan", Path: "warning Resource will be removed from the state .*", Weir: "0", When: tellsMore,
 	},
