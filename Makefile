@@ -51,7 +51,7 @@ race: ## the race detector on what is concurrent, where there is a C compiler
 
 # The packages on the way from text to states, each by its own tests.
 COVERED := lang/syntax lang/module lang/analyze lang/analyze/address lang/analyze/calls lang/analyze/literal lang/program lang/outline \
-  eval eval/static eval/deprecated object/conform object/lifecycle object/instance object/connect object/checks \
+  eval eval/static eval/observe eval/deprecated object/conform object/lifecycle object/instance object/connect object/checks \
   plan plan/execgraph plan/planner plan/prior plan/scope plan/relevant plan/references plan/arrange plan/order plan/moves plan/generate plan/planfile plan/why \
   apply engine engine/validate state state/statefile
 coverage: ## what each package's own tests cover of it; under 75 % fails

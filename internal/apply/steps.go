@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/checks"
 	"weir.dev/weir/internal/object/conform"
@@ -496,7 +497,7 @@ func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
 	return nil
 }
 
-// check evaluates a check block, or an output or variable with conditions that
+// check evaluates an observer, or an output or variable with conditions that
 // nothing may have asked for.
 func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
 	f := r.frame(t, s.Module)
@@ -513,11 +514,11 @@ func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
 		f.Variable(t, v, &v.Range)
 		return nil
 	}
-	n := slices.IndexFunc(f.Program.Checks, func(c *program.Check) bool { return c.Name == name })
-	c := f.Program.Checks[n]
-	return f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
+	n := slices.IndexFunc(f.Program.Observers, func(o program.Observer) bool { return o.Head().Name == s.Name })
+	o := f.Program.Observers[n]
+	return observe.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
 		if outcomes != nil {
-			r.checks.Add(checks.In(f, "check", "check."+c.Name), len(c.Asserts), outcomes)
+			r.checks.Add(checks.Of(f, o), o.Outcomes(), outcomes)
 		}
 	})
 }

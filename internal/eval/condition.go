@@ -121,59 +121,6 @@ func (o Outcome) Problem(code diag.Code, c *program.Condition) diag.Diagnostic {
 	}
 }
 
-// The kinds of problems that have names.
-var (
-	CheckFailed  = diag.Code{Name: "check-failed", Summary: "Check block assertion failed"}
-	CheckPending = diag.Code{Name: "check-pending", Summary: "Check block assertion known after apply"}
-)
-
-// EvaluateCheck evaluates the assertions of a check block. Assertions that
-// don't hold are warnings: a check never stops anything. Where its data source
-// couldn't be read, nothing is evaluated and there are no outcomes.
-func (f *Frame) EvaluateCheck(t *promise.Task, c *program.Check, done func([]Outcome)) diag.List {
-	var diags diag.List
-	get(f, &f.checks[c.Index], t, subject{f, "check." + c.Name}, nil, func(t *promise.Task) Result {
-		var outcomes []Outcome
-		if c.Data != nil && f.dataFailed(t, c.Data) {
-			done(nil)
-			return Result{}
-		}
-		ctx := f.Context(t, nil, cty.NilVal)
-		for _, a := range c.Asserts {
-			o := CheckCondition(t, a, ctx)
-			outcomes = append(outcomes, o)
-			for _, d := range o.Diags {
-				d.Severity = diag.Warning
-				diags.Add(d)
-			}
-			switch o.Status {
-			case Fail:
-				problem := o.Problem(CheckFailed, a)
-				problem.Severity, problem.Unmet = diag.Warning, f.Checkable("check", "check."+c.Name)
-				diags.Add(problem)
-			case Unknown:
-				problem := o.Problem(CheckPending, a)
-				problem.Unmet = f.Checkable("check", "check."+c.Name)
-				problem.Severity, problem.Detail = diag.Warning, "The condition could not be evaluated at this time, a result will be known when this plan is applied."
-				diags.Add(problem)
-			}
-		}
-		done(outcomes)
-		return Result{}
-	})
-	return diags
-}
-
-// dataFailed reports whether a check block's data source couldn't be read: who
-// tried has told that, and there is nothing to assert.
-func (f *Frame) dataFailed(t *promise.Task, r *program.Resource) bool {
-	return t.Within(func(t *promise.Task) {
-		if i := f.Instance(t, r, addr.NoKey); i != nil {
-			i.Value(t, nil)
-		}
-	})
-}
-
 // Checkable names an object of the frame that has conditions.
 func (f *Frame) Checkable(kind, name string) *diag.Checkable {
 	return &diag.Checkable{Kind: kind, Address: f.Erased(name), Instance: f.Label(name)}
@@ -187,5 +134,22 @@ func (f *Frame) Erased(name string) string {
 	return name
 }
 
-// CheckNode is the place of a check block among the cells.
-func (f *Frame) CheckNode(c *program.Check) *promise.Node { return &f.checks[c.Index].Node }
+// Observe has an observer evaluated, once. Where its data source couldn't be read,
+// which who tried has told, there is nothing to look at.
+func (f *Frame) Observe(t *promise.Task, o program.Observer, evaluate func(t *promise.Task, readable bool)) {
+	get(f, &f.observers[o.Place()], t, subject{f, o.Head().Name}, nil, func(t *promise.Task) Result {
+		own := o.Own()
+		failed := own != nil && t.Within(func(t *promise.Task) {
+			if i := f.Instance(t, own, addr.NoKey); i != nil {
+				i.Value(t, nil)
+			}
+		})
+		evaluate(t, !failed)
+		return Result{}
+	})
+}
+
+// ObserverNode is the place of an observer among the cells.
+func (f *Frame) ObserverNode(o program.Observer) *promise.Node {
+	return &f.observers[o.Place()].Node
+}

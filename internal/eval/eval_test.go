@@ -16,6 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/lang/analyze"
 	"weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
@@ -197,8 +198,8 @@ func run(h *host) (*eval.Frame, *promise.Runtime, diag.List) {
 	root.Walk(rt)
 	rt.Wait()
 	for _, f := range root.Frames() {
-		for _, c := range f.Program.Checks {
-			rt.Do(func(t *promise.Task) { h.diags.Append(f.EvaluateCheck(t, c, func([]eval.Outcome) {})) })
+		for _, c := range f.Program.Observers {
+			rt.Do(func(t *promise.Task) { h.diags.Append(observe.Evaluate(t, f, c, func([]eval.Outcome) {})) })
 		}
 	}
 	return root, rt, append(h.diags, root.Diagnostics()...)

@@ -32,7 +32,7 @@ type Frame struct {
 	resources []resourceCells
 	calls     []callCells
 	providers []providerCells
-	checks    []promise.Cell[Result]
+	observers []promise.Cell[Result]
 	object    promise.Cell[cty.Value] // all outputs
 	content   promise.Cell[struct{}]  // everything in the module
 	awaited   promise.Cell[struct{}]  // what the module as a whole depends on
@@ -56,7 +56,7 @@ func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, 
 		resources: make([]resourceCells, len(p.Resources)),
 		calls:     make([]callCells, len(p.Calls)+len(p.Gone)),
 		providers: make([]providerCells, len(p.Providers)),
-		checks:    make([]promise.Cell[Result], len(p.Checks)),
+		observers: make([]promise.Cell[Result], len(p.Observers)),
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
@@ -80,7 +80,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 // of applying: what both found is one problem, and what only the apply could
 // find out has been.
 func outlasting(planned, applied diag.List) diag.List {
-	return slices.DeleteFunc(planned.Without(eval.CheckPending), func(d diag.Diagnostic) bool { return slices.ContainsFunc(applied, d.Same) })
+	return slices.DeleteFunc(planned.Without(observe.Pending), func(d diag.Diagnostic) bool { return slices.ContainsFunc(applied, d.Same) })
 }
 
 // An Approver follows an apply, and decides about it.

@@ -34,7 +34,7 @@ func (e *expected) find(c *diag.Checkable) *testfile.Expected {
 func (e *expected) settle(diags diag.List) diag.List {
 	var out diag.List
 	for _, d := range diags {
-		if d.Unmet == nil || d.Severity == diag.Warning && d.Unmet.Kind != "check" {
+		if d.Unmet == nil || d.Severity == diag.Warning && !d.Unmet.Observed() {
 			out.Add(d)
 			continue
 		}

@@ -211,7 +211,7 @@ func (w *work) apply(ctx context.Context, r *testresult.Run, e *entry, config *e
 		return
 	}
 	// Warnings of checks come again from the apply, unless it sets them right.
-	r.Diags.Append(slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Unmet != nil && d.Unmet.Kind == "check" }))
+	r.Diags.Append(slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Unmet != nil && d.Unmet.Observed() }))
 	w.keep(r, p, nil)
 	w.compare(r, p)
 	journal, diags := w.record(ctx, r, e, config, p, w.Stop)

@@ -14,6 +14,7 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/eval/deprecated"
+	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
@@ -114,7 +115,7 @@ func beyondValues(r *program.Resource) bool {
 	return len(r.IgnoreChanges) > 0 || r.PreventDestroy != nil || len(r.Provisioners) > 0 || r.Connection != nil
 }
 
-// frame checks what isn't a value: providers, checks and imports.
+// frame checks what isn't a value: providers, observers and imports.
 func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
 	var diags diag.List
 	for _, p := range f.Program.Providers {
@@ -125,8 +126,8 @@ func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
 			diags.Append(h.provider(t, pi))
 		}
 	}
-	for _, c := range f.Program.Checks {
-		diags.Append(f.EvaluateCheck(t, c, func([]eval.Outcome) {}).Without(eval.CheckPending))
+	for _, o := range f.Program.Observers {
+		diags.Append(observe.Evaluate(t, f, o, func([]eval.Outcome) {}).Without(observe.Pending))
 	}
 	return diags
 }

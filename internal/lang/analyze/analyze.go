@@ -59,7 +59,6 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 		},
 		functions: map[string]*program.ProviderFunction{},
 		providers: map[program.ProviderName]*program.Provider{},
-		checks:    map[string]*program.Check{},
 	}
 	for _, block := range src.Blocks {
 		c.declare(block)
@@ -92,7 +91,6 @@ type compiler struct {
 	later     []func()
 	functions map[string]*program.ProviderFunction
 	providers map[program.ProviderName]*program.Provider
-	checks    map[string]*program.Check
 	backends  []*program.Backend
 	required  *hcl.Range // the required_providers block
 	uses      []*program.ProviderUse
@@ -139,6 +137,19 @@ func (c *compiler) declare(b *module.Block) {
 	case "import":
 		refactoring{c}.importBlock(b.Block)
 	}
+}
+
+// observer adds an observer to the program unless there is one of its kind and name,
+// which is reported with that summary and what blocks of the kind are called.
+func (c *compiler) observer(o program.Observer, summary, what string) bool {
+	for _, first := range c.prog.Observers {
+		if first.Head().Name == o.Head().Name {
+			c.duplicate(o.Head().Range, summary, what, o.Label(), first.Head().Range)
+			return false
+		}
+	}
+	c.prog.Observers = append(c.prog.Observers, o)
+	return true
 }
 
 // content reads a body that may have nothing but what the schema names.

@@ -310,8 +310,8 @@ func (c resolver) resourceRef(ref *program.Ref, mode addr.Mode, t hcl.Traversal,
 		c.undeclaredResource(name, ref.Range)
 		return false
 	}
-	if ref.Resource.Check != nil && ref.Resource.Check != c.in.check {
-		c.diags.Add(diag.BadReference.As("Reference to scoped resource").Error(ref.Range, "The referenced %s resource %q %q is declared in check block %q and can be used only there.", mode, name.Type, name.Name, ref.Resource.Check.Name))
+	if ref.Resource.Check != nil && ref.Resource.Check != c.in.within {
+		c.diags.Add(diag.BadReference.As("Reference to scoped resource").Error(ref.Range, "The referenced %s resource %q %q is declared in %s block %q and can be used only there.", mode, name.Type, name.Name, ref.Resource.Check.Head().Kind, ref.Resource.Check.Label()))
 		return false
 	}
 	return c.resourceRest(ref, t[2+skip:])

@@ -31,8 +31,8 @@ type resourceBlock struct {
 	body         hcl.Body
 }
 
-// resource declares a resource; within is the check block that has it.
-func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within *program.Check) *program.Resource {
+// resource declares a resource; within is the observer that has it, or nil.
+func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within program.Observer) *program.Resource {
 	r := &program.Resource{
 		Name:  addr.Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]},
 		Range: b.DefRange, TypeRange: b.LabelRanges[0],
@@ -48,7 +48,7 @@ func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within *program.Check)
 	content, rest := c.split(b.Body, want)
 	block := &resourceBlock{Resource: r, attrs: content.Attributes, body: rest, lifecycle: hcl.Attributes{}}
 	if r.Check != nil {
-		c.refuseInCheck(content)
+		c.refuseWithin(content)
 	}
 	c.resourceBlocks(block, content.Blocks)
 	// How often the block repeats decides what a reference to it means.
@@ -65,7 +65,7 @@ func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within *program.Check)
 	return r
 }
 
-func (c *compiler) refuseInCheck(content *hcl.BodyContent) {
+func (c *compiler) refuseWithin(content *hcl.BodyContent) {
 	for _, name := range []string{"count", "for_each"} {
 		if attr := content.Attributes[name]; attr != nil {
 			c.diags.Add(diag.BadReference.As(fmt.Sprintf("Invalid %q attribute", name)).Error(attr.NameRange, "The %q meta-argument is not supported within nested data blocks.", name))
@@ -149,9 +149,9 @@ func (c *compiler) escape(body hcl.Body, b, first *hcl.Block) hcl.Body {
 
 func (c *compiler) resolveResource(r *resourceBlock) {
 	p := r.Resource
-	none := &scope{own: p, check: p.Check}
+	none := &scope{own: p, within: p.Check}
 	in := instances(p.Repeat)
-	in.own, in.check = p, p.Check
+	in.own, in.within = p, p.Check
 	c.resolveRepeat(&p.Repeat, none)
 	if attr := r.attrs["provider"]; attr != nil {
 		c.providerKey(&p.Provider, attr, in)

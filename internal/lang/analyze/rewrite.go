@@ -19,8 +19,8 @@ type scope struct {
 	count, each bool
 	eachKey     bool // only each.key, not each.value
 	self        bool
-	// check is the block whose data source is visible.
-	check *program.Check
+	// within is the block whose data source is visible.
+	within program.Observer
 	// own is the resource that the expression configures, which can't need
 	// itself.
 	own *program.Resource

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -11,7 +10,6 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -132,45 +130,6 @@ func (c *compiler) output(b *hcl.Block) {
 				c.diags.Add(diag.BadCondition.As("Postconditions are not allowed").Error(inner.DefRange, "Output values can only have preconditions, not postconditions."))
 			} else if cond := c.condition(inner, noScope); cond != nil {
 				o.Preconditions = append(o.Preconditions, cond)
-			}
-		}
-	})
-}
-
-var checkSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
-	{Type: "data", LabelNames: []string{"type", "name"}},
-	{Type: "assert"},
-}}
-
-func (c *compiler) check(b *hcl.Block) {
-	k := &program.Check{Name: b.Labels[0], Range: b.DefRange}
-	c.name(b, 0, "Invalid check block name")
-	if first := c.checks[k.Name]; first != nil {
-		c.duplicate(b.DefRange, fmt.Sprintf("Duplicate check %q configuration", k.Name), "A check block", k.Name, first.Range)
-		return
-	}
-	c.checks[k.Name] = k
-	k.Index = len(c.prog.Checks)
-	c.prog.Checks = append(c.prog.Checks, k)
-	content := c.content(b.Body, checkSchema)
-	var asserts hcl.Blocks
-	for _, inner := range content.Blocks {
-		switch {
-		case inner.Type == "assert":
-			asserts = append(asserts, inner)
-		case k.Data != nil:
-			c.diags.Add(diag.Duplicate.As("Multiple data resource blocks").Error(inner.DefRange, "This check block already has a data resource defined at %s.", k.Data.Range))
-		default:
-			k.Data = c.resource(inner, addr.Data, k)
-		}
-	}
-	if len(asserts) == 0 {
-		c.diags.Add(diag.BadCondition.As("Zero assert blocks").Error(b.DefRange, "Check blocks must have at least one assert block."))
-	}
-	c.later = append(c.later, func() {
-		for _, assert := range asserts {
-			if cond := c.condition(assert, &scope{check: k}); cond != nil {
-				k.Asserts = append(k.Asserts, cond)
 			}
 		}
 	})

@@ -61,6 +61,18 @@ var FileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "removed"},
 }}
 
+// refused are the blocks that override files may not have.
+var refused = map[string]struct {
+	code   diag.Code
+	detail string
+}{
+	"moved":    {BadOverride.As("Cannot override 'moved' blocks"), `Blocks of type "moved" can appear only in normal files, not in override files.`},
+	"import":   {BadOverride.As("Cannot override 'import' blocks"), `Blocks of type "import" can appear only in normal files, not in override files.`},
+	"removed":  {BadOverride.As("Cannot override 'Removed' blocks"), "Removed blocks can appear only in normal files, not in override files."},
+	"check":    {BadOverride.As("Can't override check blocks"), "Override files cannot override check blocks."},
+	"language": {diag.Edition.As("Language selections in override file"), `Settings in "language" blocks are not allowed in override files. Place them in a normal configuration file.`},
+}
+
 // Load reads the configuration of a directory. There is always a source,
 // though it lacks what has errors.
 func Load(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
@@ -177,15 +189,11 @@ func (o *overrides) apply(blocks []*Block, diags *diag.List) {
 		switch b.Type {
 		case "locals", "terraform":
 			o.src.Blocks = append(o.src.Blocks, b)
-		case "moved", "import":
-			diags.Add(BadOverride.As(fmt.Sprintf("Cannot override '%s' blocks", b.Type)).Error(b.DefRange, "Blocks of type %q can appear only in normal files, not in override files.", b.Type))
-		case "removed":
-			diags.Add(BadOverride.As("Cannot override 'Removed' blocks").Error(b.DefRange, "Removed blocks can appear only in normal files, not in override files."))
-		case "check":
-			diags.Add(BadOverride.As("Can't override check blocks").Error(b.DefRange, "Override files cannot override check blocks."))
-		case "language":
-			diags.Add(diag.Edition.As("Language selections in override file").Error(b.DefRange, "Settings in \"language\" blocks are not allowed in override files. Place them in a normal configuration file."))
 		default:
+			if no, ok := refused[b.Type]; ok {
+				diags.Add(no.code.Error(b.DefRange, "%s", no.detail))
+				continue
+			}
 			o.merge(b, diags)
 		}
 	}

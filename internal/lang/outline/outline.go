@@ -17,20 +17,38 @@ import (
 )
 
 // Kind is what a declaration is.
-type Kind string
+type Kind = program.Kind
 
-// The kinds. Calls are those of modules, components and embedded stacks.
+// The kinds.
 const (
-	Variable Kind = "variable"
-	Local    Kind = "local"
-	Output   Kind = "output"
-	Resource Kind = "resource"
-	Data     Kind = "data"
-	Temporal Kind = "ephemeral"
-	Provider Kind = "provider"
-	Check    Kind = "check"
-	Call     Kind = "call"
+	Variable = program.KindVariable
+	Local    = program.KindLocal
+	Output   = program.KindOutput
+	Resource = program.KindResource
+	Data     = program.KindData
+	Temporal = program.KindEphemeral
+	Provider = program.KindProvider
+	Call     = program.KindCall
+	Check    = program.KindCheck
 )
+
+// rank is the place of a kind in outlines: observers come before calls, which have
+// what is in them after them.
+func rank(d program.Declaration) int {
+	switch d.(type) {
+	case *program.Variable, *program.Local:
+		return 0
+	case *program.Output:
+		return 1
+	case *program.Resource:
+		return 2
+	case *program.Provider:
+		return 3
+	case *program.Call:
+		return 5
+	}
+	return 4
+}
 
 // A Declaration is one block, or one local value, for all its instances.
 type Declaration struct {
@@ -122,123 +140,51 @@ func (o *outliner) declare(at *place) {
 	if p == nil {
 		return
 	}
-	for _, v := range p.Variables {
-		d := o.add(at, Variable, "var."+v.Name, v.Range)
-		o.later = append(o.later, func() {
-			from{o, d, at}.conditions("validation", v.Validations)
-			if at.call == nil {
-				return
+	list := p.Declarations()
+	slices.SortStableFunc(list, func(a, b program.Declaration) int { return rank(a) - rank(b) })
+	for _, is := range list {
+		head := is.Head()
+		d := o.add(at, head.Kind, head.Name, head.Range)
+		o.later = append(o.later, func() { from{o, d, at}.parts(is) })
+		switch is := is.(type) {
+		case *program.Variable:
+			o.later = append(o.later, func() { o.input(at, is, d) })
+		case *program.Resource:
+			d.resource, d.Repeat = is.Name, is.Repeat.Argument()
+			d.Provider, d.ServedAt = at.providerOf(is.Provider)
+		case *program.Provider:
+			if is.ForEach != nil {
+				d.Repeat = "for_each"
 			}
-			if in := at.call.Input(v.Name); in != nil {
-				from{o, d, at.parent}.expr("input", in.Expr)
+		case *program.Call:
+			d.Repeat = is.Repeat.Argument()
+			for _, child := range at.tree.Of(is.Call) {
+				o.declare(&place{child, at.path.Child(is.Call, addr.NoKey), is, at})
 			}
-		})
-	}
-	for _, l := range p.Locals {
-		d := o.add(at, Local, "local."+l.Name, l.Range)
-		o.later = append(o.later, func() { from{o, d, at}.expr("value", l.Expr) })
-	}
-	for _, v := range p.Outputs {
-		d := o.add(at, Output, "output."+v.Name, v.Range)
-		o.later = append(o.later, func() {
-			f := from{o, d, at}
-			f.expr("value", v.Expr)
-			f.refs("depends_on", v.DependsOn)
-			f.conditions("precondition", v.Preconditions)
-		})
-	}
-	for _, r := range p.Resources {
-		o.resource(at, r)
-	}
-	for _, c := range p.Providers {
-		d := o.add(at, Provider, addr.ProviderConfig{Provider: c.Provider, Alias: c.Alias}.String(), c.Range)
-		if c.ForEach != nil {
-			d.Repeat = "for_each"
 		}
-		o.later = append(o.later, func() {
-			from{o, d, at}.expr("for_each", c.ForEach)
-			from{o, d, at}.body("config", c.Config)
-		})
-	}
-	for _, c := range p.Checks {
-		d := o.add(at, Check, "check."+c.Name, c.Range)
-		o.later = append(o.later, func() {
-			if c.Data != nil {
-				from{o, d, at}.refer(at, c.Data.Name.String(), Reference{Argument: "data"})
-			}
-			from{o, d, at}.conditions("assert", c.Asserts)
-		})
-	}
-	for _, c := range p.Calls {
-		o.call(at, c)
 	}
 }
 
-func (o *outliner) call(at *place, c *program.Call) {
-	d := o.add(at, Call, c.String(), c.Range)
-	d.Repeat = repeat(c.Repeat)
-	o.later = append(o.later, func() {
-		f := from{o, d, at}
-		f.expr(d.Repeat, c.Repeat.Expr())
-		f.refs("depends_on", c.DependsOn)
-	})
-	for _, child := range at.tree.Of(c.Call) {
-		o.declare(&place{child, at.path.Child(c.Call, addr.NoKey), c, at})
+// input has a variable refer to what the call gives it.
+func (o *outliner) input(at *place, v *program.Variable, d *Declaration) {
+	if at.call == nil {
+		return
+	}
+	if in := at.call.Input(v.Name); in != nil {
+		from{o, d, at.parent}.refs("input", in.Expr.Refs)
 	}
 }
 
-func (o *outliner) resource(at *place, r *program.Resource) {
-	kind := map[addr.Mode]Kind{addr.Managed: Resource, addr.Data: Data, addr.Ephemeral: Temporal}[r.Name.Mode]
-	d := o.add(at, kind, r.Name.String(), r.Range)
-	d.resource, d.Repeat = r.Name, repeat(r.Repeat)
-	d.Provider, d.ServedAt = at.providerOf(r.Provider)
-	o.later = append(o.later, func() {
-		f := from{o, d, at}
-		f.expr(d.Repeat, r.Repeat.Expr())
-		f.body("config", r.Config)
-		f.refs("depends_on", r.DependsOn)
-		f.refs("replace_triggered_by", r.ReplaceTriggeredBy)
-		f.conditions("precondition", r.Preconditions)
-		f.conditions("postcondition", r.Postconditions)
-		f.body("connection", r.Connection)
-		for _, p := range r.Provisioners {
-			f.body("provisioner", p.Config)
-			f.body("provisioner", p.Connection)
+// parts adds what the expressions of a declaration refer to.
+func (f from) parts(is program.Declaration) {
+	if o, ok := is.(program.Observer); ok && o.Own() != nil {
+		f.refer(f.at, o.Own().Name.String(), Reference{Argument: "data"})
+	}
+	is.Parts(func(p program.Part) {
+		if !p.Setting {
+			f.refs(p.Argument, p.References())
 		}
-		f.expr("provider", r.Provider.Key)
 	})
-}
-
-// repeat is the name of the argument that is set, or empty.
-func repeat(r program.Repeat) string {
-	switch {
-	case r.Count != nil:
-		return "count"
-	case r.ForEach != nil:
-		return "for_each"
-	case r.Enabled != nil:
-		return "enabled"
-	}
-	return ""
-}
-
-func (f from) expr(argument string, e *program.Expr) {
-	if e != nil {
-		f.refs(argument, e.Refs)
-	}
-}
-
-func (f from) body(argument string, b *program.Body) {
-	if b != nil {
-		f.refs(argument, b.Refs)
-	}
-}
-
-func (f from) conditions(argument string, list []*program.Condition) {
-	for _, c := range list {
-		f.expr(argument, c.Condition)
-		f.expr(argument, c.ErrorMessage)
-	}
 }
 
 func (f from) refs(argument string, refs []*program.Ref) {
@@ -279,7 +225,7 @@ func (f from) callRef(r *program.Ref, to Reference) {
 
 // contents leads to what depending on a call means: all resources of it and of those
 // within it, but ephemeral ones, which are there only for whoever refers to them, and what
-// is within checks.
+// is within observers.
 func (f from) contents(at *place, c *program.Call, to Reference) {
 	for _, child := range at.tree.Of(c.Call) {
 		if child.Program == nil {

@@ -23,6 +23,7 @@ provider "sim" {
 resource "sim_object" "a" {
   count = var.n
   name  = "a"
+  lifecycle { prevent_destroy = var.n > 1 }
 }
 resource "sim_object" "b" {
   provider   = sim.x
@@ -93,7 +94,7 @@ func TestOutline(t *testing.T) {
 	for address, want := range map[string]string{
 		"var.n":                     "variable validation=var.n",
 		"local.l":                   "local value=sim_object.a",
-		"sim_object.a":              "resource by count count=var.n",
+		"sim_object.a":              "resource by count count=var.n prevent_destroy=var.n",
 		"sim_object.b":              "resource of x config=local.l depends_on=module.m.output.out depends_on=module.m.sim_object.inner provisioner=var.n needs module.m.sim_object.inner sim_object.a",
 		"data.sim_lookup.d":         "data config=module.m.output.out needs module.m.sim_object.inner sim_object.a",
 		"ephemeral.sim_token.t":     "ephemeral",

@@ -13,7 +13,7 @@ import (
 // A Place says what an expression is for.
 type Place struct {
 	// Owner is the declaration as references or addresses name it: var.x,
-	// output.x, aws_vpc.main, module.x, check.x.
+	// output.x, aws_vpc.main, module.x.
 	Owner string
 	Role  Role
 	// Argument is the name of the argument for arguments.
@@ -46,52 +46,27 @@ type Editor func(Place, hclsyntax.Expression) hclsyntax.Expression
 // Edit has an editor go over the expressions of a program that was just compiled,
 // before anybody else has it. Messages and settings of the engine are left out.
 func (p *Program) Edit(edit Editor) {
-	for _, v := range p.Variables {
-		edit.conditions("var."+v.Name, Validation, v.Validations)
-	}
-	for _, l := range p.Locals {
-		edit.expr(Place{Owner: "local." + l.Name, Role: Value}, l.Expr)
-	}
-	for _, r := range p.Resources {
-		name := r.Name.String()
-		edit.expr(Place{Owner: name, Role: Repetition}, r.Repeat.Expr())
-		edit.body(name, r.Config)
-		edit.conditions(name, Precondition, r.Preconditions)
-		edit.conditions(name, Postcondition, r.Postconditions)
-	}
-	for _, c := range p.Calls {
-		edit.expr(Place{Owner: c.String(), Role: Repetition}, c.Repeat.Expr())
-		for _, in := range c.Inputs {
-			edit.expr(Place{Owner: c.String(), Role: Argument, Argument: in.Name}, in.Expr)
-		}
-	}
-	for _, c := range p.Checks {
-		edit.conditions("check."+c.Name, Assertion, c.Asserts)
-	}
-	for _, o := range p.Outputs {
-		edit.expr(Place{Owner: "output." + o.Name, Role: Value}, o.Expr)
-		edit.conditions("output."+o.Name, Precondition, o.Preconditions)
-	}
-}
-
-func (edit Editor) conditions(owner string, role Role, list []*Condition) {
-	for _, c := range list {
-		edit.expr(Place{Owner: owner, Role: role}, c.Condition)
+	for _, d := range p.Declarations() {
+		owner := d.Head().Name
+		d.Parts(func(part Part) {
+			at := Place{Owner: owner, Role: part.Role}
+			switch {
+			case part.Role == "":
+			case part.Body != nil:
+				edit.content(at, part.Body.Body)
+			case part.Role == Argument:
+				at.Argument = part.Argument
+				fallthrough
+			default:
+				edit.expr(at, part.Expr)
+			}
+		})
 	}
 }
 
 func (edit Editor) expr(at Place, e *Expr) {
-	if e == nil {
-		return
-	}
 	if node, ok := e.Expression.(hclsyntax.Expression); ok {
 		e.Expression = edit(at, node)
-	}
-}
-
-func (edit Editor) body(owner string, b *Body) {
-	if b != nil {
-		edit.content(Place{Owner: owner, Role: Argument}, b.Body)
 	}
 }
 

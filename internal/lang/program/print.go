@@ -36,29 +36,8 @@ func (p *Program) Print(w io.Writer) error {
 	for _, f := range p.Functions {
 		b.line("function %s of %s", f.Full, f.Provider)
 	}
-	for _, c := range p.Providers {
-		b.line("provider %s: %s", dotted(c.LocalName, c.Alias), c.Provider)
-		b.expr("for_each", c.ForEach)
-		b.body("config", c.Config)
-	}
-	for _, v := range p.Variables {
-		v.print(&b)
-	}
-	for _, l := range p.Locals {
-		b.line("local.%s%s", l.Name, refList(l.Expr.Refs))
-	}
-	for _, r := range p.Resources {
-		r.print(&b)
-	}
-	for _, c := range p.Calls {
-		c.print(&b)
-	}
-	for _, c := range p.Checks {
-		b.line("check.%s", c.Name)
-		b.conditions("assert", c.Asserts)
-	}
-	for _, o := range p.Outputs {
-		o.print(&b)
+	for _, d := range p.Declarations() {
+		b.declaration(d)
 	}
 	p.printRefactoring(&b)
 	_, err := w.Write(b.Bytes())
@@ -84,22 +63,28 @@ func (b *printer) body(name string, body *Body) {
 	}
 }
 
-func (b *printer) refs(name string, refs []*Ref) {
-	if len(refs) > 0 {
-		b.line("    %s%s", name, refList(refs))
-	}
+func (b *printer) declaration(d Declaration) {
+	head := d.title()
+	d.Parts(func(p Part) {
+		if p.Inline {
+			head += refList(p.References())
+		}
+	})
+	b.line("%s", head)
+	d.Parts(b.part)
 }
 
-func (b *printer) conditions(name string, list []*Condition) {
-	for _, c := range list {
-		b.line("    %s%s", name, refList(append(slices.Clone(c.Condition.Refs), c.ErrorMessage.Refs...)))
+// part prints an expression, and anything else with references, on a line of its own.
+func (b *printer) part(p Part) {
+	switch {
+	case p.Inline:
+	case p.Connection != nil:
+		b.line("    %s%s connection%s", p.Note, refList(p.Body.Refs), refList(p.Connection.Refs))
+	case p.Note != "":
+		b.line("    %s%s", p.Note, refList(p.References()))
+	case p.Expr != nil || len(p.References()) > 0:
+		b.line("    %s%s", p.Argument, refList(p.References()))
 	}
-}
-
-func (b *printer) repeat(r Repeat) {
-	b.expr("count", r.Count)
-	b.expr("for_each", r.ForEach)
-	b.expr("enabled", r.Enabled)
 }
 
 func refList(refs []*Ref) string {
@@ -174,7 +159,7 @@ func (r *Requirement) print(b *printer) {
 	b.line("%s%s", strings.TrimRight(text, " "), flags(r.Implied, "implied"))
 }
 
-func (v *Variable) print(b *printer) {
+func (v *Variable) title() string {
 	text := "var." + v.Name
 	if v.Type != cty.NilType {
 		text += " " + typeexpr.TypeString(v.Type)
@@ -184,81 +169,39 @@ func (v *Variable) print(b *printer) {
 			text += " = " + string(data)
 		}
 	}
-	b.line("%s%s", text, flags(v.Sensitive, "sensitive", v.Ephemeral, "ephemeral", !v.Nullable, "not-null", v.Const, "const", v.Deprecated != "", "deprecated", v.Untyped, "untyped"))
-	b.conditions("validation", v.Validations)
+	return text + flags(v.Sensitive, "sensitive", v.Ephemeral, "ephemeral", !v.Nullable, "not-null", v.Const, "const", v.Deprecated != "", "deprecated", v.Untyped, "untyped")
 }
 
-func (r *Resource) print(b *printer) {
+func (l *Local) title() string { return "local." + l.Name }
+
+func (p *Provider) title() string {
+	return "provider " + dotted(p.LocalName, p.Alias) + ": " + p.Provider.String()
+}
+
+func (r *Resource) title() string {
 	text := r.Name.String()
 	if r.Provider.Explicit {
 		text += " by " + dotted(r.Provider.LocalName, r.Provider.Alias)
 	}
 	text += ": " + r.Provider.Provider.String()
 	if r.Check != nil {
-		text += " in check." + r.Check.Name
+		text += " in " + r.Check.Head().Name
 	}
 	kept := ""
 	for _, f := range r.Flags() {
 		kept += flags(*f.Set, strings.ReplaceAll(f.Name, "_", "-"))
 	}
-	b.line("%s%s", text, kept+flags(r.IgnoreAll, "ignore-all"))
-	b.repeat(r.Repeat)
-	b.expr("provider key", r.Provider.Key)
-	b.body("config", r.Config)
-	b.refs("depends_on", r.DependsOn)
-	b.expr("prevent_destroy", r.PreventDestroy)
-	if len(r.IgnoreChanges) > 0 {
-		b.line("    ignores %d", len(r.IgnoreChanges))
-	}
-	b.refs("replace_triggered_by", r.ReplaceTriggeredBy)
-	b.conditions("precondition", r.Preconditions)
-	b.conditions("postcondition", r.Postconditions)
-	b.body("connection", r.Connection)
-	b.provisioners(r.Provisioners)
+	return text + kept + flags(r.IgnoreAll, "ignore-all")
 }
 
-func (b *printer) provisioners(list []*Provisioner) {
-	for _, p := range list {
-		text := "    provisioner " + p.Type + flags(p.OnDestroy, "destroy", p.Continue, "continue") + refList(p.Config.Refs)
-		if p.Connection != nil {
-			text += " connection" + refList(p.Connection.Refs)
-		}
-		b.line("%s", text)
-	}
-}
+func (c *Call) title() string { return c.String() }
 
-func (c *Call) print(b *printer) {
-	b.line("%s", c)
-	c.printBody(b)
-}
-
-func (c *Call) printBody(b *printer) {
-	b.repeat(c.Repeat)
-	b.expr("source", c.Source)
-	b.expr("version", c.Version)
-	for _, in := range c.Inputs {
-		b.expr(in.Name, in.Expr)
-	}
-	b.expr("inputs", c.Object)
-	for _, step := range c.Path {
-		b.line("    at %s", step.Call)
-		b.expr("key", step.Key)
-	}
-	for _, p := range c.Providers {
-		b.line("    passes %s as %s", dotted(p.Outer.LocalName, p.Outer.Alias), dotted(p.LocalName, p.Alias))
-		b.expr("key", p.Outer.Key)
-	}
-	b.refs("depends_on", c.DependsOn)
-}
-
-func (o *Output) print(b *printer) {
+func (o *Output) title() string {
 	text := "output." + o.Name
 	if o.Type != cty.NilType {
 		text += " " + typeexpr.TypeString(o.Type)
 	}
-	b.line("%s%s%s", text, flags(o.Sensitive, "sensitive", o.Ephemeral, "ephemeral", o.Deprecated != "", "deprecated"), refList(o.Expr.Refs))
-	b.refs("depends_on", o.DependsOn)
-	b.conditions("precondition", o.Preconditions)
+	return text + flags(o.Sensitive, "sensitive", o.Ephemeral, "ephemeral", o.Deprecated != "", "deprecated")
 }
 
 // Names reports whether an end in a module, whose keys don't matter, names an
@@ -314,9 +257,9 @@ func (p *Program) printRefactoring(b *printer) {
 		}
 		b.line("removed %s%s", r.From, what)
 		if r.Call != nil {
-			r.Call.printBody(b)
+			r.Call.Parts(b.part)
 		}
-		b.provisioners(r.Provisioners)
+		provisionerParts(b.part, r.Provisioners)
 	}
 	for _, im := range p.Imports {
 		b.line("import %s", im.To)

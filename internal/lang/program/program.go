@@ -35,10 +35,10 @@ type Program struct {
 	Variables []*Variable
 	Locals    []*Local
 	Outputs   []*Output
-	Resources []*Resource // managed, data and ephemeral; also data in checks
+	Resources []*Resource // managed, data and ephemeral; also data in observers
 	Calls     []*Call
 	Providers []*Provider
-	Checks    []*Check
+	Observers []Observer
 	Moved     []*Moved
 	Removed   []*Removed
 	Imports   []*Import
@@ -185,8 +185,9 @@ type Resource struct {
 	Connection   *Body // nil without
 	Provisioners []*Provisioner
 
-	// Check is the check block that a data source stands in, or nil.
-	Check *Check
+	// Check is the check block, or another observer, that a data source stands in and
+	// that alone may refer to it; nil for all others.
+	Check Observer
 	// Range is the block's header, TypeRange the type in it.
 	Range, TypeRange hcl.Range
 }
@@ -407,16 +408,6 @@ type Condition struct {
 	Range        hcl.Range
 }
 
-// A Check is a check block. Its data source, if any, is among the program's
-// resources too.
-type Check struct {
-	Index   int
-	Name    string
-	Data    *Resource
-	Asserts []*Condition
-	Range   hcl.Range
-}
-
 // An Endpoint is an object that moved and removed blocks name: a resource, a
 // resource instance, a module call or one of its instances, relative to the
 // module. Steps without a key mean all instances.
@@ -527,8 +518,8 @@ func (t *Tree) checkables(prefix string, list []Checkable) []Checkable {
 	for _, r := range t.Program.Resources {
 		add(len(r.Preconditions)+len(r.Postconditions), "resource", r.Name.String())
 	}
-	for _, c := range t.Program.Checks {
-		add(1, "check", "check."+c.Name)
+	for _, o := range t.Program.Observers {
+		add(1, string(o.Head().Kind), o.Head().Name)
 	}
 	for _, call := range t.CallNames() {
 		for _, child := range t.Of(call) {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/state"
 )
 
@@ -39,6 +40,11 @@ type Subject struct{ Kind, Address, Instance string }
 
 // In is the subject with that name in a module instance.
 func In(f *eval.Frame, kind, name string) Subject { return Subject(*f.Checkable(kind, name)) }
+
+// Of is an observer of a module instance.
+func Of(f *eval.Frame, o program.Observer) Subject {
+	return In(f, string(o.Head().Kind), o.Head().Name)
+}
 
 func (s Subject) checkable() checkable { return checkable{s.Kind, s.Address} }
 

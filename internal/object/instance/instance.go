@@ -269,13 +269,13 @@ func CheckWarnings(set *checks.Set, i *eval.Instance, diags diag.List) diag.List
 		return diags
 	}
 	var messages []eval.Outcome
-	check := i.Frame.Checkable("check", "check."+i.Resource.Check.Name)
+	within := diag.Checkable(checks.Of(i.Frame, i.Resource.Check))
 	for n := range diags {
 		if diags[n].Severity == diag.Error {
-			diags[n].Severity, diags[n].Unmet = diag.Warning, check
+			diags[n].Severity, diags[n].Unmet = diag.Warning, &within
 			messages = append(messages, eval.Outcome{Status: eval.Fail, Message: diags[n].Summary + ": " + diags[n].Detail})
 		}
 	}
-	set.Add(checks.Subject(*check), 0, messages)
+	set.Add(checks.Subject(within), 0, messages)
 	return diags
 }

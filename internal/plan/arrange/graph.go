@@ -311,7 +311,7 @@ func (b *builder) addOutputs() {
 	}
 }
 
-// addChecks makes a vertex for each check block, and for variables and, if asked
+// addChecks makes a vertex for each observer, and for variables and, if asked
 // for, outputs of called modules whose conditions planning couldn't decide.
 func (b *builder) addChecks() {
 	if b.in.Mode == plan.Destroy {
@@ -325,9 +325,9 @@ func (b *builder) addChecks() {
 		add := func(condition string, last bool, n *promise.Node) {
 			b.add(order.Object{Create: true, Evaluates: true, Last: last, Config: b.edges(n)}, vertex{condition: condition, frame: f})
 		}
-		for _, c := range f.Program.Checks {
+		for _, o := range f.Program.Observers {
 			if b.in.Whole {
-				add("check."+c.Name, c.Data != nil, f.CheckNode(c))
+				add(o.Head().Name, o.Own() != nil, f.ObserverNode(o))
 			}
 		}
 		for _, v := range f.Program.Variables {

@@ -421,9 +421,9 @@ func (r finishing) gatherFrame(f *eval.Frame) {
 		}
 	}
 	p := f.Program
-	for _, c := range p.Checks {
-		if r.scope.IsPart() && c.Data != nil {
-			gather(c.Data, "check", "check."+c.Name, 1, nil)
+	for _, o := range p.Observers {
+		if own := o.Own(); own != nil && r.scope.IsPart() {
+			gather(own, string(o.Head().Kind), o.Head().Name, 1, nil)
 		}
 	}
 	for _, v := range p.Variables {

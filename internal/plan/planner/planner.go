@@ -254,7 +254,7 @@ func (r *run) evaluate() {
 	case r.scope.IsPart():
 		r.coveredOutputs()
 	case r.Mode != plan.Destroy:
-		r.runChecks()
+		r.observe()
 		r.rt.Wait()
 	}
 }

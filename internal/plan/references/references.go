@@ -97,14 +97,6 @@ func refsOf(list ...*program.Expr) []*program.Ref {
 	return refs
 }
 
-func conditionRefs(list []*program.Condition) []*program.Ref {
-	var refs []*program.Ref
-	for _, c := range list {
-		refs = append(refs, refsOf(c.Condition, c.ErrorMessage)...)
-	}
-	return refs
-}
-
 // Site lists what a site refers to.
 func (s *Of) Site(at Site) []Site {
 	if list, ok := s.to[at]; ok {
@@ -131,7 +123,7 @@ func (s *Of) find(at Site) []Site {
 		}
 		return append(s.named(by.tree, refs), Site{by.tree, expansion})
 	case *program.Resource:
-		list := append(s.named(t, Block(d)), Site{t, expansion})
+		list := append(s.named(t, within(d)), Site{t, expansion})
 		for _, im := range s.imports[at] {
 			list = append(list, s.named(im.tree, im.refs)...)
 		}
@@ -139,45 +131,32 @@ func (s *Of) find(at Site) []Site {
 			list = append(list, p)
 		}
 		return list
-	case *program.Local:
-		return append(s.named(t, refsOf(d.Expr)), Site{t, expansion})
-	case *program.Output:
-		refs := append(refsOf(d.Expr), d.DependsOn...)
-		return append(s.named(t, append(refs, conditionRefs(d.Preconditions)...)), Site{t, expansion})
 	case *program.Variable:
-		list := append(s.named(t, conditionRefs(d.Validations)), Site{t, expansion})
+		list := append(s.named(t, within(d)), Site{t, expansion})
 		if by.tree != nil {
 			if in := by.call.Input(d.Name); in != nil {
 				list = append(list, s.named(by.tree, refsOf(in.Expr))...)
 			}
 		}
 		return list
-	case *program.Provider:
-		refs := refsOf(d.ForEach)
-		if d.Config != nil {
-			refs = append(refs, d.Config.Refs...)
-		}
-		return append(s.named(t, refs), Site{t, expansion})
+	case program.Declaration:
+		return append(s.named(t, within(d)), Site{t, expansion})
 	}
 	panic("planner: a site of no kind")
 }
 
-// Block are all references that are written in a resource's block.
-func Block(r *program.Resource) []*program.Ref {
-	refs := append(refsOf(r.Repeat.Expr(), r.Provider.Key, r.PreventDestroy), r.DependsOn...)
-	refs = append(refs, r.ReplaceTriggeredBy...)
-	bodies := []*program.Body{r.Config, r.Connection}
-	for _, p := range r.Provisioners {
-		if !p.OnDestroy {
-			bodies = append(bodies, p.Config, p.Connection)
+// Block are all references that are written in a resource's block, but those that
+// nobody asks for before the object is destroyed.
+func Block(r *program.Resource) []*program.Ref { return within(r) }
+
+func within(d program.Declaration) []*program.Ref {
+	var refs []*program.Ref
+	d.Parts(func(p program.Part) {
+		if !p.AtDestroy {
+			refs = append(refs, p.References()...)
 		}
-	}
-	for _, b := range bodies {
-		if b != nil {
-			refs = append(refs, b.Refs...)
-		}
-	}
-	return append(append(refs, conditionRefs(r.Preconditions)...), conditionRefs(r.Postconditions)...)
+	})
+	return refs
 }
 
 // contentOf is everything in a module.

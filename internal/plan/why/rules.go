@@ -446,7 +446,7 @@ func (e *explainer) read(c *plan.Change) []Chain {
 		return nil
 	}
 	if c.Reason == plan.ReadCheckNested {
-		return []Chain{{{Kind: Setting, Subject: c.Addr.String(), Name: "check." + i.Resource.Check.Name, Range: i.Resource.Check.Range.Ptr()}}}
+		return []Chain{{{Kind: Setting, Subject: c.Addr.String(), Name: i.Resource.Check.Head().Name, Range: i.Resource.Check.Head().Range.Ptr()}}}
 	}
 	at := e.instancePlace(i)
 	var list []Chain

@@ -56,10 +56,10 @@ var table = []row{
 	{"plan/moves", "only word/ lang/program", ""},
 	{"plan/order", "only", ""}, // integers
 	{"plan/planfile", "lang/files state/statefile system/durable", "plan/planner"},
-	{"plan/planner", "provider/provisioner", "plan/planfile state/statefile"},
+	{"plan/planner", "provider/provisioner eval/observe", "plan/planfile state/statefile"},
 
 	// from steps to states
-	{"apply/", "word/ lang/program eval object/ provider provider/provisioner state plan plan/event plan/execgraph",
+	{"apply/", "word/ lang/program eval eval/observe object/ provider provider/provisioner state plan plan/event plan/execgraph",
 		"plan/planner plan/moves plan/order plan/planfile state/statefile state/storage/ provider/plugin/ provider/install front/"},
 
 	// the stages one after the other

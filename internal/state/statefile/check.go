@@ -5,15 +5,8 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/diag"
 )
-
-// checkKinds has the words of the format for the kinds of checkable objects.
-var checkKinds = map[string]string{
-	"resource": "resource",
-	"output":   "output_value",
-	"check":    "check",
-	"var":      "input_variable",
-}
 
 // checkStatus is the status, where one that a later version added is unknown.
 func checkStatus(text string) string {
@@ -47,11 +40,11 @@ func (r *reader) check() error {
 		}
 		return err
 	})
-	kind, known := checkKinds[c.Kind]
-	if err != nil || !known {
+	kind := diag.KindOf(func(k diag.CheckableKind) string { return k.Stored }, c.Kind)
+	if err != nil || kind == nil {
 		return err
 	}
-	c.Kind, c.Status = kind, checkStatus(c.Status)
+	c.Kind, c.Status = kind.Name, checkStatus(c.Status)
 	r.out.Checks = append(r.out.Checks, c)
 	return nil
 }
@@ -104,10 +97,8 @@ func (p *printer) checks(checks []state.CheckResult) {
 	for _, c := range sortedChecks(checks) {
 		p.element()
 		p.open('{')
-		for word, kind := range checkKinds {
-			if kind == c.Kind {
-				p.text("object_kind", word)
-			}
+		if kind := diag.KindOf(func(k diag.CheckableKind) string { return k.Name }, c.Kind); kind != nil {
+			p.text("object_kind", kind.Stored)
 		}
 		p.text("config_addr", c.Address)
 		p.text("status", checkStatus(c.Status))

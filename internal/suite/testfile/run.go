@@ -226,14 +226,17 @@ func expected(t hcl.Traversal) (*Expected, diag.List) {
 			name = attr.Name
 		}
 	}
-	switch root := t.RootName(); root {
-	case "var", "output", "check":
-		kinds := map[string]string{"var": "input_variable", "output": "output_value", "check": "check"}
-		if e.Kind, e.Address = kinds[root], root+"."+name; name != "" {
-			return e, nil
-		}
+	root := t.RootName()
+	kind := diag.KindOf(func(k diag.CheckableKind) string { return k.Root }, root)
+	switch root {
 	case "module", "local", "path", "terraform", "tofu", "each", "count", "self", "run":
 	default:
+		if kind != nil {
+			if e.Kind, e.Address = kind.Name, root+"."+name; name != "" {
+				return e, nil
+			}
+			break
+		}
 		if target, err := addr.ParseTarget(text(t)); err == nil && !target.IsModule() && target.Module.IsRoot() {
 			e.Kind, e.HasKey = "resource", target.HasKey
 			e.Address = text(t)

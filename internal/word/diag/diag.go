@@ -75,10 +75,6 @@ type Diagnostic struct {
 	Unmet *Checkable
 }
 
-// A Checkable is an object that has conditions: its kind in the words of
-// states, and its address without and with instance keys.
-type Checkable struct{ Kind, Address, Instance string }
-
 // A Comparison has the two sides of ==, without marks.
 type Comparison struct{ Left, Right cty.Value }
 

@@ -104,7 +104,7 @@ func configuration(all []*outline.Declaration) *graph {
 	g.resources = map[string]resource{}
 	for _, d := range all {
 		name := nodeOf(d)
-		g.node(name, d.Address(), shapes[d.Kind])
+		g.node(name, d.Address(), shape(d.Kind))
 		for _, r := range d.Refers {
 			g.edge(name, nodeOf(r.To))
 		}
@@ -113,7 +113,7 @@ func configuration(all []*outline.Declaration) *graph {
 			g.resources[name] = resource{d.Module, d.ResourceName()}
 			provider := d.Provider.String()
 			if g.nodes[provider] == "" {
-				g.node(provider, provider, shapes[outline.Provider])
+				g.node(provider, provider, shape(outline.Provider))
 			}
 			g.edge(name, provider)
 		}
@@ -125,10 +125,17 @@ func configuration(all []*outline.Declaration) *graph {
 	return g
 }
 
-var shapes = map[outline.Kind]string{
-	outline.Variable: "note", outline.Local: "note", outline.Output: "note", outline.Check: "note",
-	outline.Resource: "box", outline.Data: "box", outline.Temporal: "box",
-	outline.Provider: "diamond",
+// shape is what a declaration is drawn as.
+func shape(kind outline.Kind) string {
+	switch kind {
+	case outline.Resource, outline.Data, outline.Temporal:
+		return "box"
+	case outline.Provider:
+		return "diamond"
+	case outline.Call:
+		return ""
+	}
+	return "note"
 }
 
 // nodeOf marks what stands for all instances. Providers' configurations don't, nor do

@@ -62,7 +62,7 @@ func TestConfiguration(t *testing.T) {
 			Variables: []*program.Variable{v}, Locals: []*program.Local{l}, Resources: []*program.Resource{b, a}, Calls: []*program.Call{m},
 			Providers: []*program.Provider{{LocalName: "sim", Alias: "west", Provider: sim}},
 			Outputs:   []*program.Output{{Name: "o", Expr: expr(&program.Ref{Kind: program.RefCall, Call: m, Attr: "id"})}},
-			Checks:    []*program.Check{{Name: "c", Asserts: []*program.Condition{{Condition: expr(refer(a))}}}},
+			Observers: []program.Observer{&program.Check{Name: "c", Asserts: []*program.Condition{{Condition: expr(refer(a))}}}},
 		},
 		Children: map[addr.Call]*program.Tree{addr.Mod("m"): child},
 	}

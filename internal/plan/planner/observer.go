@@ -4,27 +4,28 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/object/checks"
 	"weir.dev/weir/internal/word/promise"
 )
 
-// runChecks evaluates the assertions of check blocks. They come last: what
+// observe evaluates check blocks and other observers. They come last: what
 // they look at is planned by then, and nothing depends on them. Those that look
 // at something with a problem aren't evaluated.
-func (r *run) runChecks() {
+func (r *run) observe() {
 	if r.ctx.Err() != nil {
 		return
 	}
 	for _, f := range r.root.Frames() {
-		for _, c := range f.Program.Checks {
+		for _, o := range f.Program.Observers {
 			r.rt.Go(func(t *promise.Task) {
-				r.note(f.EvaluateCheck(t, c, func(outcomes []eval.Outcome) {
-					subject := checks.In(f, "check", "check."+c.Name)
+				r.note(observe.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
+					subject := checks.Of(f, o)
 					if slices.ContainsFunc(outcomes, eval.Outcome.Missing) {
 						r.checks.Unevaluated(subject)
 						return
 					}
-					r.checks.Add(subject, len(c.Asserts), outcomes)
+					r.checks.Add(subject, o.Outcomes(), outcomes)
 				}))
 			})
 		}
