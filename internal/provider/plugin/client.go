@@ -48,6 +48,27 @@ type client struct {
 	functionsErr  error
 }
 
+// repeatable are the calls that change nothing. Those under way when a process
+// ended are made once more, one after the other, so that only the one that
+// ends processes fails.
+var repeatable = map[string]bool{
+	tfplugin6.Provider_GetProviderSchema_FullMethodName:               true,
+	tfplugin6.Provider_GetResourceIdentitySchemas_FullMethodName:      true,
+	tfplugin6.Provider_GetFunctions_FullMethodName:                    true,
+	tfplugin6.Provider_ValidateProviderConfig_FullMethodName:          true,
+	tfplugin6.Provider_ValidateResourceConfig_FullMethodName:          true,
+	tfplugin6.Provider_ValidateDataResourceConfig_FullMethodName:      true,
+	tfplugin6.Provider_ValidateEphemeralResourceConfig_FullMethodName: true,
+	tfplugin6.Provider_UpgradeResourceState_FullMethodName:            true,
+	tfplugin6.Provider_UpgradeResourceIdentity_FullMethodName:         true,
+	tfplugin6.Provider_ReadResource_FullMethodName:                    true,
+	tfplugin6.Provider_PlanResourceChange_FullMethodName:              true,
+	tfplugin6.Provider_ImportResourceState_FullMethodName:             true,
+	tfplugin6.Provider_MoveResourceState_FullMethodName:               true,
+	tfplugin6.Provider_ReadDataSource_FullMethodName:                  true,
+	tfplugin6.Provider_CallFunction_FullMethodName:                    true,
+}
+
 func (c *client) use(conn grpc.ClientConnInterface) {
 	c.conn, c.rpc = conn, tfplugin6.NewProviderClient(conn)
 }

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"weir.dev/weir/internal/provider/guard"
-	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
 
 // maxCrashes is how many processes of a plugin may end one after the other
@@ -122,27 +121,6 @@ func (l *supervisor) Invoke(ctx context.Context, method string, args, reply any,
 		return err
 	}
 	return second
-}
-
-// repeatable are the calls that change nothing. Those under way when a process
-// ended are made once more, one after the other, so that only the one that
-// ends processes fails.
-var repeatable = map[string]bool{
-	tfplugin6.Provider_GetProviderSchema_FullMethodName:               true,
-	tfplugin6.Provider_GetResourceIdentitySchemas_FullMethodName:      true,
-	tfplugin6.Provider_GetFunctions_FullMethodName:                    true,
-	tfplugin6.Provider_ValidateProviderConfig_FullMethodName:          true,
-	tfplugin6.Provider_ValidateResourceConfig_FullMethodName:          true,
-	tfplugin6.Provider_ValidateDataResourceConfig_FullMethodName:      true,
-	tfplugin6.Provider_ValidateEphemeralResourceConfig_FullMethodName: true,
-	tfplugin6.Provider_UpgradeResourceState_FullMethodName:            true,
-	tfplugin6.Provider_UpgradeResourceIdentity_FullMethodName:         true,
-	tfplugin6.Provider_ReadResource_FullMethodName:                    true,
-	tfplugin6.Provider_PlanResourceChange_FullMethodName:              true,
-	tfplugin6.Provider_ImportResourceState_FullMethodName:             true,
-	tfplugin6.Provider_MoveResourceState_FullMethodName:               true,
-	tfplugin6.Provider_ReadDataSource_FullMethodName:                  true,
-	tfplugin6.Provider_CallFunction_FullMethodName:                    true,
 }
 
 // call makes a call of the process that lives, and of the next one as long as
