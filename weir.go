@@ -15,6 +15,9 @@
 //	}
 //	result, err := ws.Apply(ctx, plan, weir.ApplyOptions{})
 //
+// [Plan.Groups] puts changes that are alike together, [Workspace.Explain] tells what
+// changes come from, and [Plan.Impact] what others may follow.
+//
 // Nothing is taken from the process: not its environment, working directory,
 // terminal or signals. What an operation needs of them is in the [Options], so any
 // number of workspaces can be at work at the same time, and so can the methods of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -521,5 +522,73 @@ resource "sim_server" "a" { name = var.password }
 	_, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{})
 	if err == nil || strings.Contains(err.Error(), "hunter2222") || !strings.Contains(err.Error(), "can't Create (sensitive value)") {
 		t.Error(err)
+	}
+}
+
+// TestGroups: secrets aren't in groups, and what differs among their objects is told.
+func TestGroups(t *testing.T) {
+	config := func(text string) string {
+		return requires + `
+variable "s" {
+  sensitive = true
+  default   = "` + text + `"
+}
+resource "sim_server" "a" {
+  for_each = toset(["x", "y"])
+  name     = "${each.key} ` + text + `"
+}
+resource "sim_server" "b" { name = var.s }
+`
+	}
+	store, cloud := weirtest.NewStore(), weirtest.NewCloud().Type("sim_server", "name string required", "zone string replace")
+	open := func(text string) *bench {
+		return newBench(t, config(text), func(o *weir.Options) {
+			o.Store, o.Providers = store, []weir.ProviderSource{cloud.Source("example/sim")}
+		})
+	}
+	open("one").apply(t)
+	p, err := open("two").Plan(t.Context(), weir.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%+v", p.Groups())
+	want := fmt.Sprintf("%+v", []weir.Group{
+		{Label: `sim_server.a["x", "y"]`, Addresses: []string{`sim_server.a["x"]`, `sim_server.a["y"]`}, Action: weir.Update,
+			Differences: []weir.Difference{{Path: "name", Before: `"x one"`, After: `"x two"`, Various: true}}},
+		{Label: "sim_server.b", Addresses: []string{"sim_server.b"}, Action: weir.Update,
+			Differences: []weir.Difference{{Path: "name", Before: "(sensitive value)", After: "(sensitive value)"}}},
+	})
+	if got != want {
+		t.Errorf("groups %s\nwant %s", got, want)
+	}
+}
+
+// TestImpact: a plan that was saved tells the same, and an address of nothing is refused.
+func TestImpact(t *testing.T) {
+	b := newBench(t, two, func(o *weir.Options) { o.DataDir = t.TempDir() })
+	p, err := b.Plan(t.Context(), weir.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "plan")
+	if err := p.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := b.LoadPlan(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*weir.Plan{p, saved} {
+		list, err := p.Impact("sim_server.a")
+		if err != nil || len(list) != 2 || !slices.Equal(list[0].Objects, []string{"sim_server.b"}) ||
+			list[1].Address != "output.b" || list[1].Kind != "output" || len(list[1].Way) != 2 || list[1].Way[0].To != list[1].Way[1].From {
+			t.Errorf("%+v, %v", list, err)
+		}
+		if list, err := p.Impact("output.b"); err != nil || list != nil {
+			t.Errorf("nothing depends on an output of the root: %+v, %v", list, err)
+		}
+		if _, err := p.Impact("sim_server.c"); !slices.Equal(summaries(err), []string{"Nothing of that address"}) {
+			t.Errorf("%v", err)
+		}
 	}
 }

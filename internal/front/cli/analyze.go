@@ -29,7 +29,7 @@ func (e *env) analyze(ctx context.Context, vars varFlags, addresses []string, as
 		return 1
 	}
 	all := outline.Of(config.Tree)
-	list, missing := analysis.Chosen(all, addresses)
+	list, missing := outline.Chosen(all, addresses)
 	for _, address := range missing {
 		e.Fail(diag.NoInstance.As("Nothing of that address"), "The configuration declares nothing at %s. Without an address all declarations are listed.", address)
 	}

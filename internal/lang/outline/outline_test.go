@@ -120,3 +120,38 @@ func TestOutline(t *testing.T) {
 		t.Errorf("there is more: %v", got)
 	}
 }
+
+// TestImpact has what depends on a declaration, with the way there.
+func TestImpact(t *testing.T) {
+	c, diags := testkit.New(t).Load(text)
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	all := outline.Of(c.Tree)
+	for _, test := range []struct{ of, want string }{
+		{"output.o", ""},
+		{"check.c", ""},
+		{"data.sim_lookup.e", "check.c by data"},
+		{"sim_object.b", "output.o by depends_on"},
+		{"ephemeral.sim_token.t", ""},
+		{"module.m.sim_object.inner", "sim_object.b by depends_on, module.m.output.out by value, output.o by depends_on, data.sim_lookup.d by config"},
+		{"sim_object.a[0]", "local.l by value, module.m by for_each, sim_object.b by config, module.m.var.in by input, " +
+			"module.m.output.out by module, module.m.sim_object.inner by module, module.m.ephemeral.sim_token.inner by module, " +
+			"module.m.data.sim_lookup.inner by module, module.m.check.inner by module, output.o by depends_on, data.sim_lookup.d by config"},
+		{`provider["` + testkit.Sim.String() + `"].x`, "sim_object.b by provider, module.m.sim_object.inner by provider, module.m.ephemeral.sim_token.inner by provider, " +
+			"module.m.data.sim_lookup.inner by provider, output.o by depends_on, module.m.output.out by value, module.m.check.inner by data, data.sim_lookup.d by config"},
+	} {
+		of, missing := outline.Chosen(all, []string{test.of})
+		var got []string
+		for _, way := range outline.Impact(all, of) {
+			last := way[len(way)-1]
+			got = append(got, way.To().Address()+" by "+last.Argument)
+			if last.Argument == "value" && last.Range.Filename == "" || way[0].From != of[0] {
+				t.Errorf("%s: way %+v", test.of, way)
+			}
+		}
+		if text := strings.Join(got, ", "); text != test.want || missing != nil {
+			t.Errorf("%s: %s\nwant %s (missing %v)", test.of, text, test.want, missing)
+		}
+	}
+}

@@ -70,55 +70,6 @@ func placeOf(r hcl.Range) *place {
 	return &place{r.Filename, position(r.Start), position(r.End)}
 }
 
-// Chosen are the declarations with an address, or below a module of that address;
-// all for no address. Missing are addresses that there are none for.
-func Chosen(all []*outline.Declaration, addresses []string) (list []*outline.Declaration, missing []string) {
-	if len(addresses) == 0 {
-		return all, nil
-	}
-	found := map[string]bool{}
-	for _, d := range all {
-		for _, a := range addresses {
-			if named(d, a) {
-				found[a] = true
-				if len(list) == 0 || list[len(list)-1] != d {
-					list = append(list, d)
-				}
-			}
-		}
-	}
-	for _, a := range addresses {
-		if !found[a] {
-			missing = append(missing, a)
-		}
-	}
-	return list, missing
-}
-
-// named reports whether an address means a declaration. Instance keys don't matter:
-// a declaration stands for all instances.
-func named(d *outline.Declaration, address string) bool {
-	if d.Address() == address {
-		return true
-	}
-	t, err := addr.ParseTarget(address)
-	switch {
-	case err != nil:
-		return false
-	case t.IsModule():
-		m := t.Module.Erase()
-		return d.Address() == m.String() || slices.Contains(ancestors(d.Module), m)
-	}
-	return d.Module == t.Module.Erase() && d.ResourceName() == t.Name
-}
-
-func ancestors(m addr.Module) (list []addr.Module) {
-	for ; !m.IsRoot(); m, _, _ = m.Parent() {
-		list = append(list, m)
-	}
-	return list
-}
-
 // users lists by declaration who refers to it.
 func users(all []*outline.Declaration) map[*outline.Declaration][]string {
 	sets := map[*outline.Declaration]map[string]bool{}

@@ -130,7 +130,7 @@ func TestChosen(t *testing.T) {
 		{`module.net["a"]`, "module.net module.net.var.of module.net.output.id module.net.sim_object.in", ""},
 		{"local.n sim_object.none", "local.n", "sim_object.none"},
 	} {
-		list, missing := Chosen(all, strings.Fields(c.addresses))
+		list, missing := outline.Chosen(all, strings.Fields(c.addresses))
 		var names []string
 		for _, d := range list {
 			names = append(names, d.Address())
@@ -143,7 +143,7 @@ func TestChosen(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	all := load(t, files)
-	list, _ := Chosen(all, []string{"module.net.sim_object.in"})
+	list, _ := outline.Chosen(all, []string{"module.net.sim_object.in"})
 	data, err := JSON(list, all)
 	if err != nil {
 		t.Fatal(err)
