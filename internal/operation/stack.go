@@ -96,6 +96,19 @@ func (s *Stack) WantDeployments() diag.List {
 	return diag.UnknownDeployment.As("No deployments").List("The deployment files have no deployment block, so there is nothing to plan or apply. Add one, such as:\n    deployment \"production\" {\n      inputs = {}\n    }")
 }
 
+// Prepare gives deployments their inputs for work on them, and tells of those that are
+// left over where all are meant.
+func (s *Stack) Prepare(ctx context.Context, list []*deploy.Deployment, all bool) diag.List {
+	diags := s.WantDeployments()
+	if all {
+		diags.Append(s.TellLeft())
+	}
+	if !diags.HasErrors() {
+		diags.Append(s.Evaluate(ctx, list))
+	}
+	return diags
+}
+
 // Evaluate computes the inputs of deployments, with what they take from elsewhere.
 func (s *Stack) Evaluate(ctx context.Context, list []*deploy.Deployment) diag.List {
 	o, diags := outside.New(ctx, s.Place)

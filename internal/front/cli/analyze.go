@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"io"
 
 	"weir.dev/weir/internal/front/view/analysis"
 	"weir.dev/weir/internal/lang/outline"
@@ -10,39 +11,49 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-var analyzeCommand = &command{
-	Name: "analyze", Args: "[ADDRESS...]", Max: -1,
+var analyzeCommand = outlining(command{
+	Name: "analyze", Args: "[ADDRESS...]",
 	Synopsis: "Show what the declarations of the configuration have to do with one another",
 	Long:     "Prints for each declaration where it stands, what it refers to and where that is written, who refers to it, which provider configuration serves it, and which resources its instances depend on. With addresses only for those, and for what is in modules that they name. Neither states nor providers are looked at.",
-	Setup: func(e *env, fs *flag.FlagSet) runner {
+}, analysis.Text, analysis.JSON)
+
+var impactCommand = outlining(command{
+	Name: "impact", Args: "ADDRESS...", Min: 1,
+	Synopsis: "Show what may be touched if something changes",
+	Long:     "Prints every declaration of the configuration that refers to one of the addresses, directly or through others, nearest first, and where that is written. The address is that of a resource, a variable or another declaration, or of a module, which stands for all that is in it. Neither states nor providers are looked at: references count as they are written, for all instances alike.",
+}, analysis.ImpactText, analysis.ImpactJSON)
+
+// outlining makes a command about what the configuration declares at its addresses.
+func outlining(c command, text func(w io.Writer, list, all []*outline.Declaration) error, document func(list, all []*outline.Declaration) ([]byte, error)) *command {
+	c.Max = -1
+	c.Setup = func(e *env, fs *flag.FlagSet) runner {
 		var vars varFlags
 		vars.register(fs)
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
-		return func(ctx context.Context, args []string) int { return e.analyze(ctx, vars, args, *asJSON) }
-	},
-}
-
-func (e *env) analyze(ctx context.Context, vars varFlags, addresses []string, asJSON bool) int {
-	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
-	e.JSON = asJSON // warnings must not mix with the document
-	if e.Diags(diags) != 0 {
-		return 1
+		return func(ctx context.Context, addresses []string) int {
+			config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
+			e.JSON = *asJSON // warnings must not mix with the document
+			if e.Diags(diags) != 0 {
+				return 1
+			}
+			all := outline.Of(config.Tree)
+			list, missing := outline.Chosen(all, addresses)
+			for _, address := range missing {
+				e.Fail(diag.NoInstance.As("Nothing of that address"), "The configuration declares nothing at %s. \"%s analyze\" lists all declarations.", address, e.program)
+			}
+			if len(missing) > 0 {
+				return 1
+			}
+			if !*asJSON {
+				return e.Written(text(e.Out, list, all))
+			}
+			out, err := document(list, all)
+			if err != nil {
+				return e.Fail(diag.Unwritable.As("Failed to write the outline as JSON"), "%s.", err)
+			}
+			e.Say("%s\n", out)
+			return 0
+		}
 	}
-	all := outline.Of(config.Tree)
-	list, missing := outline.Chosen(all, addresses)
-	for _, address := range missing {
-		e.Fail(diag.NoInstance.As("Nothing of that address"), "The configuration declares nothing at %s. Without an address all declarations are listed.", address)
-	}
-	if len(missing) > 0 {
-		return 1
-	}
-	if !asJSON {
-		return e.Written(analysis.Text(e.Out, list, all))
-	}
-	text, err := analysis.JSON(list, all)
-	if err != nil {
-		return e.Fail(diag.Unwritable.As("Failed to write the outline as JSON"), "%s.", err)
-	}
-	e.Say("%s\n", text)
-	return 0
+	return &c
 }

@@ -129,26 +129,13 @@ func (s *stacking) chosen(ctx context.Context) ([]*deploy.Deployment, diag.List)
 	return list, append(diags, more...)
 }
 
-// planned are those chosen for work on them, with their inputs.
-func (s *stacking) planned(ctx context.Context) ([]*deploy.Deployment, diag.List) {
-	list, diags := s.chosen(ctx)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	diags.Append(s.stack.WantDeployments())
-	if len(s.deployments) == 0 {
-		diags.Append(s.stack.TellLeft())
-	}
-	if !diags.HasErrors() {
-		diags.Append(s.stack.Evaluate(ctx, list))
-	}
-	return list, diags
-}
-
 // each runs work for every chosen deployment, one after the other or at the
 // same time. The result is the worst exit code.
 func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
-	list, diags := s.planned(ctx)
+	list, diags := s.chosen(ctx)
+	if !diags.HasErrors() {
+		diags.Append(s.stack.Prepare(ctx, list, len(s.deployments) == 0))
+	}
 	if len(diags) > 0 && s.Diags(diags) != 0 {
 		return 1
 	}

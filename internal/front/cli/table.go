@@ -16,7 +16,7 @@ type (
 // table has all commands in the order of the help text.
 var table = slices.Concat([]*command{
 	initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-	analyzeCommand, consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, importCommand, loginCommand, logoutCommand,
+	analyzeCommand, consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand,
 	modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
 	taintCommand, testCommand, untaintCommand, versionCommand, whyCommand,
 }, metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands)

@@ -157,3 +157,34 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%s", data)
 	}
 }
+
+func TestImpact(t *testing.T) {
+	all := load(t, files)
+	for _, c := range []struct{ of, want string }{
+		{"data.sim_lookup.top[0]", "output.all\n  refers in value to data.sim_lookup.top (main.tf:25,24)\ncheck.c\n  refers in assert to data.sim_lookup.top (main.tf:21,21)\n"},
+		{"output.all", "Nothing in the configuration refers to that.\n"},
+	} {
+		list, _ := outline.Chosen(all, []string{c.of})
+		var b bytes.Buffer
+		if err := ImpactText(&b, list, all); err != nil || b.String() != c.want {
+			t.Errorf("%s: %v\n%s", c.of, err, &b)
+		}
+	}
+	list, _ := outline.Chosen(all, []string{"local.n"})
+	var b bytes.Buffer
+	if err := ImpactText(&b, list, all); err != nil || !strings.Contains(b.String(), "module.net.sim_object.in\n  refers in config to module.net.var.of (net/main.tf:2,35), which follows sim_object.base, which follows local.n\n") {
+		t.Errorf("%v\n%s", err, &b)
+	}
+	data, err := ImpactJSON(list, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc impacts
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	first := doc.Reached[0]
+	if doc.Of[0] != "local.n" || first.Address != "sim_object.base" || first.Kind != "resource" || len(first.Way) != 1 || first.Way[0].Argument != "config" || first.Way[0].Range.Start.Line != 6 {
+		t.Errorf("%s", data)
+	}
+}
