@@ -67,6 +67,10 @@ var ofOrder = []*known{
 		Where: "order apply", Peer: "(create|update) .* before delete .*", Weir: "delete .* before (create|update) .*", When: deletesOneOf,
 	},
 	{
+		Entry: namedAlone, Reason: "the peer waits for all instances",
+		Where: "order apply", Peer: "(create|update) .* before (create|update) .*", Weir: "(create|update) .* before (create|update) .*", When: oneOfSeveral,
+	},
+	{
 		Entry: "Plans that the peers refuse with \"Cycle\"", Reason: "no instances go in a circle",
 		Where: "exit plan", Path: "plan; Cycle: .*", Peer: "1", Weir: "0",
 	},
@@ -240,6 +244,22 @@ func deletesOneOf(f finding) bool {
 		}
 	}
 	return false
+}
+
+// oneOfSeveral reports whether what the peer does first in an order is one of several instances
+// of a block.
+func oneOfSeveral(f finding) bool {
+	first, _, _ := strings.Cut(f.Peer, " before ")
+	_, first, _ = strings.Cut(first, " ")
+	others, block := map[string]int{}, ""
+	for address, c := range f.peer.changes() {
+		resource := keys.ReplaceAllString(address, "")
+		others[resource]++
+		if c.Type+" "+c.object() == first {
+			block = resource
+		}
+	}
+	return others[block] > 1
 }
 
 // makesAnew reports whether what is created in an order is new.
