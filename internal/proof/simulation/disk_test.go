@@ -190,12 +190,17 @@ func (d *disk) opened(file *os.File, before bool) {
 	d.files[file] = n
 }
 
-// put is told of a file that somebody else has written, and has synced.
+// put is told of a file that somebody else has written, and has synced: with its name,
+// also where that is ours and wasn't on the disk yet.
 func (d *disk) put(path string, content []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changes++
-	d.at(path).synced = content
+	n := d.at(path)
+	n.synced = content
+	parent, name := d.folder(filepath.Dir(path)), filepath.Base(path)
+	parent.durable = set(parent.durable, name, n)
+	parent.pending = slices.DeleteFunc(parent.pending, func(e entry) bool { return e.name == name })
 }
 
 // gone is told of a file or folder that somebody has removed for good.
