@@ -157,7 +157,7 @@ aws-modules: build ## public AWS modules beside another engine: REPOS=CLONES PEE
 
 # The scenarios whose outcome doesn't hang on the moment of a kill or signal; the
 # crash points of every write are in internal/proof/crash.
-FAULTS := stack_kill9,empty_state,disk_full,readonly_dir,http_put_fails,stale_plan,order,secrets,ansi
+FAULTS := stack_kill9,http_kill9,empty_state,disk_full,readonly_dir,http_put_fails,stale_plan,order,secrets,ansi
 chaos: build ## faults while an apply runs; RUN=kill9,order picks
 	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)

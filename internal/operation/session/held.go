@@ -40,13 +40,13 @@ func (s *Session) hold() error {
 	if err := s.Disk.MakeFolders(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return s.writeHeld(path)
+	return s.writeHeld(path, process)
 }
 
-// writeHeld notes that this process has the lock, or goes on with the lock, of the
+// writeHeld notes which process has the lock, or goes on with the lock, of the
 // process that the file is named by. A copy of the file elsewhere says nothing.
-func (s *Session) writeHeld(path string) error {
-	return s.Disk.Replace(path, []byte(s.Processes.This()+"\n"+whereabouts(path)), 0o600)
+func (s *Session) writeHeld(path, process string) error {
+	return s.Disk.Replace(path, []byte(process+"\n"+whereabouts(path)), 0o600)
 }
 
 // whereabouts is the folder of a file, by whatever way one comes there.
@@ -130,12 +130,20 @@ func (s *Session) inherit(left storage.LockInfo) (bool, error) {
 	case process != left.Info && !s.Processes.Gone(process):
 		return false, fmt.Errorf("a run on this machine (%s) has taken the lock over", process)
 	}
-	if err := s.writeHeld(path); err != nil {
+	if err := s.writeHeld(path, s.Processes.This()); err != nil {
 		return false, nil
 	}
 	store.Inherit(left)
-	s.inherited = path
+	s.inherited, s.ancestor = path, left.Info
 	return true, nil
+}
+
+// handBack says that nobody goes on with the lock that stays: this process may have
+// more to do with the state, and doesn't end before.
+func (s *Session) handBack() {
+	if s.inherited != "" {
+		_ = s.writeHeld(s.inherited, s.ancestor) // or whoever is next waits until this process has ended
+	}
 }
 
 // stays reports whether the lock has to stay when this run ends: what it, or one

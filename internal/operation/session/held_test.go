@@ -120,6 +120,11 @@ func TestStaysLocked(t *testing.T) {
 	if _, err := run(dir, "three"); err == nil || !strings.Contains(err.Error(), "(two) has taken the lock over") {
 		t.Errorf("beside it: %v", err)
 	}
+	// When it has ended, the same process may begin anew: recover imports, and then settles.
+	second.Unlock()
+	if second, err = run(dir, "two"); err != nil {
+		t.Fatal(err)
+	}
 	end(second, "two", true)
 
 	fourth, err := run(dir, "four")

@@ -94,8 +94,8 @@ type Session struct {
 	// noted: there is a note beside the state, by this run or an earlier one.
 	noted bool
 	// inherited is the file that says that this run goes on with the lock of another one,
-	// empty for none.
-	inherited string
+	// empty for none; ancestor is the process that took the lock.
+	inherited, ancestor string
 	// unsaved: what this run or one before it did couldn't be saved, and is in the journal.
 	unsaved bool
 	// run is the identity of this run in its journal and its note.
@@ -275,6 +275,7 @@ func (s *Session) unlock() {
 		return
 	}
 	if s.stays() {
+		s.handBack()
 		s.Problem(diag.List{StaysLocked.New(diag.Warning, "What is unsettled is known only in this directory, by the journal %s, and this backend has no room to note it beside the state. Others would create it a second time, so the lock %s stays until it is settled here: see \"%s recover\".", s.journalPath(), id, s.Program)})
 		return
 	}

@@ -99,6 +99,16 @@ func (l *life) command(ctx context.Context, r *run) {
 		r.ok = made != nil && !diags.HasErrors()
 		w.Unlock()
 	case "recover":
+		for _, f := range r.imports {
+			target, err := addr.ParseTarget(instance(f.name))
+			if err != nil {
+				panic(err)
+			}
+			if diags := d.Import(ctx, o, target, f.id); diags.HasErrors() {
+				say(diags)
+				return
+			}
+		}
 		var forget []addr.Instance
 		for _, name := range r.forget {
 			i, err := addr.ParseInstance(instance(name))

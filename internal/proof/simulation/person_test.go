@@ -85,32 +85,38 @@ func (h *history) settle(machine int) {
 	h.fail("stuck", "m%d can't be settled", machine)
 }
 
-// answer says of the first that is in doubt what is so; then one sees what still is.
+// answer says of what is in doubt what is so: of several things with one command. Then
+// one sees what still is.
 func (h *history) answer(machine int, left []string) {
 	if len(left) == 0 {
 		return
 	}
-	name := strings.TrimPrefix(left[0], "sim_object.")
-	var found []*object
-	for _, o := range h.untracked() {
-		if o.name == name {
-			found = append(found, o)
+	said := line{machine: machine, do: "recover"}
+	for _, address := range left {
+		name := strings.TrimPrefix(address, "sim_object.")
+		var untracked []*object
+		for _, o := range h.untracked() {
+			if o.name == name {
+				untracked = append(untracked, o)
+			}
 		}
-	}
-	taken := slices.Contains(slices.Collect(maps.Values(h.ids())), name)
-	wanted := slices.ContainsFunc(h.config, func(w wanted) bool { return w.name == name })
-	if len(found) > 0 && !taken && wanted {
-		if r := h.quietly(line{machine: machine, do: "import", about: name, id: found[0].id}); !r.ok {
-			h.fail("stuck", "import of %s on m%d fails: %s", name, machine, r.said.text())
+		taken := slices.Contains(slices.Collect(maps.Values(h.ids())), name)
+		wanted := slices.ContainsFunc(h.config, func(w wanted) bool { return w.name == name })
+		if len(untracked) > 0 && !taken && wanted {
+			said.imports = append(said.imports, found{name, untracked[0].id})
+			continue
 		}
-		return
+		for _, o := range untracked {
+			h.note("somebody deletes %s (%s)", o.name, o.id)
+			delete(h.cloud.objects, o.id)
+		}
+		said.forget = append(said.forget, name)
 	}
-	for _, o := range found {
-		h.note("somebody deletes %s (%s)", o.name, o.id)
-		delete(h.cloud.objects, o.id)
+	if len(left) == 1 && len(said.imports) == 1 {
+		said = line{machine: machine, do: "import", about: said.imports[0].name, id: said.imports[0].id}
 	}
-	if r := h.quietly(line{machine: machine, do: "recover", forget: []string{name}}); !r.ok {
-		h.fail("stuck", "recover -forget=%s on m%d fails: %s", name, machine, r.said.text())
+	if r := h.quietly(said); !r.ok {
+		h.fail("stuck", "what is said on m%d of what is in doubt fails (imports %v, forgets %v): %s", machine, said.imports, said.forget, r.said.text())
 	}
 }
 

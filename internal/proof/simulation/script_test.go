@@ -35,11 +35,15 @@ type line struct {
 	about   string   // the object that a peer makes or drops, or that is imported
 	id      string   // of import and force-unlock
 	forget  []string // of recover
+	imports []found  // of recover, which imports first
 	config  []wanted
 	mix     uint64
 	beside  int // 0: after the one before
 	faults  map[int]moment
 }
+
+// found is an object that exists, and is of no state.
+type found struct{ name, id string }
 
 // Ends of commands, as faults.
 const (
