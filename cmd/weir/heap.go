@@ -29,7 +29,7 @@ func growFirst() {
 	collected = func(sentinel *[16]byte) {
 		metrics.Read(live)
 		survived := max(1<<20, live[0].Value.Uint64())
-		debug.SetGCPercent(int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived)))
+		debug.SetGCPercent(int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived))) // #nosec G115 -- below 6,400
 		runtime.SetFinalizer(sentinel, collected)
 	}
 	runtime.SetFinalizer(new([16]byte), collected)

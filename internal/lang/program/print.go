@@ -145,7 +145,7 @@ func flags(pairs ...any) string {
 	var text string
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i].(bool) {
-			text += " " + pairs[i+1].(string)
+			text += " " + pairs[i+1].(string) // #nosec G602 -- pairs
 		}
 	}
 	return text

@@ -80,7 +80,7 @@ type Backend struct {
 // same that OpenTofu makes. config has the type of the backend's schema, null
 // for what isn't written in the block, and no marks.
 func Hash(typ string, config cty.Value) uint64 {
-	return uint64(cty.TupleVal([]cty.Value{cty.StringVal(typ), config}).Hash())
+	return uint64(cty.TupleVal([]cty.Value{cty.StringVal(typ), config}).Hash()) // #nosec G115 -- any 64 bits
 }
 
 // NewBackend makes a record. hash is what Hash says of the block in the files.

@@ -64,7 +64,7 @@ func newCircles(g *graph, b *builder) *circles {
 func object(step int) int { return (step - 1) / legs }
 
 func (c *circles) deletes(step int) bool {
-	return step <= legs*c.b.n && Kind((step-1)%legs) == Delete
+	return step <= legs*c.b.n && Kind((step-1)%legs) == Delete // #nosec G115 -- below legs
 }
 
 // provider is whom a deletion through a hard provider calls, 0 for other steps.

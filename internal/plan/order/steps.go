@@ -223,7 +223,7 @@ func (b *builder) finish(objects []Object, prepares []bool) []Step {
 	for _, s := range b.sorted(uses) {
 		step := Step{Kind: Gate, Object: -1}
 		if s < legs*b.n {
-			step = Step{Kind: Kind(s % legs), Object: s / legs}
+			step = Step{Kind: Kind(s % legs), Object: s / legs} // #nosec G115 -- below legs
 		}
 		for _, before := range b.after[s] {
 			step.After = append(step.After, number[before-1])
@@ -331,7 +331,7 @@ func (b *builder) reduce(objects []Object) {
 
 // creates reports whether a step is a creation or update.
 func (b *builder) creates(step int) bool {
-	return step <= legs*b.n && Kind((step-1)%legs) == Create
+	return step <= legs*b.n && Kind((step-1)%legs) == Create // #nosec G115 -- below legs
 }
 
 // updates reports whether a step changes an object that is there.

@@ -361,5 +361,5 @@ func readEntry(f *zip.File) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, int64(f.UncompressedSize64)+1)) // the reader refuses more than that
+	return io.ReadAll(r) // the reader refuses more than the entry claims
 }

@@ -21,7 +21,7 @@ var errCutOff = errors.New("what a provider declares is cut off")
 // that is most of the work. What was written had been translated without a problem.
 func remembered(data []byte, name string) (schemas *provider.Schemas, askFirst bool, err error) {
 	size, n := binary.Uvarint(data)
-	if n <= 0 || size > uint64(len(data)-n) {
+	if n <= 0 || size > uint64(len(data)-n) { // #nosec G115 -- n bytes of data were read
 		return nil, false, errCutOff
 	}
 	data = data[n:]

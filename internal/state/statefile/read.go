@@ -13,6 +13,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -463,10 +464,10 @@ func (r *reader) objectText() ([]byte, error) {
 // version reads the version of a schema.
 func (r *reader) version() (int64, error) {
 	n, err := r.whole()
-	if err == nil && int64(n) < 0 {
-		err = r.shape("a whole number")
+	if err == nil && n > math.MaxInt64 {
+		return 0, r.shape("a whole number")
 	}
-	return int64(n), err
+	return int64(n), err // #nosec G115 -- just compared
 }
 
 // indexKey reads the key of an instance.
@@ -478,7 +479,7 @@ func (r *reader) indexKey(i *instanceText) error {
 		return err
 	case c >= '0' && c <= '9':
 		n, err := r.whole()
-		i.key = addr.IntKey(int(n))
+		i.key = addr.IntKey(int(n)) // #nosec G115 -- bad where it is too large
 		i.badKey = n > 1<<53
 		return err
 	case r.null():

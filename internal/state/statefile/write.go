@@ -149,7 +149,7 @@ func (p *printer) resource(group []addr.Object, s *state.Snapshot) error {
 func (p *printer) instance(at addr.Object, o *state.Object, provider string) error {
 	p.open('{')
 	if n, ok := at.Key.Int(); ok {
-		p.number("index_key", uint64(n))
+		p.number("index_key", uint64(n)) // #nosec G115 -- keys aren't negative
 	} else if text, ok := at.Key.Str(); ok {
 		p.text("index_key", text)
 	} else if at.Key.IsAny() {
@@ -164,7 +164,7 @@ func (p *printer) instance(at addr.Object, o *state.Object, provider string) err
 	if provider != "" {
 		p.text("provider", provider)
 	}
-	p.number("schema_version", uint64(o.SchemaVersion))
+	p.number("schema_version", uint64(o.SchemaVersion)) // #nosec G115 -- versions aren't negative
 	if len(o.JSON) > 0 {
 		if err := p.json("attributes", o.JSON); err != nil {
 			return err
@@ -206,7 +206,7 @@ func (p *printer) instance(at addr.Object, o *state.Object, provider string) err
 		if err := p.json("identity", o.IdentityJSON); err != nil {
 			return err
 		}
-		p.number("identity_schema_version", uint64(o.IdentityVersion))
+		p.number("identity_schema_version", uint64(o.IdentityVersion)) // #nosec G115 -- versions aren't negative
 	}
 	p.close('}')
 	return nil

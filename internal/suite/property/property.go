@@ -39,7 +39,7 @@ type Generator struct {
 func New(v *program.Variable, seed uint64, purpose string) *Generator {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(purpose + "\x00" + v.Name))
-	g := &Generator{variable: v, random: rand.New(rand.NewPCG(seed, h.Sum64()))}
+	g := &Generator{variable: v, random: rand.New(rand.NewPCG(seed, h.Sum64()))} // #nosec G404 -- made to be repeated
 	for _, c := range v.Validations {
 		g.mentioned(c.Condition)
 	}

@@ -29,7 +29,7 @@ var kindTexts = [...]string{ModuleCall: "module", Component: "component", Stack:
 // ParseKind is the kind whose blocks have that type.
 func ParseKind(text string) (Kind, bool) {
 	k := slices.Index(kindTexts[:], text)
-	return Kind(max(k, 0)), k >= 0
+	return Kind(max(k, 0)), k >= 0 // #nosec G115 -- an index of kindTexts
 }
 
 // String is the type of the blocks of that kind.

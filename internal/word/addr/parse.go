@@ -107,7 +107,7 @@ func (p *parser) quoted() (string, error) {
 				if err != nil {
 					return "", p.errorf("a bad escape sequence")
 				}
-				b.WriteRune(rune(n))
+				b.WriteRune(rune(n)) // #nosec G115 -- 16 bits
 				i += 4
 			default:
 				b.WriteByte(p.text[i])

@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -110,9 +111,17 @@ func (h *Host) session() (*ssh.Session, error) {
 	return s, nil
 }
 
+// unguessable is a number that nobody on the other machine can put a file of that name
+// there for.
+func unguessable() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return strconv.FormatUint(uint64(binary.BigEndian.Uint32(b[:])), 10)
+}
+
 // Script runs a script, with a line of output at a time.
 func (h *Host) Script(ctx context.Context, script []byte, output func(line string)) error {
-	to := strings.ReplaceAll(h.target.script, "%RAND%", strconv.Itoa(int(rand.Int32())))
+	to := strings.ReplaceAll(h.target.script, "%RAND%", unguessable())
 	if !h.target.windows && !bytes.HasPrefix(script, []byte("#!")) {
 		script = append([]byte("#!/bin/sh\n"), script...)
 	}

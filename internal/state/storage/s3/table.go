@@ -61,7 +61,7 @@ type texts map[string]struct {
 func item(pairs ...string) texts {
 	t := texts{}
 	for i := 0; i < len(pairs); i += 2 {
-		t[pairs[i]] = struct{ S string }{pairs[i+1]}
+		t[pairs[i]] = struct{ S string }{pairs[i+1]} // #nosec G602 -- pairs
 	}
 	return t
 }
