@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
@@ -30,7 +31,7 @@ var stacksCommands = slices.Concat([]*command{
 		s.registerRun(fs)
 		fs.StringVar(&s.planning.out, "out", "", "Save the plan of the deployment in the file at `PATH`, for apply; of several deployments, in a file for each in the folder at `PATH`.")
 		fs.BoolVar(&s.planning.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
-		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, (*stacking).planOne) }
+		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, true, (*stacking).planOne) }
 	}),
 	stacksCommand("apply", "[PLAN]", "Create or update what deployments describe", (*stacking).applying),
 	stacksCommand("destroy", "", "Destroy what deployments have created", func(s *stacking, fs *flag.FlagSet) runner {
@@ -101,7 +102,7 @@ func (s *stacking) applying(fs *flag.FlagSet) runner {
 		if len(args) > 0 {
 			return s.applySaved(ctx, args[0])
 		}
-		code := s.each(ctx, s.approved, (*stacking).applyOne)
+		code := s.each(ctx, !s.approved, false, (*stacking).applyOne)
 		if s.stack == nil || ctx.Err() != nil {
 			return code
 		}
@@ -129,9 +130,9 @@ func (s *stacking) chosen(ctx context.Context) ([]*deploy.Deployment, diag.List)
 	return list, append(diags, more...)
 }
 
-// each runs work for every chosen deployment, one after the other or at the
-// same time. The result is the worst exit code.
-func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
+// each runs work for every chosen deployment: one after the other if it asks people, else
+// at the same time, in turns or shown as it comes. The result is the worst exit code.
+func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
 	list, diags := s.chosen(ctx)
 	if !diags.HasErrors() {
 		diags.Append(s.stack.Prepare(ctx, list, len(s.deployments) == 0))
@@ -140,29 +141,25 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 		return 1
 	}
 	several := len(list) > 1
-	var wait sync.WaitGroup
+	atOnce := s.stack.Limit(s.planning.parallelism)
+	if asks {
+		atOnce = 1
+	}
+	mixed := several && !asks && !inTurns
 	var mu sync.Mutex
 	codes := make([]int, len(list))
-	for i, d := range list {
-		one := *s
-		one.env = s.env.forDeployment(d.Name, several, parallel, &mu)
+	s.Several(len(list), atOnce, inTurns, func(i int, part *screen.Screen) {
+		d, one := list[i], *s
+		one.env = s.env.forDeployment(part, d.Name, several, mixed, &mu)
+		defer one.env.close()
 		if several && s.planning.out != "" {
 			one.planning.out = s.stack.PlanPath(s.planning.out, d)
 		}
 		one.stack = s.stack.On(one.directory)
-		run := func() {
-			defer one.env.close()
-			if codes[i] = one.Start(); codes[i] == 0 {
-				codes[i] = work(&one, ctx, d)
-			}
+		if codes[i] = one.Start(); codes[i] == 0 {
+			codes[i] = work(&one, ctx, d)
 		}
-		if parallel {
-			wait.Go(run)
-		} else {
-			run()
-		}
-	}
-	wait.Wait()
+	})
 	if several && !s.JSON {
 		s.Say("%s", view.Deployments(deploy.Names(list), codes))
 	}
@@ -174,16 +171,16 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 
 // forDeployment is the environment of the work on one deployment of several:
 // its output says which one it is about.
-func (e *env) forDeployment(name string, several, parallel bool, mu *sync.Mutex) *env {
+func (e *env) forDeployment(on *screen.Screen, name string, several, mixed bool, mu *sync.Mutex) *env {
 	sub := *e
 	switch {
-	case several && (e.JSON || parallel):
-		sub.Screen = e.Named("deployment", name, mu)
+	case several && (e.JSON || mixed):
+		sub.Screen = on.Named("deployment", name, mu)
+	case several:
+		on.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", style.Bold))
+		fallthrough
 	default:
-		sub.Screen = e.Part()
-	}
-	if several && !e.JSON && !parallel {
-		e.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", style.Bold))
+		sub.Screen = on.Part()
 	}
 	sub.Hint = commands.ForStacks(name)
 	sub.directory = e.directory.With(sub.reports())
