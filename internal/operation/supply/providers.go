@@ -169,7 +169,7 @@ func (d *Supplier) builtin() (provider.Provider, *provider.Schemas) {
 	return builtin.New(builtin.Options{
 		Backends: backends.All(),
 		Decrypt:  d.DecryptRemote,
-		Env:      storage.Env{Dir: d.Dir, Getenv: d.Getenv},
+		Env:      storage.Env{Dir: d.Dir, Getenv: d.Getenv, Hosts: d.Hosts, CloudHost: d.Dialect.CloudHost()},
 	}), builtin.Schemas()
 }
 
