@@ -20,6 +20,11 @@ func (d *Place) Hosts() (storage.Hosts, error) {
 	}, nil
 }
 
+// StorageEnv is what backends and services for keys may know of the process.
+func (d *Place) StorageEnv() storage.Env {
+	return storage.Env{Dir: d.Dir, Getenv: d.Getenv, Hosts: d.Hosts, CloudHost: d.Dialect.CloudHost()}
+}
+
 // UserSettings are the user's own settings. Warnings about them are told once.
 func (d *Place) UserSettings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
 	environment := cliconfig.Environment{Getenv: d.Getenv, Home: cmp.Or(d.Environ["HOME"], d.Home), Dialect: d.Dialect, All: d.Environment()}
