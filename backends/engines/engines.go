@@ -24,12 +24,24 @@ type Place struct {
 	// Arguments are lines of the block, with %s for the name.
 	Arguments string
 	Env       []string
+	// Remote is what terraform_remote_state takes where these aren't Arguments.
+	Remote string
+	// Settings are those of the user, as the file of the command line has them.
+	Settings string
+	// Lock finds the id in what is said of a lock; nil finds that of the holder.
+	Lock *regexp.Regexp
+	// Only: there is one state for each name.
+	Only bool
 	// Content is what is stored for the default workspace of a name.
 	Content func(t *testing.T, name string) []byte
 }
 
 func (p Place) block(name string) string {
-	return fmt.Sprintf("terraform {\n  backend %q {\n%s\n  }\n}\n", p.Kind, strings.ReplaceAll(p.Arguments, "%s", name))
+	kind := fmt.Sprintf("backend %q", p.Kind)
+	if p.Kind == "cloud" {
+		kind = p.Kind
+	}
+	return fmt.Sprintf("terraform {\n  %s {\n%s\n  }\n}\n", kind, strings.ReplaceAll(p.Arguments, "%s", name))
 }
 
 // configuration is what the engines apply: an object that can be made to wait.
@@ -52,14 +64,18 @@ type engine struct {
 	name, bin   string
 	dir         string
 	environment []string
+	lock        *regexp.Regexp
 }
 
 func start(t *testing.T, name, bin string, p Place, files map[string]string) *engine {
 	t.Helper()
-	e := &engine{t: t, name: name, bin: bin, dir: t.TempDir()}
+	e := &engine{t: t, name: name, bin: bin, dir: t.TempDir(), lock: p.Lock}
+	if e.lock == nil {
+		e.lock = id
+	}
 	e.environment = append(os.Environ(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_CLI_CONFIG_FILE="+filepath.Join(e.dir, "none"), "TF_DATA_DIR=")
 	e.environment = append(e.environment, p.Env...)
-	if err := os.WriteFile(filepath.Join(e.dir, "none"), nil, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(e.dir, "none"), []byte(p.Settings), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	e.write(files)
@@ -148,7 +164,7 @@ var id = regexp.MustCompile(`\bID: +(\S+)`)
 func (e *engine) locked(args ...string) (holder string) {
 	e.t.Helper()
 	out := e.ends(1, append([]string{"apply", "-auto-approve", "-input=false", "-no-color"}, args...)...)
-	m := id.FindStringSubmatch(out)
+	m := e.lock.FindStringSubmatch(out)
 	if !strings.Contains(out, "Error acquiring the state lock") || m == nil {
 		e.t.Fatalf("%s isn't told who holds the lock:\n%s", e.name, out)
 	}
@@ -175,7 +191,9 @@ func Run(t *testing.T, p Place) {
 	t.Run("in turn", func(t *testing.T) { inTurn(pair(t, "turn")) })
 	t.Run("one waits for the other", func(t *testing.T) { oneWaits(pair(t, "wait")) })
 	t.Run("killed", func(t *testing.T) { killed(pair(t, "kill")) })
-	t.Run("workspaces", func(t *testing.T) { workspaces(pair(t, "space")) })
+	if !p.Only {
+		t.Run("workspaces", func(t *testing.T) { workspaces(pair(t, "space")) })
+	}
 	for _, sealed := range []bool{false, true} {
 		name := map[bool]string{false: "migration", true: "migration sealed"}[sealed]
 		t.Run(name, func(t *testing.T) {
@@ -330,10 +348,15 @@ func migration(e *engine, p Place, sealed bool) {
 	e.apply("-var=size=314159")
 	e.run("workspace", "new", "dev")
 	e.apply("-var=size=2")
+	if p.Only { // the selected one alone is brought there
+		e.run("workspace", "select", "default")
+	}
 	e.write(map[string]string{"backend.tf": p.block(name)})
 	e.run("init", "-input=false", "-no-color", "-migrate-state", "-force-copy")
-	e.settled("-var=size=2")
-	e.run("workspace", "select", "default")
+	if !p.Only {
+		e.settled("-var=size=2")
+		e.run("workspace", "select", "default")
+	}
 	e.settled("-var=size=314159")
 	if clear := bytes.Contains(p.Content(e.t, name), []byte("314159")); clear == sealed {
 		e.t.Errorf("stored in clear: %v", clear)
@@ -344,11 +367,17 @@ func migration(e *engine, p Place, sealed bool) {
 	}
 	e.run("init", "-input=false", "-no-color", "-migrate-state", "-force-copy")
 	e.settled("-var=size=271828")
+	if p.Only {
+		return
+	}
 	e.run("workspace", "select", "dev")
 	e.settled("-var=size=2")
 }
 
 func remote(p Place, name string) string {
+	if p.Remote != "" {
+		p.Kind, p.Arguments = "remote", p.Remote
+	}
 	return fmt.Sprintf("data \"terraform_remote_state\" \"s\" {\n  backend = %q\n  config = {\n%s\n  }\n}\noutput \"size\" { value = data.terraform_remote_state.s.outputs.size }\n",
 		p.Kind, strings.ReplaceAll(p.Arguments, "%s", name))
 }

@@ -129,7 +129,8 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 // selectWorkspace makes sure that the selected workspace exists.
 func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) diag.List {
 	current, diags := i.Workspace()
-	if diags.HasErrors() || current == storage.DefaultWorkspace || i.Getenv("TF_WORKSPACE") != "" || i.Options.Workspace != "" {
+	named, ok := b.Backend.(storage.Undefaulted)
+	if diags.HasErrors() || i.Getenv("TF_WORKSPACE") != "" || i.Options.Workspace != "" || current == storage.DefaultWorkspace && !(ok && named.Undefaulted()) {
 		return diags
 	}
 	names, err := b.Workspaces(ctx)
@@ -141,6 +142,8 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *backend.Backend) 
 		return diag.StateUnreadable.As("Failed to list workspaces").List("%s.", err)
 	case slices.Contains(names, current):
 		return diags
+	case len(names) == 0:
+		return states.WorkspaceMissing.As("There is no workspace yet").Warnings("The %q backend has none that fits the configuration. Make one with \"%s workspace new NAME\".", b.Kind, i.Program)
 	}
 	chosen := names[0]
 	if len(names) > 1 {

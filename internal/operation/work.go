@@ -36,6 +36,7 @@ type Loading struct {
 
 	extra string // configuration beside that of the files
 	warm  bool   // providers will be needed: start them meanwhile
+	runs  bool   // it is for a plan or an apply
 }
 
 // Opening says how the configuration and the state of an operation are opened.
@@ -95,6 +96,7 @@ type Work struct {
 func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
 	w := &Work{dir: d, subject: s, opening: o}
 	var diags diag.List
+	o.runs = o.Operation != "import"
 	w.Config, diags = d.open(ctx, s, o.Loading, func(b *backend.Backend, name string) (*session.Session, diag.List) {
 		var diags diag.List
 		if w.Claimed, diags = d.StateIn(ctx, b, name, o.State, o.Operation); w.Claimed == nil {
@@ -160,6 +162,10 @@ func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*b
 // Load loads the configuration of the directory. It may be there beside errors.
 func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.List) {
 	inputs, diags := d.Inputs(l.Vars)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	diags.Append(d.ServiceInputs(ctx, inputs, l.runs))
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -86,13 +86,15 @@ type Opener struct {
 	Dir     string // where relative paths start
 	Getenv  func(name string) string
 	Disk    *durable.Disk // where states in files are changed; nil for the system's
-	Program string        // the name in messages
+	Hosts   func() (storage.Hosts, error)
+	Cloud   string // the host of cloud blocks without one
+	Program string // the name in messages
 	Types   storage.Registry
 }
 
 // Open makes a backend from its whole configuration. The program may be nil.
 func (o Opener) Open(kind string, config cty.Value, prog *program.Program) (*Backend, diag.List) {
-	opened, diags := o.Types.New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv, Disk: o.Disk})
+	opened, diags := o.Types.New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv, Disk: o.Disk, Hosts: o.Hosts, CloudHost: o.Cloud})
 	if diags.HasErrors() {
 		return nil, diags
 	}

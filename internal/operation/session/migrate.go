@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/state/statefile"
@@ -36,7 +37,11 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, o Options, curr
 	if err != nil && !single {
 		return nil, diag.StateUnreadable.As("Failed to get existing workspaces").List("The workspaces of the %q backend can't be listed: %s.", next.Kind, err)
 	}
-	if single && len(names) > 1 {
+	only, named := "", false
+	if u, ok := next.Backend.(storage.Undefaulted); ok && !single {
+		only, named = u.Only(), u.Undefaulted()
+	}
+	if (single || only != "") && len(names) > 1 {
 		name, diags := current()
 		if diags.HasErrors() {
 			return nil, diags
@@ -46,8 +51,18 @@ func PlanCopies(ctx context.Context, old, next *backend.Backend, o Options, curr
 	var plan []Copy
 	for _, name := range names {
 		c := Copy{from: name, to: name, old: old, next: next}
-		if single {
+		switch {
+		case single:
 			c.to = storage.DefaultWorkspace
+		case only != "":
+			c.to = only
+		case named && name == storage.DefaultWorkspace:
+			// It has no place there, unless the environment tells of one; it may have
+			// no state.
+			c.to = ""
+			if chosen, _ := current(); !slices.Contains(names, chosen) {
+				c.to = chosen
+			}
 		}
 		needed, diags := c.look(ctx, o)
 		if diags.HasErrors() {
@@ -76,6 +91,9 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 	unfinished := exists(c.session(o).journalPath())
 	if len(bytes.TrimSpace(data)) == 0 && !unfinished {
 		return false, nil
+	}
+	if c.to == "" {
+		return false, NotSaved.As(migrating).List("The %q backend has no workspace %q, and there is a state in the one here. Say which workspace that becomes with the environment variable TF_WORKSPACE, for this init alone.", c.next.Kind, c.from)
 	}
 	var there []byte
 	if store, err = c.next.State(c.to); err == nil {

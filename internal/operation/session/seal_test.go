@@ -36,7 +36,7 @@ func seals(t *testing.T, text string) encryption.State {
 	e, diags := encryption.New(c, func(expr hcl.Expression, vars map[string]cty.Value) (cty.Value, diag.List) {
 		v, diags := expr.Value(&hcl.EvalContext{Variables: vars})
 		return v, diag.FromHCL(diag.Expression, diags)
-	}, nil)
+	}, nil, nil)
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}

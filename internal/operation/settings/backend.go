@@ -1,7 +1,10 @@
 package settings
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,6 +15,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
@@ -19,7 +23,7 @@ import (
 
 // Opener opens backends.
 func (d *Reader) Opener() backend.Opener {
-	return backend.Opener{Dir: d.Dir, Getenv: d.Getenv, Disk: d.StateDisk, Program: d.Program, Types: backends.All()}
+	return backend.Opener{Dir: d.Dir, Getenv: d.Getenv, Disk: d.StateDisk, Hosts: d.Hosts, Cloud: d.Dialect.CloudHost(), Program: d.Program, Types: backends.All()}
 }
 
 // BackendSettings evaluates blocks of the root module.
@@ -121,6 +125,62 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 	}
 	b, more := d.Opener().Initialized(prog, record, d.BackendSettings(prog, inputs))
 	return b, append(diags, more...)
+}
+
+// ServiceInputs adds to the values of variables those that the service of the backend
+// keeps, where there is such a service. Where plans and applies are to be made by the
+// service itself, and runs says that this is one, that is the error.
+func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.VariableInput, runs bool) diag.List {
+	record, err := d.Memory().Backend()
+	if err != nil || record == nil || d.Backend != nil || !backends.All()[record.Type].Executes {
+		return nil // whoever opens it tells of errors
+	}
+	prog, diags := d.RootSettings()
+	if diags.HasErrors() || prog.Backend == nil {
+		return nil
+	}
+	b, more := d.InitializedBackend(prog, in)
+	name, bad := d.Workspace()
+	if more.HasErrors() || bad.HasErrors() {
+		return nil
+	}
+	service := b.Backend.(storage.Executor)
+	if runs {
+		why, err := service.Elsewhere(ctx, name)
+		if err != nil {
+			return diag.StateUnreadable.List("The workspace %q can't be looked at: %s.", name, err)
+		}
+		if why != "" {
+			return Elsewhere.List("%s", why)
+		}
+	}
+	values, err := service.Variables(ctx, name)
+	if err != nil {
+		return diag.StateUnreadable.List("The variables of the workspace %q can't be read: %s.", name, err)
+	}
+	return addValues(prog, values, in)
+}
+
+// addValues takes over the values of variables that are declared and have none.
+func addValues(prog *program.Program, values []storage.Variable, in map[string]module.VariableInput) diag.List {
+	var diags diag.List
+	for _, v := range values {
+		declared := slices.ContainsFunc(prog.Variables, func(d *program.Variable) bool { return d.Name == v.Name })
+		if _, given := in[v.Name]; given || !declared {
+			continue
+		}
+		switch {
+		case v.Hidden:
+			diags.Append(Elsewhere.As(fmt.Sprintf("Value for var.%s unavailable", v.Name)).List("The value of variable %q is marked as sensitive in the workspace, so that it can't be read from there. Give it here too, for example with the environment variable TF_VAR_%s.", v.Name, v.Name))
+		case v.Expression:
+			parsed, problems := module.ParseValue("<variable "+v.Name+" of the workspace>", v.Value)
+			diags.Append(problems)
+			in[v.Name] = module.VariableInput{Value: parsed, From: "input"}
+		default:
+			in[v.Name] = module.VariableInput{Value: cty.StringVal(v.Value), From: "input"}
+		}
+	}
+	return diags
 }
 
 // recordedBackend opens a backend from the record in a saved plan.

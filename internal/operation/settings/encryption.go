@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/state/keyservice"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
@@ -99,7 +100,7 @@ func (d *Reader) encryptionOf(prog *program.Program, inputs map[string]module.Va
 	}
 	all, more := encryption.New(config, func(expr hcl.Expression, vars map[string]cty.Value) (cty.Value, diag.List) {
 		return evaluateSecret(frame, expr, vars)
-	}, runForKeys)
+	}, runForKeys, keyservice.All(d.StorageEnv()))
 	return all, append(diags, more...)
 }
 

@@ -17,7 +17,6 @@ import (
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -169,7 +168,7 @@ func (d *Supplier) builtin() (provider.Provider, *provider.Schemas) {
 	return builtin.New(builtin.Options{
 		Backends: backends.All(),
 		Decrypt:  d.DecryptRemote,
-		Env:      storage.Env{Dir: d.Dir, Getenv: d.Getenv},
+		Env:      d.StorageEnv(),
 	}), builtin.Schemas()
 }
 

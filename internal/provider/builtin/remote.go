@@ -123,6 +123,8 @@ func (b *builtin) readRemote(ctx context.Context, at addr.Instance, config cty.V
 	workspace := storage.DefaultWorkspace
 	if v := config.GetAttr("workspace"); !v.IsNull() {
 		workspace = v.AsString()
+	} else if named, ok := opened.(storage.Undefaulted); ok && named.Only() != "" {
+		workspace = named.Only()
 	}
 	state, found, more := b.outputs(ctx, at, opened, workspace)
 	diags.Append(more)

@@ -40,8 +40,8 @@ type Encryption struct {
 
 // New checks a configuration, nil for none, as far as that is possible without
 // anything to encrypt or decrypt: expressions are evaluated and external key
-// providers are run.
-func New(c *Config, evaluate Evaluate, run Run) (*Encryption, diag.List) {
+// providers are run, and services aren't asked.
+func New(c *Config, evaluate Evaluate, run Run, services Services) (*Encryption, diag.List) {
 	if c == nil {
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func New(c *Config, evaluate Evaluate, run Run) (*Encryption, diag.List) {
 			break
 		}
 	}
-	made := &maker{config: c, evaluate: evaluate, run: run, external: map[*block]externalKeys{}}
+	made := &maker{config: c, evaluate: evaluate, run: run, services: services, external: map[*block]externalKeys{}}
 	e := &Encryption{remote: map[string]*Target{}}
 	target := func(t *target, name string) *Target {
 		if t == nil {

@@ -87,7 +87,7 @@ func TestRecorded(t *testing.T) {
 				file += ".json"
 			}
 			c := configOf(t, file, string(read(t, dir, file)))
-			e, diags := New(c, evaluateWith(passphrase), runIn(dir))
+			e, diags := New(c, evaluateWith(passphrase), runIn(dir), nil)
 			if diags.HasErrors() {
 				t.Fatal(diags.Err())
 			}
@@ -101,7 +101,7 @@ func TestRecorded(t *testing.T) {
 				t.Fatalf("sealed %s, %v", sealed, err)
 			}
 			// Another process has nothing but the file.
-			again, _ := New(c, evaluateWith(passphrase), runIn(dir))
+			again, _ := New(c, evaluateWith(passphrase), runIn(dir), nil)
 			if plain, _, err = again.State().Open(sealed); err != nil || !bytes.Equal(plain, want) {
 				t.Fatalf("opened again: %q, %v", plain, err)
 			}
@@ -111,7 +111,7 @@ func TestRecorded(t *testing.T) {
 			if plan, err := e.Plan().Open(read(t, dir, "plan.sealed")); err != nil || !bytes.HasPrefix(plan, []byte("PK")) {
 				t.Fatalf("the plan: %.10q, %v", plan, err)
 			}
-			other, _ := New(c, evaluateWith("some other passphrase"), runIn(dir))
+			other, _ := New(c, evaluateWith("some other passphrase"), runIn(dir), nil)
 			_, _, err = other.State().Open(sealed)
 			if err == nil || !strings.Contains(err.Error(), "decryption failed for all provided methods\nattempted decryption failed for state: decryption failed: cipher: message authentication failed") {
 				t.Fatalf("with the wrong passphrase: %v", err)
@@ -149,7 +149,7 @@ const state1 = `{"version":4,"terraform_version":"1.12.0","serial":7,"lineage":"
 
 func made(t *testing.T, inside string) *Encryption {
 	t.Helper()
-	e, diags := New(configOf(t, "main.tf", fmt.Sprintf(aroundBlock, inside)), evaluateWith(passphrase), runIn("."))
+	e, diags := New(configOf(t, "main.tf", fmt.Sprintf(aroundBlock, inside)), evaluateWith(passphrase), runIn("."), nil)
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
@@ -292,7 +292,7 @@ func TestMerge(t *testing.T) {
       "state":{"fallback":{"method":"method.aes_gcm.old"}},
       "remote_state_data_sources":{"default":{"method":"method.aes_gcm.old"}}}}}`)
 	c := Merge(Merge(nil, below), Merge(over, nil))
-	e, diags := New(c, evaluateWith(passphrase), runIn("."))
+	e, diags := New(c, evaluateWith(passphrase), runIn("."), nil)
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
@@ -326,7 +326,7 @@ func TestProblems(t *testing.T) {
 		{"circle", "key_provider \"pbkdf2\" \"a\" { chain = key_provider.pbkdf2.k }\nkey_provider \"pbkdf2\" \"k\" { chain = key_provider.pbkdf2.a }" + gcm, "key_provider.pbkdf2.k -> key_provider.pbkdf2.a -> key_provider.pbkdf2.k"},
 		{"alias", "key_provider \"pbkdf2\" \"a\" {\npassphrase = var.passphrase\nencrypted_metadata_alias = \"x\"\n}\nkey_provider \"pbkdf2\" \"k\" {\nchain = key_provider.pbkdf2.a\nencrypted_metadata_alias = \"x\"\n}" + gcm, "Duplicate metadata key"},
 		{"argument", "key_provider \"pbkdf2\" \"k\" {\npassphrase = var.passphrase\nsalt = 1\n}" + gcm, `An argument named "salt" is not expected here.`},
-		{"service", `key_provider "aws_kms" "k" {}` + strings.ReplaceAll(gcm, "pbkdf2", "aws_kms"), `Unsupported key_provider "aws_kms": Keys from the key management service of AWS aren't supported yet.`},
+		{"service", `key_provider "test_kms" "k" {}` + strings.ReplaceAll(gcm, "pbkdf2", "test_kms"), `key provider with ID test_kms not found. There are external, pbkdf2.`},
 		{"key provider", `key_provider "foo" "k" {}` + strings.ReplaceAll(gcm, "pbkdf2", "foo"), `Error fetching key_provider "foo": key provider with ID foo not found. There are external, pbkdf2.`},
 		{"undeclared key provider", gcm, `Reference to undeclared key provider: There is no key_provider "pbkdf2" "k" block`},
 		{"part of a key provider", "method \"aes_gcm\" \"m\" { keys = key_provider.k }" + state, "Invalid Key Provider expression format"},
@@ -356,7 +356,7 @@ func TestProblems(t *testing.T) {
 			}
 			c, diags := Decode(file.Body, hcl.Range{Filename: "main.tf"})
 			if !diags.HasErrors() {
-				_, diags = New(c, evaluateWith(passphrase), runIn("."))
+				_, diags = New(c, evaluateWith(passphrase), runIn("."), nil)
 			}
 			var all []string
 			for _, d := range diags {
@@ -377,7 +377,7 @@ func TestProblems(t *testing.T) {
 }
 
 func TestWarning(t *testing.T) {
-	_, diags := New(configOf(t, "main.tf", fmt.Sprintf(aroundBlock, keyed)), evaluateWith(passphrase), runIn("."))
+	_, diags := New(configOf(t, "main.tf", fmt.Sprintf(aroundBlock, keyed)), evaluateWith(passphrase), runIn("."), nil)
 	if len(diags) != 1 || diags[0].Severity != diag.Warning || diags[0].Summary != "Unencrypted method configured" {
 		t.Errorf("got %v", diags)
 	}
@@ -394,7 +394,7 @@ func FuzzOpen(f *testing.F) {
 		if bytes.Contains(stored, []byte("meta")) && len(stored) > 1000 {
 			t.Skip("many iterations take long")
 		}
-		e, diags := New(c, evaluateWith(passphrase), nil)
+		e, diags := New(c, evaluateWith(passphrase), nil, nil)
 		if diags.HasErrors() {
 			t.Fatal(diags.Err())
 		}

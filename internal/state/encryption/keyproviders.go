@@ -32,15 +32,6 @@ var keyProviders = map[string]keyProvider{
 	},
 }
 
-// services are types of key providers whose keys come from a service that isn't
-// supported yet.
-var services = map[string]string{
-	"aws_kms":     "the key management service of AWS",
-	"azure_vault": "Azure Key Vault",
-	"gcp_kms":     "the key management service of Google Cloud",
-	"openbao":     "OpenBao",
-}
-
 // Defaults and limits of keys from passphrases.
 const (
 	leastPassphrase = 16

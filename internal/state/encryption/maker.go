@@ -58,6 +58,7 @@ type argument struct {
 	name     string
 	typ      cty.Type // DynamicPseudoType for keys
 	required bool
+	block    bool // it is written as a block
 }
 
 // A failure is an error of a known kind, whose kind is the summary.
@@ -77,6 +78,7 @@ type maker struct {
 	config   *Config
 	evaluate Evaluate
 	run      Run
+	services Services
 	mu       sync.Mutex
 	external map[*block]externalKeys
 }
@@ -130,6 +132,10 @@ func (m *maker) method(b *block, p purpose, in map[string][]byte) (made method, 
 func (w *making) arguments(b *block, known []argument) (map[string]cty.Value, diag.List) {
 	schema := &hcl.BodySchema{}
 	for _, a := range known {
+		if a.block {
+			schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: a.name})
+			continue
+		}
 		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: a.name, Required: a.required})
 	}
 	content, problems := b.body.Content(schema)
@@ -144,6 +150,23 @@ func (w *making) arguments(b *block, known []argument) (map[string]cty.Value, di
 		return nil, diags
 	}
 	values := map[string]cty.Value{}
+	for i, inner := range content.Blocks {
+		if i > 0 && content.Blocks[i-1].Type == inner.Type {
+			diags.Add(diag.Duplicate.As("Duplicate "+inner.Type+" block").Error(inner.DefRange, "There can only be one %s block here.", inner.Type))
+			continue
+		}
+		v, more := w.object(inner.Body)
+		diags.Append(more)
+		for _, a := range known {
+			if a.name != inner.Type || more.HasErrors() {
+				continue
+			}
+			var err error
+			if values[a.name], err = convert.Convert(v, a.typ); err != nil {
+				diags.Add(Bad.As("Incorrect attribute value type").Error(inner.DefRange, "Inappropriate value in %q: %s.", a.name, err))
+			}
+		}
+	}
 	for _, a := range known {
 		attr := content.Attributes[a.name]
 		if attr == nil {
@@ -165,6 +188,19 @@ func (w *making) arguments(b *block, known []argument) (map[string]cty.Value, di
 		}
 	}
 	return values, diags
+}
+
+// object is what a block has.
+func (w *making) object(body hcl.Body) (cty.Value, diag.List) {
+	attributes, problems := body.JustAttributes()
+	diags := diag.FromHCL(diag.Expression, problems)
+	all := map[string]cty.Value{}
+	for name, attr := range attributes {
+		v, more := w.value(attr.Expr)
+		diags.Append(more)
+		all[name] = v
+	}
+	return cty.ObjectVal(all), diags
 }
 
 func (w *making) rangeOf(b *block, name string) hcl.Range {
@@ -258,12 +294,11 @@ func (b *block) address() string { return "key_provider." + b.typ + "." + b.name
 func (w *making) make(b *block) (keys, diag.List) {
 	var diags diag.List
 	typ, ok := keyProviders[b.typ]
+	if s, found := w.services[b.typ]; found && !ok {
+		typ, ok = s.provider(), true
+	}
 	if !ok {
-		if what := services[b.typ]; what != "" {
-			diags.Add(Bad.As(fmt.Sprintf("Unsupported key_provider %q", b.typ)).Error(b.rng, "Keys from %s aren't supported yet. A key provider \"external\" can run a program that asks for them.", what))
-		} else {
-			diags.Add(NoKey.As(fmt.Sprintf("Error fetching key_provider %q", b.typ)).Error(b.rng, "key provider with ID %s not found. There are %s.", b.typ, list(keyProviders)))
-		}
+		diags.Add(NoKey.As(fmt.Sprintf("Error fetching key_provider %q", b.typ)).Error(b.rng, "key provider with ID %s not found. There are %s.", b.typ, strings.Join(slices.Sorted(maps.Keys(w.types())), ", ")))
 		return keys{}, diags
 	}
 	values, diags := w.arguments(b, typ.arguments)
@@ -298,6 +333,18 @@ func (w *making) make(b *block) (keys, diag.List) {
 	}
 	w.out[key] = meta
 	return k, diags
+}
+
+// types are those of key providers.
+func (m *maker) types() map[string]bool {
+	all := map[string]bool{}
+	for name := range keyProviders {
+		all[name] = true
+	}
+	for name := range m.services {
+		all[name] = true
+	}
+	return all
 }
 
 // once keeps what a block made without metadata.

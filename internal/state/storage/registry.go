@@ -1,7 +1,7 @@
 package storage
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,6 +22,17 @@ type Env struct {
 	// open their own connections; nil for those of the system.
 	Disk      *durable.Disk
 	Transport http.RoundTripper
+	// Hosts has the user's settings for hosts of services, which are only read where
+	// they are needed; nil for none.
+	Hosts func() (Hosts, error)
+	// CloudHost is the host of cloud blocks without one, "" for none.
+	CloudHost string
+}
+
+// Hosts are what users say of hosts of services.
+type Hosts struct {
+	Token    func(ctx context.Context, host string) (string, error) // "" for none
+	Services map[string]map[string]any                              // what they wrote in place of discovery, by host
 }
 
 // A Type is a type of backend. Both functions do no more work than they are
@@ -32,6 +43,8 @@ type Type struct {
 	// wholly known and without marks. Diagnostics have no source
 	// range but the path of the attribute they are about.
 	New func(config cty.Value, env Env) (Backend, diag.List)
+	// Executes: its backends are Executors.
+	Executes bool
 }
 
 // TypeOf is the type of the backends that open returns, nil where it can't.
@@ -62,10 +75,7 @@ var removed = map[string]string{
 }
 
 // missing are types that incumbents have and this engine doesn't.
-var missing = []string{"cos", "oci", "oss", "remote"}
-
-// cloud is said of cloud blocks, which stand where a backend may.
-const cloud = "States and runs of HCP Terraform, and of what has its interface, aren't supported yet. There is nothing wrong with the configuration; to work on it from here, use a backend, which may stand in an override file."
+var missing = []string{"cos", "oci", "oss"}
 
 // A MissingError says that the incumbents have a type of backend.
 type MissingError struct{ Name string }
@@ -81,9 +91,6 @@ func (r Registry) Find(name string) (Type, error) {
 	}
 	if message, ok := removed[name]; ok {
 		return Type{}, fmt.Errorf("%s", message)
-	}
-	if name == "cloud" {
-		return Type{}, errors.New(cloud)
 	}
 	if slices.Contains(missing, name) {
 		return Type{}, &MissingError{name}

@@ -21,6 +21,9 @@ const DefaultWorkspace = "default"
 // ErrWorkspacesNotSupported is returned by backends with one state only.
 var ErrWorkspacesNotSupported = errors.New("workspaces not supported")
 
+// ErrNoDefaultWorkspace is returned for the default workspace by an Undefaulted backend.
+var ErrNoDefaultWorkspace = errors.New("there is no default workspace here: create another one with \"workspace new\", or select it with \"workspace select\"")
+
 // ErrEmptyState is returned for a state that is there without content, which no
 // engine writes: a crash, a full disk or somebody by mistake did that.
 var ErrEmptyState = errors.New("the state is empty")
@@ -85,6 +88,31 @@ type Paths struct {
 // encrypted by then.
 type Parted interface {
 	Parted()
+}
+
+// An Undefaulted Backend has workspaces that a service gave their names, and may lack
+// the default one. It lists only those that are there.
+type Undefaulted interface {
+	// Undefaulted reports whether there is no default workspace.
+	Undefaulted() bool
+	// Only is the name of the workspace where there can be no other, "" otherwise.
+	Only() string
+}
+
+// An Executor is a Backend whose service plans and applies itself, if it is set up for it.
+type Executor interface {
+	// Elsewhere says, as a sentence, why plans and applies of a workspace aren't made
+	// here, "" where they are.
+	Elsewhere(ctx context.Context, workspace string) (why string, err error)
+	// Variables are the values that the service would use for a workspace.
+	Variables(ctx context.Context, workspace string) ([]Variable, error)
+}
+
+// A Variable is a value of an input variable that a service keeps.
+type Variable struct {
+	Name, Value string
+	Expression  bool // Value is an expression, and not a text
+	Hidden      bool // Value isn't told
 }
 
 // A Placeholder is a Store whose lock needs something to hold on to where there is no

@@ -20,7 +20,6 @@ func TestRegistryWithoutType(t *testing.T) {
 		"manta":       "v1.3",
 		"swift":       "v1.3",
 		"oci":         `The backend "oci" isn't supported yet.`,
-		"cloud":       "HCP Terraform",
 		"nonsense":    `There is no backend type named "nonsense".`,
 	} {
 		b, diags := Registry{}.New(name, cty.EmptyObjectVal, Env{})

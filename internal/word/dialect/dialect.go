@@ -53,6 +53,14 @@ func (d Dialect) Command() string {
 	return "tofu"
 }
 
+// CloudHost is the host of cloud blocks that name none, "" for an error.
+func (d Dialect) CloudHost() string {
+	if d == Terraform {
+		return "app.terraform.io"
+	}
+	return ""
+}
+
 // Version is that of the engine whose behaviour is promised: configurations'
 // required_version is held to it, and other programs are told it. For Terraform
 // it is the one whose language this is, though actions and queries are missing.

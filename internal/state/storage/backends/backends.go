@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/state/storage/kubernetes"
 	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/state/storage/pg"
+	"weir.dev/weir/internal/state/storage/remote"
 	"weir.dev/weir/internal/state/storage/s3"
 )
 
@@ -20,6 +21,7 @@ import (
 func All() storage.Registry {
 	return storage.Registry{
 		"azurerm":    azurerm.Type,
+		"cloud":      remote.Cloud,
 		"consul":     consul.Type,
 		"gcs":        gcs.Type,
 		"http":       http.Type,
@@ -27,6 +29,7 @@ func All() storage.Registry {
 		"kubernetes": kubernetes.Type,
 		"local":      local.Type,
 		"pg":         pg.Type,
+		"remote":     remote.Type,
 		"s3":         s3.Type,
 	}
 }

@@ -90,6 +90,7 @@ type access struct {
 	open        bool   // to anybody, as emulators are
 	patience    time.Duration
 	transport   http.RoundTripper // nil for the usual one
+	scope       string            // "" for that of storage
 }
 
 const publicDomain = "googleapis.com"
@@ -148,12 +149,19 @@ const (
 	scopeCloud   = "https://www.googleapis.com/auth/cloud-platform"
 )
 
+func (a *access) wanted() string {
+	if a.scope == "" {
+		return scopeStorage
+	}
+	return a.scope
+}
+
 // client is one whose requests have tokens.
 func (a *access) client(ctx context.Context) (*http.Client, error) {
 	if a.open {
 		return &http.Client{Transport: a.transport}, nil
 	}
-	scope := scopeStorage
+	scope := a.wanted()
 	if a.as != "" {
 		scope = scopeCloud
 	}
@@ -212,7 +220,7 @@ func (i *impersonation) Token() (*oauth2.Token, error) {
 		Delegates []string `json:"delegates,omitempty"`
 		Scope     []string `json:"scope"`
 		Lifetime  string   `json:"lifetime"`
-	}{Scope: []string{scopeStorage}, Lifetime: "3600s"}
+	}{Scope: []string{i.wanted()}, Lifetime: "3600s"}
 	for _, d := range i.delegates {
 		ask.Delegates = append(ask.Delegates, name(d))
 	}

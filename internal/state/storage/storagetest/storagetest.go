@@ -25,6 +25,8 @@ type Subject struct {
 	New func(t *testing.T) storage.Backend
 	// OneWorkspace is set for backends without workspaces.
 	OneWorkspace bool
+	// NoDefault is set for backends without a default workspace.
+	NoDefault bool
 	// NoLock is set for backends that are configured without a lock.
 	NoLock bool
 	// AnyID is set for backends that release a lock whatever its id.
@@ -69,9 +71,17 @@ func state(t *testing.T, b storage.Backend, workspace string) storage.Store {
 	return s
 }
 
+// main is the workspace of most tests.
+func (s Subject) main() string {
+	if s.NoDefault {
+		return "a-main" // the first by order
+	}
+	return storage.DefaultWorkspace
+}
+
 func (s Subject) open(t *testing.T) storage.Store {
 	t.Helper()
-	return state(t, s.New(t), storage.DefaultWorkspace)
+	return state(t, s.New(t), s.main())
 }
 
 func wantRead(t *testing.T, s storage.Store, want string) {
@@ -426,17 +436,28 @@ func workspaces(t *testing.T, s Subject) {
 			t.Fatalf("got %v %v, want %v", got, err, names)
 		}
 	}
-	want("default")
-	for _, name := range []string{"prod", "dev", "dev", "default"} {
+	if s.NoDefault {
+		want()
+		_, err := b.State(storage.DefaultWorkspace)
+		for _, err := range []error{err, b.CreateWorkspace(t.Context(), storage.DefaultWorkspace)} {
+			if !errors.Is(err, storage.ErrNoDefaultWorkspace) {
+				t.Errorf("the default workspace: %v", err)
+			}
+		}
+	} else {
+		want("default")
+	}
+	main := s.main()
+	for _, name := range []string{"prod", "dev", "dev", main} {
 		if err := b.CreateWorkspace(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want("default", "dev", "prod")
+	want(main, "dev", "prod")
 	mustWrite(t, state(t, b, "dev"), "dev")
 	mustWrite(t, state(t, b, "zone"), "zone") // never created
-	mustWrite(t, state(t, b, storage.DefaultWorkspace), "default")
-	want("default", "dev", "prod", "zone")
+	mustWrite(t, state(t, b, s.main()), "default")
+	want(main, "dev", "prod", "zone")
 	early := state(t, s.New(t), "early")
 	wantRead(t, early, "")
 	if err := b.CreateWorkspace(t.Context(), "early"); err != nil {
@@ -461,9 +482,9 @@ func workspaces(t *testing.T, s Subject) {
 	if err := b.DeleteWorkspace(t.Context(), "dev"); err != nil {
 		t.Fatal(err)
 	}
-	want("default", "prod", "zone")
+	want(main, "prod", "zone")
 	wantRead(t, state(t, b, "dev"), "")
-	wantRead(t, state(t, b, storage.DefaultWorkspace), "default")
+	wantRead(t, state(t, b, s.main()), "default")
 }
 
 func badWorkspaces(t *testing.T, s Subject) {
@@ -471,7 +492,7 @@ func badWorkspaces(t *testing.T, s Subject) {
 		t.Skip("no workspaces")
 	}
 	b := s.New(t)
-	mustWrite(t, state(t, b, storage.DefaultWorkspace), "default")
+	mustWrite(t, state(t, b, s.main()), "default")
 	for _, name := range []string{storage.DefaultWorkspace, ""} {
 		if err := b.DeleteWorkspace(t.Context(), name); err == nil {
 			t.Errorf("workspace %q was deleted", name)
@@ -480,7 +501,7 @@ func badWorkspaces(t *testing.T, s Subject) {
 	if err := b.CreateWorkspace(t.Context(), ""); err == nil {
 		t.Error("a workspace without a name was made")
 	}
-	wantRead(t, state(t, b, storage.DefaultWorkspace), "default")
+	wantRead(t, state(t, b, s.main()), "default")
 }
 
 // notes holds a Noted to what it promises: a note of its own beside each state,
@@ -499,7 +520,7 @@ func notes(t *testing.T, s Subject) {
 		}
 		return noted
 	}
-	mine := store(b, storage.DefaultWorkspace)
+	mine := store(b, s.main())
 	want := func(n storage.Noted, want string) {
 		t.Helper()
 		got, err := n.Note(t.Context())
@@ -518,7 +539,7 @@ func notes(t *testing.T, s Subject) {
 	for _, text := range []string{"first\n", "second, \x00 and longer\n", "third"} {
 		set(mine, []byte(text))
 		want(mine, text)
-		want(store(s.New(t), storage.DefaultWorkspace), text)
+		want(store(s.New(t), s.main()), text)
 	}
 	wantRead(t, s.open(t), "")
 	if !s.OneWorkspace {
@@ -529,7 +550,7 @@ func notes(t *testing.T, s Subject) {
 		want(other, "")
 		set(other, []byte("of the other"))
 		want(mine, "third")
-		if names, err := b.Workspaces(t.Context()); err != nil || !slices.Equal(names, []string{"default", "other"}) {
+		if names, err := b.Workspaces(t.Context()); err != nil || !slices.Equal(names, []string{s.main(), "other"}) {
 			t.Errorf("with notes the workspaces are %q, %v", names, err)
 		}
 		if err := b.DeleteWorkspace(t.Context(), "other"); err != nil {
