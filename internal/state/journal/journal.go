@@ -312,24 +312,10 @@ func Read(r io.Reader, open Crypt) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{}
-	var c chain
+	c := &chain{}
 	for len(data) > 0 {
-		line, rest, complete := bytes.Cut(data, []byte("\n"))
-		data = rest
-		rec, ok := c.read(line)
-		l.Torn = !complete
-		switch {
-		case l.Torn && !ok && !longer(line):
-			// Nothing depended on it.
-		case !ok:
-			l.Damaged++
-		case rec.SealedKey != nil && c.key == nil && len(l.records) == 0:
-			if c.key, err = openSeal(rec.SealedKey, open); err != nil {
-				return nil, err
-			}
-			l.Sealed = true
-		default:
-			l.records = append(l.records, rec)
+		if data, err = l.next(c, data, open); err != nil {
+			return nil, err
 		}
 	}
 	if len(l.records) == 0 {
@@ -342,6 +328,27 @@ func Read(r io.Reader, open Crypt) (*Log, error) {
 	l.Begin = *first.Begin
 	l.Ended = l.records[len(l.records)-1].Op == opEnd
 	return l, nil
+}
+
+// next reads a line, and returns those after it.
+func (l *Log) next(c *chain, data []byte, open Crypt) (rest []byte, err error) {
+	line, rest, complete := bytes.Cut(data, []byte("\n"))
+	rec, ok := c.read(line)
+	l.Torn = !complete
+	switch {
+	case l.Torn && !ok && !longer(line):
+		// Nothing depended on it.
+	case !ok:
+		l.Damaged++
+	case rec.SealedKey != nil && c.key == nil && len(l.records) == 0:
+		if c.key, err = openSeal(rec.SealedKey, open); err != nil {
+			return nil, err
+		}
+		l.Sealed = true
+	default:
+		l.records = append(l.records, rec)
+	}
+	return rest, nil
 }
 
 // longer reports whether a line has more than it says, so that something else

@@ -557,42 +557,69 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// TestEveryByte changes each byte of a journal and cuts it everywhere: either that
-// shows, or nothing is lost but the record that was being written.
+// TestEveryByte changes each byte of a journal of 300 records and cuts it everywhere:
+// either that shows, or nothing is lost but the record that was being written.
 func TestEveryByte(t *testing.T) {
-	for _, by := range []Crypt{nil, xor} {
-		path := filepath.Join(t.TempDir(), "journal")
-		w, err := Start(nil, path, Begin{Lineage: "l"}, nil, nil, by)
-		do(t, err)
-		for n := range 4 {
-			o := at(t, fmt.Sprintf("sim_object.o[%d]", n))
-			do(t, w.Intent(Operation{Object: o, Action: Create}))
-			if n%2 == 0 {
-				do(t, w.Result(o, object(t, o.String())))
-			}
-		}
-		do(t, w.Close())
-		data := read(t, path)
-		for i := range data {
-			for _, bit := range []byte{1, 0x20, 0x80} {
-				changed := slices.Clone(data)
-				changed[i] ^= bit
-				if l, err := Read(bytes.NewReader(changed), unxor); err == nil && l.Damaged == 0 {
-					t.Fatalf("bit %#x of byte %d of %d changed: %+v", bit, i, len(data), l)
+	const records = 300
+	for name, by := range map[string]Crypt{"plain": nil, "sealed": xor} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal")
+			w, err := Start(nil, path, Begin{Lineage: "l"}, nil, nil, by)
+			do(t, err)
+			for n := range records / 3 * 2 {
+				o := at(t, fmt.Sprintf("sim_object.o[%d]", n))
+				do(t, w.Intent(Operation{Object: o, Action: Create}))
+				if n%2 == 0 {
+					do(t, w.Result(o, object(t, o.String())))
 				}
 			}
-			l, err := Read(bytes.NewReader(data[:i]), unxor)
-			if err != nil {
-				continue
+			do(t, w.Close())
+			data := read(t, path)
+			if n := bytes.Count(data, []byte("\n")); n < records {
+				t.Fatalf("only %d records", n)
 			}
-			lines := bytes.Count(data[:i], []byte("\n"))
-			if by != nil {
-				lines-- // that with the key
+
+			// What is in front of the line with the changed byte is read once.
+			var before Log
+			var link chain
+			start := 0
+			from := func(rest []byte) (Log, error) {
+				l, c := before, link
+				var err error
+				for len(rest) > 0 && l.Damaged == 0 && err == nil {
+					rest, err = l.next(&c, rest, unxor)
+				}
+				return l, err
 			}
-			if l.Damaged > 0 || len(l.records) < lines {
-				t.Fatalf("cut after %d bytes: %+v", i, l)
+			changed := slices.Clone(data)
+			for i := range data {
+				for _, bit := range []byte{1, 0x20, 0x80} {
+					changed[i] ^= bit
+					if l, err := from(changed[start:]); err == nil && l.Damaged == 0 {
+						t.Fatalf("bit %#x of byte %d of %d changed: %+v", bit, i, len(data), l)
+					}
+					changed[i] = data[i]
+				}
+				if l, err := from(data[start:i]); err != nil || l.Damaged > 0 || len(l.records) < len(before.records) {
+					t.Fatalf("cut after %d bytes: %v, %+v", i, err, l)
+				}
+				if data[i] != '\n' {
+					continue
+				}
+				if _, err := before.next(&link, data[start:i+1], unxor); err != nil || before.Damaged > 0 || before.Torn {
+					t.Fatalf("line at %d: %v, %+v", start, err, before)
+				}
+				start = i + 1
+				changed[start-1] ^= 1 // the way that everybody reads them
+				if l, err := Read(bytes.NewReader(changed), unxor); err == nil && l.Damaged == 0 {
+					t.Fatalf("byte %d of %d changed: %+v", i, len(data), l)
+				}
+				changed[start-1] ^= 1
 			}
-		}
+			if len(before.records) < records {
+				t.Fatalf("%d records were read", len(before.records))
+			}
+		})
 	}
 }
 
