@@ -172,7 +172,7 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 	mixed := several && !asks && !inTurns
 	var mu sync.Mutex
 	codes := make([]int, len(list))
-	s.Several(len(list), atOnce, inTurns, func(i int, part *screen.Screen) {
+	s.Several("deployment", deploy.Names(list), atOnce, inTurns, func(i int, part *screen.Screen) {
 		d, one := list[i], *s
 		one.env = s.env.forDeployment(part, d.Name, several, mixed, &mu)
 		defer one.env.close()
