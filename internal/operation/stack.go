@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/outside"
+	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/plan"
@@ -156,6 +157,16 @@ func (s *Stack) Subject(one *deploy.Deployment) Subject {
 			return s.plan(ctx, w, one, o)
 		},
 	}
+}
+
+// rounds is how often an apply of a deployment goes on with what was put off.
+const rounds = 10
+
+// ApplyOne plans a deployment whose inputs are there, and applies what is approved, in
+// rounds where something has to be put off. It reports whether everything was done.
+func (s *Stack) ApplyOne(ctx context.Context, one *deploy.Deployment, o Opening, p request.Planning, a Approver) bool {
+	p.AllowDeferral, o.Ask = true, nil
+	return s.Apply(ctx, s.Subject(one), o, p, rounds, a)
 }
 
 // plan makes no plan where something is gone and nothing says what becomes of it.

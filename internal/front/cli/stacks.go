@@ -84,6 +84,7 @@ type stacking struct {
 	stack       *operation.Stack
 	deployments texts
 	approved    bool
+	follows     bool // with the stacks that read what this one publishes
 }
 
 func (s *stacking) registerRun(fs *flag.FlagSet) {
@@ -102,12 +103,35 @@ func (s *stacking) applying(fs *flag.FlagSet) runner {
 		if len(args) > 0 {
 			return s.applySaved(ctx, args[0])
 		}
-		code := s.each(ctx, !s.approved, false, (*stacking).applyOne)
-		if s.stack == nil || ctx.Err() != nil {
-			return code
-		}
-		return max(code, s.Diags(s.stack.Share(ctx, *downstream, s.Notice, s.Err)))
+		s.follows = *downstream
+		return s.apply(ctx)
 	}
+}
+
+// apply applies the deployments, and then the stacks that read what they publish.
+func (s *stacking) apply(ctx context.Context) int {
+	code := s.each(ctx, !s.approved, false, (*stacking).applyOne)
+	if s.stack == nil || ctx.Err() != nil {
+		return code
+	}
+	follow := s.follow
+	if !s.follows {
+		follow = nil
+	}
+	return max(code, s.Diags(s.stack.Share(ctx, follow)))
+}
+
+// follow applies a stack that reads what this one publishes, as far as its rules allow.
+func (s *stacking) follow(ctx context.Context, d *operation.Directory) bool {
+	s.Notice("\nThe stack in " + d.Seen(d.Dir) + " reads outputs that have changed. Applying it by its own rules...\n")
+	part := *s.env
+	part.Screen = s.Part()
+	part.JSON, part.Stream, part.Out = false, nil, s.Err
+	part.directory, part.program, part.Sources = d, d.Program, d.Sources
+	next := &stacking{env: &part, follows: true}
+	next.applying(flag.NewFlagSet("", flag.ContinueOnError)) // as without any flags
+	part.input = false
+	return next.apply(ctx) == 0
 }
 
 // applySaved carries out a saved plan, in the deployment that it is of.
@@ -148,7 +172,7 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 	mixed := several && !asks && !inTurns
 	var mu sync.Mutex
 	codes := make([]int, len(list))
-	s.Several(len(list), atOnce, inTurns, func(i int, part *screen.Screen) {
+	s.Several("deployment", deploy.Names(list), atOnce, inTurns, func(i int, part *screen.Screen) {
 		d, one := list[i], *s
 		one.env = s.env.forDeployment(part, d.Name, several, mixed, &mu)
 		defer one.env.close()
@@ -241,15 +265,12 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	return 0
 }
 
-// rounds is how often apply goes on with what was put off.
-const rounds = 10
-
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 	p, o, code := s.prepared("apply")
-	if code != 0 {
+	if code != 0 || !s.stack.ApplyOne(ctx, d, o, p, s.approver(d)) {
 		return 1
 	}
-	return s.env.apply(ctx, s.stack.Subject(d), o, p, rounds, s.approver(d))
+	return 0
 }
 
 func (s *stacking) validate(ctx context.Context, _ []string) int {

@@ -19,7 +19,7 @@ func Within[E any](group string, list []*Command[E], setup func(*Command[E], E, 
 	return all
 }
 
-var mention = regexp.MustCompile(`\b(weir|tofu|terraform|iac) (init|validate|providers lock|plan|apply|destroy|show|recover|force-unlock|console|state [a-z-]+)\b( -allow-deferral)?`)
+var mention = regexp.MustCompile(`\b((?:weir|tofu|terraform|iac)(?: -chdir=\S+)?) (init|validate|providers lock|plan|apply|destroy|show|recover|force-unlock|console|state [a-z-]+)\b( -allow-deferral)?`)
 
 // ForStacks corrects the commands in a text for who works on a deployment of a stack,
 // or without a name on the stack: "weir recover" is "weir stacks recover" there, with

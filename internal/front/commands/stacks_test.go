@@ -9,6 +9,7 @@ func TestForStacks(t *testing.T) {
 		{"dev", "weir providers lock -platform=x", "weir stacks providers lock -platform=x"},
 		{"dev", "with: weir state rm 'a'", "with: weir stacks state rm -deployment=dev 'a'"},
 		{"", "weir plan", "weir stacks plan"},
+		{"dev", "run weir -chdir=../app recover", "run weir -chdir=../app stacks recover -deployment=dev"},
 		{"dev", "already: weir stacks plan, and weir planning", "already: weir stacks plan, and weir planning"},
 	} {
 		if got := ForStacks(test.deployment)(test.text); got != test.want {

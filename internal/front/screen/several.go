@@ -44,15 +44,20 @@ func (s *Screen) Named(kind, name string, lock *sync.Mutex) *Screen {
 func (s *Screen) Turns(n int) *Turns { return &Turns{screen: s, held: make([][]said, n)} }
 
 // Several does something for parts of a command's work, on a screen for each, with no more
-// than atOnce at the same time. In turns they are shown one after the other.
-func (s *Screen) Several(n, atOnce int, inTurns bool, do func(i int, part *Screen)) {
+// than atOnce at the same time. In turns they are shown one after the other. A problem that
+// several parts have is told once; what no part has to wait for comes at the end.
+func (s *Screen) Several(kind string, names []string, atOnce int, inTurns bool, do func(i int, part *Screen)) {
 	var wait sync.WaitGroup
 	places := make(chan struct{}, atOnce)
-	turns := s.Turns(n)
-	for i := range n {
-		part, ended := s, func() {}
+	turns := s.Turns(len(names))
+	g := &gathered{kind: kind, of: len(names), urgent: !inTurns, files: map[string][]byte{}}
+	for i, name := range names {
+		part, ended := s.Part(), func() {}
 		if inTurns {
 			part, ended = turns.Part(i)
+		}
+		if len(names) > 1 && (inTurns || atOnce > 1) && !s.JSON {
+			part.gathered, part.part = g, name
 		}
 		places <- struct{}{}
 		wait.Go(func() {
@@ -62,6 +67,9 @@ func (s *Screen) Several(n, atOnce int, inTurns bool, do func(i int, part *Scree
 		})
 	}
 	wait.Wait()
+	end := s.Part()
+	end.Sources = func() map[string][]byte { return g.files }
+	end.Diags(g.rest())
 }
 
 // Turns shows the parts in their order.
