@@ -259,6 +259,30 @@ func (l *lent) CloseEphemeral(ctx context.Context, typ string, private []byte) d
 	return p.CloseEphemeral(ctx, typ, private)
 }
 
+func (l *lent) PlanAction(ctx context.Context, typ string, config cty.Value) provider.PlanActionResponse {
+	p, diags := l.use(ctx)
+	if p == nil {
+		return provider.PlanActionResponse{Diags: diags}
+	}
+	return p.PlanAction(ctx, typ, config)
+}
+
+func (l *lent) InvokeAction(ctx context.Context, typ string, config cty.Value, progress func(string)) diag.List {
+	p, diags := l.use(ctx)
+	if p == nil {
+		return diags
+	}
+	return p.InvokeAction(ctx, typ, config, progress)
+}
+
+func (l *lent) List(ctx context.Context, r provider.ListRequest, found func(provider.ListResult) bool) diag.List {
+	p, diags := l.use(ctx)
+	if p == nil {
+		return diags
+	}
+	return p.List(ctx, r, found)
+}
+
 func (l *lent) CallFunction(ctx context.Context, name string, args []cty.Value) (cty.Value, int, error) {
 	p, diags := l.use(ctx)
 	if p == nil {
