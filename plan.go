@@ -140,7 +140,10 @@ func (p *Plan) HasChanges() bool { return p.made.HasChanges() }
 type Summary struct{ Import, Add, Change, Destroy, Forget int }
 
 // Summary counts the changes.
-func (p *Plan) Summary() Summary { return Summary(p.made.Counts()) }
+func (p *Plan) Summary() Summary {
+	n := p.made.Counts()
+	return Summary{n.Import, n.Add, n.Change, n.Destroy, n.Forget}
+}
 
 // An Action is what is done to an object.
 type Action string

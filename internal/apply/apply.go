@@ -102,6 +102,7 @@ type outcome struct {
 	final      *finalized
 	made       *created
 	unanswered bool // the provider was asked and didn't say what it made
+	nothing    bool // there was nothing to change in the end
 	aside      *state.Object
 	lease      *connect.Lease
 }
@@ -423,6 +424,8 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step, out *outcome) diag.Lis
 		return r.condition(t, s)
 	case execgraph.Output:
 		return r.output(t, s)
+	case execgraph.Invoke:
+		return invoking{r}.invoke(t, s)
 	}
 	return nil
 }

@@ -35,6 +35,9 @@ func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 // Resource implements eval.Host: the result of the instance's step, or what
 // the state has where there is nothing to do.
 func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	if i.Addr.Name.Mode == addr.Action {
+		return cty.DynamicVal, nil // it is configured where it is invoked
+	}
 	if id, ok := r.values[i.Addr]; ok {
 		return r.resultOf(t, i, id)
 	}

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/checks"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
@@ -66,7 +67,7 @@ func (r *run) open(t *promise.Task, s *execgraph.Step) (op operation, diags diag
 	}
 	sch := op.conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
 	if sch == nil {
-		diags.Add(instance.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
+		diags.Add(configured.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
 		return op, diags, false
 	}
 	op.subject, diags = instance.Subject(t, s.Object.Instance, op.conn, sch, op.instance.Frame)
@@ -93,7 +94,7 @@ func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.V
 // what was shown.
 type finalized struct {
 	op      operation
-	config  instance.Config
+	config  configured.Config
 	prior   lifecycle.Object
 	planned lifecycle.Planned
 }
@@ -105,7 +106,7 @@ func (r *run) finalize(t *promise.Task, s *execgraph.Step) (f finalized, diags d
 		return f, diags, false
 	}
 	i := s.Object.Instance.String()
-	config, more := instance.Configure(t, f.op.instance, f.op.subject.Schema)
+	config, more := configured.Configure(t, f.op.instance, f.op.subject.Schema)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return f, diags.InAddress(i), false
@@ -136,7 +137,7 @@ func (r *run) finalizeEarly(t *promise.Task, s *execgraph.Step, out *outcome) di
 func (r *run) finalized(t *promise.Task, s *execgraph.Step) (finalized, diag.List, bool) {
 	if early := r.outcome(s, execgraph.Finalize); early.final != nil {
 		f := *early.final
-		early.final = nil // nobody else needs it
+		early.final = nil // nobody needs it after this
 		return f, nil, true
 	}
 	return r.finalize(t, s)
@@ -156,6 +157,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step, out *outcome) diag.List 
 		return diags
 	}
 	op := f.op
+	out.nothing = f.nothing()
 	after, begun, more := r.callApply(f)
 	diags.Append(more)
 	if !begun {
@@ -170,7 +172,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step, out *outcome) diag.List 
 	if failed && !create {
 		after.Tainted = f.prior.Tainted
 	}
-	marked := op.subject.Schema.Block.MarkSensitive(instance.MarkPaths(after.Value, f.config.Sensitive))
+	marked := op.subject.Schema.Block.MarkSensitive(configured.MarkPaths(after.Value, f.config.Sensitive))
 	r.Facts.Secrets.AddMarked(marked)
 	// An object whose provisioners haven't ended isn't complete, also when this
 	// process ends meanwhile.
@@ -220,7 +222,7 @@ func (r *run) priorOf(op operation) lifecycle.Object {
 
 // finalPlan plans again with the final configuration and holds the result to
 // what was shown.
-func (r *run) finalPlan(op operation, prior lifecycle.Object, config instance.Config) (lifecycle.Planned, diag.List) {
+func (r *run) finalPlan(op operation, prior lifecycle.Object, config configured.Config) (lifecycle.Planned, diag.List) {
 	res := op.instance.Resource
 	var p lifecycle.Planned
 	var diags diag.List
@@ -260,10 +262,13 @@ func asShown(op operation, prior lifecycle.Object) (lifecycle.Planned, bool) {
 	return lifecycle.Planned{Change: conform.Update, Value: shown, Private: op.change.Private, Identity: op.change.AfterIdentity}, shown.IsWhollyKnown()
 }
 
+// nothing reports whether there is nothing to change in the end.
+func (f *finalized) nothing() bool { return f.planned.Change == conform.None && f.prior.Exists() }
+
 // callApply asks the provider to make the change, unless there is none.
 func (r *run) callApply(f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
 	op, prior, p := f.op, f.prior, f.planned
-	if p.Change == conform.None && prior.Exists() {
+	if f.nothing() {
 		return lifecycle.Object{Value: p.Value, Private: prior.Private, Identity: prior.Identity, Tainted: prior.Tainted}, true, nil
 	}
 	action := plan.Update
@@ -292,7 +297,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 	var stored *state.Object
 	if after.Exists() {
 		var err error
-		stored, err = op.subject.Store(after, op.conn.Addr, instance.SensitivePaths(marked))
+		stored, err = op.subject.Store(after, op.conn.Addr, configured.SensitivePaths(marked))
 		if err != nil {
 			diags.Add(diag.Bug.As("Failed to encode an object").New(diag.Error, "%s", err))
 			return diags
@@ -393,7 +398,7 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step, out *outcome) diag.Li
 	if !ok {
 		return instance.CheckWarnings(r.checks, op.instance, diags)
 	}
-	config, more := instance.Configure(t, op.instance, op.subject.Schema)
+	config, more := configured.Configure(t, op.instance, op.subject.Schema)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return instance.CheckWarnings(r.checks, op.instance, diags.InAddress(i.String()))
@@ -431,7 +436,7 @@ func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step, out *outcome) di
 	if !ok {
 		return diags
 	}
-	config, more := instance.Configure(t, op.instance, op.subject.Schema)
+	config, more := configured.Configure(t, op.instance, op.subject.Schema)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return diags.InAddress(i.String())

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/lang/analyze"
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
@@ -92,7 +93,7 @@ func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.L
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(instance.Unsupported(i.Resource.TypeRange, i.Resource.Provider.Provider, i.Addr.Name, schemas))
+		diags.Append(configured.Unsupported(i.Resource.TypeRange, i.Resource.Provider.Provider, i.Addr.Name, schemas))
 		return cty.DynamicVal, diags
 	}
 	stored := k.prior.Objects[addr.Object{Instance: i.Addr}]

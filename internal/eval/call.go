@@ -257,12 +257,12 @@ func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
 	})
 }
 
-// all waits for everything in the frame but ephemeral resources, which are there
-// only for whoever refers to them, and what is within checks.
+// all waits for everything in the frame but ephemeral resources and actions, which
+// are there only for whoever refers to them, and what is within checks.
 func (f *Frame) all(t *promise.Task, via *hcl.Range) {
 	get(f, &f.content, t, subject{f, "content"}, via, func(t *promise.Task) struct{} {
 		for _, r := range f.Program.Resources {
-			if r.Name.Mode != addr.Ephemeral && r.Check == nil {
+			if r.Name.Mode.IsStored() && r.Check == nil {
 				f.whole(t, r, via)
 			}
 		}

@@ -68,6 +68,7 @@ func (w *Work) options(p request.Planning) engine.PlanOptions {
 		Excludes:      p.Excludes,
 		Replace:       p.Replace,
 		AllowDeferral: p.AllowDeferral,
+		Invoke:        p.Invoke,
 		InDoubt:       w.Doubted(),
 		Needed:        w.Needed(),
 		Meaning:       engine.MeaningIn(w.dir.Dialect),

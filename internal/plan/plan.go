@@ -7,6 +7,8 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -16,6 +18,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/kept"
+	"weir.dev/weir/internal/word/trigger"
 )
 
 // Action is what is done to an object.
@@ -118,6 +121,49 @@ type OutputChange struct {
 	BeforeSensitive bool
 }
 
+// An Invocation is an action that is invoked: around a change, or because somebody
+// has asked for it.
+type Invocation struct {
+	// Addr is the action's.
+	Addr     addr.Instance
+	Provider addr.ProviderConfig
+	// Config is what the action is configured with as far as that is known, with marks for
+	// sensitive parts. What is ephemeral is null.
+	Config cty.Value
+	// Object is the instance around whose change it is invoked. Where somebody has asked
+	// for it, Event is 0, and Object is the caller, zero without.
+	Object addr.Instance
+	Event  trigger.Event
+	// Block and Index are the place in the triggers of the instance.
+	Block, Index int
+	Failure      trigger.Failure
+}
+
+// Label tells an invocation from all others of the plan.
+func (i *Invocation) Label() string {
+	switch {
+	case i.Event != 0:
+		return fmt.Sprintf("%s %s %s (%d.%d)", i.Addr, i.Event, i.Object, i.Block, i.Index)
+	case i.Object != addr.Instance{}:
+		return fmt.Sprintf("%s for %s", i.Addr, i.Object)
+	}
+	return i.Addr.String()
+}
+
+// Compare orders those that somebody has asked for first, then by what they are invoked for
+// and their place there.
+func (i *Invocation) Compare(o *Invocation) int {
+	asked := func(i *Invocation) int { return int(min(i.Event, 1)) }
+	return cmp.Or(cmp.Compare(asked(i), asked(o)), i.Object.Compare(o.Object), cmp.Compare(i.Block, o.Block),
+		cmp.Compare(i.Event, o.Event), cmp.Compare(i.Index, o.Index), i.Addr.Compare(o.Addr))
+}
+
+// A DeferredInvocation waits for a later round, with the change that it is for.
+type DeferredInvocation struct {
+	Invocation *Invocation
+	Reason     string // the texts of the JSON format
+}
+
 // A Deferred is a change that waits for a later round.
 type Deferred struct {
 	Change *Change
@@ -152,7 +198,10 @@ type Plan struct {
 	Drift    []*Change
 	Outputs  []*OutputChange // ordered by name
 	Deferred []*Deferred
-	Checks   []state.CheckResult
+	// Invocations are the actions to be invoked, in the order of their Compare.
+	Invocations         []*Invocation
+	DeferredInvocations []*DeferredInvocation
+	Checks              []state.CheckResult
 	// Resources are those that changes depend on, in order.
 	Resources []addr.Resource
 	// Modules are the module instances that the configuration has, the root
@@ -199,11 +248,15 @@ func (p *Plan) DependenciesOf(c *Change) []addr.Resource {
 }
 
 // Counts are the totals of the summary line.
-type Counts struct{ Import, Add, Change, Destroy, Forget int }
+type Counts struct {
+	Import, Add, Change, Destroy, Forget int
+	// Invoke and Fail are actions: those invoked, and of an apply those that failed.
+	Invoke, Fail int
+}
 
 // Counts counts the actions of managed resources.
 func (p *Plan) Counts() Counts {
-	var n Counts
+	n := Counts{Invoke: len(p.Invocations)}
 	for _, c := range p.Changes {
 		if c.Addr.Name.Mode != addr.Managed {
 			continue
@@ -244,5 +297,5 @@ func (p *Plan) HasChanges() bool {
 			return true
 		}
 	}
-	return p.Mode == RefreshOnly && len(p.Drift) > 0
+	return p.Mode == RefreshOnly && len(p.Drift) > 0 || len(p.Invocations) > 0
 }

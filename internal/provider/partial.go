@@ -53,6 +53,21 @@ func (Partial) CloseEphemeral(_ context.Context, typ string, _ []byte) diag.List
 	return none("ephemeral resource type", typ)
 }
 
+// PlanAction implements Provider.
+func (Partial) PlanAction(_ context.Context, typ string, _ cty.Value) PlanActionResponse {
+	return PlanActionResponse{Diags: none("action type", typ)}
+}
+
+// InvokeAction implements Provider.
+func (Partial) InvokeAction(_ context.Context, typ string, _ cty.Value, _ func(string)) diag.List {
+	return none("action type", typ)
+}
+
+// List implements Provider.
+func (Partial) List(_ context.Context, r ListRequest, _ func(ListResult) bool) diag.List {
+	return none("list resource type", r.Type)
+}
+
 // CallFunction implements Provider.
 func (Partial) CallFunction(_ context.Context, name string, _ []cty.Value) (cty.Value, int, error) {
 	return cty.DynamicVal, -1, fmt.Errorf("the provider has no function %q", name)

@@ -42,6 +42,10 @@ func (s *Schemas) Resource(mode addr.Mode, typ string) *schema.Schema {
 		return s.DataSources.Schema(typ)
 	case addr.Ephemeral:
 		return s.Ephemerals.Schema(typ)
+	case addr.Action:
+		return s.Actions.Schema(typ)
+	case addr.List:
+		return s.Lists.Schema(typ)
 	}
 	return s.Resources.Schema(typ)
 }
@@ -108,6 +112,14 @@ type Provider interface {
 	OpenEphemeral(ctx context.Context, typ string, config cty.Value) OpenResponse
 	RenewEphemeral(ctx context.Context, typ string, private []byte) OpenResponse
 	CloseEphemeral(ctx context.Context, typ string, private []byte) diag.List
+
+	// PlanAction asks whether an action may be invoked like this later; config may
+	// have unknown parts.
+	PlanAction(ctx context.Context, typ string, config cty.Value) PlanActionResponse
+	// InvokeAction has an action done, and tells what the provider says of it meanwhile.
+	InvokeAction(ctx context.Context, typ string, config cty.Value, progress func(message string)) diag.List
+	// List tells of the objects that a list resource finds, until found returns false.
+	List(ctx context.Context, r ListRequest, found func(ListResult) bool) diag.List
 
 	// CallFunction calls a function; argument is the index of the argument
 	// that an error is about, or -1.
@@ -273,3 +285,26 @@ const (
 	ProviderConfigUnknown DeferredReason = "provider_config_unknown"
 	AbsentPrerequisite    DeferredReason = "absent_prereq"
 )
+
+// PlanActionResponse is what a provider says of an action that is to be invoked later.
+type PlanActionResponse struct {
+	Deferred DeferredReason
+	Diags    diag.List
+}
+
+// ListRequest asks for objects that exist.
+type ListRequest struct {
+	Type   string
+	Config cty.Value
+	// Objects: the objects are asked for whole, beside their identities.
+	Objects bool
+	Limit   int64
+}
+
+// A ListResult is an object that was found. Problems that it has don't end the list.
+type ListResult struct {
+	Name     string // for people
+	Identity cty.Value
+	Object   cty.Value // NilVal unless it was asked for
+	Diags    diag.List
+}

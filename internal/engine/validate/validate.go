@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/eval/deprecated"
 	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/provider"
@@ -112,7 +113,7 @@ func (h *host) walk(rt *promise.Runtime, root *eval.Frame) func() []*eval.Frame 
 // beyondValues reports whether a block has something that a plan doesn't look at,
 // or only when it comes to that.
 func beyondValues(r *program.Resource) bool {
-	return len(r.IgnoreChanges) > 0 || r.PreventDestroy != nil || len(r.Provisioners) > 0 || r.Connection != nil
+	return r.Name.Mode == addr.Action || len(r.Triggers) > 0 || len(r.IgnoreChanges) > 0 || r.PreventDestroy != nil || len(r.Provisioners) > 0 || r.Connection != nil
 }
 
 // frame checks what isn't a value: providers, observers and imports.
@@ -200,14 +201,14 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(instance.Unsupported(i.Resource.TypeRange, use.Provider, i.Addr.Name, schemas))
+		diags.Append(configured.Unsupported(i.Resource.TypeRange, use.Provider, i.Addr.Name, schemas))
 		return cty.DynamicVal, diags
 	}
 	// A module by itself is right with configurations that its callers pass.
 	if i.Frame.Parent != nil || !i.Frame.Program.Requirements[use.LocalName].HasAlias(use.Alias) {
 		diags.Append(i.Frame.CheckProvider(use))
 	}
-	config, more := instance.Configure(t, i, sch)
+	config, more := configured.ForCaller(t, i, sch, cty.DynamicVal) // by whatever caller
 	diags.Append(more)
 	result := cty.UnknownVal(sch.Block.ImpliedType())
 	if i.Addr.Name.Mode == addr.Ephemeral {
@@ -246,5 +247,34 @@ func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List
 		_, more := eval.Evaluate(t, res.PreventDestroy, i.Frame.Context(t, nil, cty.NilVal))
 		diags.Append(more)
 	}
+	diags.Append(h.triggers(t, i, self))
 	return append(diags, provisioners(t, i, self)...)
+}
+
+// triggers checks what invokes actions, and these for the instance as their caller.
+func (h *host) triggers(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
+	var diags diag.List
+	for _, of := range i.Resource.Triggers {
+		_, more := configured.Wanted(t, i, of)
+		diags.Append(more)
+		for _, ref := range of.Actions {
+			var actions []*eval.Instance
+			wrong := t.Try(func(t *promise.Task) { actions, more = i.Frame.Referents(t, ref, i.Context(t, cty.NilVal)) })
+			diags.Append(more)
+			if wrong || more.HasErrors() {
+				continue // what is wrong with an action is told there
+			}
+			for _, action := range actions {
+				schemas, _ := h.Pool.Schemas(action.Resource.Provider.Provider)
+				if schemas == nil {
+					continue
+				}
+				if sch := schemas.Resource(addr.Action, action.Addr.Name.Type); sch != nil {
+					_, more := configured.ForCaller(t, action, sch, self)
+					diags.Append(more)
+				}
+			}
+		}
+	}
+	return diags
 }

@@ -72,6 +72,7 @@ func (o *planFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Put off what can't be planned yet instead of failing.")
 	o.registerScope(fs, "Work on")
 	fs.Var((*texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept. May be repeated.")
+	fs.Var((*texts)(&o.Invoke), "invoke", "Invoke the action at `ADDRESS`, and do nothing else.")
 	registerParallelism(fs, &o.parallelism)
 }
 

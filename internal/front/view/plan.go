@@ -28,7 +28,7 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	p.shown = p.changes()
 	p.outputs = outputChanges(pl.Outputs, o)
 	drifted := p.drift()
-	if len(p.shown) == 0 && p.outputs == "" && (len(pl.Deferred) == 0 || pl.Errored) {
+	if len(p.shown) == 0 && p.outputs == "" && len(pl.Invocations) == 0 && (len(pl.Deferred) == 0 || pl.Errored) {
 		p.nothing(drifted)
 		return p.flush(w)
 	}
@@ -38,6 +38,7 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	}
 	p.legend()
 	p.actions()
+	p.asked()
 	p.deferrals()
 	if p.outputs != "" {
 		p.WriteString("\nChanges to Outputs:\n" + p.outputs)
@@ -55,6 +56,7 @@ func Changes(w io.Writer, pl *plan.Plan, o Options) error {
 	for _, c := range p.shown {
 		p.WriteString(p.change(c) + "\n\n")
 	}
+	p.asked()
 	p.deferrals()
 	if outputs := outputChanges(pl.Outputs, o); outputs != "" {
 		p.WriteString("Changes to Outputs:\n" + outputs + "\n")
@@ -192,7 +194,7 @@ func (p *planPrinter) legend() {
 }
 
 func (p *planPrinter) actions() {
-	if len(p.shown) == 0 {
+	if len(p.shown) == 0 && len(p.plan.Invocations) == 0 {
 		return
 	}
 	if p.plan.Errored {
@@ -224,7 +226,7 @@ func (p *planPrinter) change(c *plan.Change) string {
 		Pen: p.o.Pen, ShowSensitive: p.o.ShowSensitive,
 		BlankSymbols: c.Action == plan.Forget, NoNull: c.Action == plan.Forget,
 		ShowUnchanged: c.Importing != nil,
-	})
+	}) + p.around(c)
 }
 
 func (p *planPrinter) compare(c *plan.Change, relevant []cty.Path) *diff.Node {

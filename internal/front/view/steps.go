@@ -159,6 +159,8 @@ func (p *stepPrinter) verb(s *execgraph.Step, own bool) (verb string, colour sty
 		return "close", "", providerName(s.Provider)
 	case execgraph.Output:
 		return "evaluate output", "", s.Name
+	case execgraph.Invoke:
+		return "invoke", style.Cyan, s.Name
 	case execgraph.Condition:
 		if s.Name != "" {
 			return "evaluate", "", s.Check()

@@ -124,6 +124,8 @@ func (c *compiler) declare(b *module.Block) {
 		c.resource(b.Block, addr.Data, nil)
 	case "ephemeral":
 		c.resource(b.Block, addr.Ephemeral, nil)
+	case "action":
+		c.action(b.Block)
 	case "check":
 		c.check(b.Block)
 	case "moved":

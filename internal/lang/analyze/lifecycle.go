@@ -11,7 +11,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 )
 
-var lifecycleSchema = schema([]string{"create_before_destroy", "prevent_destroy", "destroy", "ignore_changes", "replace_triggered_by", "enabled"}, "precondition", "postcondition")
+var lifecycleSchema = schema([]string{"create_before_destroy", "prevent_destroy", "destroy", "ignore_changes", "replace_triggered_by", "enabled"}, "precondition", "postcondition", "action_trigger")
 
 // lifecycle reads a lifecycle block; a later one, of an override file,
 // replaces single arguments.
@@ -24,8 +24,15 @@ func (c *compiler) lifecycle(r *resourceBlock, b *hcl.Block) {
 		}
 		r.lifecycle[name] = attr
 	}
-	if r.Check == nil {
-		r.conditions = append(r.conditions, content.Blocks...)
+	for _, inner := range content.Blocks {
+		switch {
+		case inner.Type == "action_trigger" && r.Name.Mode != addr.Managed:
+			c.diags.Add(BadLifecycle.As(fmt.Sprintf("Invalid %s resource lifecycle argument", blockNames[r.Name.Mode])).Error(inner.TypeRange, "Actions are triggered by changes of managed resources (\"resource\" blocks): \"action_trigger\" is not valid here."))
+		case inner.Type == "action_trigger":
+			r.triggers = append(r.triggers, inner)
+		case r.Check == nil:
+			r.conditions = append(r.conditions, inner)
+		}
 	}
 }
 

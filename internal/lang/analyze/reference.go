@@ -104,6 +104,18 @@ func (c resolver) resolve(t hcl.Traversal, at hcl.Range) *program.Ref {
 		if ok = c.in.self; !ok {
 			c.diags.Add(diag.BadReference.As(`Invalid "self" reference`).Error(at, `The "self" object is not available in this context. It can be used only in resource provisioner, connection, and postcondition blocks.`))
 		}
+	case "caller":
+		if !c.in.caller {
+			ok = c.resourceRef(ref, addr.Managed, t, 0)
+			break
+		}
+		ref.Kind, ref.Rest, ok = program.RefSelf, t[1:], true
+	case "action":
+		mode, skip := addr.Managed, 0
+		if c.in.actions {
+			mode, skip = addr.Action, 1
+		}
+		ok = c.resourceRef(ref, mode, t, skip)
 	case "data":
 		ok = c.resourceRef(ref, addr.Data, t, 1)
 	case "ephemeral":

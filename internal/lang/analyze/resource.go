@@ -18,7 +18,7 @@ var (
 )
 
 // blockNames are what messages call a resource of a mode.
-var blockNames = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data", addr.Ephemeral: "ephemeral"}
+var blockNames = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data", addr.Ephemeral: "ephemeral", addr.Action: "action", addr.List: "list"}
 
 // A resourceBlock is a resource whose expressions are still to be compiled.
 type resourceBlock struct {
@@ -26,6 +26,7 @@ type resourceBlock struct {
 	attrs        hcl.Attributes
 	lifecycle    hcl.Attributes
 	conditions   hcl.Blocks
+	triggers     hcl.Blocks
 	connection   *hcl.Block
 	provisioners hcl.Blocks
 	body         hcl.Body
@@ -33,14 +34,8 @@ type resourceBlock struct {
 
 // resource declares a resource; within is the observer that has it, or nil.
 func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within program.Observer) *program.Resource {
-	r := &program.Resource{
-		Name:  addr.Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]},
-		Range: b.DefRange, TypeRange: b.LabelRanges[0],
-		Check: within,
-	}
-	kind := blockNames[mode]
-	c.name(b, 0, fmt.Sprintf("Invalid %s type name", kind))
-	c.name(b, 1, fmt.Sprintf("Invalid %s name", kind))
+	r := c.named(b, mode)
+	r.Check = within
 	want := dataSchema
 	if mode == addr.Managed {
 		want = managedSchema
@@ -52,8 +47,26 @@ func (c *compiler) resource(b *hcl.Block, mode addr.Mode, within program.Observe
 	}
 	c.resourceBlocks(block, content.Blocks)
 	// How often the block repeats decides what a reference to it means.
-	r.Repeat = c.repeat(content.Attributes, block.lifecycle["enabled"], kind)
-	c.providerUse(&r.Provider, content.Attributes["provider"], r.Name.Type, b.LabelRanges[0])
+	r.Repeat = c.repeat(content.Attributes, block.lifecycle["enabled"], blockNames[mode])
+	return c.declareResource(block, b)
+}
+
+// named is a resource with the labels of its block.
+func (c *compiler) named(b *hcl.Block, mode addr.Mode) *program.Resource {
+	kind := blockNames[mode]
+	c.name(b, 0, fmt.Sprintf("Invalid %s type name", kind))
+	c.name(b, 1, fmt.Sprintf("Invalid %s name", kind))
+	return &program.Resource{
+		Name:  addr.Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]},
+		Range: b.DefRange, TypeRange: b.LabelRanges[0],
+	}
+}
+
+// declareResource adds a resource to the program unless there is one of its name, which
+// it returns then.
+func (c *compiler) declareResource(block *resourceBlock, b *hcl.Block) *program.Resource {
+	r, kind := block.Resource, blockNames[block.Name.Mode]
+	c.providerUse(&r.Provider, block.attrs["provider"], r.Name.Type, b.LabelRanges[0])
 	if first := c.prog.ResourceByName[r.Name]; first != nil {
 		c.diags.Add(diag.Duplicate.As(fmt.Sprintf("Duplicate %s %q configuration", kind, r.Name.Type)).Error(b.DefRange, "A %s %s named %q was already declared at %s. Resource names must be unique per type in each module.", r.Name.Type, kind, r.Name.Name, first.Range))
 		return first
@@ -152,12 +165,16 @@ func (c *compiler) resolveResource(r *resourceBlock) {
 	none := &scope{own: p, within: p.Check}
 	in := instances(p.Repeat)
 	in.own, in.within = p, p.Check
+	in.caller = p.Name.Mode == addr.Action
 	c.resolveRepeat(&p.Repeat, none)
 	if attr := r.attrs["provider"]; attr != nil {
 		c.providerKey(&p.Provider, attr, in)
 	}
 	p.DependsOn = c.dependsOn(r.attrs["depends_on"], none)
 	c.resolveLifecycle(r, in)
+	for _, b := range r.triggers {
+		p.Triggers = append(p.Triggers, c.trigger(b, in))
+	}
 	for _, b := range r.conditions {
 		at := *in
 		at.condition = b.Type

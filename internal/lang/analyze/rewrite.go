@@ -19,6 +19,8 @@ type scope struct {
 	count, each bool
 	eachKey     bool // only each.key, not each.value
 	self        bool
+	caller      bool // the instance around whose change an action is invoked
+	actions     bool // actions are what is referred to
 	// within is the block whose data source is visible.
 	within program.Observer
 	// own is the resource that the expression configures, which can't need

@@ -55,6 +55,7 @@ var FileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "resource", LabelNames: []string{"type", "name"}},
 	{Type: "data", LabelNames: []string{"type", "name"}},
 	{Type: "ephemeral", LabelNames: []string{"type", "name"}},
+	{Type: "action", LabelNames: []string{"type", "name"}},
 	{Type: "check", LabelNames: []string{"name"}},
 	{Type: "moved"},
 	{Type: "import"},
@@ -207,6 +208,7 @@ var summaries = map[string]string{
 	"resource":  "Missing resource to override",
 	"data":      "Missing data resource to override",
 	"ephemeral": "Missing ephemeral resource to override",
+	"action":    "Missing action to override",
 	"provider":  "Missing base provider configuration for override",
 }
 

@@ -233,7 +233,7 @@ func (f from) contents(at *place, c *program.Call, to Reference) {
 		}
 		inner := &place{child, at.path.Child(c.Call, addr.NoKey), c, at}
 		for _, r := range child.Program.Resources {
-			if r.Name.Mode != addr.Ephemeral && r.Check == nil {
+			if r.Name.Mode.IsStored() && r.Check == nil {
 				f.refer(inner, r.Name.String(), to)
 			}
 		}

@@ -21,6 +21,8 @@ const (
 	KindResource  Kind = "resource"
 	KindData      Kind = "data"
 	KindEphemeral Kind = "ephemeral"
+	KindAction    Kind = "action"
+	KindList      Kind = "list"
 	KindProvider  Kind = "provider"
 	KindCall      Kind = "call"
 )
@@ -194,7 +196,7 @@ func (o *Output) Parts(add func(Part)) {
 
 // Head implements Declaration.
 func (r *Resource) Head() Head {
-	kind := map[addr.Mode]Kind{addr.Managed: KindResource, addr.Data: KindData, addr.Ephemeral: KindEphemeral}[r.Name.Mode]
+	kind := map[addr.Mode]Kind{addr.Managed: KindResource, addr.Data: KindData, addr.Ephemeral: KindEphemeral, addr.Action: KindAction, addr.List: KindList}[r.Name.Mode]
 	return Head{kind, r.Name.String(), r.Range}
 }
 
@@ -210,6 +212,9 @@ func (r *Resource) Parts(add func(Part)) {
 	references(add, "replace_triggered_by", r.ReplaceTriggeredBy)
 	conditions(add, "precondition", Precondition, r.Preconditions)
 	conditions(add, "postcondition", Postcondition, r.Postconditions)
+	for _, t := range r.Triggers {
+		t.parts(add)
+	}
 	body(add, "connection", "", r.Connection)
 	provisionerParts(add, r.Provisioners)
 	expression(add, Part{Argument: "provider", Note: "provider key", Expr: r.Provider.Key})

@@ -181,6 +181,7 @@ type Resource struct {
 	ReplaceTriggeredBy []*Ref
 	Preconditions      []*Condition
 	Postconditions     []*Condition
+	Triggers           []*Trigger
 
 	Connection   *Body // nil without
 	Provisioners []*Provisioner

@@ -4,6 +4,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
@@ -12,10 +13,10 @@ import (
 
 // Existing is the expansion of a block by what a state has, which is what destroying
 // everything works on. ok is false for blocks that the configuration expands there too:
-// provider configurations, whose keys objects name, and removed blocks.
+// provider configurations, whose keys objects name, actions and removed blocks.
 func Existing(keys *state.Keys, b eval.Block) (e eval.Expansion, ok bool) {
 	switch {
-	case b.Provider != nil || b.Call != nil && b.Call.Nth > 0:
+	case b.Provider != nil || b.Call != nil && b.Call.Nth > 0 || b.Resource != nil && b.Resource.Name.Mode == addr.Action:
 		return e, false
 	case b.Resource != nil:
 		return b.Stored(keys.Resource(addr.Resource{Module: b.Frame.Addr, Name: b.Resource.Name})), true
@@ -25,9 +26,9 @@ func Existing(keys *state.Keys, b eval.Block) (e eval.Expansion, ok bool) {
 
 // DataResult is what becomes of the answer of a data source: the value with the marks of
 // its schema and configuration, and what states keep of it.
-func DataResult(s lifecycle.Subject, p addr.ProviderConfig, c Config, answer cty.Value) (marked cty.Value, stored *state.Object, diags diag.List) {
-	marked = s.Schema.Block.MarkSensitive(MarkPaths(answer, c.Sensitive))
-	stored, err := s.Store(lifecycle.Object{Value: answer}, p, SensitivePaths(marked))
+func DataResult(s lifecycle.Subject, p addr.ProviderConfig, c configured.Config, answer cty.Value) (marked cty.Value, stored *state.Object, diags diag.List) {
+	marked = s.Schema.Block.MarkSensitive(configured.MarkPaths(answer, c.Sensitive))
+	stored, err := s.Store(lifecycle.Object{Value: answer}, p, configured.SensitivePaths(marked))
 	if err != nil {
 		return cty.DynamicVal, nil, diag.Bug.As("Failed to encode the result of a data source").List("%s", err)
 	}

@@ -1,24 +1,21 @@
-// Package instance reads the configuration of resource instances for whoever
-// plans or applies them, and puts marks on their values.
+// Package instance deals with resource instances for whoever plans or applies them: what
+// of them is sensitive, and their conditions.
 //
 // It owns what is the same in both phases. It refuses to call providers.
 package instance
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/checks"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/lifecycle"
-	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -27,62 +24,11 @@ import (
 	"weir.dev/weir/internal/word/value"
 )
 
-// A Config is the configuration of an instance, taken apart: the value
-// without marks, and the paths of its sensitive parts.
-type Config struct {
-	Value     cty.Value
-	Sensitive []cty.Path
-}
-
-// Configure evaluates the configuration of an instance against its
-// schema and takes the marks off.
-func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, diag.List) {
-	ctx := i.Context(t, cty.NilVal)
-	v, hd := sch.Block.Decode(i.Resource.Config.Body, ctx)
-	diags := eval.Diagnostics(hd)
-	if diags.HasErrors() {
-		t.Fail()
-		return Config{Value: cty.DynamicVal}, diags
-	}
-	unmarked, pvms := value.UnmarkDeepPaths(v)
-	if len(i.Resource.Config.Refs) > 0 && !value.WhollyKnown(unmarked) {
-		eval.Complete(t, i.Resource.Config.Refs, ctx)
-	}
-	for _, pvm := range pvms {
-		if _, ok := pvm.Marks[value.Ephemeral]; !ok || i.Addr.Name.Mode == addr.Ephemeral {
-			continue
-		}
-		if a := conform.AttributeAt(sch.Block, pvm.Path); a == nil || !a.WriteOnly {
-			diags.Add(diag.Ephemeral.Error(schema.FindRange(i.Resource.Config.Body, pvm.Path), "Ephemeral values are not valid for %q, because it is not a write-only attribute and must be persisted to state.", value.PathName(pvm.Path)))
-			t.Fail()
-		}
-	}
-	if path, found := value.Unwritable(unmarked); found {
-		diags.Add(eval.NumberStored.Error(schema.FindRange(i.Resource.Config.Body, path), "The value of %q is infinite or has too many digits to be written to a plan or state. Check the calculation that it comes from.", value.PathName(path)))
-		t.Fail()
-	}
-	if known := i.Frame.Evaluator().Facts.Secrets; known != nil && (len(pvms) > 0 || sch.Block.HasSensitive()) {
-		known.AddMarked(sch.Block.MarkSensitive(v))
-	}
-	return Config{unmarked, value.PathsMarked(pvms, value.Sensitive)}, diags
-}
-
-// SensitiveArguments are the paths of what is sensitive in the configuration of
-// an instance, as far as that can be told: problems are nobody's.
-func SensitiveArguments(t *promise.Task, i *eval.Instance, sch *schema.Schema) []cty.Path {
-	var paths []cty.Path
-	t.Try(func(t *promise.Task) {
-		v, _ := sch.Block.Decode(i.Resource.Config.Body, i.Context(t, cty.NilVal))
-		paths = SensitivePaths(v)
-	})
-	return paths
-}
-
 // Sensitive is what is sensitive of an object that is to be as configured:
 // where changes are ignored what is sensitive already, and elsewhere what the
 // configuration says. stored is what is changed, nil for nothing; for what takes
 // the place of a tainted object nothing is ignored.
-func Sensitive(res *program.Resource, stored *state.Object, config Config) []cty.Path {
+func Sensitive(res *program.Resource, stored *state.Object, config configured.Config) []cty.Path {
 	if stored == nil || stored.Tainted || !res.IgnoreAll && len(res.IgnoreChanges) == 0 {
 		return config.Sensitive
 	}
@@ -106,17 +52,6 @@ func Sensitive(res *program.Resource, stored *state.Object, config Config) []cty
 	return list
 }
 
-// SensitivePaths are the paths of the sensitive parts of a value.
-func SensitivePaths(v cty.Value) []cty.Path {
-	if !value.ContainsMarked(v) {
-		return nil
-	}
-	_, pvms := value.UnmarkDeepPaths(v)
-	paths := value.PathsMarked(pvms, value.Sensitive)
-	value.SortPaths(paths)
-	return paths
-}
-
 // SamePaths compares two sorted lists.
 func SamePaths(a, b []cty.Path) bool {
 	if len(a) != len(b) {
@@ -134,18 +69,9 @@ func SamePaths(a, b []cty.Path) bool {
 // for none, give.
 func Marked(sch *schema.Schema, v cty.Value, stored *state.Object) cty.Value {
 	if stored != nil && len(stored.Sensitive) > 0 {
-		v = MarkPaths(v, stored.Sensitive)
+		v = configured.MarkPaths(v, stored.Sensitive)
 	}
 	return sch.Block.MarkSensitive(v)
-}
-
-// MarkPaths makes the parts at the paths sensitive.
-func MarkPaths(v cty.Value, sensitive []cty.Path) cty.Value {
-	pvms := make([]cty.PathValueMarks, len(sensitive))
-	for i, p := range sensitive {
-		pvms[i] = cty.PathValueMarks{Path: p, Marks: cty.NewValueMarks(value.Sensitive)}
-	}
-	return value.MarkPaths(v, pvms)
 }
 
 // Identify returns the attribute that names the object for people, which isn't
@@ -218,30 +144,6 @@ func Subject(t *promise.Task, a addr.Instance, conn *connect.Conn, sch *schema.S
 		}
 	}
 	return s, diags
-}
-
-// Unsupported is the problem that a provider doesn't have a type.
-func Unsupported(where hcl.Range, p addr.Provider, name addr.Name, have *provider.Schemas) diag.List {
-	var diags diag.List
-	summary, kind, all := "Invalid resource type", "resource", have.Resources
-	switch name.Mode {
-	case addr.Data:
-		summary, kind, all = "Invalid data source", "data source", have.DataSources
-	case addr.Ephemeral:
-		summary, kind, all = "Invalid ephemeral resource", "ephemeral resource", have.Ephemerals
-	}
-	hint := eval.Suggestion(name.Type, slices.Collect(maps.Keys(all)))
-	for _, other := range []struct {
-		block string
-		types provider.Types
-	}{{"resource", have.Resources}, {"data", have.DataSources}, {"ephemeral", have.Ephemerals}} {
-		if other.types[name.Type] != nil {
-			hint = fmt.Sprintf(" It has %q for blocks of the type %q: write %s %q %q.", name.Type, other.block, other.block, name.Type, name.Name)
-			break
-		}
-	}
-	diags.Add(UnsupportedType.As(summary).Error(where, "The provider %s does not support %s type %q.%s", p.ForDisplay(), kind, name.Type, hint))
-	return diags
 }
 
 // CheckPaths reports arguments of ignore_changes that name nothing, and warns of

@@ -24,6 +24,8 @@ type Planning struct {
 	Excludes      []addr.Target
 	Replace       []addr.Instance
 	AllowDeferral bool
+	// Invoke is the action that is invoked without anything else being done, nil for none.
+	Invoke *addr.Target
 	// Generate names a new file for the configuration of imports that have none.
 	Generate string
 }
@@ -35,6 +37,7 @@ type Plan struct {
 	Targets, TargetFiles       []string
 	Excludes, ExcludeFiles     []string
 	Replace                    []string
+	Invoke                     []string
 }
 
 // CheckOut refuses to save a plan at a path without a directory; "" isn't saved.
@@ -52,7 +55,7 @@ func CheckOut(path string) diag.List {
 // that is still to be made. Refreshing isn't: programs that drive the command line
 // always say something about it.
 func (p *Plan) IsGiven() bool {
-	return p.Destroy || p.RefreshOnly || len(p.Targets)+len(p.TargetFiles)+len(p.Excludes)+len(p.ExcludeFiles)+len(p.Replace) > 0
+	return p.Destroy || p.RefreshOnly || len(p.Targets)+len(p.TargetFiles)+len(p.Excludes)+len(p.ExcludeFiles)+len(p.Replace)+len(p.Invoke) > 0
 }
 
 // Read reads the addresses and checks the combination.
@@ -78,6 +81,7 @@ func (p *Plan) Read() (Planning, diag.List) {
 	}
 	c.Targets = targets("target", p.Targets, p.TargetFiles, &diags)
 	c.Excludes = targets("exclude", p.Excludes, p.ExcludeFiles, &diags)
+	p.readInvoke(&c, &diags)
 	for _, text := range p.Replace {
 		t, err := addr.ParseTarget(text)
 		switch {
@@ -94,11 +98,35 @@ func (p *Plan) Read() (Planning, diag.List) {
 	return c, diags
 }
 
+// readInvoke reads what is invoked by hand, in a plan that does nothing else.
+func (p *Plan) readInvoke(c *Planning, diags *diag.List) {
+	for _, text := range p.Invoke {
+		t, err := addr.ParseTarget(text)
+		switch {
+		case err != nil:
+			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid target %q", text)).New(diag.Error, "%s.", err))
+		case t.IsModule() || t.Name.Mode != addr.Action:
+			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid target %q", text)).New(diag.Error, "The -invoke option needs the address of an action: action.TYPE.NAME, with a key for one of several instances, after that of its module."))
+		default:
+			c.Invoke, c.Mode = &t, plan.RefreshOnly
+		}
+	}
+	switch {
+	case len(p.Invoke) > 1:
+		diags.Add(diag.Incompatible.As("Invalid arguments").New(diag.Error, "Only one action can be invoked at a time."))
+	case len(p.Invoke) > 0 && (p.Destroy || p.RefreshOnly || len(p.Replace) > 0):
+		diags.Add(diag.Incompatible.As("Incompatible plan mode options").New(diag.Error, "The -invoke option invokes an action and does nothing else, so it can't be used with -destroy, -refresh-only or -replace."))
+	}
+}
+
 // targets reads addresses of one kind: those that are given, and those in files.
 func targets(what string, direct, files []string, diags *diag.List) []addr.Target {
 	var out []addr.Target
 	add := func(text, where string) {
 		t, err := addr.ParseTarget(text)
+		if err == nil && !t.IsModule() && (t.Name.Mode == addr.Action || t.Name.Mode == addr.List) {
+			err = fmt.Errorf("%s isn't a resource or module", text)
+		}
 		if err != nil {
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid %s %q", what, text)).New(diag.Error, "%s%s.", where, err))
 			return

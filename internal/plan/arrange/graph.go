@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/trigger"
 )
 
 // An Object is what a plan has recorded of one object of a resource instance.
@@ -36,6 +37,8 @@ type Object struct {
 	Conditions bool
 	// Deprovisions: provisioners are run before its end.
 	Deprovisions bool
+	// Invocations are what is invoked around the change.
+	Invocations []*plan.Invocation
 	// CreatesFirst: it is created before the one that it replaces is destroyed, as the
 	// configuration has it.
 	CreatesFirst bool
@@ -45,7 +48,10 @@ type Object struct {
 type Input struct {
 	Mode    plan.Mode
 	Objects []*Object // by address
-	Root    *eval.Frame
+	// Asked are the invocations that no change is for, with the cells that their
+	// configuration was computed in.
+	Asked []Asked
+	Root  *eval.Frame
 	// Provider is the cell of a provider configuration, nil for one that wasn't opened.
 	Provider func(addr.ProviderConfig) *promise.Node
 	// Deferred reports whether a cell depends on something that waits for another round.
@@ -61,6 +67,12 @@ type Input struct {
 	// that was imported and not applied since depends on. The state has no
 	// dependencies of it.
 	Written func(addr.Instance) []addr.Resource
+}
+
+// An Asked is an invocation that somebody has asked for.
+type Asked struct {
+	*plan.Invocation
+	Node *promise.Node
 }
 
 // Graph gives a plan, which has the changes of the objects in their order, its graph,
@@ -87,6 +99,8 @@ type builder struct {
 
 	leaving map[Block][]int       // the objects that go, by where they were
 	left    map[*promise.Node]int // gates of those that reads wait for
+
+	invocations map[*plan.Invocation]int // their numbers in the plan, from 1
 }
 
 // A vertex tells what an order.Object stands for.
@@ -98,14 +112,15 @@ type vertex struct {
 	// var.NAME.
 	condition string
 	frame     *eval.Frame
-	name      string // of a gate
+	name      string           // of a gate
+	asked     *plan.Invocation // what nothing is changed for
 }
 
 func newBuilder(in Input) *builder {
 	return &builder{
 		in: in, objects: in.Objects,
 		byNode: make(map[*promise.Node]int, len(in.Objects)), groups: map[string]int{},
-		leaving: map[Block][]int{}, left: map[*promise.Node]int{},
+		leaving: map[Block][]int{}, left: map[*promise.Node]int{}, invocations: map[*plan.Invocation]int{},
 	}
 }
 
@@ -114,6 +129,7 @@ func newBuilder(in Input) *builder {
 func (b *builder) build(p *plan.Plan) diag.List {
 	b.addObjects()
 	b.addConfigEdges()
+	b.addAsked()
 	b.addOutputs()
 	b.addChecks()
 	b.addStateEdges()
@@ -132,7 +148,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 	}
 	b.decided(result)
 	diags.Append(b.warnInUse(result))
-	p.Graph = b.graph(result.Steps, p.Changes)
+	p.Graph = b.graph(result.Steps, p)
 	if err := p.Graph.Verify(len(p.Changes)); err != nil {
 		panic("arrange: " + err.Error())
 	}
@@ -171,6 +187,8 @@ func (b *builder) label(v int) string {
 		return of.provider.String()
 	case of.output != nil:
 		return "output." + of.output.Name
+	case of.asked != nil:
+		return of.asked.Label()
 	case of.condition != "":
 		return of.frame.Label(of.condition)
 	default:
@@ -218,6 +236,9 @@ func legsOf(o *Object) order.Object {
 	case plan.NoOp:
 		v.Create, v.Evaluates = o.Conditions, o.Conditions
 	}
+	for _, invocation := range o.Invocations {
+		v.Invokes = append(v.Invokes, order.Invoked{Phase: phaseOf(invocation.Event)})
+	}
 	if o.Instance != nil {
 		v.WantsCBD = o.CreatesFirst
 	} else if o.Stored != nil {
@@ -235,20 +256,44 @@ func legsOf(o *Object) order.Object {
 	return v
 }
 
+// phaseOf is when in the change of an object an event is.
+func phaseOf(e trigger.Event) order.Phase {
+	switch {
+	case e == trigger.BeforeDestroy:
+		return order.BeforeDeletion
+	case e == trigger.AfterDestroy:
+		return order.AfterDeletion
+	case e.Before():
+		return order.BeforeCreation
+	}
+	return order.AfterCreation
+}
+
 // addConfigEdges follows what the instances' cells have read.
 func (b *builder) addConfigEdges() {
 	for i, o := range b.objects {
 		if o.Instance != nil && o.Instance.Resource.Check == nil {
 			b.vertices[i].Config = b.edges(o.Instance.Node())
 		}
-		b.need(i, o)
+		b.need(i, o.Provider)
+		for _, invocation := range o.Invocations {
+			b.need(i, invocation.Provider)
+		}
 	}
 }
 
-// need makes the object depend on the provider that serves it, where reading
-// its cell hasn't.
-func (b *builder) need(i int, o *Object) {
-	node := b.in.Provider(o.Provider)
+// addAsked makes a vertex for each invocation that nothing is changed for.
+func (b *builder) addAsked() {
+	for _, a := range b.in.Asked {
+		v := b.add(order.Object{Create: true, Configured: true, Config: b.edges(a.Node)}, vertex{asked: a.Invocation})
+		b.need(v, a.Provider)
+	}
+}
+
+// need makes a vertex depend on a provider that it calls, where reading its cell
+// hasn't.
+func (b *builder) need(i int, p addr.ProviderConfig) {
+	node := b.in.Provider(p)
 	if node == nil {
 		return
 	}
@@ -355,12 +400,17 @@ func (b *builder) numberProviders() {
 			return is.provider.Addr, true
 		case is.object != nil:
 			return is.object.Provider, o.Delete && !o.Forgets || o.Create && !o.Evaluates
+		case is.asked != nil:
+			return is.asked.Provider, true
 		}
 		return p, false
 	}
 	for v := range b.vertices {
 		if p, calls := of(v); calls {
 			numbers[p] = 0
+		}
+		for i := range b.vertices[v].Invokes {
+			numbers[b.of[v].object.Invocations[i].Provider] = 0
 		}
 	}
 	b.providers = slices.SortedFunc(maps.Keys(numbers), addr.ProviderConfig.Compare)
@@ -370,6 +420,9 @@ func (b *builder) numberProviders() {
 	for v := range b.vertices {
 		if p, calls := of(v); calls {
 			b.vertices[v].Provider = numbers[p]
+		}
+		for i := range b.vertices[v].Invokes {
+			b.vertices[v].Invokes[i].Provider = numbers[b.of[v].object.Invocations[i].Provider]
 		}
 	}
 }

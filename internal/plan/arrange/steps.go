@@ -7,9 +7,13 @@ import (
 	"weir.dev/weir/internal/word/addr"
 )
 
-// graph says of each ordered step what it is in the plan. changes are those of the
+// graph says of each ordered step what it is in the plan, whose changes are those of the
 // objects, in their order.
-func (b *builder) graph(steps []order.Step, changes []*plan.Change) *execgraph.Graph {
+func (b *builder) graph(steps []order.Step, p *plan.Plan) *execgraph.Graph {
+	changes := p.Changes
+	for n, i := range p.Invocations {
+		b.invocations[i] = n + 1
+	}
 	numbers := make([]int, len(b.objects))
 	next := 0
 	for i, o := range b.objects {
@@ -57,7 +61,7 @@ var when = [...]execgraph.When{order.OnSuccess: execgraph.OnSuccess, order.Alway
 var kinds = [...]execgraph.Kind{
 	order.Create: execgraph.Apply, order.Delete: execgraph.Destroy, order.Prepare: execgraph.Finalize,
 	order.Gate: execgraph.Gate, order.Open: execgraph.OpenProvider, order.Aside: execgraph.Depose, order.Restore: execgraph.RestoreDeposed,
-	order.Provision: execgraph.Provision, order.Deprovision: execgraph.ProvisionDestroy, order.Close: execgraph.CloseProvider,
+	order.Provision: execgraph.Provision, order.Invoke: execgraph.Invoke, order.Deprovision: execgraph.ProvisionDestroy, order.Close: execgraph.CloseProvider,
 }
 
 // name fills in what a step does, and on what.
@@ -73,9 +77,15 @@ func (b *builder) name(s *order.Step, to *execgraph.Step) {
 		to.Kind, to.Name = execgraph.Output, v.output.Name
 	case v.condition != "":
 		to.Kind, to.Name, to.Module = execgraph.Condition, v.condition, v.frame.Addr
+	case v.asked != nil:
+		b.nameInvocation(v.asked, to)
 	case v.object != nil:
 		b.nameObject(s, v.object, to)
 	}
+}
+
+func (b *builder) nameInvocation(i *plan.Invocation, to *execgraph.Step) {
+	to.Kind, to.Name, to.Invocation = execgraph.Invoke, i.Label(), b.invocations[i]
 }
 
 func (b *builder) nameObject(s *order.Step, o *Object, to *execgraph.Step) {
@@ -101,6 +111,8 @@ func (b *builder) nameObject(s *order.Step, o *Object, to *execgraph.Step) {
 		if forgets {
 			to.Kind = execgraph.Forget
 		}
+	case order.Invoke:
+		b.nameInvocation(o.Invocations[s.Nth], to)
 	case order.Close:
 		to.Kind = execgraph.CloseEphemeral
 	}

@@ -29,6 +29,10 @@ const (
 	ImportStart                       // the state takes an imported object; IDValue is its id
 	ImportComplete                    //
 	Forgotten                         // an object left the state and stays as it is
+	ActionStart                       // an action is invoked, Invocation
+	ActionProgress                    // Text is what the provider says of it
+	ActionComplete                    //
+	ActionErrored                     // Text is why
 )
 
 // An Event is one step of work on one object. IDKey and IDValue name the
@@ -42,6 +46,8 @@ type Event struct {
 	IDValue     string
 	Provisioner string
 	Text        string
+	// Invocation is the one that an action is about.
+	Invocation *plan.Invocation
 }
 
 // A Sink receives events. It must not block for long.

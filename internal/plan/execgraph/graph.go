@@ -35,16 +35,17 @@ const (
 	ProvisionDestroy                 // run destruction-time provisioners
 	Condition                        // evaluate a check block, or the conditions of an output, a variable or an unchanged object
 	Output                           // evaluate a root output
+	Invoke                           // invoke an action
 )
 
-var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "provision", "provision-destroy", "condition", "output"}
+var kindNames = [...]string{"", "gate", "open-provider", "close-provider", "open-ephemeral", "close-ephemeral", "read-data", "finalize", "depose", "apply", "restore-deposed", "destroy", "forget", "provision", "provision-destroy", "condition", "output", "invoke"}
 
 func (k Kind) String() string { return kindNames[k] }
 
 // Calls reports whether steps of the kind call a provider that has to be open.
 func (k Kind) Calls() bool {
 	switch k {
-	case Finalize, Apply, Destroy, ReadData, OpenEphemeral:
+	case Finalize, Apply, Destroy, ReadData, OpenEphemeral, Invoke:
 		return true
 	}
 	return false
@@ -110,8 +111,10 @@ type Step struct {
 	// Provider is the provider instance that is opened, closed or called.
 	Provider addr.ProviderConfig
 	// Name is that of a root output, or of what has conditions: check.NAME,
-	// output.NAME or var.NAME.
+	// output.NAME or var.NAME; or it says which action is invoked, and when.
 	Name string
+	// Invocation is the number of what is invoked among the plan's, from 1.
+	Invocation int
 	// Module is where that is.
 	Module addr.Module
 	// Change is the number of the step's change among those of the plan, from 1; 0 is for
@@ -133,6 +136,8 @@ func (s *Step) Label() string {
 	switch s.Kind {
 	case OpenProvider, CloseProvider:
 		return s.Kind.String() + " " + s.Provider.String()
+	case Invoke:
+		return s.Kind.String() + " " + s.Name
 	case Output, Gate:
 		return strings.TrimSpace(s.Kind.String() + " " + s.Name)
 	case Condition:
@@ -224,6 +229,9 @@ func (g *Graph) Verify(changes int) error {
 // verifyTakes is Verify for what a step takes up.
 func (g *Graph) verifyTakes(id ID, s *Step) error {
 	kinds := takes[s.Kind]
+	if s.Kind == Invoke && len(s.Takes) == 1 && slices.Contains([]Kind{Finalize, Apply, Provision}, g.Steps[max(0, min(s.Takes[0], id))].Kind) {
+		kinds = []Kind{g.Steps[s.Takes[0]].Kind}
+	}
 	if len(s.Takes) != len(kinds) && (s.Kind != Apply || s.Takes != nil) {
 		return fmt.Errorf("step %d (%s) takes up %d steps", id, s.Label(), len(s.Takes))
 	}

@@ -118,7 +118,7 @@ func TestVerify(t *testing.T) {
 		"twice":                           func(g *Graph) { g.Steps[3].After = []ID{1, 1} },
 		"descending":                      func(g *Graph) { g.Steps[3].After = []ID{2, 1} },
 		"no kind":                         func(g *Graph) { g.Steps[3].Kind = 0 },
-		"a new kind":                      func(g *Graph) { g.Steps[3].Kind = Output + 1 },
+		"a new kind":                      func(g *Graph) { g.Steps[3].Kind = Invoke + 1 },
 		"a failure that isn't waited for": func(g *Graph) { g.Steps[9].Of = 2 },
 		"no change":                       func(g *Graph) { g.Steps[8].Change = 0 },
 		"a change that isn't there":       func(g *Graph) { g.Steps[8].Change = 4 },

@@ -14,13 +14,18 @@ func (g *graph) resolve(b *builder) {
 			served[g.objects[i].Provider] = i
 		}
 	}
-	opened := map[int]int{} // by the number of a deletion: the opening that it waits for
+	opened := map[int][]int{} // by the number of a deletion: the openings that it waits for
 	for i := range g.objects {
 		o := &g.objects[i]
-		if by, ok := served[o.Provider]; ok && o.Delete && !o.Forgets {
-			opened[b.delete(i)] = b.create(by)
-			b.wait(b.delete(i), []int{b.create(by)})
+		if !o.Delete || o.Forgets {
+			continue
 		}
+		for _, provider := range o.endsThrough() {
+			if by, ok := served[provider]; ok {
+				opened[b.delete(i)] = append(opened[b.delete(i)], b.create(by))
+			}
+		}
+		b.wait(b.delete(i), opened[b.delete(i)])
 	}
 	if len(opened) == 0 {
 		return
@@ -31,11 +36,13 @@ func (g *graph) resolve(b *builder) {
 		})
 	}
 	if c := newCircles(g, b); c != nil {
-		c.drop(func(s int) bool { return opened[s] != none && c.core[opened[s]-1] }, func(int) bool { return true })
+		c.drop(func(s int) bool {
+			return slices.ContainsFunc(opened[s], func(o int) bool { return c.core[o-1] })
+		}, func(int) bool { return true })
 		c.hold()
 	}
-	for deletion, opening := range opened { // the steps get these again
-		b.after[deletion-1] = slices.DeleteFunc(b.after[deletion-1], func(s int) bool { return s == opening })
+	for deletion, openings := range opened { // the steps get these again
+		b.after[deletion-1] = slices.DeleteFunc(b.after[deletion-1], func(s int) bool { return slices.Contains(openings, s) })
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *run) calls(n int) bool {
 // makes reports whether a step changes an object or says whether it is as it
 // should be.
 func (r *run) makes(n int) bool {
-	return r.steps[n].Kind == Provision || r.is(n, func(o *Object) bool {
+	return r.steps[n].Kind == Provision || r.steps[n].Kind == Invoke || r.is(n, func(o *Object) bool {
 		return !o.Opens && (!o.Reads && !o.Evaluates || o.Evaluates && o.Configured)
 	})
 }
@@ -121,8 +121,13 @@ func (s Step) bare() Step {
 func (r *run) creation(object int, after []int, prepared int) int {
 	o := &r.objects[object]
 	s := Step{Kind: Create, Object: object, Provider: o.Provider}
+	if prepared == 0 && r.invokes(object, BeforeCreation) {
+		prepared = r.add(Step{Kind: Prepare, Object: object, Provider: o.Provider}, after) + 1
+		after = []int{prepared - 1}
+	}
 	if prepared > 0 {
 		s.Takes = []int{prepared - 1}
+		after = r.invoke(object, BeforeCreation, after, s.Takes)
 	}
 	aside := -1
 	if r.replacesFirst(object) || o.Forgets {
@@ -134,9 +139,25 @@ func (r *run) creation(object int, after []int, prepared int) int {
 		r.add(Step{Kind: Restore, When: OnFailure, Object: object, Takes: []int{aside, made}}, []int{made})
 	}
 	if o.Provisions {
-		return r.add(Step{Kind: Provision, Object: object, Takes: []int{made}}, []int{made})
+		made = r.add(Step{Kind: Provision, Object: object, Takes: []int{made}}, []int{made})
 	}
-	return made
+	return r.invoke(object, AfterCreation, []int{made}, []int{made})[0]
+}
+
+// invokes reports whether something is invoked in a phase.
+func (r *run) invokes(object int, p Phase) bool {
+	return slices.ContainsFunc(r.objects[object].Invokes, func(i Invoked) bool { return i.Phase == p })
+}
+
+// invoke adds what is invoked in a phase, one after the other, and returns what comes
+// after all of it has to wait for.
+func (r *run) invoke(object int, p Phase, after, takes []int) []int {
+	for n, i := range r.objects[object].Invokes {
+		if i.Phase == p {
+			after = []int{r.add(Step{Kind: Invoke, Object: object, Provider: i.Provider, Nth: n, Takes: slices.Clone(takes)}, after)}
+		}
+	}
+	return after
 }
 
 // replacesFirst reports whether an object is created before the one in its place is
@@ -155,7 +176,9 @@ func (r *run) deletion(object int, after []int) int {
 	if o.Deprovisions && !o.Deposed && !r.replacesFirst(object) {
 		after = []int{r.add(Step{Kind: Deprovision, Object: object}, after)}
 	}
-	return r.add(Step{Kind: Delete, Object: object, Provider: o.Provider}, after)
+	after = r.invoke(object, BeforeDeletion, after, nil)
+	deleted := r.add(Step{Kind: Delete, Object: object, Provider: o.Provider}, after)
+	return r.invoke(object, AfterDeletion, []int{deleted}, nil)[0]
 }
 
 // open lets every step that calls a provider wait for its opening (R8).
@@ -303,7 +326,7 @@ func (r *run) close() {
 		return
 	}
 	for n, s := range r.steps {
-		if s.Kind == Provision || helps[s.Provider] && !r.isGone(n) || r.is(n, func(o *Object) bool { return o.Evaluates }) {
+		if s.Kind == Provision || s.Kind == Invoke || helps[s.Provider] && !r.isGone(n) || r.is(n, func(o *Object) bool { return o.Evaluates }) {
 			ends = append(ends, n)
 		}
 	}

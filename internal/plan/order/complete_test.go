@@ -65,6 +65,20 @@ func randomRun(r *rand.Rand) []Object {
 		}
 		o.Provisions = o.Create && !o.Reads && !o.Opens && (o.Delete || !o.Stored || o.Forgets) && some()
 		o.Deprovisions = o.Delete && some()
+		for _, phase := range []Phase{BeforeCreation, BeforeCreation, AfterCreation, AfterCreation, BeforeDeletion, AfterDeletion} {
+			creates := phase < BeforeDeletion
+			if !some() || creates && (!o.Create || o.Reads || o.Opens) || !creates && (!o.Delete || o.Forgets) {
+				continue
+			}
+			through := []int{unserved, unserved + 1}
+			for p, at := range serves {
+				if slices.Contains(o.Config, at) {
+					through = append(through, p)
+				}
+			}
+			slices.Sort(through)
+			o.Invokes = append(o.Invokes, Invoked{phase, through[r.IntN(len(through))]})
+		}
 	}
 	if r.IntN(2) == 0 { // read last, and nothing depends on it
 		objects = append(objects, Object{Create: true, Configured: true, Reads: true, Last: true, Provider: unserved})
@@ -133,10 +147,38 @@ func (r *traced) leg(object int, kind Kind) (first, calls, last int) {
 		}
 	}
 	calls = one(kind, -1)
-	if kind == Create {
-		return one(Aside, calls), calls, one(Provision, calls)
+	if calls < 0 {
+		return calls, calls, calls
 	}
-	return one(Deprovision, calls), calls, calls
+	if kind == Create {
+		first, last = one(Aside, calls), one(Provision, calls)
+	} else {
+		first, last = one(Deprovision, calls), calls
+	}
+	phase := Phase(0)
+	if kind == Delete {
+		phase = BeforeDeletion
+	}
+	if at := r.invoked(object, phase); at != nil && (kind == Create || first == calls) {
+		first = at[0]
+	}
+	if at := r.invoked(object, phase+1); at != nil {
+		last = at[len(at)-1]
+	}
+	return first, calls, last
+}
+
+// invoked are the steps of a phase, in the order of what they stand for.
+func (r *traced) invoked(object int, phase Phase) []int {
+	var list []int
+	for n, i := range r.objects[object].Invokes {
+		for _, at := range r.at[[2]int{object, int(Invoke)}] {
+			if i.Phase == phase && r.result.Steps[at].Nth == n {
+				list = append(list, at)
+			}
+		}
+	}
+	return list
 }
 
 // TestRandomRuns: all that is run, openings and closings included, is in the order of the
@@ -166,12 +208,14 @@ func TestRandomRuns(t *testing.T) {
 // reports, to R11.
 func (r *traced) legs() (contradiction bool) {
 	demanded := direct(r.objects, r.result.CBD)
-	opening := func(i int) int { // what serves the provider that the object calls
-		return slices.IndexFunc(r.objects, func(o Object) bool { return o.Serves && o.Provider == r.objects[i].Provider })
+	opening := func(provider int) int { // what serves the provider
+		return slices.IndexFunc(r.objects, func(o Object) bool { return o.Serves && o.Provider == provider })
 	}
 	for i, o := range r.objects {
-		if s := opening(i); s >= 0 && o.Provider > 0 && o.Delete && !o.Serves {
-			demanded[2*i+1][2*s] = true // R8
+		for _, p := range o.endsThrough() {
+			if s := opening(p); s >= 0 && p > 0 && o.Delete && !o.Serves {
+				demanded[2*i+1][2*s] = true // R8
+			}
 		}
 	}
 	all := closure(func(i, j int) bool { return demanded[i][j] }, len(demanded))
@@ -187,14 +231,14 @@ func (r *traced) legs() (contradiction bool) {
 		contradiction = contradiction || all[i][i]
 	}
 	for x := range all {
-		firstX, callsX, _ := r.leg(x/2, Kind(x%2))
+		firstX, callsX, lastX := r.leg(x/2, Kind(x%2))
 		for y := range all {
 			_, _, lastY := r.leg(y/2, Kind(y%2))
 			if firstX < 0 || lastY < 0 || r.objects[x/2].Last || r.objects[y/2].Last {
 				continue
 			}
-			// Only the call itself waits for the opening.
-			have := r.after[firstX][lastY] || r.objects[y/2].Serves && r.after[callsX][lastY]
+			// Only what calls the provider itself waits for the opening.
+			have := r.after[firstX][lastY] || r.objects[y/2].Serves && (r.after[callsX][lastY] || r.after[lastX][lastY])
 			if !contradiction {
 				if have && !all[x][y] || !have && demanded[x][y] {
 					r.fail("%d.%d after %d.%d: %t", x/2, x%2, y/2, y%2, have)
@@ -206,7 +250,9 @@ func (r *traced) legs() (contradiction bool) {
 			}
 			xo, yo := r.objects[x/2], r.objects[y/2]
 			updates := x%2 == 0 && xo.Stored && !xo.Delete && !xo.Forgets
-			same := x%2 == 1 && xo.Provider == yo.Provider || x == y-1
+			// What is invoked for a deletion may be what the provider is needed for.
+			alone := len(xo.endsThrough())+len(yo.endsThrough()) == 2
+			same := x%2 == 1 && xo.Provider == yo.Provider && alone || x == y-1
 			if !core(x) || !core(y) || y%2 == 0 || yo.Provider == 0 || same && !updates {
 				r.fail("%d.%d isn't after %d.%d", x/2, x%2, y/2, y%2)
 			}
@@ -228,8 +274,35 @@ func (r *traced) parts() {
 			}
 		}
 	}
+	for i, o := range r.objects {
+		if len(o.Invokes) != len(r.at[[2]int{i, int(Invoke)}]) {
+			r.fail("%d invokes %v", i, r.at[[2]int{i, int(Invoke)}])
+		}
+		made := append(r.at[[2]int{i, int(Create)}], r.at[[2]int{i, int(Provision)}]...)
+		for phase, around := range [][2][]int{{r.at[[2]int{i, int(Prepare)}], r.at[[2]int{i, int(Create)}]}, {made, nil}, {r.at[[2]int{i, int(Deprovision)}], r.at[[2]int{i, int(Delete)}]}, {r.at[[2]int{i, int(Delete)}], nil}} {
+			chain := append(slices.Clone(around[0]), r.invoked(i, Phase(phase))...)
+			if len(chain) > len(around[0]) {
+				chain = append(chain, around[1]...)
+			}
+			for n := 1; n < len(chain); n++ {
+				if !r.after[chain[n]][chain[n-1]] {
+					r.fail("step %d isn't after %d", chain[n], chain[n-1])
+				}
+			}
+		}
+	}
 	for n, s := range r.result.Steps {
 		var takes []int
+		if s.Kind == Invoke {
+			switch r.objects[s.Object].Invokes[s.Nth].Phase {
+			case BeforeCreation:
+				takes = r.at[[2]int{s.Object, int(Prepare)}]
+			case AfterCreation:
+				if takes = r.at[[2]int{s.Object, int(Provision)}]; takes == nil {
+					takes = r.at[[2]int{s.Object, int(Create)}]
+				}
+			}
+		}
 		for _, k := range map[Kind][]Kind{Create: {Prepare}, Restore: {Aside, Create}, Provision: {Create}}[s.Kind] {
 			takes = append(takes, r.at[[2]int{s.Object, int(k)}]...)
 		}
@@ -438,7 +511,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-var kindNames = [...]string{"create", "delete", "prepare", "gate", "open", "aside", "restore", "provision", "deprovision", "close"}
+var kindNames = [...]string{"create", "delete", "prepare", "gate", "open", "aside", "restore", "provision", "deprovision", "invoke", "close"}
 
 func printed(steps []Step) string {
 	var out strings.Builder

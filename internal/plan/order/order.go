@@ -36,7 +36,11 @@
 //	R11 where a provider depends on a creation that R2 or R4 hold back until one of
 //	    its own objects is deleted, updates don't wait for deletions, and if that
 //	    isn't enough, nothing waits for the deletions through such a provider but
-//	    what it deletes too, and the object's own replacement
+//	    what it deletes too, and the object's own replacement; what is invoked
+//	    for a deletion counts as part of it
+//	R12 what is invoked around a creation or deletion is part of it: before a creation
+//	    it comes after the preparation, else after the second part of a creation and the
+//	    first of a deletion, one after the other
 //
 // A creation or update is free if no former user of the object is deleted
 // without CBD and nothing that the object depends on by configuration has a
@@ -102,6 +106,10 @@ type Object struct {
 	// opens without further ado.
 	Serves bool
 
+	// Invokes lists what is done beside the legs, through providers of its own: each
+	// comes after what is before it in the same phase.
+	Invokes []Invoked
+
 	// Forgets: the object that was there is only forgotten, which calls nobody:
 	// by the deletion, or before a creation without one.
 	Forgets bool
@@ -123,6 +131,33 @@ type Object struct {
 	State  []int
 }
 
+// A Phase is a place around the legs of an object.
+type Phase uint8
+
+const (
+	BeforeCreation Phase = iota // after what is prepared, which there is then
+	AfterCreation               // after its second part, too
+	BeforeDeletion              // after its first part
+	AfterDeletion
+)
+
+// An Invoked calls a provider, by its number, in a phase.
+type Invoked struct {
+	Phase    Phase
+	Provider int
+}
+
+// endsThrough are the providers that are called for the deletion, by their numbers.
+func (o *Object) endsThrough() []int {
+	list := []int{o.Provider}
+	for _, i := range o.Invokes {
+		if i.Phase >= BeforeDeletion {
+			list = append(list, i.Provider)
+		}
+	}
+	return list
+}
+
 func (o *Object) gate() bool { return !o.Create && !o.Delete && !o.Configured && !o.Stored }
 
 // Kind is what a step does.
@@ -138,6 +173,7 @@ const (
 	Restore                 // take back what was put aside, where the creation has failed
 	Provision               // the second part of a creation
 	Deprovision             // the first part of a deletion
+	Invoke                  // do what Nth of Invokes stands for
 	Close                   // close what the object has opened; without object, the provider
 )
 
@@ -157,6 +193,8 @@ type Step struct {
 	Object int // -1 for what isn't about one
 	// Provider is the one that the step calls, opens or closes; 0 is none.
 	Provider int
+	// Nth is meaningful with Invoke.
+	Nth int
 	// After lists the steps that come before, by their index, ascending.
 	After []int
 	// Takes lists those of them whose outcome the step goes on with: a creation what

@@ -27,6 +27,7 @@ type planRecord struct {
 	Outputs   []outputRecord      `msgpack:"outputs"`
 	Deferred  []deferredRecord    `msgpack:"deferred"`
 	Checks    []state.CheckResult `msgpack:"checks"`
+	Invoked   []invokedRecord     `msgpack:"invoked,omitempty"`
 	Steps     []stepRecord        `msgpack:"steps"`
 	HasGraph  bool                `msgpack:"has_graph"`
 	Variables []variableRecord    `msgpack:"variables"`
@@ -93,6 +94,8 @@ type stepRecord struct {
 	Of       int        `msgpack:"of,omitempty"`
 	Change   int        `msgpack:"c,omitempty"`
 	Takes    []int      `msgpack:"t,omitempty"`
+	// Invocation counts from 1.
+	Invocation int `msgpack:"inv,omitempty"`
 }
 
 type variableRecord struct {
@@ -161,6 +164,9 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 	}
 	for _, t := range p.Excludes {
 		r.Excludes = append(r.Excludes, t.String())
+	}
+	if r.Invoked, err = fromInvocations(types, p); err != nil {
+		return nil, err
 	}
 	if p.Graph != nil {
 		r.HasGraph = true
@@ -236,7 +242,7 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 func fromSteps(steps []execgraph.Step) []stepRecord {
 	out := make([]stepRecord, len(steps))
 	for i, s := range steps {
-		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of), Change: s.Change}
+		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of), Change: s.Change, Invocation: s.Invocation}
 		if s.Object != (addr.Object{}) {
 			r.Object = objectAddr{s.Object.Instance.String(), s.Object.Deposed}
 		}
@@ -305,7 +311,15 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 	if p.Excludes, err = toTargets(r.Excludes); err != nil {
 		return nil, err
 	}
+	if err := toInvocations(p, types, r.Invoked); err != nil {
+		return nil, err
+	}
 	if r.HasGraph {
+		for i, s := range r.Steps {
+			if s.Invocation < 0 || s.Invocation > len(p.Invocations) || (s.Kind == execgraph.Invoke.String()) != (s.Invocation > 0) {
+				return nil, fmt.Errorf("step %d invokes nothing that the plan has", i)
+			}
+		}
 		if p.Graph, err = toGraph(r.Steps, len(p.Changes)); err != nil {
 			return nil, err
 		}
@@ -452,7 +466,7 @@ func toGraph(records []stepRecord, changes int) (*execgraph.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of), Change: r.Change}
+		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of), Change: r.Change, Invocation: r.Invocation}
 		if s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= len(records) {
 			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
 		}

@@ -26,6 +26,7 @@ type providerRecord struct {
 	Resources   map[string]*schemaRecord  `json:"resources,omitempty"`
 	DataSources map[string]*schemaRecord  `json:"data_sources,omitempty"`
 	Ephemerals  map[string]*schemaRecord  `json:"ephemerals,omitempty"`
+	Actions     map[string]*schemaRecord  `json:"actions,omitempty"`
 	Functions   map[string]functionRecord `json:"functions,omitempty"`
 	PlanDestroy bool                      `json:"plan_destroy,omitempty"`
 	MoveState   bool                      `json:"move_state,omitempty"`
@@ -107,6 +108,9 @@ func namesInUse(p *plan.Plan, tree *program.Tree) names {
 			set.add(c.Previous.Name)
 		}
 	}
+	for _, i := range p.Invocations {
+		set.add(i.Addr.Name)
+	}
 	for _, d := range p.Deferred {
 		set.add(d.Change.Addr.Name)
 	}
@@ -146,6 +150,7 @@ func encodeSchemas(all map[addr.Provider]*provider.Schemas, used names) ([]byte,
 			Resources:   fromSchemas(s.Resources, addr.Managed, used),
 			DataSources: fromSchemas(s.DataSources, addr.Data, used),
 			Ephemerals:  fromSchemas(s.Ephemerals, addr.Ephemeral, used),
+			Actions:     fromSchemas(s.Actions, addr.Action, used),
 			PlanDestroy: s.PlanDestroy,
 			MoveState:   s.MoveState,
 			Functions:   map[string]functionRecord{},
@@ -283,6 +288,7 @@ func decodeSchemas(data []byte) (map[addr.Provider]*provider.Schemas, error) {
 			Resources:   d.schemas(r.Resources),
 			DataSources: d.schemas(r.DataSources),
 			Ephemerals:  d.schemas(r.Ephemerals),
+			Actions:     d.schemas(r.Actions),
 			Functions:   map[string]*provider.Function{},
 			PlanDestroy: r.PlanDestroy,
 			MoveState:   r.MoveState,

@@ -4,6 +4,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
@@ -73,9 +74,9 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 }
 
 // postpone records that a data source is read during apply.
-func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) cty.Value {
+func (r *run) postpone(o *object, config configured.Config, reason plan.Reason) cty.Value {
 	b := o.subject.Schema.Block
-	after := b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+	after := b.MarkSensitive(configured.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
 	previous, _ := r.prior.Origin(o.addr.Instance)
 	o.change = &plan.Change{
 		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Read, Reason: reason,
@@ -90,10 +91,10 @@ func (r *run) postpone(o *object, config instance.Config, reason plan.Reason) ct
 
 // readAgain records that a data source of a check block is read in apply too:
 // the check is about how things are then.
-func (r *run) readAgain(o *object, config instance.Config, now cty.Value, failed bool) {
+func (r *run) readAgain(o *object, config configured.Config, now cty.Value, failed bool) {
 	b := o.subject.Schema.Block
 	if failed {
-		now = b.MarkSensitive(instance.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+		now = b.MarkSensitive(configured.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
 	}
 	previous, _ := r.prior.Origin(o.addr.Instance)
 	o.change = &plan.Change{
@@ -105,7 +106,7 @@ func (r *run) readAgain(o *object, config instance.Config, now cty.Value, failed
 }
 
 // readData reads a data source now and keeps the result for the state.
-func (r *run) readData(o *object, config instance.Config) (cty.Value, diag.List) {
+func (r *run) readData(o *object, config configured.Config) (cty.Value, diag.List) {
 	r.tell(event.Event{Kind: event.ReadStart, Addr: o.addr})
 	var v cty.Value
 	var diags diag.List

@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
@@ -123,7 +124,7 @@ func (r *run) postponeChange(o *object, reason string) {
 }
 
 // deferData keeps the read of a data source for a later round.
-func (r *run) deferData(o *object, config instance.Config, reason string) cty.Value {
+func (r *run) deferData(o *object, config configured.Config, reason string) cty.Value {
 	v := r.postpone(o, config, plan.ReadConfigUnknown)
 	r.mu.Lock()
 	delete(r.objects, o.addr)

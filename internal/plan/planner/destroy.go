@@ -34,6 +34,8 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 		return d.storedData(t, i)
 	case addr.Ephemeral:
 		return d.ephemeral(t, i)
+	case addr.Action:
+		return d.run.Resource(t, i)
 	}
 	previous, stored := d.prior.ClaimFor(i.Addr)
 	if stored == nil {
@@ -72,6 +74,7 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 		diags.Append(d.guard(t, o, i.Resource, i.Frame))
 		if !diags.HasErrors() {
 			diags.Append(sweeper{d.run}.planDeletion(o))
+			diags.Append(d.leaving(t, o))
 		}
 	}
 	d.record(o)

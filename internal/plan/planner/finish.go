@@ -52,7 +52,10 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 		}
 	}
 	r.gatherChecks(diags.HasErrors())
-	p.Checks = r.checks.Results()
+	if p.Checks = r.checks.Results(); r.Invoke != nil {
+		p.Checks = r.prior.Snapshot.Checks // nothing was looked at
+	}
+	r.invocations(objects, p)
 	if in := r.arranging(objects); diags.HasErrors() {
 		arrange.Outline(in)
 	} else {
@@ -80,15 +83,15 @@ func (r finishing) arranging(objects []*object) arrange.Input {
 	for n, o := range objects {
 		recorded[n] = arrange.Object{
 			Addr: o.addr, Previous: o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
-			Provider: o.conn.Addr, Change: o.change, Conditions: o.conditions,
+			Provider: o.conn.Addr, Change: o.change, Conditions: o.conditions, Invocations: o.invocations,
 			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
 			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper(r).deprovisioners(o)) > 0,
 		}
 		list[n] = &recorded[n]
 	}
 	return arrange.Input{
-		Mode: r.Mode, Objects: list, Root: r.root, Provider: r.pool.Node, Deferred: r.deferredOutput,
-		Whole: !r.scope.IsPart(), UnreadOutputs: r.UnreadOutputs, NewKey: r.NewKey,
+		Mode: r.Mode, Objects: list, Asked: r.asked, Root: r.root, Provider: r.pool.Node, Deferred: r.deferredOutput,
+		Whole: !r.scope.IsPart() && r.Invoke == nil, UnreadOutputs: r.UnreadOutputs, NewKey: r.NewKey,
 		Written: func(i addr.Instance) []addr.Resource {
 			if t := r.Tree.At(i.Module); t != nil && t.Program.ResourceByName[i.Name] != nil {
 				return r.references().Nearest(t, t.Program.ResourceByName[i.Name])
@@ -307,6 +310,9 @@ func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
 
 // outputs compares the root outputs with the stored ones.
 func (r finishing) outputs() []*plan.OutputChange {
+	if r.Invoke != nil {
+		return nil
+	}
 	var list []*plan.OutputChange
 	null := cty.NullVal(cty.DynamicPseudoType)
 	declared := map[string]bool{}

@@ -8,6 +8,7 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan/generate"
@@ -102,7 +103,7 @@ func (r importing) lookup(t *promise.Task, a addr.Instance, block *program.Impor
 	}
 	sch := conn.Schemas.Resource(a.Name.Mode, a.Name.Type)
 	if sch == nil {
-		diags.Append(instance.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas))
+		diags.Append(configured.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas))
 		return nil, diags
 	}
 	subject, more := instance.Subject(t, a, conn, sch, r.root)

@@ -9,9 +9,9 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
@@ -225,7 +225,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 		return diags
 	}
 	target.done = &plan.Importing{ID: id, Identity: identity}
-	stored, err := o.subject.Store(o.before, o.conn.Addr, instance.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
+	stored, err := o.subject.Store(o.before, o.conn.Addr, configured.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
 	if err != nil {
 		diags.Add(diag.Bug.As("Failed to encode an imported object").New(diag.Error, "%s", err))
 		return diags

@@ -3,18 +3,18 @@ package planner
 import (
 	"slices"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/around"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
@@ -41,7 +41,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	}
 	if r.Mode == plan.RefreshOnly {
 		if importingOf(r, o) != nil {
-			diags.Append(r.keep(o, instance.SensitiveArguments(t, i, o.subject.Schema)))
+			diags.Append(r.keep(o, configured.SensitiveArguments(t, i, o.subject.Schema)))
 		}
 		if stored != nil && !o.before.Exists() {
 			r.record(o) // so that it leaves the state
@@ -73,7 +73,11 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		return cty.DynamicVal, diags
 	}
 	after := o.change.After
-	diags.Append(r.provisioners(t, o, after))
+	diags.Append(around.Provisioners(t, i, o.change, after))
+	diags.Append(r.triggered(t, o, i))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, diags
+	}
 	if reason := r.deferral(t, i, o, o.deferred); reason != "" {
 		r.postponeChange(o, reason)
 		return after, diags
@@ -106,7 +110,7 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 	}
 	sch := conn.Schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(instance.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas))
+		diags.Append(configured.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas))
 		return nil, diags
 	}
 	subject, more := instance.Subject(t, i.Addr, conn, sch, i.Frame)
@@ -146,12 +150,12 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 // what was before, what the schema says, and the given paths.
 func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
 	var diags diag.List
-	marked := instance.Marked(o.subject.Schema, instance.MarkPaths(o.before.Value, sensitive), o.stored)
+	marked := instance.Marked(o.subject.Schema, configured.MarkPaths(o.before.Value, sensitive), o.stored)
 	at := o.stored.Provider // until something is done with the object
 	if at.Provider != o.conn.Addr.Provider {
 		at = o.conn.Addr
 	}
-	kept, err := o.subject.Keep(o.stored, o.before, at, instance.SensitivePaths(marked))
+	kept, err := o.subject.Keep(o.stored, o.before, at, configured.SensitivePaths(marked))
 	if err != nil {
 		diags.Add(diag.Bug.As("Failed to encode an object").New(diag.Error, "%s", err))
 		return diags
@@ -223,9 +227,9 @@ func (r *run) locate(o *object, diags diag.List) diag.List {
 }
 
 // config evaluates the configuration of an instance.
-func (r *run) config(t *promise.Task, o *object) (instance.Config, diag.List) {
+func (r *run) config(t *promise.Task, o *object) (configured.Config, diag.List) {
 	i := o.instance
-	c, diags := instance.Configure(t, i, o.subject.Schema)
+	c, diags := configured.Configure(t, i, o.subject.Schema)
 	if diags.HasErrors() || t.Current().Failed() {
 		return c, diags
 	}
@@ -237,75 +241,8 @@ func (r *run) config(t *promise.Task, o *object) (instance.Config, diag.List) {
 	return c, diags
 }
 
-// cannotRun refuses a provisioner before anything is done that it belongs to, by what is
-// written down about it.
-func cannotRun(p *program.Provisioner) diag.List {
-	var diags diag.List
-	if provisioner.Find(p.Type) == nil {
-		diags.Add(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types())))
-		return diags
-	}
-	if !provisioner.Connects(p.Type) {
-		return nil
-	}
-	if len(p.Connections()) == 0 {
-		diags.Add(diag.BadProvisioner.As("Missing connection configuration").Error(p.Range, "The provisioner %q works on another machine, and nothing says how to get there: it needs a connection block of its own or of its resource.", p.Type))
-		return diags
-	}
-	var typ *hcl.Attribute
-	for _, b := range p.Connections() {
-		content, _, _ := b.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
-		if own := content.Attributes["type"]; own != nil {
-			typ = own
-		}
-	}
-	if typ == nil {
-		return nil
-	}
-	// Where it refers to something it is looked at when the connection is made.
-	if v, problems := typ.Expr.Value(nil); !problems.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() != "" && v.AsString() != "ssh" {
-		diags.Add(diag.BadProvisioner.As("Unsupported connection type").Error(typ.Expr.Range(), "Connections are over SSH, and this one wants %q, so nothing is done to the object. Windows has OpenSSH as well: install it when the machine is made, and use type = \"ssh\" with target_platform = \"windows\".", v.AsString()))
-	}
-	return diags
-}
-
-// provisioners evaluates what creation-time provisioners refer to, which has
-// to be there before the object is made.
-func (r *run) provisioners(t *promise.Task, o *object, self cty.Value) diag.List {
-	var diags diag.List
-	makes := o.change.Action == plan.Create || o.change.Action.IsReplace()
-	for _, p := range o.instance.Resource.Provisioners {
-		kind := provisioner.Find(p.Type)
-		if kind == nil || makes {
-			if more := cannotRun(p); len(more) > 0 {
-				diags.Append(more)
-				continue
-			}
-		}
-		if p.OnDestroy {
-			continue
-		}
-		ctx := o.instance.Context(t, self)
-		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
-		diags.Append(eval.Diagnostics(hd))
-		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
-			diags.Add(diag.BadProvisioner.As("Invalid "+p.Type+" provisioner configuration").Error(p.Range, "%s.", err))
-		}
-		eval.Complete(t, p.Config.Refs, ctx)
-		if !provisioner.Connects(p.Type) {
-			continue
-		}
-		for _, b := range p.Connections() {
-			_, hd := provisioner.Connection().Decode(b.Body, ctx)
-			diags.Append(eval.Diagnostics(hd))
-			eval.Complete(t, b.Refs, ctx)
-		}
-	}
-	return diags
-}
-
 // planChange asks the provider for a plan and makes the change of it.
-func (r *run) planChange(t *promise.Task, o *object, config instance.Config) diag.List {
+func (r *run) planChange(t *promise.Task, o *object, config configured.Config) diag.List {
 	res := o.instance.Resource
 	force, diags := r.forced(t, o)
 	if t.Current().Failed() {
@@ -332,12 +269,12 @@ func (r *run) planChange(t *promise.Task, o *object, config instance.Config) dia
 }
 
 // changeOf makes the change that a provider's plan comes to.
-func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
+func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
 	sch := o.subject.Schema
 	sensitive := instance.Sensitive(o.instance.Resource, o.stored, config)
 	c := &plan.Change{
 		Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr,
-		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(instance.MarkPaths(p.Value, sensitive)),
+		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(configured.MarkPaths(p.Value, sensitive)),
 		BeforeIdentity: o.before.Identity, AfterIdentity: p.Identity,
 		Private: p.Private, Importing: importingOf(r, o),
 	}
@@ -378,7 +315,7 @@ func (r *run) changeOf(o *object, config instance.Config, p lifecycle.Planned, f
 // shown lists what is sensitive of an object. What is write-only isn't shown
 // anyhow, whether it is sensitive or not.
 func shown(b *schema.Block, v cty.Value) []cty.Path {
-	return slices.DeleteFunc(instance.SensitivePaths(v), func(p cty.Path) bool {
+	return slices.DeleteFunc(configured.SensitivePaths(v), func(p cty.Path) bool {
 		a := conform.AttributeAt(b, p)
 		return a != nil && a.WriteOnly
 	})

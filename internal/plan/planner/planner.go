@@ -53,6 +53,8 @@ type Options struct {
 	Targets     []addr.Target
 	Excludes    []addr.Target
 	Replace     []addr.Instance
+	// Invoke is the action that is invoked without anything else being done, nil for none.
+	Invoke *addr.Target
 	// Generated is the text of configuration that was made for imports and loaded with
 	// the rest, by the address of its resource.
 	Generated map[addr.Instance]string
@@ -114,6 +116,7 @@ type run struct {
 	waiting   *search                // for what is deferred
 	needed    map[addr.Resource]bool // by what is in doubt
 	leases    []leased
+	asked     []arrange.Asked
 
 	scope *scope.Scope
 	// closed: nothing more is planned. told are the problems found until then;
@@ -145,6 +148,8 @@ type object struct {
 	conn     *connect.Conn
 	change   *plan.Change
 	deferred provider.DeferredReason // what the provider said
+	// invocations are those around the change.
+	invocations []*plan.Invocation
 	// conditions: the instance has conditions to evaluate in apply.
 	conditions bool
 	// again: the data source was read and is read in apply again.
@@ -230,6 +235,10 @@ func (r *run) host() eval.Host {
 // evaluate runs all tasks: the walk, and the objects that the walk leaves.
 func (r *run) evaluate() {
 	switch {
+	case r.Invoke != nil:
+		r.rt.Go(func(t *promise.Task) { r.invoke(t) })
+		r.rt.Wait()
+		return
 	case r.Mode == plan.Destroy:
 		r.rt.Go(func(t *promise.Task) { (&destroyer{r}).walkStored(t, r.root) })
 	case r.scope.IsPart():
@@ -337,6 +346,8 @@ func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expa
 // Resource implements eval.Host.
 func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	switch {
+	case i.Addr.Name.Mode == addr.Action:
+		return cty.DynamicVal, nil // it is configured where it is invoked
 	case r.closed || r.scope.LeavesOut(i.Addr) || r.scope.PassesOver(i.Addr):
 		return r.untouched(t, i)
 	case i.Addr.Name.Mode == addr.Data:

@@ -5,9 +5,11 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/around"
 	"weir.dev/weir/internal/plan/moves"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
@@ -109,6 +111,7 @@ func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Re
 	if c.Action == plan.Delete {
 		diags.Append(r.guardLeftover(t, o))
 		diags.Append(r.planDeletion(o))
+		diags.Append(r.leaving(t, o))
 	}
 	r.record(o)
 	r.note(diags.InAddress(now.String()))
@@ -172,7 +175,7 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 	}
 	sch := conn.Schemas.Resource(now.Name.Mode, now.Name.Type)
 	if sch == nil {
-		diags.Add(instance.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance))
+		diags.Add(configured.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance))
 		return nil, diags
 	}
 	s, more := instance.Subject(t, now.Instance, conn, sch, f)
@@ -231,7 +234,7 @@ func (r sweeper) deletion(o *object) *plan.Change {
 // planDeletion asks the providers that want to be asked.
 func (r sweeper) planDeletion(o *object) diag.List {
 	for _, p := range r.deprovisioners(o) {
-		if diags := cannotRun(p); len(diags) > 0 && !p.Continue {
+		if diags := around.CannotRun(p); len(diags) > 0 && !p.Continue {
 			return diags
 		}
 	}

@@ -57,7 +57,8 @@ var table = []row{
 	{"plan/moves", "only word/ lang/program", ""},
 	{"plan/order", "only", ""}, // integers
 	{"plan/planfile", "lang/files state/statefile system/durable", "plan/planner"},
-	{"plan/planner", "provider/provisioner eval/observe", "plan/planfile state/statefile"},
+	{"plan/around", "provider/provisioner", "plan/planner"},
+	{"plan/planner", "eval/observe", "plan/planfile state/statefile"},
 
 	// from steps to states
 	{"apply/", "word/ lang/program eval eval/observe object/ provider provider/provisioner state plan plan/event plan/execgraph",

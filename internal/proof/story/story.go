@@ -97,6 +97,7 @@ func newStory(t *testing.T, archive *txtar.Archive) *story {
 	p.Resources["sim_object"] = object
 	p.DataSources["sim_lookup"] = fake.NewType("key string required", "found string computed")
 	p.Ephemerals["sim_token"] = fake.NewType("scope string", "value string computed")
+	p.Actions["sim_note"] = noteType()
 	p.Functions["join"] = fake.Function{
 		Function: provider.Function{Parameters: []provider.Parameter{{Name: "a", Type: cty.String}, {Name: "b", Type: cty.String}}, Return: cty.String},
 		Call: func(args []cty.Value) (cty.Value, error) {
@@ -174,12 +175,32 @@ func (s *story) load() (*engine.Config, diag.List) {
 	})
 }
 
+// noteType is an action that says its text, and may be put off or fail.
+func noteType() *fake.Type {
+	note := fake.NewType("text string required", "fails bool", "waits bool", "key string optional sensitive")
+	note.PlanAction = func(config cty.Value) (r provider.PlanActionResponse) {
+		if w := config.GetAttr("waits"); w.IsKnown() && !w.IsNull() && w.True() {
+			r.Deferred = provider.AbsentPrerequisite
+		}
+		return r
+	}
+	note.Invoke = func(config cty.Value, progress func(string)) diag.List {
+		progress("says " + config.GetAttr("text").AsString())
+		if f := config.GetAttr("fails"); !f.IsNull() && f.True() {
+			return provider.Reported.As("Can't note").List("The pen is empty.")
+		}
+		return nil
+	}
+	return note
+}
+
 // tell keeps an event.
 func (s *story) tell(e event.Event) {
 	names := map[event.Kind]string{
 		event.RefreshStart: "refresh", event.ReadStart: "read", event.ApplyStart: "start", event.ApplyComplete: "done",
 		event.ApplyErrored: "failed", event.ProvisionStart: "provision", event.ProvisionOutput: "  output", event.ProvisionErrored: "provision failed",
 		event.EphemeralStart: "ephemeral", event.Stopping: "stopping",
+		event.ActionStart: "invoke", event.ActionProgress: "  progress", event.ActionComplete: "invoked", event.ActionErrored: "invocation failed",
 	}
 	s.mu.Lock()
 	if name := names[e.Kind]; name != "" {
@@ -187,7 +208,10 @@ func (s *story) tell(e event.Event) {
 		if e.Kind == event.ApplyStart {
 			text += " " + e.Action.String()
 		}
-		if e.Kind != event.Stopping {
+		switch {
+		case e.Invocation != nil:
+			text += " " + e.Invocation.Label()
+		case e.Kind != event.Stopping:
 			text += " " + e.Addr.String()
 		}
 		for _, part := range []string{e.Provisioner, e.Text, e.IDValue} {
@@ -324,6 +348,9 @@ func (s *story) planOptions(args []string) engine.PlanOptions {
 		case "exclude":
 			t, err = addr.ParseTarget(text)
 			o.Excludes = append(o.Excludes, t)
+		case "invoke":
+			t, err = addr.ParseTarget(text)
+			o.Invoke, o.Mode = &t, plan.RefreshOnly
 		case "replace":
 			var i addr.Instance
 			i, err = addr.ParseInstance(text)

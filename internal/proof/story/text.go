@@ -44,6 +44,12 @@ func (s *story) printPlan(p *plan.Plan) {
 		s.printf("deferred %s: ", d.Reason)
 		s.printChange(d.Change)
 	}
+	for _, i := range p.Invocations {
+		s.printf("invoke %s %s\n", i.Label(), text(i.Config))
+	}
+	for _, d := range p.DeferredInvocations {
+		s.printf("deferred %s: invoke %s\n", d.Reason, d.Invocation.Label())
+	}
 	for _, o := range p.Outputs {
 		s.printf("%s output.%s", o.Action, o.Name)
 		if o.Action != plan.NoOp {

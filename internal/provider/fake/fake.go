@@ -34,6 +34,8 @@ type Provider struct {
 	Resources   map[string]*Type
 	DataSources map[string]*Type
 	Ephemerals  map[string]*Type
+	Actions     map[string]*Type
+	Lists       map[string]*Type
 	Functions   map[string]Function
 	// PlanDestroy and MoveState are declared as they are here.
 	PlanDestroy, MoveState bool
@@ -66,6 +68,8 @@ func New() *Provider {
 		Resources:   map[string]*Type{},
 		DataSources: map[string]*Type{},
 		Ephemerals:  map[string]*Type{},
+		Actions:     map[string]*Type{},
+		Lists:       map[string]*Type{},
 		Functions:   map[string]Function{},
 		calls:       map[string]int{},
 		last:        map[string]int{},
@@ -89,6 +93,8 @@ func (p *Provider) Schemas() *provider.Schemas {
 		Resources:   list(p.Resources),
 		DataSources: list(p.DataSources),
 		Ephemerals:  list(p.Ephemerals),
+		Actions:     list(p.Actions),
+		Lists:       list(p.Lists),
 		Functions:   map[string]*provider.Function{},
 		PlanDestroy: p.PlanDestroy,
 		MoveState:   p.MoveState,

@@ -70,7 +70,7 @@ func (i *instance) Configure(ctx context.Context, config cty.Value) diag.List {
 }
 
 func (i *instance) ValidateResource(ctx context.Context, mode addr.Mode, typ string, config cty.Value) diag.List {
-	types := map[addr.Mode]map[string]*Type{addr.Managed: i.Resources, addr.Data: i.DataSources, addr.Ephemeral: i.Ephemerals}[mode]
+	types := map[addr.Mode]map[string]*Type{addr.Managed: i.Resources, addr.Data: i.DataSources, addr.Ephemeral: i.Ephemerals, addr.Action: i.Actions, addr.List: i.Lists}[mode]
 	t, diags := i.begin(ctx, "ValidateResource", types, typ, config, false)
 	if !diags.HasErrors() && t.Validate != nil {
 		diags = t.Validate(config)
@@ -240,6 +240,30 @@ func (i *instance) CloseEphemeral(ctx context.Context, typ string, private []byt
 		return diags
 	}
 	return t.Close(private)
+}
+
+func (i *instance) PlanAction(ctx context.Context, typ string, config cty.Value) provider.PlanActionResponse {
+	t, diags := i.begin(ctx, "PlanAction", i.Actions, typ, config, true)
+	if diags.HasErrors() || t.PlanAction == nil {
+		return provider.PlanActionResponse{Diags: diags}
+	}
+	return t.PlanAction(config)
+}
+
+func (i *instance) InvokeAction(ctx context.Context, typ string, config cty.Value, progress func(string)) diag.List {
+	t, diags := i.begin(ctx, "InvokeAction", i.Actions, typ, config, true)
+	if diags.HasErrors() || t.Invoke == nil {
+		return diags
+	}
+	return t.Invoke(config, progress)
+}
+
+func (i *instance) List(ctx context.Context, r provider.ListRequest, found func(provider.ListResult) bool) diag.List {
+	t, diags := i.begin(ctx, "List", i.Lists, r.Type, r.Config, true)
+	if diags.HasErrors() || t.List == nil {
+		return diags
+	}
+	return t.List(r, found)
 }
 
 func (i *instance) CallFunction(ctx context.Context, name string, args []cty.Value) (cty.Value, int, error) {

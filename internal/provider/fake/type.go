@@ -16,7 +16,7 @@ import (
 	"weir.dev/weir/internal/word/schema"
 )
 
-// A Type is a type of resource, data source or ephemeral resource. The
+// A Type is a type of resource, data source, ephemeral resource, action or list. The
 // functions are optional; those that aren't set behave as described in
 // the methods of the same name with Default before it.
 type Type struct {
@@ -38,6 +38,10 @@ type Type struct {
 	Open     func(config cty.Value) provider.OpenResponse
 	Renew    func(private []byte) provider.OpenResponse
 	Close    func(private []byte) diag.List
+
+	PlanAction func(config cty.Value) provider.PlanActionResponse
+	Invoke     func(config cty.Value, progress func(string)) diag.List
+	List       func(r provider.ListRequest, found func(provider.ListResult) bool) diag.List
 }
 
 // NewType makes a type. Each line is an attribute: its name, its type as in a

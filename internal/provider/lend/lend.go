@@ -431,6 +431,30 @@ func (l *Lent) CloseEphemeral(ctx context.Context, typ string, private []byte) d
 	return p.CloseEphemeral(ctx, typ, private)
 }
 
+func (l *Lent) PlanAction(ctx context.Context, typ string, config cty.Value) provider.PlanActionResponse {
+	p, diags := l.use(ctx)
+	if p == nil {
+		return provider.PlanActionResponse{Diags: diags}
+	}
+	return p.PlanAction(ctx, typ, config)
+}
+
+func (l *Lent) InvokeAction(ctx context.Context, typ string, config cty.Value, progress func(string)) diag.List {
+	p, diags := l.use(ctx)
+	if p == nil {
+		return diags
+	}
+	return p.InvokeAction(ctx, typ, config, progress)
+}
+
+func (l *Lent) List(ctx context.Context, r provider.ListRequest, found func(provider.ListResult) bool) diag.List {
+	p, diags := l.use(ctx)
+	if p == nil {
+		return diags
+	}
+	return p.List(ctx, r, found)
+}
+
 func (l *Lent) CallFunction(ctx context.Context, name string, args []cty.Value) (cty.Value, int, error) {
 	p, diags := l.use(ctx)
 	if p == nil {

@@ -59,6 +59,9 @@ var repeatable = map[string]bool{
 	tfplugin6.Provider_ValidateResourceConfig_FullMethodName:          true,
 	tfplugin6.Provider_ValidateDataResourceConfig_FullMethodName:      true,
 	tfplugin6.Provider_ValidateEphemeralResourceConfig_FullMethodName: true,
+	tfplugin6.Provider_ValidateActionConfig_FullMethodName:            true,
+	tfplugin6.Provider_ValidateListResourceConfig_FullMethodName:      true,
+	tfplugin6.Provider_PlanAction_FullMethodName:                      true,
 	tfplugin6.Provider_UpgradeResourceState_FullMethodName:            true,
 	tfplugin6.Provider_UpgradeResourceIdentity_FullMethodName:         true,
 	tfplugin6.Provider_ReadResource_FullMethodName:                    true,
@@ -153,6 +156,8 @@ func (c *client) ValidateResource(ctx context.Context, mode addr.Mode, typ strin
 		addr.Managed:   "ValidateResourceConfig",
 		addr.Data:      "ValidateDataResourceConfig",
 		addr.Ephemeral: "ValidateEphemeralResourceConfig",
+		addr.Action:    "ValidateActionConfig",
+		addr.List:      "ValidateListResourceConfig",
 	}[mode]
 	x := c.begin(call, mode, typ)
 	value := x.encode(config)
@@ -165,6 +170,12 @@ func (c *client) ValidateResource(ctx context.Context, mode addr.Mode, typ strin
 		x.answered(err, r.GetDiagnostics())
 	case addr.Ephemeral:
 		r, err := c.rpc.ValidateEphemeralResourceConfig(ctx, &tfplugin6.ValidateEphemeralResourceConfig_Request{TypeName: typ, Config: value})
+		x.answered(err, r.GetDiagnostics())
+	case addr.Action:
+		r, err := c.rpc.ValidateActionConfig(ctx, &tfplugin6.ValidateActionConfig_Request{TypeName: typ, Config: value})
+		x.answered(err, r.GetDiagnostics())
+	case addr.List:
+		r, err := c.rpc.ValidateListResourceConfig(ctx, &tfplugin6.ValidateListResourceConfig_Request{TypeName: typ, Config: value})
 		x.answered(err, r.GetDiagnostics())
 	default:
 		r, err := c.rpc.ValidateResourceConfig(ctx, &tfplugin6.ValidateResourceConfig_Request{

@@ -104,10 +104,18 @@ const (
 	Managed Mode = iota
 	Data
 	Ephemeral
+	// Action is something that a provider does when it is asked to, and that leaves
+	// nothing in a state.
+	Action
+	// List is what finds objects that exist, for queries.
+	List
 )
 
 // rank orders modes: data sources come first.
-var rank = [...]int{Data: 0, Managed: 1, Ephemeral: 2}
+var rank = [...]int{Data: 0, Managed: 1, Ephemeral: 2, Action: 3, List: 4}
+
+// IsStored reports whether states have objects of the mode.
+func (m Mode) IsStored() bool { return m == Managed || m == Data }
 
 func (m Mode) String() string {
 	switch m {
@@ -115,6 +123,10 @@ func (m Mode) String() string {
 		return "data"
 	case Ephemeral:
 		return "ephemeral"
+	case Action:
+		return "action"
+	case List:
+		return "list"
 	}
 	return "managed"
 }

@@ -283,6 +283,10 @@ func parseTarget(text string, whole bool) (Target, error) {
 		t.Name.Mode = Data
 	case p.accept("ephemeral."):
 		t.Name.Mode = Ephemeral
+	case isLong(rest) && p.accept("action."):
+		t.Name.Mode = Action
+	case isLong(rest) && p.accept("list."):
+		t.Name.Mode = List
 	default:
 		p.accept("resource.")
 	}
@@ -309,6 +313,15 @@ func parseTarget(text string, whole bool) (Target, error) {
 	}
 	t.text = t.Module.prefix() + name + t.Key.String()
 	return t, nil
+}
+
+// isLong reports whether there are two names behind the first: no resource has
+// such an address, so that one whose type is called action or list isn't meant.
+func isLong(text string) bool {
+	if i := strings.IndexByte(text, '['); i >= 0 {
+		text = text[:i]
+	}
+	return strings.Count(text, ".") == 2
 }
 
 // ParseInstance reads the address of one resource instance.

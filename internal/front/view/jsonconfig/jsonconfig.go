@@ -41,6 +41,7 @@ type providerConfig struct {
 type module struct {
 	Outputs   map[string]*output   `json:"outputs,omitempty"`
 	Resources []*resource          `json:"resources,omitempty"`
+	Actions   []*action            `json:"actions,omitempty"`
 	Calls     map[string]*call     `json:"module_calls,omitempty"`
 	Variables map[string]*variable `json:"variables,omitempty"`
 }
@@ -77,6 +78,15 @@ type resource struct {
 	Count         *expression    `json:"count_expression,omitempty"`
 	ForEach       *expression    `json:"for_each_expression,omitempty"`
 	DependsOn     []string       `json:"depends_on,omitempty"`
+}
+
+type action struct {
+	Address     string      `json:"address"`
+	Type        string      `json:"type"`
+	Name        string      `json:"name"`
+	ProviderKey string      `json:"provider_config_key,omitempty"`
+	Count       *expression `json:"count_expression,omitempty"`
+	ForEach     *expression `json:"for_each_expression,omitempty"`
 }
 
 type provisioner struct {
@@ -122,8 +132,15 @@ func (w *writer) module(at *place) (*module, error) {
 	out := &module{Outputs: map[string]*output{}, Calls: map[string]*call{}, Variables: map[string]*variable{}}
 	w.providerConfigs(at)
 	for _, r := range p.Resources {
+		if r.Name.Mode == addr.Action {
+			out.Actions = append(out.Actions, &action{
+				r.Name.String(), r.Name.Type, r.Name.Name, w.providerKey(at, r.Provider.LocalName, r.Provider.Alias), repetition(r.Repeat.Count), repetition(r.Repeat.ForEach),
+			})
+			continue
+		}
 		out.Resources = append(out.Resources, w.resource(at, r))
 	}
+	slices.SortFunc(out.Actions, func(a, b *action) int { return strings.Compare(a.Address, b.Address) })
 	slices.SortStableFunc(out.Resources, func(a, b *resource) int {
 		if c := slices.Index(modes, a.Mode) - slices.Index(modes, b.Mode); c != 0 {
 			return c

@@ -33,10 +33,12 @@ type document struct {
 	Drift           []*ResourceChange       `json:"resource_drift,omitempty"`
 	ResourceChanges []*ResourceChange       `json:"resource_changes,omitempty"`
 	Deferred        []deferred              `json:"deferred_changes,omitempty"`
+	DeferredActions []deferredInvocation    `json:"deferred_action_invocations,omitempty"`
 	OutputChanges   map[string]*Change      `json:"output_changes,omitempty"`
 	PriorState      *jsonstate.State        `json:"prior_state,omitempty"`
 	Configuration   json.RawMessage         `json:"configuration,omitempty"`
 	Relevant        []attribute             `json:"relevant_attributes,omitempty"`
+	Actions         []*invocation           `json:"action_invocations,omitempty"`
 	Checks          []jsonstate.CheckResult `json:"checks,omitempty"`
 	Timestamp       string                  `json:"timestamp,omitempty"`
 	Applyable       bool                    `json:"applyable"`
@@ -114,6 +116,8 @@ func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
 		func() (err error) { doc.Drift, err = changes(Drift(p), p); return },
 		func() (err error) { doc.ResourceChanges, err = changes(planned(p), p); return },
 		func() (err error) { doc.Deferred, err = deferrals(p); return },
+		func() (err error) { doc.Actions, err = invocations(p); return },
+		func() (err error) { doc.DeferredActions, err = deferredInvocations(p); return },
 		func() (err error) { doc.OutputChanges, err = outputs(p.Outputs); return },
 		func() (err error) { doc.Relevant, err = relevant(p); return },
 		func() (err error) {

@@ -121,6 +121,8 @@ func (h *human) Event(e event.Event) {
 		for _, line := range outputLines(e.Text) {
 			h.line(prefix + " " + clean.Text(line))
 		}
+	case event.ActionStart, event.ActionProgress, event.ActionComplete, event.ActionErrored:
+		h.action(e)
 	case event.Stopping:
 		h.line("\nInterrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...\n")
 	}

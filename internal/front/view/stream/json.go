@@ -185,11 +185,17 @@ type summary struct {
 	Import    int    `json:"import"`
 	Remove    int    `json:"remove"`
 	Forget    int    `json:"forget"`
+	Invoked   *int   `json:"action_invocation,omitempty"`
+	Failed    *int   `json:"action_fail,omitempty"`
 	Operation string `json:"operation"`
 }
 
 func (j *JSON) summary(n plan.Counts, operation, text string) {
-	j.write("info", text, "change_summary", map[string]any{"changes": summary{n.Add, n.Change, n.Import, n.Destroy, n.Forget, operation}})
+	s := summary{n.Add, n.Change, n.Import, n.Destroy, n.Forget, nil, nil, operation}
+	if n.Invoke+n.Fail > 0 || j.dialect == dialect.Terraform {
+		s.Invoked, s.Failed = &n.Invoke, &n.Fail
+	}
+	j.write("info", text, "change_summary", map[string]any{"changes": s})
 }
 
 // An output in a message. Values of sensitive outputs are left out.
@@ -236,6 +242,7 @@ func (j *JSON) changes(p *plan.Plan) {
 		out := changeOf(c)
 		j.write("info", fmt.Sprintf("%s: Plan to %s", out.Resource.Addr, out.Action), "planned_change", map[string]any{"change": out})
 	}
+	j.invocations(p)
 }
 
 // PlanText is the line of totals of a plan.
@@ -248,13 +255,21 @@ func PlanText(n plan.Counts) string {
 	if n.Forget > 0 {
 		text += fmt.Sprintf(", %d to forget", n.Forget)
 	}
-	return text + "."
+	text += "."
+	if n.Invoke > 0 {
+		text += fmt.Sprintf(" Actions: %d to invoke.", n.Invoke)
+	}
+	return text
 }
 
 // AppliedText is the line of totals after an apply.
 func AppliedText(n plan.Counts, destroy bool) string {
+	actions := ""
+	if n.Invoke > 0 {
+		actions = fmt.Sprintf(" Actions: %d invoked.", n.Invoke)
+	}
 	if destroy {
-		return fmt.Sprintf("Destroy complete! Resources: %d destroyed.", n.Destroy)
+		return fmt.Sprintf("Destroy complete! Resources: %d destroyed.%s", n.Destroy, actions)
 	}
 	text := "Apply complete! Resources: "
 	if n.Import > 0 {
@@ -264,7 +279,7 @@ func AppliedText(n plan.Counts, destroy bool) string {
 	if n.Forget > 0 {
 		text += fmt.Sprintf(", %d forgotten", n.Forget)
 	}
-	return text + "."
+	return text + "." + actions
 }
 
 // DoubtedText is that beside objects in doubt, when nothing is complete.
@@ -382,6 +397,8 @@ func (j *JSON) Event(e event.Event) {
 	case event.EphemeralComplete:
 		text := ephemeralVerbs(e.Text).noun + " complete"
 		j.hook(e, "ephemeral_action_complete", text, hook{Text: text})
+	case event.ActionStart, event.ActionProgress, event.ActionComplete, event.ActionErrored:
+		j.action(e)
 	case event.Stopping:
 		j.write("info", "Interrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...", "log", nil)
 	}

@@ -58,6 +58,14 @@ func (c *Counter) Event(e event.Event) {
 		c.mu.Lock()
 		c.counts.Forget++
 		c.mu.Unlock()
+	case event.ActionComplete:
+		c.mu.Lock()
+		c.counts.Invoke++
+		c.mu.Unlock()
+	case event.ActionErrored:
+		c.mu.Lock()
+		c.counts.Fail++
+		c.mu.Unlock()
 	}
 	if e.Kind != event.ApplyComplete || e.Addr.Name.Mode != addr.Managed {
 		return

@@ -1,0 +1,170 @@
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/object/configured"
+	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/trigger"
+)
+
+// An invoking invokes actions.
+type invoking struct{ *run }
+
+// invoke does one invocation, unless the change that it is for came to nothing or its
+// condition isn't true in the end.
+func (r invoking) invoke(t *promise.Task, s *execgraph.Step) diag.List {
+	inv := r.Plan.Invocations[s.Invocation-1]
+	caller, happens := r.caller(s, inv)
+	if !happens {
+		return nil
+	}
+	if wanted, diags := r.wanted(t, inv); !wanted {
+		return diags
+	}
+	conn := r.conn(t, s.Provider)
+	if conn == nil {
+		return nil
+	}
+	config, action, diags := r.config(t, inv, conn, caller)
+	if diags.HasErrors() || t.Current().Failed() {
+		return diags
+	}
+	diags.Append(r.call(inv, conn, config, action))
+	if !diags.HasErrors() {
+		return diags
+	}
+	switch {
+	case inv.Failure == trigger.Continue || inv.Event.Ends() && r.Plan.Mode == plan.Destroy:
+		for n := range diags { // what is to go isn't held up
+			diags[n].Severity = diag.Warning
+		}
+	case inv.Failure == trigger.Taint && inv.Event == trigger.AfterCreate:
+		if stored := r.object(s.Object); stored != nil {
+			tainted := *stored
+			tainted.Tainted = true
+			diags.Append(r.result(s.Object, &tainted))
+		}
+	}
+	return diags
+}
+
+// caller is the instance that an invocation is for, as it is then. happens is false where
+// its change came to nothing.
+func (r invoking) caller(s *execgraph.Step, inv *plan.Invocation) (v cty.Value, happens bool) {
+	switch {
+	case inv.Event == 0 || inv.Event.Ends():
+		return cty.NilVal, true
+	case inv.Event.Before():
+		final := r.outcome(s, execgraph.Finalize).final
+		if final == nil {
+			return cty.NilVal, false
+		}
+		block := final.op.subject.Schema.Block
+		return block.MarkSensitive(configured.MarkPaths(final.planned.Value, final.config.Sensitive)), !final.nothing()
+	}
+	if made := r.outcome(s, execgraph.Provision).value; made != cty.NilVal {
+		return made, true
+	}
+	out := r.outcome(s, execgraph.Apply)
+	return out.value, !out.nothing
+}
+
+// wanted reports whether the trigger's condition is true.
+func (r invoking) wanted(t *promise.Task, inv *plan.Invocation) (bool, diag.List) {
+	if inv.Event == 0 || inv.Event.Ends() {
+		return true, nil
+	}
+	i := r.find(t, inv.Object)
+	if i == nil || inv.Block >= len(i.Resource.Triggers) {
+		t.Fail()
+		return false, nil
+	}
+	of := i.Resource.Triggers[inv.Block]
+	wanted, diags := configured.Wanted(t, i, of)
+	if diags.HasErrors() || t.Current().Failed() {
+		return false, diags
+	}
+	if !wanted.IsKnown() {
+		return false, append(diags, diag.Bug.As("Unknown condition when invoking action before apply").List("Whether %s is invoked still isn't known, although everything that the condition depends on is done. This is a bug in weir.", inv.Addr)...)
+	}
+	return wanted.True(), diags
+}
+
+// config is what an action is configured with now, with its block.
+func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *connect.Conn, caller cty.Value) (cty.Value, *eval.Instance, diag.List) {
+	if inv.Event.Ends() {
+		v, _ := inv.Config.UnmarkDeep()
+		return v, r.standIn(inv.Addr), nil
+	}
+	action := r.find(t, inv.Addr)
+	sch := conn.Schemas.Resource(addr.Action, inv.Addr.Name.Type)
+	if action == nil || sch == nil {
+		t.Fail()
+		return cty.DynamicVal, nil, nil
+	}
+	if caller == cty.NilVal && inv.Object != (addr.Instance{}) {
+		i := r.find(t, inv.Object)
+		if i == nil {
+			t.Fail()
+			return cty.DynamicVal, nil, nil
+		}
+		caller = i.Value(t, nil)
+	}
+	config, diags := configured.ForCaller(t, action, sch, caller)
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.DynamicVal, action, diags.InAddress(inv.Addr.String())
+	}
+	if !config.Value.IsWhollyKnown() {
+		diags.Add(UnknownAction.Error(action.Resource.Range, "The configuration of %s isn't wholly known when it is to be invoked. It may refer to attributes of the caller that are only known when that is made: use them with an event that comes after the change.", inv.Addr))
+	}
+	return config.Value, action, diags
+}
+
+// call has the provider do it.
+func (r invoking) call(inv *plan.Invocation, conn *connect.Conn, config cty.Value, action *eval.Instance) diag.List {
+	var diags diag.List
+	begun := false
+	e := event.Event{Kind: event.ActionStart, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
+	r.run.call(func(ctx context.Context) {
+		if r.halted() {
+			return
+		}
+		begun = true
+		r.tell(e)
+		diags = conn.InvokeAction(ctx, inv.Addr.Name.Type, config, func(message string) {
+			said := e
+			said.Kind, said.Text = event.ActionProgress, message
+			r.tell(said)
+		})
+	})
+	if !begun {
+		return diag.List{Halted.New(diag.Error, "%s wasn't invoked, because the run was interrupted.", inv.Addr)}
+	}
+	e.Kind = event.ActionComplete
+	if n := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
+		e.Kind, e.Text = event.ActionErrored, diags[n].Summary
+		if diags[n].Detail != "" {
+			e.Text += ": " + diags[n].Detail
+		}
+	}
+	r.tell(e)
+	at := inv.Addr.String()
+	if inv.Object != (addr.Instance{}) {
+		at += ", called from " + inv.Object.String()
+	}
+	if action == nil {
+		return diags.InAddress(at)
+	}
+	return connect.Locate(diags, action.Resource.Config, at)
+}

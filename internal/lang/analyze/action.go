@@ -1,0 +1,39 @@
+package analyze
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"weir.dev/weir/internal/lang/analyze/triggers"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/addr"
+)
+
+var actionSchema = schema([]string{"count", "for_each", "provider"}, "config")
+
+// action declares an action. It is a resource in all but that it leaves nothing behind.
+func (c *compiler) action(b *hcl.Block) {
+	content := c.content(b.Body, actionSchema)
+	r := c.named(b, addr.Action)
+	r.Repeat = c.repeat(content.Attributes, nil, "action")
+	body := triggers.Config(content.Blocks, &c.diags)
+	c.declareResource(&resourceBlock{Resource: r, attrs: content.Attributes, body: body, lifecycle: hcl.Attributes{}}, b)
+}
+
+// trigger reads an action_trigger block; in is the scope of the resource.
+func (c *compiler) trigger(b *hcl.Block, in *scope) *program.Trigger {
+	at := *in
+	at.actions = true
+	return triggers.Reader{
+		Reader:    c.literal(),
+		Condition: func(attr *hcl.Attribute) *program.Expr { return c.attribute(attr, in) },
+		Action: func(e hclsyntax.Expression) *program.Ref {
+			r := rewriter{c: c, in: &at}
+			node, ok := r.expr(e).(*program.RefExpr)
+			if r.finish(); !ok {
+				return nil
+			}
+			return node.Ref
+		},
+	}.Read(b)
+}

@@ -1,0 +1,72 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/around"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
+)
+
+func (r *run) actions() around.Actions {
+	return around.Actions{Context: r.ctx, Pool: r.pool, AllowDeferral: r.AllowDeferral}
+}
+
+// triggered plans what is invoked around the change of an object.
+func (r *run) triggered(t *promise.Task, o *object, i *eval.Instance) diag.List {
+	invocations, reason, diags := r.actions().Invocations(t, i, o.change)
+	if o.invocations = invocations; o.deferred == "" {
+		o.deferred = reason
+	}
+	return diags
+}
+
+// leaving is triggered for the end of an object. Who is read then tells of its own problems.
+func (r *run) leaving(t *promise.Task, o *object) (diags diag.List) {
+	i := o.instance
+	if i == nil && o.addr.Deposed == "" {
+		i = around.Leaving(r.frame(o.addr.Module), o.addr.Instance)
+	}
+	if i != nil {
+		t.Try(func(t *promise.Task) { diags = r.triggered(t, o, i) })
+	}
+	return diags
+}
+
+// invoke plans the invocation that somebody has asked for, and nothing else.
+func (r *run) invoke(t *promise.Task) {
+	asking := around.Asking{Actions: r.actions(), Root: r.root, Target: *r.Invoke, Exists: func(i addr.Instance) bool {
+		return r.prior.Current(i) != nil && r.scope.Chooses(i)
+	}}
+	var diags diag.List
+	r.asked, diags = asking.Plan(t)
+	r.note(diags)
+}
+
+// invocations puts what is invoked in the plan.
+func (r finishing) invocations(objects []*object, p *plan.Plan) {
+	for _, o := range objects {
+		if o.change != nil {
+			p.Invocations = append(p.Invocations, o.invocations...)
+			continue
+		}
+		for _, inv := range o.invocations {
+			inv.Config = cty.NilVal
+			p.DeferredInvocations = append(p.DeferredInvocations, &plan.DeferredInvocation{Invocation: inv, Reason: deferredPrerequisite})
+		}
+	}
+	for _, a := range r.asked {
+		p.Invocations = append(p.Invocations, a.Invocation)
+	}
+	slices.SortFunc(p.Invocations, (*plan.Invocation).Compare)
+	for _, i := range p.Invocations {
+		if at := i.Provider.Provider; p.Schemas[at] == nil {
+			p.Schemas[at], _ = r.pool.Schemas(at) // it was asked before
+		}
+	}
+}
