@@ -32,7 +32,7 @@ func (r *run) leaving(t *promise.Task, o *object) (diags diag.List) {
 	if i == nil && o.addr.Deposed == "" {
 		i = around.Leaving(r.frame(o.addr.Module), o.addr.Instance)
 	}
-	if i != nil {
+	if i != nil && len(i.Resource.Triggers) > 0 {
 		t.Try(func(t *promise.Task) { diags = r.triggered(t, o, i) })
 	}
 	return diags
