@@ -45,7 +45,7 @@ MUTANTS = [
     ("uploads have no condition", "internal/state/storage/gcs/store.go",
      "\tif s.seen != nil {\n\t\tif replaces", "\tif false {\n\t\tif replaces"),
     ("the journal goes before the state is saved", "internal/operation/session/recorder.go",
-     "\tif err := s.Save(ctx, result); err != nil {", "\tif r != nil {\n\t\t_ = s.Disk.Remove(s.journalPath())\n\t}\n\tif err := s.Save(ctx, result); err != nil {"),
+     "\tif err := s.save(ctx, result); err != nil {", "\tif r != nil {\n\t\t_ = s.Disk.Remove(s.journalPath())\n\t}\n\tif err := s.save(ctx, result); err != nil {"),
 ]
 
 

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"os"
@@ -250,6 +251,11 @@ func (s *server6) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResou
 		}
 		defer f.Close()
 		fmt.Fprintln(f, "changed")
+	} else if garbled, ok := strings.CutPrefix(name, "garbled:"); ok {
+		answer, err := hex.DecodeString(garbled)
+		return &tfplugin6.ApplyResourceChange_Response{NewState: &tfplugin6.DynamicValue{Msgpack: answer}}, err
+	} else if name == "huge" {
+		return &tfplugin6.ApplyResourceChange_Response{Private: make([]byte, maxMessage+1)}, nil
 	}
 	return &tfplugin6.ApplyResourceChange_Response{NewState: r.PlannedState}, err
 }

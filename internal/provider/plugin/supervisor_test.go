@@ -249,3 +249,27 @@ func TestCloseWhileRising(t *testing.T) {
 		}
 	}
 }
+
+// TestGarbledAnswers: what can't be read of the answer to a creation is no object, and
+// nothing says that the provider wasn't asked; the process goes on.
+func TestGarbledAnswers(t *testing.T) {
+	p := configured(t, "north")
+	for what, name := range map[string]string{
+		"no value":       "garbled:c1",
+		"cut off":        "garbled:85a2",
+		"a long claim":   "garbled:dbffffffff61",
+		"many claimed":   "garbled:dfffffffff",
+		"another type":   "garbled:93010203",
+		"deep":           "garbled:81a46e616d65" + strings.Repeat("91", 1<<16) + "c0",
+		"another object": "garbled:81a178c0",
+		"too large":      "huge",
+	} {
+		r := apply(t, p, name)
+		if !r.Diags.HasErrors() || r.Unsent || r.New != cty.NilVal {
+			t.Errorf("%s: %#v, unsent %v, %v", what, r.New, r.Unsent, r.Diags)
+		}
+	}
+	if got := read(t, p, "region"); got != "north" {
+		t.Errorf("configured with %q", got)
+	}
+}

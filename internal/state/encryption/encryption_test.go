@@ -2,11 +2,14 @@ package encryption
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -318,6 +321,7 @@ func TestProblems(t *testing.T) {
 		{"no passphrase", `key_provider "pbkdf2" "k" {}` + gcm, "no passphrase provided and no chained provider defined"},
 		{"type of passphrase", `key_provider "pbkdf2" "k" { passphrase = ["hunter2"] }` + gcm, `Inappropriate value for attribute "passphrase"`},
 		{"few iterations", "key_provider \"pbkdf2\" \"k\" {\npassphrase = var.passphrase\niterations = 1000\n}" + gcm, "dangerously low"},
+		{"many iterations", "key_provider \"pbkdf2\" \"k\" {\npassphrase = var.passphrase\niterations = 1073741824\n}" + gcm, "longer than anybody waits"},
 		{"part of an iteration", "key_provider \"pbkdf2\" \"k\" {\npassphrase = var.passphrase\niterations = 300000.5\n}" + gcm, "whole number"},
 		{"hash", "key_provider \"pbkdf2\" \"k\" {\npassphrase = var.passphrase\nhash_function = \"md5\"\n}" + gcm, "invalid hash function name: md5"},
 		{"salt", "key_provider \"pbkdf2\" \"k\" {\npassphrase = var.passphrase\nsalt_length = 0\n}" + gcm, "salt length"},
@@ -380,6 +384,32 @@ func TestWarning(t *testing.T) {
 	_, diags := New(configOf(t, "main.tf", fmt.Sprintf(aroundBlock, keyed)), evaluateWith(passphrase), runIn("."), nil)
 	if len(diags) != 1 || diags[0].Severity != diag.Warning || diags[0].Summary != "Unencrypted method configured" {
 		t.Errorf("got %v", diags)
+	}
+}
+
+// TestManyIterations: what is stored can't ask for more work than anybody waits for.
+func TestManyIterations(t *testing.T) {
+	dir := filepath.Join("testdata", "passphrase")
+	stored := read(t, dir, "sealed.json")
+	var sealed struct {
+		Meta map[string][]byte `json:"meta"`
+	}
+	if err := json.Unmarshal(stored, &sealed); err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for _, meta := range sealed.Meta {
+		more := regexp.MustCompile(`"iterations":\d+`).ReplaceAll(meta, []byte(`"iterations":1073741824`))
+		b64 := base64.StdEncoding.EncodeToString
+		changed += bytes.Count(stored, []byte(b64(meta)))
+		stored = bytes.ReplaceAll(stored, []byte(b64(meta)), []byte(b64(more)))
+	}
+	e, diags := New(configOf(t, "main.tf", string(read(t, dir, "main.tf"))), evaluateWith(passphrase), nil)
+	if changed == 0 || diags.HasErrors() {
+		t.Fatal(changed, diags)
+	}
+	if _, _, err := e.State().Open(stored); err == nil || !strings.Contains(err.Error(), "invalid number of iterations (1073741824)") {
+		t.Error(err)
 	}
 }
 

@@ -411,6 +411,36 @@ func TestNetrc(t *testing.T) {
 	}
 }
 
+// TestRedirectedCredentials: neither what .netrc has for a host nor its token go to
+// another one that it sends on to, not even by another port.
+func TestRedirectedCredentials(t *testing.T) {
+	data := zipOf(t, map[string]string{"main.tf": "# elsewhere"})
+	got := "never asked"
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Authorization")
+		w.Write(data)
+	}))
+	defer other.Close()
+	here := ""
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		here = r.Header.Get("Authorization")
+		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusFound)
+	}))
+	defer own.Close()
+	file := filepath.Join(t.TempDir(), "netrc")
+	if err := os.WriteFile(file, []byte("machine 127.0.0.1 login me password pw\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := New(Options{HTTP: own.Client(), Environ: []string{"NETRC=" + file}})
+	dir, _, err := f.Fetch(t.Context(), own.URL+"/a.zip", "", filepath.Join(t.TempDir(), "m"))
+	if err != nil || read(t, dir, "main.tf") != "# elsewhere" {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(here, "Basic ") || got != "" {
+		t.Errorf("the host got %q, the other one %q", here, got)
+	}
+}
+
 func TestListed(t *testing.T) {
 	for list, want := range map[string]string{
 		"aa  x.zip\nbb *y.zip": "bb", "SHA256 (y.zip) = cc": "sha256:cc", "dd\n": "dd", "aa x.zip": "", "ee  ./dist/y.zip": "ee",

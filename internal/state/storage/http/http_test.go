@@ -205,6 +205,41 @@ func TestFirstUpload(t *testing.T) {
 	}
 }
 
+// TestSentOn: a server that sends on to another host gets nothing sent there, neither
+// states nor credentials.
+func TestSentOn(t *testing.T) {
+	asked := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer other.Close()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "GET" && r.URL.Path == "/new" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer web.Close()
+	for path, ask := range map[string]func(s storage.Store) error{
+		"/new": func(s storage.Store) error {
+			if _, err := s.Read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return s.Write(t.Context(), []byte("secret"))
+		},
+		"/read": func(s storage.Store) error { _, err := s.Read(t.Context()); return err },
+		"/lock": func(s storage.Store) error { _, err := s.Lock(t.Context(), storage.LockInfo{ID: "x"}); return err },
+	} {
+		set := texts("address", web.URL+path, "lock_address", web.URL+path, "username", "me", "password", "pw")
+		set["retry_max"] = cty.Zero
+		if err := ask(open(t, backend(t, set, nil))); err == nil || !strings.Contains(err.Error(), "sends on to another") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if asked > 0 {
+		t.Error("the other host was asked")
+	}
+}
+
 // TestTagOfAnswer has a server that sends a tag with its answers to uploads that
 // isn't that of the state.
 func TestTagOfAnswer(t *testing.T) {
