@@ -9,7 +9,7 @@ RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos kills versus versus-histories aws-modules ci clean soak
+.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -20,6 +20,11 @@ STAMP = -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
 
 build: ## bin/weir
 	go build -trimpath -ldflags '$(STAMP)' -o bin/weir ./cmd/weir
+
+# With the flags of vet and tests, so that what it is made of is compiled once: that
+# takes minutes.
+temporal: ## bin/weir-temporal: durable deployments of stacks
+	cd temporal && go build -ldflags '-s -w $(STAMP)' -o ../bin/weir-temporal .
 
 demo: build ## plan, apply and look at a small example with the built-in provider
 	examples/demo.sh bin/weir
@@ -38,6 +43,7 @@ test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	cd conformance && go test ./...
 	cd aws && go test ./...
 	cd real && go test ./engine
+	cd temporal && go test ./depot ./flow ./work
 
 # What comes from outside: texts, and files that others write.
 FUZZED := lang/syntax:FuzzParse proof/story:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
@@ -75,7 +81,7 @@ UNSUITED := G104,G204,G301,G302,G304,G306,G401,G501,G505
 SECURED := -exclude-dir=internal/proof -exclude-dir=internal/state/storage/servers . ./cmd/... ./internal/...
 
 lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modules, imports allowed per package
-	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends tools versus); \
+	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends temporal tools versus); \
 	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
 	go vet ./...
 	cd outside && go vet ./...
@@ -85,6 +91,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd aws && go vet ./...
 	cd real && go vet ./...
 	cd backends && go vet ./...
+	cd temporal && go vet ./...
 	go test -count=1 ./internal/proof/lint
 	cd tools && go vet ./... && go test ./... && go run ./notice -check
 	$(STATICCHECK) ./...
@@ -97,6 +104,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd aws && go mod tidy -diff
 	cd real && go mod tidy -diff
 	cd backends && go mod tidy -diff
+	cd temporal && go mod tidy -diff
 	cd tools && go mod tidy -diff
 
 HISTORIES ?= 10000
@@ -181,6 +189,10 @@ chaos: build ## faults while an apply runs; RUN=kill9,order picks
 	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)
 
+durable: build temporal ## deployments on Temporal while workers are killed: CHAOS='--n 2000 --trials 20' for 200 of ten components; --workers=0 is the same in one process
+	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
+	chaos/chaos.py --bin $(CURDIR)/bin/weir --only durable $(if $(CHAOS),$(CHAOS),--n 80 --trials 3)
+
 KILLS ?= 500
 kills: build ## kill -9 while objects are made, the next run in another directory: KILLS=500 for each of files, http and PostgreSQL
 	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
@@ -204,6 +216,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) backends
 	scripts/step $(MAKE) acceptance RUN='echoprovider time'
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
+	scripts/step $(MAKE) durable CHAOS='--n 80 --trials 3'
 
 clean: ## remove what was built, but not the provider mirror
 	rm -rf bin dist bench/gen bench/bare/bare chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM)

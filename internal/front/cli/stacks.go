@@ -43,7 +43,7 @@ var stacksCommands = slices.Concat([]*command{
 	}),
 	stacksCommand("show", "", "Show the states of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.show }),
 	stacksCommand("output", "[NAME]", "Show the outputs of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.output }),
-}, onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
+}, commands.Durable[*env](), onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
 
 // stacksCommand is a command on all deployments, or those that are named.
 func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.FlagSet) runner) *command {
@@ -98,6 +98,7 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 func (s *stacking) applying(fs *flag.FlagSet) runner {
 	s.registerRun(fs)
 	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
+	fs.String("on", "", "With \"temporal\", have it done as a durable workflow; with \"local\", as the same one in this process. These have options of their own: see -on=temporal -help.")
 	downstream := fs.Bool("downstream", true, "Don't go on with the stacks that read what this one publishes.")
 	return func(ctx context.Context, args []string) int {
 		if len(args) > 0 {

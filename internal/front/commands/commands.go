@@ -48,6 +48,9 @@ type Table[E any] struct {
 	Getenv  func(string) string
 	Env     E
 	All     []*Command[E]
+	// Leave has another program do a command, with its name as arguments before the
+	// others.
+	Leave func(args []string) int
 }
 
 // Run finds the command that arguments name, and runs it.
@@ -58,6 +61,9 @@ func (t *Table[E]) Run(ctx context.Context, args []string) int {
 	cmd, rest := t.find(args)
 	if cmd == nil {
 		return t.unknown(args)
+	}
+	if leaves(cmd.Name, rest) {
+		return t.Leave(append(strings.Fields(cmd.Name), rest...))
 	}
 	if cmd.Setup == nil { // a group such as state
 		if len(rest) > 0 && isHelp(rest[0]) {

@@ -1,8 +1,11 @@
 package commands
 
 import (
+	"context"
 	"flag"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // Within makes commands of a group of commands that are there by themselves, with what
@@ -39,4 +42,36 @@ func ForStacks(deployment string) func(text string) string {
 			return command
 		})
 	}
+}
+
+// durable are the commands for durable deployments alone, all of which another program
+// does.
+var durable = [][2]string{
+	{"worker", "Make the steps of durable deployments"},
+	{"list", "List durable deployments and where they are"},
+	{"follow", "Tell what happens to durable deployments"},
+	{"approve", "Approve plans of durable deployments that wait"},
+	{"reject", "Reject plans of durable deployments that wait"},
+	{"cancel", "End what durable deployments are doing"},
+}
+
+// Durable are the entries of the commands for durable deployments.
+func Durable[E any]() (all []*Command[E]) {
+	for _, c := range durable {
+		all = append(all, &Command[E]{Name: "stacks " + c[0], Synopsis: c[1], Max: -1, Setup: func(E, *flag.FlagSet) Runner {
+			return func(context.Context, []string) int { return 1 } // it never comes to that
+		}})
+	}
+	return all
+}
+
+// leaves reports whether another program does a command: those for durable deployments,
+// and with -on what there is without them, too.
+func leaves(name string, args []string) bool {
+	word, ok := strings.CutPrefix(name, "stacks ")
+	on := slices.ContainsFunc(args, func(arg string) bool {
+		flag := "-" + strings.TrimLeft(arg, "-")
+		return strings.HasPrefix(arg, "-") && (flag == "-on" || strings.HasPrefix(flag, "-on="))
+	})
+	return ok && (slices.ContainsFunc(durable, func(c [2]string) bool { return c[0] == word }) || on && slices.Contains([]string{"apply", "destroy", "recover"}, word))
 }

@@ -1,6 +1,9 @@
 package commands
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestForStacks(t *testing.T) {
 	for _, test := range []struct{ deployment, text, want string }{
@@ -15,5 +18,26 @@ func TestForStacks(t *testing.T) {
 		if got := ForStacks(test.deployment)(test.text); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
+	}
+}
+
+// TestLeaves: which commands another program does.
+func TestLeaves(t *testing.T) {
+	for _, test := range []struct {
+		name, arg string
+		want      bool
+	}{
+		{"stacks worker", "", true}, {"stacks list", "-help", true}, {"stacks apply", "", false}, {"stacks apply", "-on=temporal", true},
+		{"stacks destroy", "--on=local", true}, {"stacks recover", "-on", true}, {"stacks plan", "-on=temporal", false},
+		{"stacks apply", "-only=x", false}, {"stacks apply", "on", false}, {"worker", "", false}, {"apply", "-on=temporal", false},
+	} {
+		if got := leaves(test.name, []string{test.arg}); got != test.want {
+			t.Errorf("%s %s: %t", test.name, test.arg, got)
+		}
+	}
+	left := ""
+	table := Table[int]{All: Durable[int](), Leave: func(args []string) int { left = strings.Join(args, " "); return 7 }}
+	if code := table.Run(t.Context(), []string{"stacks", "approve", "-deployment=a"}); code != 7 || left != "stacks approve -deployment=a" {
+		t.Errorf("it came to %d with %q", code, left)
 	}
 }

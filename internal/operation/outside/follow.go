@@ -2,6 +2,7 @@ package outside
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 
 	"weir.dev/weir/internal/operation/place"
@@ -15,8 +16,16 @@ func New(ctx context.Context, p *place.Place) (*Reader, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	settings := config.Stacks
+	if len(p.Upstreams) > 0 {
+		settings.Upstreams = maps.Clone(settings.Upstreams)
+		if settings.Upstreams == nil {
+			settings.Upstreams = map[string]string{}
+		}
+		maps.Copy(settings.Upstreams, p.Upstreams)
+	}
 	return &Reader{
-		Context: ctx, Settings: config.Stacks, Environ: p.Environ, Path: p.Path, Subscriber: p.Path("."),
+		Context: ctx, Settings: settings, Environ: p.Environ, Path: p.Path, Subscriber: p.Path("."),
 		TokenDir: filepath.Join(p.DataDir(), "tokens"), HTTP: agent.Default(p.Getenv), Secrets: p.Secrets,
 	}, nil
 }

@@ -62,6 +62,9 @@ type Options struct {
 	// locks; nil for those of the system.
 	StateDisk *durable.Disk
 	Processes storage.Processes
+	// Upstreams are the directories of other stacks by their sources, before what the
+	// user's settings say.
+	Upstreams map[string]string
 	// Workspace is the one to work in; empty stands for the selected one.
 	Workspace string
 	// FS has the files of the configuration in place of Dir, where everything is

@@ -144,7 +144,7 @@ func (d *Keeper) Commit(ctx context.Context, s *session.Claimed, next *state.Sna
 // StackBackend is where the states of a stack's deployments are. Memory is kept with
 // those that are written; nil keeps what was there.
 func (d *Keeper) StackBackend(m *parts.Memory) *backend.Backend {
-	return &backend.Backend{Backend: parts.Backend{Dir: d.Path(parts.Dir), Memory: m}, Kind: "stack", Config: cty.EmptyObjectVal}
+	return &backend.Backend{Backend: parts.Backend{Dir: d.Path(parts.Dir), Memory: m, Disk: d.StateDisk}, Kind: "stack", Config: cty.EmptyObjectVal}
 }
 
 // leastInterval is the least that TF_STATE_PERSIST_INTERVAL can ask for.

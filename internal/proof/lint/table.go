@@ -127,7 +127,7 @@ type guard struct {
 
 var guards = []guard{
 	{"net/http", "front/cli front/login lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin", "take a Fetcher or another narrow interface as an argument"},
-	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/outside operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child", "let the caller hand over what the process would tell"},
+	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/outside operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child front/companion", "let the caller hand over what the process would tell"},
 	{"os/signal", "front/terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cmd/weir front/cli front/commands front/terminal proof/story", "take options as a struct"},
 	{"testing", "proof/story proof/testkit state/storage/storagetest", "move it to a _test.go file or to testkit"},
@@ -138,7 +138,7 @@ var guards = []guard{
 	{"github.com/jackc/pgx/v5", "state/storage/pg state/storage/servers", "use the storage.Backend interface"},
 	{"golang.org/x/crypto/ssh", "lang/function provider/provisioner/remote", "let provisioner/remote connect"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "cmd/weir engine front/cli front/screen front/snapshot front/terminal lang/files lang/format lang/function lang/module lang/module/fetch operation operation/cliconfig operation/leftover operation/outside operation/place operation/request operation/session operation/supply operation/workdir plan/planfile proof/lint proof/story proof/testkit proof/txtar provider/ stack/parts stack/published state/journal state/keyservice state/statefile state/storage/ suite/watch system/child system/durable weir",
+	{"os", "cmd/weir engine front/cli front/screen front/snapshot front/terminal lang/files lang/format lang/function lang/module lang/module/fetch operation operation/cliconfig operation/leftover operation/outside operation/place operation/request operation/session operation/supply operation/workdir plan/planfile proof/lint proof/story proof/testkit proof/txtar provider/ stack/parts stack/published state/journal state/keyservice state/statefile state/storage/ suite/watch system/child system/durable weir front/companion",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "lang/module/fetch provider/install provider/schemacache state/journal state/storage/local system/durable", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},
@@ -146,8 +146,8 @@ var guards = []guard{
 	{"os.LookupEnv", "front/cli cmd/weir", "take the value as an argument: the environment is an input"},
 	{"os.Getwd", "front/cli cmd/weir", "take the directory as an argument"},
 	{"os.Chdir", "cmd/weir", "pass directories along; the process has only one, and -chdir is served before anything else happens"},
-	{"os.Stdout", "front/cli cmd/weir", "take an io.Writer as an argument"},
-	{"os.Stderr", "front/cli cmd/weir", "take an io.Writer as an argument"},
+	{"os.Stdout", "front/cli front/companion cmd/weir", "take an io.Writer as an argument"},
+	{"os.Stderr", "front/cli front/companion cmd/weir", "take an io.Writer as an argument"},
 	{"fmt.Print", "", "take an io.Writer as an argument and use fmt.Fprint"},
 	{"fmt.Printf", "", "take an io.Writer as an argument and use fmt.Fprintf"},
 	{"fmt.Println", "", "take an io.Writer as an argument and use fmt.Fprintln"},

@@ -41,6 +41,8 @@ type Backend struct {
 	Dir string
 	// Memory is kept with states that are written; nil keeps what was there.
 	Memory *Memory
+	// Disk is where files are changed; nil for the system's.
+	Disk *durable.Disk
 }
 
 // Parted implements storage.Parted.
@@ -77,7 +79,7 @@ func (b Backend) Place(name string) string { return filepath.Join(b.Dir, name) }
 // State implements storage.Backend.
 func (b Backend) State(name string) (storage.Store, error) {
 	dir := filepath.Join(b.Dir, name)
-	files, diags := local.New(local.Schema().EmptyValue(), storage.Env{Dir: "."})
+	files, diags := local.New(local.Schema().EmptyValue(), storage.Env{Dir: ".", Disk: b.Disk})
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].Detail)
 	}
@@ -85,7 +87,7 @@ func (b Backend) State(name string) (storage.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{dir: dir, index: index.(*local.Store), memory: b.Memory}, nil
+	return &store{dir: dir, index: index.(*local.Store), memory: b.Memory, disk: b.Disk}, nil
 }
 
 // JournalPath implements storage.Journaled.
@@ -97,6 +99,7 @@ type store struct {
 	index *local.Store
 	// memory is nil to keep what is there.
 	memory *Memory
+	disk   *durable.Disk
 }
 
 // An index lists the parts and has the rest of the state.
@@ -240,7 +243,7 @@ func (s *store) Write(ctx context.Context, data []byte) error {
 	}
 	for _, c := range old.Components {
 		if parts[c.File] == nil {
-			if err := os.Remove(filepath.Join(s.dir, c.File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := s.disk.Remove(filepath.Join(s.dir, c.File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -273,7 +276,7 @@ func (s *store) writePart(name string, part *state.Snapshot) error {
 	if err := statefile.Write(&b, part); err != nil {
 		return err
 	}
-	return durable.Replace(path, b.Bytes(), 0o600)
+	return s.disk.Replace(path, b.Bytes(), 0o600)
 }
 
 // within is a module below another one, as seen from there.

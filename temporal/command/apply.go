@@ -1,0 +1,274 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/client"
+
+	"weir.dev/weir/internal/stack/deploy"
+	"weir.dev/weir/temporal/depot"
+	"weir.dev/weir/temporal/flow"
+	"weir.dev/weir/temporal/rounds"
+	"weir.dev/weir/temporal/work"
+)
+
+func applyFlags(f *flag.FlagSet, s *settings) {
+	f.BoolVar(&s.options.AutoApprove, "auto-approve", false, "Apply whatever is planned.")
+	f.Var((*texts)(&s.options.Vars), "var", "A value for a variable of the stack, as `NAME=VALUE`. May be repeated.")
+	f.BoolVar(&s.alone, "alone", false, "Leave the stacks that read what this one publishes.")
+	f.BoolVar(&s.detach, "detach", false, "Don't follow what happens.")
+	f.IntVar(&s.parallelism, "parallelism", 4, "With -on=local, how many deployments are at work at the same time.")
+}
+
+func destroyStack(ctx context.Context, s *settings) error {
+	s.options.Destroy = true
+	return applyStack(ctx, s)
+}
+
+func applyStack(ctx context.Context, s *settings) error {
+	d, err := s.depot()
+	if err != nil {
+		return err
+	}
+	whole, upstreams, err := s.whole(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := work.Note(ctx, d, who(), whole, upstreams); err != nil {
+		return fmt.Errorf("the store can't be used: %w. Is there a worker? See \"weir stacks worker -help\"", err)
+	}
+	if s.on == "local" {
+		return s.local(ctx, d, whole)
+	}
+	c, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := flow.Ask(ctx, c, whole); err != nil {
+		return err
+	}
+	if s.detach {
+		fmt.Fprintf(s.out, "Asked for %d deployments of the stack %s. To see what becomes of them:\n    weir stacks follow -stack=%s\n", len(whole.Deployments), whole.Stack, whole.Stack)
+		return nil
+	}
+	return s.following(ctx, c, d, whole)
+}
+
+// whole reads the stack in the directory, and puts its files into the store.
+func (s *settings) whole(ctx context.Context, d depot.Depot) (w rounds.Whole, upstreams []string, err error) {
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return w, nil, err
+	}
+	w = rounds.Whole{ID: uuid.NewString(), Stack: s.stack, Options: s.options, Alone: s.alone}
+	if w.Stack == "" {
+		w.Stack = work.Name(dir)
+	}
+	if !depot.Valid(w.Stack) || strings.HasPrefix(w.Stack, ".") {
+		return w, nil, fmt.Errorf("%q can't be the name of a stack; give it one with -stack=NAME", w.Stack)
+	}
+	like, err := s.dialect()
+	if err != nil {
+		return w, nil, err
+	}
+	found, err := work.Look(ctx, dir, like, s.environ, s.home())
+	if err != nil {
+		return w, nil, err
+	}
+	if w.Deployments, err = choose(found.Stack.Stack, s.deployments, s.options.Destroy); err != nil {
+		return w, nil, err
+	}
+	w.Publishes = len(found.Stack.Published) > 0
+	for _, u := range found.Stack.Upstreams {
+		upstreams = append(upstreams, work.Name(u.Source))
+	}
+	slices.Sort(upstreams)
+	bundle, err := work.Pack(dir, found.Outside)
+	if err == nil {
+		w.Bundle, err = d.Put(ctx, bundle)
+	}
+	if err != nil {
+		return w, nil, fmt.Errorf("the files of the stack can't be put into the store: %w. Is there a worker? See \"weir stacks worker -help\"", err)
+	}
+	return w, upstreams, nil
+}
+
+// choose are the names of deployments that are meant. To destroy, also one that the
+// files don't have any more.
+func choose(stack *deploy.Stack, names []string, left bool) ([]string, error) {
+	known := deploy.Names(stack.Deployments)
+	if len(names) == 0 {
+		if len(known) == 0 {
+			return nil, errors.New("the deployment files have no deployment block, so there is nothing to apply")
+		}
+		return known, nil
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) && !left {
+			return nil, fmt.Errorf("there is no deployment named %q. The deployments of this stack are: %s", name, strings.Join(known, ", "))
+		}
+	}
+	return names, nil
+}
+
+// local does it in this process.
+func (s *settings) local(ctx context.Context, d depot.Depot, whole rounds.Whole) error {
+	w, err := s.worker(d, s.err)
+	if err != nil {
+		return err
+	}
+	answers := bufio.NewScanner(s.in)
+	l := &rounds.Local{Steps: w, Most: s.parallelism, Told: s.tells(map[string]rounds.Phase{})}
+	l.Ask = func(st rounds.Status) (rounds.Decision, error) {
+		if st.Phase == rounds.Doubtful {
+			return rounds.Decision{Kind: rounds.Cancel, By: "nobody, because objects are in doubt: " + strings.Join(st.Plan.Doubts, ", ")}, nil
+		}
+		s.showPlan(ctx, d, st)
+		if !s.input {
+			return rounds.Decision{Kind: rounds.Reject, By: "nobody, because nobody can be asked"}, nil
+		}
+		fmt.Fprintf(s.out, "Apply this to %s? Only 'yes' will be accepted: ", st.Deployment)
+		if answers.Scan() && answers.Text() == "yes" {
+			return rounds.Decision{Kind: rounds.Approve, By: who()}, nil
+		}
+		return rounds.Decision{Kind: rounds.Reject, By: who()}, nil
+	}
+	ok := true
+	for _, o := range l.Run(ctx, whole) {
+		ok = s.sum(o) && ok
+	}
+	if !ok {
+		return errTold
+	}
+	return nil
+}
+
+// tells is told of statuses, and says what has changed.
+func (s *settings) tells(before map[string]rounds.Phase) func(rounds.Status) {
+	return func(st rounds.Status) {
+		name := st.Stack + "/" + st.Deployment
+		key := name + fmt.Sprint(st.Round, st.Request)
+		if before[key] == st.Phase {
+			return
+		}
+		before[key] = st.Phase
+		line := string(st.Phase)
+		switch st.Phase {
+		case rounds.Waiting, rounds.Applying:
+			n := st.Plan.Counts
+			line += fmt.Sprintf(": %d to add, %d to change, %d to destroy", n.Add, n.Change, n.Destroy)
+		case rounds.Doubtful:
+			line += ": " + strings.Join(st.Plan.Doubts, ", ")
+		case rounds.Done:
+			line += fmt.Sprintf(": %d added, %d changed, %d destroyed", st.Applied.Add, st.Applied.Change, st.Applied.Destroy)
+		}
+		if st.Phase.Over() && st.Problem != "" {
+			line += ": " + st.Problem
+		}
+		fmt.Fprintf(s.out, "%s  round %d  %s\n", name, max(st.Round, 1), line)
+	}
+}
+
+// sum says what became of a stack.
+func (s *settings) sum(o rounds.Overview) bool {
+	count := map[rounds.Phase]int{}
+	for _, p := range o.Over {
+		count[p]++
+	}
+	var parts []string
+	for _, p := range []rounds.Phase{rounds.Done, rounds.Failed, rounds.Rejected, rounds.Cancelled} {
+		if count[p] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[p], p))
+		}
+	}
+	fmt.Fprintf(s.out, "%s: %s\n", o.Stack, strings.Join(parts, ", "))
+	for _, line := range o.Lines {
+		fmt.Fprintf(s.out, "%s: %s\n", o.Stack, line)
+	}
+	if o.Problem != "" {
+		fmt.Fprintf(s.err, "\nError: %s\n", o.Problem)
+	}
+	return o.OK()
+}
+
+// showPlan shows the plan that a deployment waits with.
+func (s *settings) showPlan(ctx context.Context, d depot.Depot, st rounds.Status) {
+	if st.Plan.Text == "" {
+		return
+	}
+	text, err := d.Get(ctx, st.Plan.Text)
+	if err != nil {
+		fmt.Fprintf(s.err, "The plan can't be shown: %s\n", err)
+		return
+	}
+	fmt.Fprintf(s.out, "\nThe plan of %s (%s):\n\n%s\n", st.Deployment, short(st.Plan.Plan), text)
+}
+
+func short(hash string) string { return hash[:min(12, len(hash))] }
+
+// following tells what happens until all is over, or until what isn't waits for people.
+func (s *settings) following(ctx context.Context, c client.Client, d depot.Depot, whole rounds.Whole) error {
+	tell := s.tells(map[string]rounds.Phase{})
+	var shown []string
+	for {
+		list, err := flow.List(ctx, c, whole.Stack)
+		if err != nil {
+			return interrupted(ctx, whole.Stack, err)
+		}
+		waits, busy := 0, len(list) == 0
+		for _, st := range list {
+			if len(whole.Deployments) > 0 && !slices.Contains(whole.Deployments, st.Deployment) {
+				continue
+			}
+			if whole.ID != "" && st.Request != whole.ID {
+				busy = true
+				continue
+			}
+			tell(st)
+			switch {
+			case st.Phase == rounds.Waiting || st.Phase == rounds.Doubtful:
+				waits++
+				if key := st.Deployment + st.Plan.Plan; st.Phase == rounds.Waiting && !slices.Contains(shown, key) && len(shown) < 3 {
+					shown = append(shown, key)
+					s.showPlan(ctx, d, st)
+				}
+			case !st.Phase.Over():
+				busy = true
+			}
+		}
+		o, err := flow.Overview(ctx, c, whole.Stack)
+		if err == nil && o.Ended && (whole.ID == "" || o.Request == whole.ID) {
+			if !s.sum(o) {
+				return errTold
+			}
+			return nil
+		}
+		if waits > 0 && !busy {
+			fmt.Fprintf(s.out, "\n%d deployments wait. Look at them, and decide:\n    weir stacks list -stack=%s\n    weir stacks approve -stack=%s -deployment=NAME\n    weir stacks reject -stack=%s -deployment=NAME\n    weir stacks recover -on=temporal -stack=%s -deployment=NAME -help\n", waits, whole.Stack, whole.Stack, whole.Stack, whole.Stack)
+			return errTold
+		}
+		select {
+		case <-ctx.Done():
+			return interrupted(ctx, whole.Stack, ctx.Err())
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// interrupted says that an interrupt ends the looking on alone.
+func interrupted(ctx context.Context, stack string, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("nobody looks on any more; the deployments go on. To end them:\n    weir stacks cancel -stack=%s", stack)
+}

@@ -1,0 +1,281 @@
+// Package command is the command line of durable deployments.
+//
+// It owns flags and what people are told. It refuses to know how anything is done.
+package command
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/temporal/depot"
+	"weir.dev/weir/temporal/rounds"
+	"weir.dev/weir/temporal/work"
+)
+
+// temporalPort is where a server within a worker is usually; the store has the next one.
+const temporalPort = 7233
+
+// A command line.
+type line struct {
+	name     string
+	args     string
+	synopsis string
+	flags    func(*flag.FlagSet, *settings)
+	run      func(context.Context, *settings) error
+}
+
+var lines = []line{
+	{"worker", "", "Make the steps of durable deployments, until it is interrupted. Without a Temporal server at -temporal or TEMPORAL_ADDRESS it runs one itself, with its database and a store in the data directory.", workerFlags, runWorker},
+	{"apply", "", "Have the deployments of the stack in this directory applied, and follow that.", applyFlags, applyStack},
+	{"destroy", "", "Have the deployments of the stack in this directory destroyed, and follow that.", applyFlags, destroyStack},
+	{"list", "", "List the deployments and where they are.", nil, list},
+	{"follow", "", "Tell what happens to deployments until nothing does, or until they wait for people.", nil, follow},
+	{"approve", "", "Approve the plans that wait.", decisionFlags, decision(rounds.Approve)},
+	{"reject", "", "Reject the plans that wait: nothing is done.", decisionFlags, decision(rounds.Reject)},
+	{"cancel", "", "End what is under way. What was begun is ended and kept.", decisionFlags, decision(rounds.Cancel)},
+	{"recover", "", "Say which of the objects exist that a killed run was about to create, so that the deployment goes on.", recoverFlags, decision(rounds.Recover)},
+}
+
+// settings are those that all commands share, and the flags.
+type settings struct {
+	on, address, namespace, store, data, stack string
+	deployments                                texts
+	out, err                                   io.Writer
+	in                                         io.Reader
+	environ                                    map[string]string
+
+	listen      string
+	parallelism int
+	port        int
+	serveOnly   bool
+	input       bool
+	lease       time.Duration
+
+	options rounds.Options
+	alone   bool
+	detach  bool
+
+	plan   string
+	settle rounds.Settlement
+}
+
+type texts []string
+
+func (t *texts) String() string     { return strings.Join(*t, ",") }
+func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
+
+// Run does what the arguments say and returns the exit code.
+func Run(args []string) int {
+	s := &settings{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: map[string]string{}}
+	for _, pair := range os.Environ() {
+		if name, v, ok := strings.Cut(pair, "="); ok {
+			s.environ[name] = v
+		}
+	}
+	if len(args) > 0 && args[0] == "stacks" {
+		args = args[1:]
+	}
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	i := slices.IndexFunc(lines, func(l line) bool { return l.name == name })
+	if i < 0 {
+		fmt.Fprintf(s.err, "Usage: weir stacks COMMAND [options]\n\n")
+		for _, l := range lines {
+			fmt.Fprintf(s.err, "  %-8s  %s\n", l.name, l.synopsis)
+		}
+		return 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := s.parse(lines[i], args[1:])
+	if err == nil {
+		err = lines[i].run(ctx, s)
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case !errors.Is(err, errTold):
+		fmt.Fprintf(s.err, "\nError: %s\n", err)
+	}
+	return 1
+}
+
+// errTold is the error of what was told already.
+var errTold = errors.New("told")
+
+func (s *settings) parse(l line, args []string) error {
+	f := flag.NewFlagSet(l.name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&s.address, "temporal", "", "The `ADDRESS` of a Temporal server. By default what TEMPORAL_ADDRESS and its configuration file say, or else 127.0.0.1:7233.")
+	f.StringVar(&s.namespace, "namespace", "", "The `NAMESPACE` there.")
+	f.StringVar(&s.store, "store", s.environ["WEIR_STORE"], "What all workers keep states in: a directory that all see, or the `URL` of a worker's store.")
+	f.StringVar(&s.data, "data", s.environ["WEIR_DATA"], "The `DIRECTORY` for what is on this machine.")
+	f.StringVar(&s.stack, "stack", "", "The `NAME` of the stack. By default that of its directory.")
+	f.Var(&s.deployments, "deployment", "Only the deployment `NAME`. May be repeated.")
+	f.StringVar(&s.on, "on", "temporal", "Where the steps are made: temporal, or local for this process (apply and destroy).")
+	f.BoolVar(&s.input, "input", true, "Ask people, with -on=local.")
+	f.Bool("no-color", false, "Nothing has colors.")
+	if l.flags != nil {
+		l.flags(f, s)
+	}
+	err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(s.out, "Usage: weir stacks %s [options] %s\n\n  %s\n\nOptions:\n", l.name, l.args, l.synopsis)
+		f.SetOutput(s.out)
+		f.PrintDefaults()
+		return err
+	}
+	if err == nil && f.NArg() > 0 {
+		err = fmt.Errorf("%q is one argument too many. Options of \"weir stacks %s\" begin with a hyphen; see -help", f.Arg(0), l.name)
+	}
+	if err == nil && s.on != "temporal" && (s.on != "local" || l.name != "apply" && l.name != "destroy") {
+		err = fmt.Errorf("-on is %q; it has to be temporal, or local for apply and destroy", s.on)
+	}
+	if s.data == "" {
+		s.data = filepath.Join(cmp.Or(s.environ["XDG_DATA_HOME"], filepath.Join(s.home(), ".local", "share")), "weir")
+	}
+	return err
+}
+
+func (s *settings) home() string {
+	home, _ := os.UserHomeDir()
+	return home
+}
+
+// dial connects to Temporal.
+func (s *settings) dial(ctx context.Context) (client.Client, error) {
+	o, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return nil, fmt.Errorf("the configuration of Temporal's clients can't be read: %w", err)
+	}
+	o.HostPort = cmp.Or(s.address, o.HostPort, fmt.Sprintf("127.0.0.1:%d", temporalPort))
+	o.Namespace = cmp.Or(s.namespace, o.Namespace, client.DefaultNamespace)
+	o.Logger = quiet{}
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("no Temporal server answers at %s: %w. Start one, and a worker, with:\n    weir stacks worker\nor say where there is one with -temporal=ADDRESS or TEMPORAL_ADDRESS", o.HostPort, err)
+	}
+	return c, nil
+}
+
+// quiet is a logger that says nothing: what matters is returned.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
+
+// depot is the store.
+func (s *settings) depot() (depot.Depot, error) {
+	store := s.store
+	if store == "" && s.on == "local" {
+		store = filepath.Join(s.data, "store")
+	}
+	if store == "" {
+		store = fmt.Sprintf("http://127.0.0.1:%d", temporalPort+1)
+	}
+	if !strings.HasPrefix(store, "http://") && !strings.HasPrefix(store, "https://") {
+		dir, err := filepath.Abs(store)
+		return &depot.Dir{Root: dir}, err
+	}
+	token, err := s.token(false)
+	return &depot.Remote{URL: store, Token: token, HTTP: &http.Client{Timeout: 10 * time.Minute}}, err
+}
+
+// token is what a store is asked with: what the environment has, or the file that a
+// worker of this machine has made.
+func (s *settings) token(make bool) (string, error) {
+	if t := s.environ["WEIR_STORE_TOKEN"]; t != "" {
+		return t, nil
+	}
+	file := filepath.Join(s.data, "token")
+	data, err := os.ReadFile(file)
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if !make || !errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil // the answer says that it is missing
+		}
+		return "", err
+	}
+	if err := os.MkdirAll(s.data, 0o700); err != nil {
+		return "", err
+	}
+	var own [16]byte
+	if _, err := rand.Read(own[:]); err != nil {
+		return "", err
+	}
+	t := hex.EncodeToString(own[:])
+	return t, durable.Replace(file, []byte(t+"\n"), 0o600)
+}
+
+// worker is one that makes steps in this process.
+func (s *settings) worker(d depot.Depot, log io.Writer) (*work.Worker, error) {
+	dir, err := work.NewDir(s.data)
+	if err != nil {
+		return nil, err
+	}
+	like, err := s.dialect()
+	if err != nil {
+		return nil, err
+	}
+	executable, _ := os.Executable()
+	environ := maps.Clone(s.environ)
+	for _, name := range []string{"TF_DATA_DIR", "TF_WORKSPACE"} {
+		delete(environ, name) // a directory of its own has its own
+	}
+	return &work.Worker{
+		Depot: d, Dir: dir, Holder: fmt.Sprintf("%s, process %d", who(), os.Getpid()), Long: cmp.Or(s.lease, 15*time.Second),
+		Environ: environ, Home: s.home(), Executable: executable, Dialect: like, Program: "weir", Log: log,
+	}, nil
+}
+
+func (s *settings) dialect() (dialect.Dialect, error) {
+	if name := s.environ["WEIR_COMPAT"]; name != "" {
+		d, err := dialect.Parse(name)
+		if err != nil {
+			err = fmt.Errorf("WEIR_COMPAT is %q; %w", name, err)
+		}
+		return d, err
+	}
+	return dialect.OpenTofu, nil
+}
+
+func who() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}

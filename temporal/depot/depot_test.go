@@ -1,0 +1,144 @@
+package depot
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// TestDepots holds a depot in a directory, and one behind a server, to the contract.
+func TestDepots(t *testing.T) {
+	for _, kind := range []string{"directory", "server"} {
+		t.Run(kind, func(t *testing.T) {
+			now := time.Now()
+			dir := &Dir{Root: t.TempDir(), Now: func() time.Time { return now }}
+			var d Depot = dir
+			if kind == "server" {
+				s := httptest.NewServer(Serve(dir, "hush"))
+				t.Cleanup(s.Close)
+				d = &Remote{URL: s.URL, Token: "hush", HTTP: s.Client()}
+				if _, err := (&Remote{URL: s.URL, HTTP: s.Client()}).Files(t.Context(), "a"); err == nil {
+					t.Error("it answers without the token")
+				}
+			}
+			contract(t, d, func(long time.Duration) { now = now.Add(long) })
+		})
+	}
+}
+
+func contract(t *testing.T, d Depot, pass func(time.Duration)) {
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	hash, err := d.Put(ctx, []byte("blob"))
+	must(err)
+	if got, err := d.Get(ctx, hash); err != nil || string(got) != "blob" {
+		t.Errorf("the blob is %q, %v", got, err)
+	}
+	if _, err := d.Get(ctx, Hash([]byte("other"))); !errors.Is(err, ErrAbsent) {
+		t.Errorf("a blob that isn't there: %v", err)
+	}
+
+	first, err := d.Acquire(ctx, "net/prod", "one", time.Minute)
+	must(err)
+	var held *HeldError
+	if _, err := d.Acquire(ctx, "net/prod", "two", time.Minute); !errors.As(err, &held) || held.Holder != "one" {
+		t.Errorf("a second lease: %v", err)
+	}
+	must(d.Write(ctx, first, "journal", 0, []byte("abc")))
+	must(d.Write(ctx, first, "journal", 3, []byte("def")))
+	must(d.Write(ctx, first, "journal", 3, []byte("def"))) // its answer was lost
+	if d.Write(ctx, first, "journal", 9, []byte("x")) == nil {
+		t.Error("a file has a hole")
+	}
+	pass(50 * time.Second)
+	_, err = d.Renew(ctx, first, time.Minute)
+	must(err)
+	pass(50 * time.Second)
+	if _, err := d.Acquire(ctx, "net/prod", "two", time.Minute); !errors.As(err, &held) {
+		t.Errorf("a lease that was renewed: %v", err)
+	}
+
+	pass(time.Minute)
+	must(d.Write(ctx, first, "index.json", 0, []byte("{}"))) // nobody has taken it over yet
+	second, err := d.Acquire(ctx, "net/prod", "two", time.Minute)
+	must(err)
+	if second.Fence <= first.Fence {
+		t.Errorf("the fence is %d after %d", second.Fence, first.Fence)
+	}
+	for what, err := range map[string]error{
+		"write":  d.Write(ctx, first, "index.json", 0, []byte("late")),
+		"append": d.Write(ctx, first, "journal", 6, []byte("late")),
+		"remove": d.Remove(ctx, first, "index.json"),
+	} {
+		if !errors.Is(err, ErrFenced) {
+			t.Errorf("%s by who was taken for dead: %v", what, err)
+		}
+	}
+	if _, err := d.Renew(ctx, first, time.Minute); !errors.Is(err, ErrFenced) {
+		t.Errorf("renewing what was taken over: %v", err)
+	}
+	must(d.Release(ctx, first))
+	must(d.Write(ctx, second, "index.json", 0, []byte("new")))
+	files, err := d.Files(ctx, "net/prod")
+	must(err)
+	if len(files) != 2 || string(files["journal"]) != "abcdef" || string(files["index.json"]) != "new" {
+		t.Errorf("the files are %q", files)
+	}
+	must(d.Remove(ctx, second, "journal"))
+	must(d.Remove(ctx, second, "journal"))
+	must(d.Release(ctx, second))
+	third, err := d.Acquire(ctx, "net/prod", "one", time.Minute)
+	must(err)
+	if third.Fence <= second.Fence {
+		t.Errorf("the fence is %d after %d", third.Fence, second.Fence)
+	}
+	for _, name := range []string{"", "..", "a/../b", "/a", ".x", `a\b`} {
+		if _, err := d.Acquire(ctx, name, "one", time.Minute); err == nil {
+			t.Errorf("%q is taken for a name", name)
+		}
+	}
+	for _, file := range []string{"..", ".lease", "a/b"} {
+		if d.Write(ctx, third, file, 0, nil) == nil {
+			t.Errorf("%q is taken for a file", file)
+		}
+	}
+}
+
+// TestHold: a lease that is lost ends the work under it.
+func TestHold(t *testing.T) {
+	d := &Dir{Root: t.TempDir()}
+	l, err := d.Acquire(t.Context(), "a", "one", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := Hold(t.Context(), d, l, 30*time.Millisecond)
+	if err := writeLease(d.folder("a"), Lease{Name: "a", Holder: "two", Fence: l.Fence + 1}); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if !errors.Is(context.Cause(ctx), ErrFenced) {
+		t.Errorf("it ended because of %v", context.Cause(ctx))
+	}
+	stop()
+	l, err = Wait(t.Context(), d, "a", "three", time.Minute, func() { t.Error("nobody has it") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stop = Hold(t.Context(), d, l, time.Minute)
+	stop()
+	if l, err = d.Acquire(t.Context(), "a", "four", time.Minute); err != nil {
+		t.Errorf("it was released: %v", err)
+	}
+	waits := 0
+	short, end := context.WithCancel(t.Context())
+	if _, err := Wait(short, d, "a", "five", time.Minute, func() { waits++; end() }); waits != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("after %d tries: %v", waits, err)
+	}
+}

@@ -1,0 +1,20 @@
+// Command weir-temporal does what weir leaves to it: deployments of stacks as durable
+// workflows. People call "weir stacks ..." and get it.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"weir.dev/weir/internal/provider/guard"
+	"weir.dev/weir/temporal/command"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == guard.Command {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt)
+		os.Exit(guard.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(command.Run(os.Args[1:]))
+}

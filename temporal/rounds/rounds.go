@@ -1,0 +1,446 @@
+// Package rounds is what a deployment goes through from being asked for to being done:
+// plan, rules or people, apply, and again as long as something had to be put off; and
+// what a stack does around its deployments: publish, and have those go on that read it.
+//
+// It owns the order, whoever carries the steps out. The same code is run as a workflow,
+// which is told its past again after a crash, and within one process; so it asks no
+// clock, no disk and no chance. It refuses to know how a step is done.
+package rounds
+
+import (
+	"fmt"
+	"slices"
+)
+
+// most is how often a deployment goes on with what was put off, or with a plan that
+// became another one.
+const most = 10
+
+// A Request asks for one deployment.
+type Request struct {
+	ID         string // of what was asked for as a whole
+	Stack      string
+	Deployment string
+	Bundle     string // the hash of the stack's files
+	Options
+	// Parent is who is told that it is done.
+	Parent string `json:",omitempty"`
+}
+
+// Options are what people ask for beside what is in the files.
+type Options struct {
+	Destroy     bool     `json:",omitempty"`
+	AutoApprove bool     `json:",omitempty"`
+	Vars        []string `json:",omitempty"` // NAME=VALUE
+	// Unasked: nobody has asked for it but a change upstream, so rules alone approve.
+	Unasked bool `json:",omitempty"`
+}
+
+// A Planned is what planning has come to.
+type Planned struct {
+	Plan     string // the hash of what was planned, empty without changes
+	Text     string // the hash of the plan as people read it
+	Counts   Counts
+	Deferred int      // what is put off until the next round
+	Approved bool     // by rules
+	By       string   // which
+	Against  []string // why others don't
+	Doubts   []string // objects that may exist
+	Problem  string   // why there is no plan
+}
+
+// Counts are numbers of objects.
+type Counts struct{ Add, Change, Destroy int }
+
+// An Applied is what applying has come to.
+type Applied struct {
+	Counts   Counts // what the plan that was applied had
+	Deferred int
+	// Stale: what would be done isn't what was approved any more.
+	Stale   bool
+	Doubts  []string
+	Problem string
+}
+
+// A Phase is where a deployment is.
+type Phase string
+
+// Phases; those from Done on are the last of a request.
+const (
+	Planning  Phase = "planning"
+	Waiting   Phase = "waits for approval"
+	Doubtful  Phase = "waits for recover"
+	Applying  Phase = "applying"
+	Done      Phase = "done"
+	Failed    Phase = "failed"
+	Rejected  Phase = "rejected"
+	Cancelled Phase = "cancelled"
+)
+
+// Over reports whether nothing more is done for the request.
+func (p Phase) Over() bool { return slices.Contains([]Phase{Done, Failed, Rejected, Cancelled}, p) }
+
+// A Status is where a deployment is, and what is to be known of it.
+type Status struct {
+	Stack      string
+	Deployment string
+	Request    string
+	Phase      Phase
+	Round      int
+	Plan       Planned
+	Applied    Counts // of all rounds
+	Changed    bool   // something was applied
+	Problem    string `json:",omitempty"`
+	By         string `json:",omitempty"` // who decided last
+	Lines      []string
+}
+
+// say adds a line of what happened. Only the last ones are kept.
+func (s *Status) say(format string, a ...any) {
+	s.Lines = append(s.Lines, fmt.Sprintf(format, a...))
+	if more := len(s.Lines) - 50; more > 0 {
+		s.Lines = s.Lines[more:]
+	}
+}
+
+// Decisions of people.
+const (
+	Approve = "approve"
+	Reject  = "reject"
+	Cancel  = "cancel"
+	Recover = "recover"
+)
+
+// A Decision is what somebody says of a deployment that waits.
+type Decision struct {
+	Kind string
+	By   string
+	Plan string // the beginning of the hash of what is approved; empty is whatever waits
+	Settlement
+}
+
+// A Settlement says of objects in doubt whether they exist.
+type Settlement struct {
+	Import    []string `json:",omitempty"` // ADDRESS=ID
+	Forget    []string `json:",omitempty"` // ADDRESS
+	ForgetAll bool     `json:",omitempty"`
+}
+
+// A Host carries out the steps. An error is that a step couldn't be made, in spite of
+// being tried again; what is wrong with a configuration isn't one.
+type Host interface {
+	Plan(Request) (Planned, error)
+	// Apply plans again, and applies what comes out if it is what was planned.
+	Apply(r Request, planned Planned) (Applied, error)
+	Settle(Request, Settlement) (problem string, err error)
+	// Decision waits for the next decision. Its error ends the request.
+	Decision() (Decision, error)
+	// Cancelled reports whether somebody has said so meanwhile.
+	Cancelled() bool
+	// Tell is given the status whenever it changes.
+	Tell(Status)
+}
+
+// Deploy does what is asked for one deployment.
+func Deploy(h Host, r Request) Status {
+	s := &Status{Stack: r.Stack, Deployment: r.Deployment, Request: r.ID}
+	for s.Round = 1; ; s.Round++ {
+		if s.Round > most {
+			return s.end(h, Failed, fmt.Sprintf("After %d rounds there is still something that is put off. Apply again to go on.", most))
+		}
+		if h.Cancelled() {
+			return s.end(h, Cancelled, "")
+		}
+		if over := s.round(h, r); over {
+			return *s
+		}
+	}
+}
+
+// to changes the phase.
+func (s *Status) to(h Host, p Phase) {
+	s.Phase = p
+	h.Tell(*s)
+}
+
+func (s *Status) end(h Host, p Phase, problem string) Status {
+	s.Problem = problem
+	line := string(p)
+	if problem != "" {
+		line += ": " + problem
+	}
+	s.say("%s", line)
+	s.to(h, p)
+	return *s
+}
+
+// round is one round; it reports whether it was the last.
+func (s *Status) round(h Host, r Request) (over bool) {
+	s.Plan = Planned{}
+	s.to(h, Planning)
+	p, err := h.Plan(r)
+	s.Plan = p
+	switch {
+	case h.Cancelled():
+		s.end(h, Cancelled, "")
+		return true
+	case err != nil:
+		s.end(h, Failed, err.Error())
+		return true
+	case len(p.Doubts) > 0:
+		return s.settle(h, r)
+	case p.Problem != "":
+		s.end(h, Failed, p.Problem)
+		return true
+	case p.Plan == "" && p.Deferred > 0:
+		s.end(h, Failed, "Some objects are put off because it isn't known yet how many there are, and nothing else in the plan would change that. Look at the for_each arguments of the components.")
+		return true
+	case p.Plan == "":
+		s.say("round %d: nothing to do", s.Round)
+		s.end(h, Done, "")
+		return true
+	}
+	s.say("round %d: planned %d to add, %d to change, %d to destroy, %d put off", s.Round, p.Counts.Add, p.Counts.Change, p.Counts.Destroy, p.Deferred)
+	if !s.approved(h, r) {
+		return true
+	}
+	s.to(h, Applying)
+	a, err := h.Apply(r, p)
+	switch {
+	case err != nil && h.Cancelled():
+		s.end(h, Cancelled, "")
+		return true
+	case err != nil:
+		s.end(h, Failed, err.Error())
+		return true
+	case a.Stale:
+		s.say("round %d: the plan has become another one", s.Round)
+		return false
+	case len(a.Doubts) > 0:
+		s.Changed = true
+		return false // planning again tells of them
+	}
+	s.Changed = true
+	if a.Problem != "" {
+		phase := Failed
+		if h.Cancelled() {
+			phase = Cancelled
+		}
+		s.end(h, phase, a.Problem)
+		return true
+	}
+	s.Applied.Add += a.Counts.Add
+	s.Applied.Change += a.Counts.Change
+	s.Applied.Destroy += a.Counts.Destroy
+	s.say("round %d: applied %d added, %d changed, %d destroyed", s.Round, a.Counts.Add, a.Counts.Change, a.Counts.Destroy)
+	if a.Deferred > 0 {
+		return false
+	}
+	s.end(h, Done, "")
+	return true
+}
+
+// approved waits until a plan is approved, or ends the request.
+func (s *Status) approved(h Host, r Request) bool {
+	switch {
+	case r.AutoApprove:
+		s.By = "-auto-approve"
+		return true
+	case s.Plan.Approved:
+		s.By = s.Plan.By
+		s.say("round %d: approved by the rules %s", s.Round, s.Plan.By)
+		return true
+	}
+	for _, why := range s.Plan.Against {
+		s.say("round %d: not approved by %s", s.Round, why)
+	}
+	for {
+		s.to(h, Waiting)
+		d, err := h.Decision()
+		switch {
+		case err != nil:
+			s.end(h, Failed, err.Error())
+			return false
+		case d.Kind == Approve && (d.Plan == "" || len(d.Plan) >= 8 && len(d.Plan) <= len(s.Plan.Plan) && s.Plan.Plan[:len(d.Plan)] == d.Plan):
+			s.By = d.By
+			s.say("round %d: approved by %s", s.Round, d.By)
+			return true
+		case d.Kind == Reject:
+			s.By = d.By
+			s.end(h, Rejected, "by "+d.By)
+			return false
+		case d.Kind == Cancel:
+			s.By = d.By
+			s.end(h, Cancelled, "by "+d.By)
+			return false
+		}
+		s.say("round %d: %s of %s by %s is about another plan", s.Round, d.Kind, d.Plan, d.By)
+	}
+}
+
+// settle waits until somebody says what became of objects in doubt.
+func (s *Status) settle(h Host, r Request) (over bool) {
+	s.say("round %d: %d objects may exist: %v", s.Round, len(s.Plan.Doubts), s.Plan.Doubts)
+	s.Round-- // it didn't come to one
+	for {
+		s.to(h, Doubtful)
+		d, err := h.Decision()
+		switch {
+		case err != nil:
+			s.end(h, Failed, err.Error())
+			return true
+		case d.Kind == Cancel || d.Kind == Reject:
+			s.end(h, Cancelled, "by "+d.By)
+			return true
+		case d.Kind != Recover:
+			continue
+		}
+		problem, err := h.Settle(r, d.Settlement)
+		if err != nil {
+			problem = err.Error()
+		}
+		if problem == "" {
+			s.say("round %d: %s said what exists", s.Round+1, d.By)
+			return false
+		}
+		s.Problem = problem
+		s.say("recover: %s", problem)
+	}
+}
+
+// A Whole asks for a stack: deployments of it, and what follows.
+type Whole struct {
+	ID          string
+	Stack       string
+	Bundle      string
+	Deployments []string
+	Options
+	// Publishes: the stack has outputs for others.
+	Publishes bool
+	// Via are the stacks whose changes have led to this.
+	Via []string `json:",omitempty"`
+	// Alone leaves the stacks that read it.
+	Alone bool `json:",omitempty"`
+}
+
+// Each are the requests for the deployments.
+func (w Whole) Each() []Request {
+	var list []Request
+	for _, name := range w.Deployments {
+		list = append(list, Request{ID: w.ID, Stack: w.Stack, Deployment: name, Bundle: w.Bundle, Options: w.Options})
+	}
+	return list
+}
+
+// A Published is what publishing has come to.
+type Published struct {
+	Changed bool
+	Readers []string // stacks that read what has changed
+	Problem string
+}
+
+// A Conductor carries out what is around the deployments.
+type Conductor interface {
+	// Begin has deployments done.
+	Begin([]Request) error
+	// Next waits for the next one that is over.
+	Next() (Status, error)
+	Publish(Whole) (Published, error)
+	// Follow has a stack done that reads what was published; via leads to it.
+	Follow(stack string, via []string) (problem string, err error)
+	Tell(Overview)
+}
+
+// An Overview is where a stack is.
+type Overview struct {
+	Stack   string
+	Request string
+	Pending []string
+	Over    map[string]Phase
+	Lines   []string
+	Problem string `json:",omitempty"`
+	Ended   bool
+}
+
+// OK reports whether all was done.
+func (o Overview) OK() bool {
+	for _, p := range o.Over {
+		if p != Done {
+			return false
+		}
+	}
+	return len(o.Pending) == 0 && o.Problem == ""
+}
+
+// Conduct does what is asked for a stack. Once all deployments are over, outputs are
+// published if any was applied.
+func Conduct(c Conductor, w Whole) Overview {
+	o := conduct(c, w)
+	o.Ended = true
+	c.Tell(o)
+	return o
+}
+
+func conduct(c Conductor, w Whole) Overview {
+	o := Overview{Stack: w.Stack, Request: w.ID, Pending: slices.Clone(w.Deployments), Over: map[string]Phase{}}
+	if err := c.Begin(w.Each()); err != nil {
+		o.Problem = err.Error()
+		return o
+	}
+	c.Tell(o)
+	changed := false
+	for len(o.Pending) > 0 {
+		s, err := c.Next()
+		if err != nil {
+			o.Problem = err.Error()
+			return o
+		}
+		i := slices.Index(o.Pending, s.Deployment)
+		if s.Request != w.ID || i < 0 {
+			continue // an answer that came twice
+		}
+		o.Pending = slices.Delete(o.Pending, i, i+1)
+		o.Over[s.Deployment] = s.Phase
+		changed = changed || s.Changed
+		c.Tell(o)
+	}
+	if w.Publishes && changed {
+		o.share(c, w)
+	}
+	return o
+}
+
+// share publishes, and has those stacks follow that read it.
+func (o *Overview) share(c Conductor, w Whole) {
+	p, err := c.Publish(w)
+	switch {
+	case err != nil:
+		o.Problem = err.Error()
+		return
+	case p.Problem != "":
+		o.Problem = p.Problem
+		return
+	case !p.Changed:
+		return
+	}
+	o.Lines = append(o.Lines, "published what has changed")
+	if w.Alone {
+		return
+	}
+	via := append(slices.Clone(w.Via), w.Stack)
+	for _, reader := range p.Readers {
+		if slices.Contains(via, reader) {
+			o.Problem = fmt.Sprintf("The stack %s was applied already because of this change. Nothing is applied twice: look which outputs go in a circle.", reader)
+			continue
+		}
+		problem, err := c.Follow(reader, via)
+		if err != nil {
+			problem = err.Error()
+		}
+		if problem != "" {
+			o.Problem = fmt.Sprintf("The stack %s reads what has changed: %s", reader, problem)
+			continue
+		}
+		o.Lines = append(o.Lines, "had the stack "+reader+" follow")
+	}
+}

@@ -1,0 +1,54 @@
+package work
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/stack/deploy"
+	"weir.dev/weir/internal/word/dialect"
+)
+
+// A Found is the stack in a directory.
+type Found struct {
+	Stack *operation.Stack
+	// Outside are the directories beside that of the stack that it has modules in.
+	Outside []string
+}
+
+// Look reads the stack in a directory.
+func Look(ctx context.Context, dir string, like dialect.Dialect, environ map[string]string, home string) (Found, error) {
+	d := operation.New(place.Options{
+		Dir: dir, OriginalDir: dir, Environ: environ, Home: home, Dialect: like, Program: "weir",
+		Now: time.Now, Random: rand.Reader, Who: func() string { return "" }, Reports: place.Reports{Log: io.Discard},
+	})
+	defer d.Close()
+	s, diags := operation.OpenStack(ctx, d)
+	if diags.HasErrors() {
+		return Found{}, failure{diags}
+	}
+	// Which modules there are may hang on inputs; those of all deployments are looked at.
+	outside := map[string]bool{}
+	list := s.Deployments
+	if len(list) == 0 {
+		list = []*deploy.Deployment{{Name: deploy.Default, Inputs: map[string]deploy.Input{}}}
+	}
+	_ = s.Stack.Evaluate(list, nil)
+	config, diags := s.Load(ctx, list[0], operation.Loading{})
+	if config == nil || config.Tree == nil {
+		return Found{}, failure{diags}
+	}
+	for name := range config.Sources {
+		if name = filepath.ToSlash(name); strings.HasPrefix(name, "../") {
+			outside[filepath.Dir(name)] = true
+		}
+	}
+	return Found{s, slices.Sorted(maps.Keys(outside))}, nil
+}

@@ -1,0 +1,445 @@
+package work
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/approval"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/stack/parts"
+	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/temporal/depot"
+	"weir.dev/weir/temporal/rounds"
+)
+
+// A step is a deployment that was opened and planned.
+type step struct {
+	*site
+	w    *Worker
+	work *operation.Work
+	made *plan.Plan
+	// found are the problems of planning.
+	found diag.List
+}
+
+// planning opens a deployment, which folds the journal of a run that was killed into
+// its state, and plans.
+func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) error) error {
+	return w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
+		asked := request.Plan{Destroy: r.Destroy}
+		p, diags := asked.Read()
+		if diags.HasErrors() {
+			return failure{diags}
+		}
+		p.AllowDeferral = true
+		o := operation.Opening{Operation: "apply"}
+		for _, v := range r.Vars {
+			o.Vars = append(o.Vars, place.Var{Value: v})
+		}
+		opened, diags := s.Open(s.look, s.Subject(s.one), o)
+		if opened == nil {
+			return failure{diags}
+		}
+		defer opened.Unlock()
+		made, found := opened.Plan(s.look, p)
+		return do(&step{site: s, w: w, work: opened, made: made, found: append(diags, found...)})
+	})
+}
+
+// problem is what the workflow is told of a failure: none for what may go better
+// another time.
+func problem(err error) (string, error) {
+	if f := (failure{}); errors.As(err, &f) {
+		return f.Error(), nil
+	}
+	return "", err
+}
+
+// doubts are the objects that may exist.
+func (s *step) doubts() []string {
+	var list []string
+	for _, d := range s.work.Doubts() {
+		list = append(list, d.Object.String())
+	}
+	return list
+}
+
+// Plan implements rounds.Steps.
+func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned, err error) {
+	err = w.planning(ctx, r, func(s *step) error {
+		out.Doubts = s.doubts()
+		if s.made == nil || s.found.HasErrors() || len(out.Doubts) > 0 {
+			if len(out.Doubts) == 0 {
+				return failure{s.found}
+			}
+			return nil
+		}
+		out.Counts, out.Deferred = counts(s.made), len(s.made.Deferred)
+		if !s.made.HasChanges() {
+			return nil
+		}
+		verdict, diags := approval.Decide(s.Stack.Stack, s.one, s.made, s.found)
+		if diags.HasErrors() {
+			return failure{diags}
+		}
+		out.Approved, out.By, out.Against = verdict.Approved, verdict.By, verdict.Against
+		var text bytes.Buffer
+		if err := view.Plan(&text, s.made, view.Options{Product: w.Dialect.Product(), Automation: true}); err != nil {
+			return err
+		}
+		if out.Text, err = w.Depot.Put(s.ctx, text.Bytes()); err != nil {
+			return err
+		}
+		list, err := json.Marshal(changes(s.made))
+		if err != nil {
+			return err
+		}
+		out.Plan, err = w.Depot.Put(s.ctx, list)
+		return err
+	})
+	out.Problem, err = problem(err)
+	return out, err
+}
+
+func counts(p *plan.Plan) rounds.Counts {
+	n := p.Counts()
+	return rounds.Counts{Add: n.Add, Change: n.Change, Destroy: n.Destroy}
+}
+
+// A change is one thing that a plan does. Who approves a plan approves these.
+type change struct {
+	// Name and Action say what; Digest also says from what to what. The list is in the
+	// depot, as the states are, because a hash of what is secret may be guessed.
+	Name, Action, Digest string
+}
+
+func changes(p *plan.Plan) []change {
+	list := []change{}
+	add := func(name, action string, a ...any) {
+		sum := sha256.Sum256(fmt.Appendln(nil, a...))
+		list = append(list, change{name, action, hex.EncodeToString(sum[:])})
+	}
+	text := func(v cty.Value) string {
+		if v == cty.NilVal {
+			return ""
+		}
+		bare, _ := v.UnmarkDeep()
+		return bare.GoString()
+	}
+	for _, c := range p.Changes {
+		if c.Action == plan.NoOp && !c.Moved() && c.Importing == nil {
+			continue
+		}
+		add("object "+c.Addr.String(), c.Action.String(), c.Previous.String(), text(c.Before), text(c.After), c.Importing != nil)
+	}
+	for _, o := range p.Outputs {
+		if o.Action != plan.NoOp {
+			add("output "+o.Name, o.Action.String(), text(o.Before), text(o.After))
+		}
+	}
+	slices.SortFunc(list, func(a, b change) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// covered reports whether a plan does nothing but what was approved. Of what is left
+// once a part of that is done only objects and actions are compared: values that refer
+// to the part that is done are known by now.
+func (w *Worker) covered(ctx context.Context, approved string, p *plan.Plan, rest bool) (bool, error) {
+	data, err := w.Depot.Get(ctx, approved)
+	if err != nil {
+		return false, err
+	}
+	var list []change
+	if err := json.Unmarshal(data, &list); err != nil {
+		return false, err
+	}
+	for _, c := range changes(p) {
+		if !slices.ContainsFunc(list, func(a change) bool {
+			return a.Name == c.Name && a.Action == c.Action && (rest || a.Digest == c.Digest)
+		}) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Apply implements rounds.Steps. It plans again in any case, after it has recovered
+// what a try before this one has left: the journal says what was done, and what isn't
+// done any more isn't in the plan.
+func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Planned, again bool) (out rounds.Applied, err error) {
+	err = w.planning(ctx, r, func(s *step) error {
+		if out.Doubts = s.doubts(); len(out.Doubts) > 0 {
+			return nil
+		}
+		if s.made == nil || s.found.HasErrors() {
+			return failure{s.found}
+		}
+		out.Counts, out.Deferred = counts(s.made), len(s.made.Deferred)
+		if !s.made.HasChanges() {
+			if again {
+				out.Counts = planned.Counts // the try before this one has done it all
+			}
+			return nil
+		}
+		if !r.AutoApprove {
+			ok, err := w.covered(s.ctx, planned.Plan, s.made, again)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				out.Stale = true
+				return nil
+			}
+		}
+		_, diags := s.work.Apply(s.ctx, s.made, s.found, operation.Limits{Stop: s.stop, Saving: s.ctx})
+		out.Doubts = s.doubts()
+		if diags.HasErrors() && len(out.Doubts) == 0 {
+			return failure{diags}
+		}
+		return nil
+	})
+	out.Problem, err = problem(err)
+	return out, err
+}
+
+// Settle implements rounds.Steps.
+func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Settlement) (told string, err error) {
+	err = w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
+		subject := s.Subject(s.one)
+		s.About, s.Backend, s.Options.Workspace = &subject, s.StackBackend(nil), s.one.Name
+		objects, err := request.Imports(said.Import, "")
+		if err != nil {
+			return failure{diag.BadImport.List("%s.", err)}
+		}
+		for _, o := range objects {
+			wanted, diags := request.ReadImport(o[0], o[1])
+			if diags.HasErrors() {
+				return failure{diags}
+			}
+			if diags := s.Directory.Import(s.ctx, operation.Opening{Operation: "import"}, wanted.Target, wanted.ID); diags.HasErrors() {
+				return failure{diags}
+			}
+		}
+		var forget []addr.Instance
+		for _, text := range said.Forget {
+			i, err := addr.ParseInstance(text)
+			if err != nil {
+				return failure{diag.BadAddress.List("%s.", err)}
+			}
+			forget = append(forget, i)
+		}
+		_, _, diags := s.Settle(s.ctx, states.Options{}, forget, said.ForgetAll)
+		if diags.HasErrors() {
+			return failure{diags}
+		}
+		return nil
+	})
+	told, err = problem(err)
+	return commands.ForStacks(r.Deployment)(told), err
+}
+
+// noteLong is how long a lease for a note lasts.
+const noteLong = 10 * time.Second
+
+// Names of the files of a stack in the depot, beside its deployments.
+const (
+	publishedFile = "published.json"
+	readersFile   = "readers.json"
+	lastFile      = "last.json"
+)
+
+// Name is how a stack is called where others refer to it: the last word of its
+// directory, or of a source.
+func Name(source string) string { return path.Base(path.Clean(filepath.ToSlash(source))) }
+
+// upstreams puts what other stacks have published where the deployments of the one in
+// a directory read it.
+func (w *Worker) upstreams(ctx context.Context, dir string) (map[string]string, error) {
+	d := operation.New(w.options(dir, nil))
+	defer d.Close()
+	s, diags := operation.OpenStack(ctx, d)
+	if diags.HasErrors() {
+		return nil, failure{diags}
+	}
+	dirs := map[string]string{}
+	for _, u := range s.Upstreams {
+		files, err := w.Depot.Files(ctx, Name(u.Source))
+		if err != nil {
+			return nil, err
+		}
+		there := filepath.Join(w.Dir, "upstreams", Name(u.Source))
+		dirs[u.Source] = there
+		if err := os.MkdirAll(filepath.Join(there, parts.Dir), 0o700); err != nil {
+			return nil, err
+		}
+		if data, ok := files[publishedFile]; ok {
+			if err := durable.Replace(filepath.Join(there, parts.Dir, publishedFile), data, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return dirs, nil
+}
+
+// Publish implements rounds.Steps: it puts together what the deployments publish, as
+// their states in the depot are now.
+func (w *Worker) Publish(ctx context.Context, whole rounds.Whole) (out rounds.Published, err error) {
+	err = w.publish(ctx, whole, &out)
+	out.Problem, err = problem(err)
+	return out, err
+}
+
+func (w *Worker) publish(ctx context.Context, whole rounds.Whole, out *rounds.Published) error {
+	b, err := w.bundle(ctx, whole.Bundle)
+	if err != nil {
+		return err
+	}
+	lease, err := depot.Wait(ctx, w.Depot, whole.Stack, w.Holder, w.Long, func() {})
+	if err != nil {
+		return err
+	}
+	held, release := depot.Hold(ctx, w.Depot, lease, w.Long)
+	defer release()
+	folder, err := os.MkdirTemp(w.Dir, "publish-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	// The states are read where nobody is at work on them.
+	data, err := w.Depot.Get(held, whole.Bundle)
+	if err != nil {
+		return err
+	}
+	dir, err := Unpack(data, folder)
+	if err != nil {
+		return err
+	}
+	o := w.options(dir, nil)
+	if o.Upstreams, err = w.upstreams(held, b.dir); err != nil {
+		return err
+	}
+	d := operation.New(o)
+	defer d.Close()
+	s, diags := operation.OpenStack(held, d)
+	if diags.HasErrors() {
+		return failure{diags}
+	}
+	files, err := w.Depot.Files(held, whole.Stack)
+	if err != nil {
+		return err
+	}
+	states := filepath.Join(dir, parts.Dir)
+	for _, one := range s.Deployments {
+		m := &mirror{ctx: held, depot: w.Depot, lease: depot.Lease{Name: key(whole.Stack, one.Name)}, folder: filepath.Join(states, one.Name)}
+		if err := m.fill(); err != nil {
+			return err
+		}
+	}
+	if old, ok := files[publishedFile]; ok {
+		if err := os.MkdirAll(states, 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(states, publishedFile), old, 0o600); err != nil {
+			return err
+		}
+	}
+	if _, diags := s.Publish(held); diags.HasErrors() {
+		return failure{diags}
+	}
+	now, err := os.ReadFile(filepath.Join(states, publishedFile))
+	if errors.Is(err, os.ErrNotExist) || err == nil && bytes.Equal(now, files[publishedFile]) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.Depot.Write(held, lease, publishedFile, 0, now); err != nil {
+		return err
+	}
+	out.Changed = true
+	out.Readers, err = readers(files)
+	return err
+}
+
+func readers(files map[string][]byte) ([]string, error) {
+	var list []string
+	if data, ok := files[readersFile]; ok {
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nil, fmt.Errorf("%s: %w", readersFile, err)
+		}
+	}
+	return list, nil
+}
+
+// Last implements rounds.Steps.
+func (w *Worker) Last(ctx context.Context, stack string) (whole rounds.Whole, err error) {
+	files, err := w.Depot.Files(ctx, stack)
+	if err != nil {
+		return whole, err
+	}
+	if err := json.Unmarshal(files[lastFile], &whole); err != nil {
+		return whole, fmt.Errorf("what was asked for the stack %s last can't be read: %w", stack, err)
+	}
+	whole.Destroy, whole.AutoApprove, whole.Unasked = false, false, true
+	return whole, nil
+}
+
+// Note writes down what was asked for a stack, for those that it reads to find.
+func Note(ctx context.Context, d depot.Depot, holder string, whole rounds.Whole, upstreams []string) error {
+	put := func(stack string, change func(files map[string][]byte) (file string, data any, err error)) error {
+		lease, err := depot.Wait(ctx, d, stack, holder, noteLong, func() {})
+		if err != nil {
+			return err
+		}
+		_, release := depot.Hold(ctx, d, lease, noteLong)
+		defer release()
+		files, err := d.Files(ctx, stack)
+		if err != nil {
+			return err
+		}
+		file, data, err := change(files)
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(data)
+		if err != nil || bytes.Equal(text, files[file]) {
+			return err
+		}
+		return d.Write(ctx, lease, file, 0, text)
+	}
+	err := put(whole.Stack, func(map[string][]byte) (string, any, error) { return lastFile, whole, nil })
+	for _, up := range upstreams {
+		if err != nil {
+			break
+		}
+		err = put(up, func(files map[string][]byte) (string, any, error) {
+			list, err := readers(files)
+			if !slices.Contains(list, whole.Stack) {
+				list = append(list, whole.Stack)
+			}
+			return readersFile, list, err
+		})
+	}
+	return err
+}

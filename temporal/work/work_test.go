@@ -1,0 +1,244 @@
+package work
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/temporal/depot"
+	"weir.dev/weir/temporal/rounds"
+)
+
+// write writes files below a folder and returns it.
+func write(t *testing.T, folder string, files map[string]string) string {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+const network = `
+variable "name" { type = string }
+required_providers {
+  terraform = { source = "terraform.io/builtin/terraform" }
+}
+provider "terraform" "main" {}
+component "a" {
+  source    = "./m"
+  inputs    = { name = var.name }
+  providers = { terraform = provider.terraform.main }
+}
+component "b" {
+  source    = "../shared"
+  inputs    = { name = component.a.out }
+  providers = { terraform = provider.terraform.main }
+}
+output "out" {
+  type  = string
+  value = component.b.out
+}
+`
+
+const module = `
+variable "name" { type = string }
+resource "terraform_data" "x" { input = var.name }
+output "out" { value = terraform_data.x.output }
+`
+
+func newWorker(t *testing.T, d depot.Depot) *Worker {
+	return &Worker{Depot: d, Dir: t.TempDir(), Holder: t.Name(), Long: time.Minute, Environ: map[string]string{}, Home: t.TempDir(), Dialect: dialect.OpenTofu, Program: "weir", Log: t.Output()}
+}
+
+// whole puts a stack into the depot.
+func whole(t *testing.T, d depot.Depot, dir string, o rounds.Options) rounds.Whole {
+	t.Helper()
+	found, err := Look(t.Context(), dir, dialect.OpenTofu, nil, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := Pack(dir, found.Outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := rounds.Whole{ID: t.Name() + time.Now().String(), Stack: Name(dir), Options: o, Publishes: len(found.Stack.Published) > 0}
+	if w.Bundle, err = d.Put(t.Context(), bundle); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range found.Stack.Deployments {
+		w.Deployments = append(w.Deployments, one.Name)
+	}
+	var up []string
+	for _, u := range found.Stack.Upstreams {
+		up = append(up, Name(u.Source))
+	}
+	if err := Note(t.Context(), d, "test", w, up); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// run does what is asked for a stack, and says who decides.
+func run(t *testing.T, w *Worker, whole rounds.Whole, ask func(rounds.Status) rounds.Decision) ([]rounds.Overview, map[string]rounds.Status) {
+	last := map[string]rounds.Status{}
+	l := &rounds.Local{Steps: w, Most: 2, Told: func(s rounds.Status) { last[s.Stack+"/"+s.Deployment] = s }}
+	l.Ask = func(s rounds.Status) (rounds.Decision, error) { return ask(s), nil }
+	return l.Run(t.Context(), whole), last
+}
+
+// TestLinkedStacks: a stack is applied by what a person approves, publishes, and the
+// one that reads it follows by its rule; nothing happens the second time.
+func TestLinkedStacks(t *testing.T) {
+	root := write(t, t.TempDir(), map[string]string{
+		"net/s.tfcomponent.hcl":  network,
+		"net/m/main.tf":          module,
+		"shared/main.tf":         module,
+		"net/s.tfdeploy.hcl":     "deployment \"one\" {\n  inputs = { name = \"x\" }\n}\ndeployment \"two\" {\n  inputs = { name = \"y\" }\n}\npublish_output \"out\" {\n  value = deployment.one.out\n}\n",
+		"app/s.tfcomponent.hcl":  strings.ReplaceAll(network, "../shared", "./m"),
+		"app/m/main.tf":          module,
+		"app/s.tfdeploy.hcl":     "upstream_input \"net\" {\n  type   = \"stack\"\n  source = \"../net\"\n}\ndeployment_auto_approve \"ok\" {\n  check {\n    condition = context.plan.changes.remove == 0\n    reason    = \"removes\"\n  }\n}\ndeployment_group \"g\" {\n  auto_approve_checks = [deployment_auto_approve.ok]\n}\ndeployment \"only\" {\n  deployment_group = deployment_group.g\n  inputs = { name = upstream_input.net.out }\n}\n",
+		"net/.terraform/x/large": "not needed",
+	})
+	d := &depot.Dir{Root: t.TempDir()}
+	w := newWorker(t, d)
+	asked := map[string]int{}
+	yes := func(s rounds.Status) rounds.Decision {
+		asked[s.Deployment]++
+		text, err := d.Get(t.Context(), s.Plan.Text)
+		if err != nil || !strings.Contains(string(text), "component.b.terraform_data.x") {
+			t.Errorf("the plan is %q, %v", text, err)
+		}
+		return rounds.Decision{Kind: rounds.Approve, By: "me", Plan: s.Plan.Plan[:12]}
+	}
+	net := whole(t, d, filepath.Join(root, "net"), rounds.Options{})
+	app := whole(t, d, filepath.Join(root, "app"), rounds.Options{})
+	over, last := run(t, w, net, yes)
+	if len(over) != 2 || !over[0].OK() || !over[1].OK() || over[1].Stack != "app" {
+		t.Fatalf("it came to %+v %+v", over, last)
+	}
+	if asked["one"] != 1 || asked["two"] != 1 || asked["only"] != 0 {
+		t.Errorf("asked %v", asked)
+	}
+	if s := last["app/only"]; s.Applied.Add != 2 || s.By != "ok" {
+		t.Errorf("downstream: %+v", s)
+	}
+	over, last = run(t, w, net, yes)
+	if len(over) != 1 || !over[0].OK() || last["net/one"].Changed {
+		t.Errorf("the second time: %+v", over)
+	}
+	if asked["one"] != 1 {
+		t.Errorf("asked %v", asked)
+	}
+
+	// What the rule refuses waits, and is left when somebody says no.
+	write(t, root, map[string]string{"app/s.tfcomponent.hcl": strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(network, "../shared", "./m"), `component "a"`, `component "z"`), "component.a", "component.z") + "removed {\n  from   = component.a\n  source = \"./m\"\n  providers = { terraform = provider.terraform.main }\n}\n"})
+	app = whole(t, d, filepath.Join(root, "app"), rounds.Options{})
+	over, last = run(t, w, app, func(s rounds.Status) rounds.Decision {
+		if !slices.ContainsFunc(s.Plan.Against, func(why string) bool { return strings.Contains(why, "removes") }) {
+			t.Errorf("against it: %v", s.Plan.Against)
+		}
+		return rounds.Decision{Kind: rounds.Reject, By: "me"}
+	})
+	if over[0].OK() || last["app/only"].Phase != rounds.Rejected {
+		t.Errorf("rejected: %+v", over)
+	}
+	app.Destroy, app.AutoApprove = true, true
+	if over, last = run(t, w, app, nil); !over[0].OK() || last["app/only"].Applied.Destroy != 2 {
+		t.Errorf("destroyed: %+v %+v", over, last)
+	}
+}
+
+// TestApproved: what has become another plan isn't applied by an approval of the former
+// one, but the rest of a plan that was begun is.
+func TestApproved(t *testing.T) {
+	root := write(t, t.TempDir(), map[string]string{
+		"net/s.tfcomponent.hcl": network, "net/m/main.tf": module, "shared/main.tf": module,
+		"net/s.tfdeploy.hcl": "deployment \"one\" {\n  inputs = { name = \"x\" }\n}\n",
+	})
+	d := &depot.Dir{Root: t.TempDir()}
+	w := newWorker(t, d)
+	net := whole(t, d, filepath.Join(root, "net"), rounds.Options{})
+	r := net.Each()[0]
+	p, err := w.Plan(t.Context(), r)
+	if err != nil || p.Counts.Add != 2 || p.Approved {
+		t.Fatalf("planned %+v, %v", p, err)
+	}
+	other := r
+	write(t, root, map[string]string{"net/s.tfdeploy.hcl": "deployment \"one\" {\n  inputs = { name = \"other\" }\n}\n"})
+	other.Bundle = whole(t, d, filepath.Join(root, "net"), rounds.Options{}).Bundle
+	if a, err := w.Apply(t.Context(), other, p, false); err != nil || !a.Stale {
+		t.Errorf("other values: %+v, %v", a, err)
+	}
+	if a, err := w.Apply(t.Context(), r, p, false); err != nil || a.Stale || a.Problem != "" || a.Counts.Add != 2 {
+		t.Errorf("as approved: %+v, %v", a, err)
+	}
+	// The same once more, as if the answer had been lost.
+	if a, err := w.Apply(t.Context(), r, p, true); err != nil || a.Stale || a.Counts != p.Counts {
+		t.Errorf("again: %+v, %v", a, err)
+	}
+	// A worker without any of the files goes on.
+	fresh := newWorker(t, d)
+	if p, err := fresh.Plan(t.Context(), r); err != nil || p.Plan != "" {
+		t.Errorf("nothing is to be done: %+v, %v", p, err)
+	}
+	write(t, root, map[string]string{"net/m/main.tf": "resource \"terraform_data\" \"x\" {"})
+	broken := r
+	bundle, err := Pack(filepath.Join(root, "net"), []string{"../shared"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if broken.Bundle, err = d.Put(t.Context(), bundle); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := fresh.Plan(t.Context(), broken); err != nil || !strings.Contains(p.Problem, "main.tf line") {
+		t.Errorf("a mistake: %+v, %v", p, err)
+	}
+}
+
+// TestFenced: who has lost the lease can't write, so nothing is asked of providers.
+func TestFenced(t *testing.T) {
+	root := write(t, t.TempDir(), map[string]string{
+		"net/s.tfcomponent.hcl": network, "net/m/main.tf": module, "shared/main.tf": module,
+		"net/s.tfdeploy.hcl": "deployment \"one\" {\n  inputs = { name = \"x\" }\n}\n",
+	})
+	now := time.Now()
+	d := &depot.Dir{Root: t.TempDir(), Now: func() time.Time { return now }}
+	w := newWorker(t, d)
+	r := whole(t, d, filepath.Join(root, "net"), rounds.Options{AutoApprove: true}).Each()[0]
+	if _, err := w.Plan(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	w.Depot = stolen{d, func() { now = now.Add(time.Hour) }}
+	if a, err := w.Apply(t.Context(), r, rounds.Planned{}, false); err == nil && a.Problem == "" {
+		t.Errorf("it went on: %+v", a)
+	}
+	files, err := d.Files(context.Background(), "net/one")
+	if err != nil || len(files) > 0 {
+		t.Errorf("there are %v, %v", files, err)
+	}
+}
+
+// stolen is a depot where somebody else takes over as soon as something is written.
+type stolen struct {
+	*depot.Dir
+	pass func()
+}
+
+func (s stolen) Write(ctx context.Context, l depot.Lease, file string, from int64, data []byte) error {
+	s.pass()
+	if _, err := s.Acquire(ctx, l.Name, "thief", time.Hour); err != nil {
+		return err
+	}
+	return s.Dir.Write(ctx, l, file, from, data)
+}
