@@ -52,7 +52,7 @@ fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZT
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)
 
 # What many goroutines work on at once. The detector needs a C compiler.
-RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/state/journal ./internal/state/storage/local ./internal/state/storage/http ./internal/state/storage/gcs ./internal/front/terminal ./internal/system/patience
+RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/state/journal ./internal/state/storage/... ./internal/front/terminal ./internal/system/patience
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 
