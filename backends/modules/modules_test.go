@@ -18,8 +18,11 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"weir.dev/weir/backends/engines"
+	"weir.dev/weir/internal/state/storage/servers"
 )
 
 func must(t *testing.T, err error) {
@@ -125,5 +128,48 @@ oci_credentials "registry.example.com" {
 		path := strings.Join([]string{bin, os.Getenv("PATH")}, string(os.PathListSeparator))
 		t.Setenv("PATH", path)
 		engines.Modules(t, engines.Intercept(t, hosts, guarded(depot)), "oci_default_credentials {\n  discover_ambient_credentials = false\n  docker_credentials_helper = \"test\"\n}\n", sources)
+	})
+}
+
+// TestBuckets has packages in buckets: an archive, and files below a key.
+func TestBuckets(t *testing.T) {
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	w, err := z.Create("main.tf")
+	must(t, err)
+	_, err = io.WriteString(w, "output \"is\" { value = \"zip\" }\n")
+	must(t, err)
+	must(t, z.Close())
+	content := map[string]string{
+		"m/x.zip": packed.String(), "m/dir/main.tf": "output \"is\" { value = \"dir\" }\n", "m/dir/inner/main.tf": "output \"is\" { value = \"inner\" }\n",
+	}
+	t.Run("s3", func(t *testing.T) {
+		objects := s3mem.New()
+		must(t, objects.CreateBucket("states"))
+		for key, text := range content {
+			_, err := objects.PutObject("states", key, nil, strings.NewReader(text), int64(len(text)), nil)
+			must(t, err)
+		}
+		server := httptest.NewServer(gofakes3.New(objects).Server())
+		t.Cleanup(server.Close)
+		const who = "region=us-east-1&aws_access_key_id=key&aws_access_key_secret=secret"
+		engines.Modules(t, []string{"AWS_EC2_METADATA_DISABLED=true"}, "", map[string]string{
+			"s3::" + server.URL + "/states/m/x.zip?" + who:      "zip",
+			"s3::" + server.URL + "/states/m/dir?" + who:        "dir",
+			"s3::" + server.URL + "/states/m/dir//inner?" + who: "inner",
+		})
+	})
+	t.Run("gcs", func(t *testing.T) {
+		objects := &servers.Google{}
+		for key, text := range content {
+			objects.Put(key, []byte(text))
+		}
+		server := httptest.NewServer(objects)
+		t.Cleanup(server.Close)
+		engines.Modules(t, []string{"STORAGE_EMULATOR_HOST=" + server.URL}, "", map[string]string{
+			"gcs::https://www.googleapis.com/storage/v1/states/m/x.zip":      "zip",
+			"gcs::https://www.googleapis.com/storage/v1/states/m/dir":        "dir",
+			"gcs::https://www.googleapis.com/storage/v1/states/m/dir//inner": "inner",
+		})
 	})
 }

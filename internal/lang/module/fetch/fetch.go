@@ -35,6 +35,8 @@ type Options struct {
 	// Login finds who asks a registry of the OCI; nil for anybody.
 	Login  func(ctx context.Context, from container.Repository) (container.Login, error)
 	Tokens Tokens // nil for none
+	// Buckets opens the bucket of a package; nil for none.
+	Buckets func(Place) (Objects, error)
 	// Services are what users wrote in place of service discovery, by host and
 	// name of the service.
 	Services map[string]map[string]any
@@ -163,11 +165,11 @@ func (f *Fetcher) get(ctx context.Context, remote module.Remote, to string, redi
 	case "oci":
 		return f.oci(ctx, remote.URL, to)
 	case "s3", "gcs":
-		return fmt.Errorf("sources of the kind %s are not supported yet. Fetch the module with another tool and name its directory, or use an archive on the web, a git repository or a registry", remote.Getter)
+		return f.bucket(ctx, remote.Getter, remote.URL, to)
 	case "ssh":
 		return errors.New("it isn't known what kind of repository this is. For git, write git:: in front of the address")
 	}
-	return fmt.Errorf("there is no kind of source named %q: use git, hg, http, https, oci or file", remote.Getter)
+	return fmt.Errorf("there is no kind of source named %q: use git, hg, http, https, s3, gcs, oci or file", remote.Getter)
 }
 
 func exists(path string) bool {
