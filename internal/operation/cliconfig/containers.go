@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"weir.dev/weir/internal/system/container"
 )
@@ -34,7 +35,7 @@ type ContainerLogin struct {
 	Helper string
 }
 
-var helperName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
+var helperName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`) })
 
 // containers reads oci_default_credentials.
 func (r *reader) containers(it item) {
@@ -70,7 +71,7 @@ func (r *reader) containers(it item) {
 }
 
 func (r *reader) containerHelper(arg item, into *string) {
-	if r.value(arg, into) && !helperName.MatchString(*into) {
+	if r.value(arg, into) && !helperName().MatchString(*into) {
 		r.fail(arg.pos, "Invalid credential helper", "The helper %q can't be the end of the name of a program docker-credential-….", *into)
 	}
 }
@@ -213,7 +214,7 @@ func (env Environment) containerFiles() []string {
 
 // fromHelper runs a program that stores names and passwords for registries.
 func fromHelper(ctx context.Context, name string, env Environment, registry string) (container.Login, error) {
-	if !helperName.MatchString(name) {
+	if !helperName().MatchString(name) {
 		return container.Login{}, fmt.Errorf("the helper %q can't be the end of the name of a program docker-credential-…", name)
 	}
 	var out, said bytes.Buffer

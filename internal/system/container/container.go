@@ -36,17 +36,24 @@ type Repository struct{ Registry, Name string }
 
 func (r Repository) String() string { return r.Registry + "/" + r.Name }
 
+// The forms of names. They are compiled when they are asked for, which most commands
+// don't.
 var (
-	repositoryName = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
-	tagName        = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+	repositoryName = later(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
+	tagName        = later(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+	parameter      = later(`([a-zA-Z]+)="([^"]*)"`)
 )
+
+func later(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // Check refuses names that no registry has.
 func (r Repository) Check() error {
 	switch {
 	case r.Registry == "" || strings.ContainsAny(r.Registry, "/@?#"):
 		return fmt.Errorf("%q isn't the host of a registry", r.Registry)
-	case !repositoryName.MatchString(r.Name):
+	case !repositoryName().MatchString(r.Name):
 		return fmt.Errorf("%q isn't the name of a repository: it has small letters, digits and - _ . between slashes", r.Name)
 	}
 	return nil
@@ -54,7 +61,7 @@ func (r Repository) Check() error {
 
 // CheckTag refuses tags that no registry has.
 func CheckTag(tag string) error {
-	if !tagName.MatchString(tag) {
+	if !tagName().MatchString(tag) {
 		return fmt.Errorf("%q isn't a tag: it has up to 128 letters, digits and _ . -", tag)
 	}
 	return nil
@@ -226,8 +233,6 @@ func refused(from Repository, response *http.Response) error {
 	return &Refusal{response.StatusCode, fmt.Sprintf("the registry answers for %s: %s", from, text)}
 }
 
-var parameter = regexp.MustCompile(`([a-zA-Z]+)="([^"]*)"`)
-
 // authorize finds what to send with requests, by what the registry asks for.
 func (c *Client) authorize(ctx context.Context, from Repository, asked []string) error {
 	var login Login
@@ -245,7 +250,7 @@ func (c *Client) authorize(ctx context.Context, from Repository, asked []string)
 			header = "Bearer " + login.Token
 		case strings.EqualFold(scheme, "Bearer"):
 			told := map[string]string{}
-			for _, m := range parameter.FindAllStringSubmatch(rest, -1) {
+			for _, m := range parameter().FindAllStringSubmatch(rest, -1) {
 				told[strings.ToLower(m[1])] = m[2]
 			}
 			token, err := c.token(ctx, from, told, login)
