@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/lang/module/fetch"
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/system/agent"
+	"weir.dev/weir/internal/system/container"
 	"weir.dev/weir/internal/system/origin"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -155,5 +156,9 @@ func (d *Directory) Fetcher(begin func(pkg, version string)) (module.Fetcher, di
 		Environ:  environment.All,
 		Begin:    begin,
 		HTTP:     agent.Default(d.Getenv),
+		Buckets:  d.Bucket,
+		Login: func(ctx context.Context, from container.Repository) (container.Login, error) {
+			return config.ContainerLogin(ctx, environment, from)
+		},
 	}), nil
 }

@@ -42,6 +42,7 @@ type Config struct {
 	// Installation is nil without a provider_installation block.
 	Installation *Installation
 	Registry     Registry
+	Containers   Containers
 	Stacks       Stacks
 
 	// Files are the files that were read.

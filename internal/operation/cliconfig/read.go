@@ -216,7 +216,11 @@ func (r *reader) setting(it item) {
 		}
 	case "stacks":
 		r.stacks(it)
-	case "disable_checkpoint", "disable_checkpoint_signature", "oci_default_credentials", "oci_credentials":
+	case "oci_default_credentials":
+		r.containers(it)
+	case "oci_credentials":
+		r.containerLogins(it)
+	case "disable_checkpoint", "disable_checkpoint_signature":
 		// Known, and without a meaning here.
 	default:
 		r.unknown(it, "the CLI configuration")

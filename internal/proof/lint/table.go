@@ -126,7 +126,7 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "front/cli front/login lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "front/cli front/login lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin system/container", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/outside operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child front/companion", "let the caller hand over what the process would tell"},
 	{"os/signal", "front/terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cmd/weir front/cli front/commands front/terminal proof/story", "take options as a struct"},

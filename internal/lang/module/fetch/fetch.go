@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/system/container"
 	"weir.dev/weir/internal/system/origin"
 )
 
@@ -30,8 +31,12 @@ type Tokens interface {
 
 // Options are what a Fetcher takes from outside.
 type Options struct {
-	HTTP   *http.Client // nil for the default client
-	Tokens Tokens       // nil for none
+	HTTP *http.Client // nil for the default client
+	// Login finds who asks a registry of the OCI; nil for anybody.
+	Login  func(ctx context.Context, from container.Repository) (container.Login, error)
+	Tokens Tokens // nil for none
+	// Buckets opens the bucket of a package; nil for none.
+	Buckets func(Place) (Objects, error)
 	// Services are what users wrote in place of service discovery, by host and
 	// name of the service.
 	Services map[string]map[string]any
@@ -52,7 +57,8 @@ type Options struct {
 // and copies it where it is needed again.
 type Fetcher struct {
 	Options
-	limits limits
+	limits     limits
+	containers *container.Client
 
 	mu        sync.Mutex
 	fetched   map[string]string // directories by package
@@ -68,7 +74,7 @@ func New(o Options) *Fetcher {
 		o.HTTP = http.DefaultClient
 	}
 	o.HTTP = origin.Follow(o.HTTP)
-	return &Fetcher{Options: o, limits: defaultLimits, fetched: map[string]string{}, hosts: map[string]*host{}, locations: map[string]location{}}
+	return &Fetcher{Options: o, limits: defaultLimits, containers: &container.Client{HTTP: o.HTTP, Login: o.Login}, fetched: map[string]string{}, hosts: map[string]*host{}, locations: map[string]location{}}
 }
 
 // Fetch implements module.Fetcher.
@@ -154,12 +160,16 @@ func (f *Fetcher) get(ctx context.Context, remote module.Remote, to string, redi
 		return f.web(ctx, remote, to, redirects)
 	case "file":
 		return f.file(remote.URL, to)
-	case "hg", "s3", "gcs", "oci":
-		return fmt.Errorf("sources of the kind %s are not supported yet. Fetch the module with another tool and name its directory, or use an archive on the web, a git repository or a registry", remote.Getter)
+	case "hg":
+		return f.hg(ctx, remote.URL, to)
+	case "oci":
+		return f.oci(ctx, remote.URL, to)
+	case "s3", "gcs":
+		return f.bucket(ctx, remote.Getter, remote.URL, to)
 	case "ssh":
 		return errors.New("it isn't known what kind of repository this is. For git, write git:: in front of the address")
 	}
-	return fmt.Errorf("there is no kind of source named %q: use git, http, https or file", remote.Getter)
+	return fmt.Errorf("there is no kind of source named %q: use git, hg, http, https, s3, gcs, oci or file", remote.Getter)
 }
 
 func exists(path string) bool {

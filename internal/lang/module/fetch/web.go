@@ -242,7 +242,7 @@ func (f *Fetcher) retry(ctx context.Context, do func() error) error {
 		err := do()
 		var status statusError
 		if err == nil || n >= f.Retries || ctx.Err() != nil ||
-			errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests {
+			errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests || errors.As(err, new(final)) {
 			return err
 		}
 		select {

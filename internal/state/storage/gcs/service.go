@@ -178,7 +178,12 @@ func (s *service) remove(ctx context.Context, object, generation string) error {
 
 // list names the objects in a directory.
 func (s *service) list(ctx context.Context, prefix string) (names []string, err error) {
-	query := url.Values{"prefix": {prefix}, "delimiter": {"/"}, "fields": {"items/name,nextPageToken"}}
+	return s.listed(ctx, url.Values{"prefix": {prefix}, "delimiter": {"/"}})
+}
+
+// listed names the objects that a query is about.
+func (s *service) listed(ctx context.Context, query url.Values) (names []string, err error) {
+	query.Set("fields", "items/name,nextPageToken")
 	for {
 		_, content, err := s.do(ctx, http.MethodGet, s.address("", query), nil, nil)
 		if err != nil {

@@ -59,6 +59,16 @@ func (s *Google) Object(name string) (content []byte, generation int) {
 	return s.objects[name].content, s.objects[name].generation
 }
 
+// Put makes an object, or replaces it.
+func (s *Google) Put(name string, content []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.objects == nil {
+		s.objects = map[string]stored{}
+	}
+	s.objects[name] = stored{content, s.objects[name].generation + 1}
+}
+
 // Log is the requests since the last Log.
 func (s *Google) Log() []Request {
 	s.mu.Lock()
@@ -86,7 +96,7 @@ func (s *Google) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/upload"+bucket && r.Method == http.MethodPost:
 		s.upload(w, r, body)
 	case path == bucket && r.Method == http.MethodGet:
-		s.list(w, r.URL.Query().Get("prefix"))
+		s.list(w, r.URL.Query().Get("prefix"), r.URL.Query().Get("delimiter"))
 	case strings.HasPrefix(path, bucket+"/"):
 		s.one(w, r, unescaped(strings.TrimPrefix(path, bucket+"/")), r.URL.Query().Get("alt") == "media")
 	case strings.HasPrefix(path, "/states/") && r.Method == http.MethodGet:
@@ -157,10 +167,10 @@ func (s *Google) describe(w io.Writer, name string) {
 	fmt.Fprintf(w, `{"kind":"storage#object","bucket":"states","name":%q,"generation":"%d","metageneration":"1","size":"%d"}`, name, o.generation, len(o.content))
 }
 
-func (s *Google) list(w io.Writer, prefix string) {
+func (s *Google) list(w io.Writer, prefix, delimiter string) {
 	var names []map[string]string
 	for _, name := range slices.Sorted(maps.Keys(s.objects)) {
-		if rest, found := strings.CutPrefix(name, prefix); found && !strings.Contains(rest, "/") {
+		if rest, found := strings.CutPrefix(name, prefix); found && (delimiter == "" || !strings.Contains(rest, delimiter)) {
 			names = append(names, map[string]string{"name": name})
 		}
 	}
