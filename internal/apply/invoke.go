@@ -140,6 +140,11 @@ func (r invoking) call(inv *plan.Invocation, conn *connect.Conn, config cty.Valu
 		if r.halted() {
 			return
 		}
+		if r.Journal != nil {
+			if diags = r.begun(inv.Addr.String(), r.Journal.Invoke(inv.Label())); diags.HasErrors() {
+				return
+			}
+		}
 		begun = true
 		r.tell(e)
 		diags = conn.InvokeAction(ctx, inv.Addr.Name.Type, config, func(message string) {
@@ -148,10 +153,18 @@ func (r invoking) call(inv *plan.Invocation, conn *connect.Conn, config cty.Valu
 			r.tell(said)
 		})
 	})
+	if !begun && diags.HasErrors() {
+		return diags
+	}
 	if !begun {
 		return diag.List{Halted.New(diag.Error, "%s wasn't invoked, because the run was interrupted.", inv.Addr)}
 	}
 	e.Kind = event.ActionComplete
+	if r.Journal != nil {
+		if err := r.Journal.Invoked(inv.Label()); err != nil {
+			diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "%s was invoked, but that can't be journalled: %s.", inv.Addr, err))
+		}
+	}
 	if n := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
 		e.Kind, e.Text = event.ActionErrored, diags[n].Summary
 		if diags[n].Detail != "" {

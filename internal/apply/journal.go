@@ -26,6 +26,10 @@ type Journal interface {
 	// Unsure says that the provider was asked and gave no answer. The intent
 	// stays open.
 	Unsure(o addr.Object) error
+	// Invoke says that an action is about to be invoked, and Invoked that it has ended,
+	// in words that only it has.
+	Invoke(label string) error
+	Invoked(label string) error
 	// Output says what a root output is now, nil for nothing.
 	Output(name string, o *state.Output) error
 }
@@ -43,7 +47,11 @@ func (r *run) intent(i plan.Intent) diag.List {
 	if r.Journal == nil {
 		return nil
 	}
-	err := r.Journal.Intent(i)
+	return r.begun(i.Object.String(), r.Journal.Intent(i))
+}
+
+// begun ends the run where it couldn't be journalled that something begins.
+func (r *run) begun(what string, err error) diag.List {
 	if err == nil {
 		return nil
 	}
@@ -51,7 +59,7 @@ func (r *run) intent(i plan.Intent) diag.List {
 	r.stopped = true
 	r.mu.Unlock()
 	var diags diag.List
-	diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "Nothing was done to %s, and nothing further is begun, because the journal that would remember it can't be written: %s.", i.Object, err))
+	diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "Nothing was done to %s, and nothing further is begun, because the journal that would remember it can't be written: %s.", what, err))
 	return diags
 }
 

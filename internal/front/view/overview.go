@@ -36,6 +36,7 @@ func Overview(w io.Writer, pl *plan.Plan, o Options) error {
 		p.WriteString("\n" + o.product() + " will perform the following actions:\n\n")
 	}
 	p.rows(rows)
+	p.invokedRows()
 	p.deferredRows()
 	p.WriteString("\n" + Summary(pl.Counts(), o.Pen) + "\n")
 	p.weight(rows)
@@ -155,6 +156,27 @@ func cause(r *brief.Row) string {
 		}
 	}
 	return reason(r.Changes[0])
+}
+
+// invokedRows lists the actions that are invoked, one line each.
+func (p *planPrinter) invokedRows() {
+	counts := map[string]int{}
+	var order []string
+	for _, i := range p.plan.Invocations {
+		text := clean.Line(i.Addr.Resource.String()) + " " + i.Event.String()
+		if counts[text]++; counts[text] == 1 {
+			order = append(order, text)
+		}
+	}
+	if len(order) > 0 {
+		p.WriteString("\n  Actions to be invoked:\n")
+	}
+	for _, text := range order {
+		if n := counts[text]; n > 1 {
+			text += fmt.Sprintf("  ×%d", n)
+		}
+		p.WriteString("    " + text + "\n")
+	}
 }
 
 // deferredRows lists what waits for a later round, one line each reason.

@@ -487,11 +487,14 @@ func Approval(p *plan.Plan, workspace string) (what, query, description string) 
 	if workspace != "default" {
 		in = " in workspace \"" + workspace + "\""
 	}
-	switch p.Mode {
-	case plan.Destroy:
+	switch {
+	case slices.ContainsFunc(p.Invocations, func(i *plan.Invocation) bool { return i.Event == 0 }):
+		return "Invoke", "Would you like to invoke these actions" + in + "?",
+			"weir will have the providers do what is shown above, and change nothing else.\nThere is no undo. Only 'yes' will be accepted to confirm."
+	case p.Mode == plan.Destroy:
 		return "Destroy", "Do you really want to destroy all resources" + in + "?",
 			"weir will destroy all your managed infrastructure, as shown above.\nThere is no undo. Only 'yes' will be accepted to confirm."
-	case plan.RefreshOnly:
+	case p.Mode == plan.RefreshOnly:
 		return "Apply", "Would you like to update the state" + in + " to reflect these detected changes?",
 			"weir will write these changes to the state without modifying any real infrastructure.\nThere is no undo. Only 'yes' will be accepted to confirm."
 	}

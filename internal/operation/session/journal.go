@@ -97,7 +97,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		}
 	}
 	var diags diag.List
-	if len(rec.Folded) > 0 || len(settled) > 0 || l.Damaged > 0 || len(rec.Conflicts) > 0 {
+	if len(rec.Folded) > 0 || len(settled) > 0 || len(rec.Invoking) > 0 || l.Damaged > 0 || len(rec.Conflicts) > 0 {
 		diags.Append(interrupted(path, l, rec, settled))
 	}
 	diags.Append(s.recoverNote(ctx, l.Begin.Run, rec.State))
@@ -116,7 +116,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 			return diags
 		}
 	}
-	if len(s.doubts) > 0 && len(rec.Folded)+len(settled) == 0 {
+	if len(s.doubts) > 0 && len(rec.Folded)+len(settled)+len(rec.Invoking) == 0 {
 		return diags // the journal has nothing else
 	}
 	if err := s.settle(s.doubts); err != nil {
@@ -228,6 +228,12 @@ func interrupted(path string, l *journal.Log, rec journal.Recovery, settled []jo
 		b.WriteString("\n\nIt was still changing or deleting these objects. Refreshing, which plan and apply do, finds out what became of them:")
 		for _, o := range settled {
 			fmt.Fprintf(&b, "\n  - %s (%s)", o.Object, o.Action)
+		}
+	}
+	if len(rec.Invoking) > 0 {
+		b.WriteString("\n\nIt was invoking these actions, and whether they were done isn't known. They aren't invoked again by themselves; if that is needed, use -invoke:")
+		for _, label := range rec.Invoking {
+			fmt.Fprintf(&b, "\n  - %s", label)
 		}
 	}
 	if len(rec.Conflicts) > 0 {

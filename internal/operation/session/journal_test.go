@@ -43,13 +43,16 @@ func TestFoldedWithoutLock(t *testing.T) {
 	if other := next(); len(other.Snapshot().Objects) > 0 {
 		t.Error("the journal of a run that goes on was read")
 	}
+	if err := w.Invoke("action.x.y"); err != nil {
+		t.Fatal(err)
+	}
 	w.Close()
 
 	s = next()
 	if s.Snapshot().Objects[made] == nil || s.Base().Objects[made] == nil {
 		t.Fatal("the object isn't recovered")
 	}
-	if len(told) != 1 || told[0].Summary != "Recovered from an interrupted run" {
+	if len(told) != 1 || told[0].Summary != "Recovered from an interrupted run" || !strings.Contains(told[0].Detail, "\n  - action.x.y") {
 		t.Errorf("told %v", told)
 	}
 	without := s.Snapshot().Clone()

@@ -179,6 +179,12 @@ func (r *Recorder) Unsure(at addr.Object) error {
 	return r.w.Unsure(at)
 }
 
+// Invoke implements apply.Journal.
+func (r *Recorder) Invoke(label string) error { return r.w.Invoke(label) }
+
+// Invoked implements apply.Journal.
+func (r *Recorder) Invoked(label string) error { return r.w.Invoked(label) }
+
 // Output implements apply.Journal.
 func (r *Recorder) Output(name string, o *state.Output) error { return r.w.Output(name, o) }
 

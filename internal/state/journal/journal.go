@@ -51,6 +51,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -134,7 +135,7 @@ type record struct {
 	// State is a state file with one object or output in it, so that there is
 	// one format for both.
 	State json.RawMessage `json:"state,omitempty"`
-	// Of output-gone.
+	// Of output-gone, invoke and invoked.
 	Name string `json:"name,omitempty"`
 	// Of snapshot: the digest of a state that is about to be written.
 	Digest string `json:"digest,omitempty"`
@@ -152,6 +153,8 @@ const (
 	opUnsure     = "unsure" // the provider gave no answer; the intent stays open
 	opOutput     = "output" // State has the output
 	opOutputGone = "output-gone"
+	opInvoke     = "invoke"  // an action
+	opInvoked    = "invoked" // well or not
 	opSnapshot   = "snapshot"
 	opSealed     = "sealed"
 	opEnd        = "end"
@@ -370,6 +373,8 @@ type Recovery struct {
 	// InDoubt are operations that were begun and whose outcome isn't known,
 	// in order of their objects.
 	InDoubt []Operation
+	// Invoking are actions that were begun and whose outcome isn't known, in words.
+	Invoking []string
 	// Foreign: the stored state has another lineage, so nothing was folded.
 	Foreign bool
 	// Conflicts are objects of the journal whose place in the state was taken
@@ -395,7 +400,7 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 	if err != nil {
 		return Recovery{State: prior}, err
 	}
-	rec := Recovery{State: prior, InDoubt: open}
+	rec := Recovery{State: prior, InDoubt: open, Invoking: slices.Sorted(maps.Keys(known.invoking))}
 	if prior != nil && prior.Lineage != "" && l.Begin.Lineage != "" && prior.Lineage != l.Begin.Lineage {
 		rec.Foreign = true
 		return rec, nil
@@ -471,6 +476,8 @@ type facts struct {
 	snapshots map[string]bool
 	// former are the names of objects that were in a place and were deleted or deposed.
 	former map[addr.Instance]map[string]bool
+	// invoking are the actions under way.
+	invoking map[string]bool
 }
 
 // left notes that an object isn't in its place any more.
@@ -486,7 +493,7 @@ func (f facts) left(i addr.Instance, name string) {
 
 // outcome goes through the records.
 func (l *Log) outcome() (facts, []Operation, error) {
-	known := facts{map[addr.Object]*state.Object{}, map[string]*state.Output{}, map[string]bool{}, map[addr.Instance]map[string]bool{}}
+	known := facts{map[addr.Object]*state.Object{}, map[string]*state.Output{}, map[string]bool{}, map[addr.Instance]map[string]bool{}, map[string]bool{}}
 	open := map[addr.Object]Operation{}
 	for n, r := range l.records {
 		if err := known.take(r, open); err != nil {
@@ -503,6 +510,10 @@ func (l *Log) outcome() (facts, []Operation, error) {
 
 func (f facts) take(r record, open map[addr.Object]Operation) error {
 	switch r.Op {
+	case opInvoke:
+		f.invoking[r.Name] = true
+	case opInvoked:
+		delete(f.invoking, r.Name)
 	case opIntent:
 		o, err := r.operation()
 		if err != nil {

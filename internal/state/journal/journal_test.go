@@ -125,6 +125,22 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestInvocations: of actions, those are told that were begun and haven't ended.
+func TestInvocations(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	for _, label := range []string{"one", "two", "three"} {
+		do(t, w.Invoke(label))
+	}
+	do(t, w.Invoked("two"))
+	l, err := Read(bytes.NewReader(read(t, path)), nil)
+	do(t, err)
+	rec, err := l.Fold(nil, "")
+	do(t, err)
+	if got := strings.Join(rec.Invoking, " "); got != "one three" {
+		t.Errorf("under way: %s", got)
+	}
+}
+
 func TestFoldIntoOtherStates(t *testing.T) {
 	a, b, c := at(t, "sim_object.a"), at(t, "sim_object.b"), at(t, "sim_object.c")
 	path := filepath.Join(t.TempDir(), "j")

@@ -251,6 +251,12 @@ func (w *Writer) Unsure(at addr.Object) error {
 	return w.add(record{Op: opUnsure, Object: at.Instance.String(), Deposed: at.Deposed})
 }
 
+// Invoke says that an action is about to be invoked, in words that only it has.
+func (w *Writer) Invoke(label string) error { return w.addAndSync(record{Op: opInvoke, Name: label}) }
+
+// Invoked says that the action has ended, well or not.
+func (w *Writer) Invoked(label string) error { return w.add(record{Op: opInvoked, Name: label}) }
+
 // Output says what an output is now, nil for nothing.
 func (w *Writer) Output(name string, o *state.Output) error {
 	r, err := outputRecord(name, o)

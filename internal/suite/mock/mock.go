@@ -145,6 +145,14 @@ func (*mock) RenewEphemeral(context.Context, string, []byte) provider.OpenRespon
 
 func (*mock) CloseEphemeral(context.Context, string, []byte) diag.List { return nil }
 
+// PlanAction lets any action be invoked.
+func (*mock) PlanAction(context.Context, string, cty.Value) provider.PlanActionResponse {
+	return provider.PlanActionResponse{}
+}
+
+// InvokeAction does nothing.
+func (*mock) InvokeAction(context.Context, string, cty.Value, func(string)) diag.List { return nil }
+
 // CallFunction asks the real provider, whose functions depend on nothing.
 func (m *mock) CallFunction(ctx context.Context, name string, args []cty.Value) (cty.Value, int, error) {
 	p := m.Real()
