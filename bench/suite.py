@@ -37,6 +37,11 @@ GIVEN = [("state list", ["state", "list"], ((0.3, None), (0.1, None))), ("show -
 NULL = [("no-op plan", ["plan", "-no-color", "-detailed-exitcode"], "noop", (1.6, 1.25)),
         ("create plan", ["plan", "-no-color", "-state=none.tfstate"], "create", (1.8, 1.3))]
 GROWTH = (1.15, 1.05)
+# deployments of components
+STACK = {"stack": "", "providers": "", "module": 'resource "terraform_data" "r" {\n  input            = var.name\n  triggers_replace = var.after\n}\noutput "id" {\n  value = terraform_data.r.id\n}\n'}
+NULL_STACK = {"stack": 'required_providers {\n  null = { source = "hashicorp/null" }\n}\nprovider "null" "main" {}\n',
+              "providers": "  providers = { null = provider.null.main }\n",
+              "module": 'terraform {\n  required_providers {\n    null = { source = "hashicorp/null" }\n  }\n}\nresource "null_resource" "r" {\n  triggers = { name = var.name, after = var.after }\n}\noutput "id" {\n  value = null_resource.r.id\n}\n'}
 
 
 class Suite:
@@ -81,6 +86,11 @@ class Suite:
         for name, sizes, flags, goals in SUITE + (HUGE if self.a.huge else []):
             if self.wanted(name):
                 self.workload(name, sizes, flags, goals)
+        if self.wanted("stacks"):
+            self.stacks("stacks", STACK)
+        if self.a.mirror and self.wanted("stacks of null"):
+            self.use_mirror()
+            self.stacks("stacks of null", NULL_STACK)
         if self.wanted("state"):
             self.given()
         if self.wanted("fmt"):
@@ -105,6 +115,31 @@ class Suite:
         for step in ALL:
             smaller = (small, best(runs[step, small])) if small < big else None
             self.add(name, big, step, best(runs[step, big]), smaller, goals.get(step), **(more if step == "apply" else {}))
+
+    def stacks(self, name, files):
+        """Deployments of 10 components; without a provider of their own, or with one that all configure alike."""
+        runs = {}
+        steps = {"plan": ["stacks", "plan", "-no-color"], "apply": ["stacks", "apply", "-no-color", "-auto-approve"],
+                 "no-op plan": ["stacks", "plan", "-no-color", "-detailed-exitcode"]}
+        for _ in range(3):
+            for n in (25, 100):
+                d = os.path.join(self.base, "w")
+                shutil.rmtree(d, ignore_errors=True)
+                os.makedirs(os.path.join(d, "m"))
+                with open(os.path.join(d, "s.tfcomponent.hcl"), "w") as f:
+                    f.write(files["stack"] + 'variable "name" {\n  type = string\n}\n' + "".join(
+                        'component "c%d" {\n  source = "./m"\n%s  inputs = {\n    name  = "${var.name}-%d"\n    after = %s\n  }\n}\n'
+                        % (i, files["providers"], i, f"component.c{i - 1}.id" if i % 2 else '""') for i in range(10)))
+                with open(os.path.join(d, "d.tfdeploy.hcl"), "w") as f:
+                    f.write("".join('deployment "d%d" {\n  inputs = { name = "d%d" }\n}\n' % (i, i) for i in range(n)))
+                with open(os.path.join(d, "m", "main.tf"), "w") as f:
+                    f.write('variable "name" {\n  type = string\n}\nvariable "after" {\n  type = string\n}\n' + files["module"])
+                self.time(["stacks", "init", "-no-color"], d)
+                for step, args in steps.items():
+                    runs.setdefault((step, n), []).append(self.time(args, d))
+        for step in steps:
+            goal = ((0.4, 120), (0.2, 60)) if files is STACK and step != "apply" else None
+            self.add(name, 100, step, best(runs[step, 100]), (25, best(runs[step, 25])), goal)
 
     def given(self):
         runs = {}

@@ -57,7 +57,9 @@ type Input struct {
 	Plan         *plan.Plan
 
 	Parallelism int
-	Sink        event.Sink
+	// Calls is that limit where others share it; nil where nobody does.
+	Calls connect.Calls
+	Sink  event.Sink
 	// Commands is where commands of provisioners are run.
 	Commands provisioner.Place
 }
@@ -125,6 +127,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 
 		removals: sync.OnceValue(in.Tree.Removals),
 	}
+	r.pool.Share(in.Calls)
 	defer r.pool.Close()
 	r.Pool = r.pool
 	for _, c := range in.Plan.Changes {

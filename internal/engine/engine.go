@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/lang/files"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/provider"
@@ -37,8 +38,10 @@ type World struct {
 	// Commands is where commands of provisioners are run.
 	Commands    provisioner.Place
 	Now         func() time.Time
-	Parallelism int       // calls of providers at once; 0 means 10
-	Random      io.Reader // nil for that of the system
+	Parallelism int // calls of providers at once; 0 means 10
+	// Calls is that limit where others share it; nil where nobody does.
+	Calls  connect.Calls
+	Random io.Reader // nil for that of the system
 	// TemplateDepth is how deep templates may render templates; 0 means the
 	// default.
 	TemplateDepth int
@@ -68,6 +71,14 @@ type Config struct {
 	Compiled int
 
 	modules *modules
+}
+
+// With is the configuration with other inputs, and in another world, where nothing that is
+// loaded depends on values: see program.Tree.Varies.
+func (c *Config) With(w World, inputs map[string]module.VariableInput) *Config {
+	other := *c
+	other.World, other.Inputs = w, inputs
+	return &other
 }
 
 // MeaningIn is what configurations mean in a dialect.

@@ -64,7 +64,9 @@ func ValidateBeside(ctx context.Context, c *Config, loading diag.List, provide f
 // pool runs the providers of one stage.
 func (c *Config) pool(ctx context.Context) *connect.Pool {
 	const calls = 10
-	return connect.NewPool(ctx, c.World.Catalog, cmp.Or(c.World.Parallelism, calls))
+	pool := connect.NewPool(ctx, c.World.Catalog, cmp.Or(c.World.Parallelism, calls))
+	pool.Share(c.World.Calls)
+	return pool
 }
 
 func (c *Config) noTimestamp() (time.Time, bool) { return time.Time{}, false }
@@ -180,7 +182,7 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 		Facts: c.facts(cty.True, functions.Env{
 			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
 		}),
-		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Commands: c.World.Commands,
+		Parallelism: c.World.Parallelism, Calls: c.World.Calls, Sink: c.World.Sink, Commands: c.World.Commands,
 	})
 	diags.Append(more)
 	if len(p.Targets)+len(p.Excludes) > 0 {

@@ -272,6 +272,9 @@ func (s *scope) anyOutputs(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, h
 			v = cty.UnknownVal(cty.List(values[0].Type()))
 		case Keyed:
 			v = cty.UnknownVal(cty.Map(values[0].Type()))
+			if ref.Key == nil && ref.Call.Kind == addr.Component {
+				v = cty.DynamicVal // an object of those there are, and of nothing if there are none
+			}
 		default:
 			v = values[0]
 		}

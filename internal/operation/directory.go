@@ -25,6 +25,8 @@ type Directory struct {
 	// About is what commands on one configuration and one state are about: nil for
 	// the configuration of the directory, or a deployment of the stack there.
 	About *Subject
+	// before are the directories of stacks whose outputs have led to this one.
+	before []string
 }
 
 // New is the directory that the options name. Nothing is read yet.
@@ -38,6 +40,6 @@ func directory(r *settings.Reader) *Directory {
 // closes itself.
 func (d *Directory) With(r place.Reports) *Directory {
 	next := directory(d.Reader.With(r))
-	next.About = d.About
+	next.About, next.before = d.About, d.before
 	return next
 }

@@ -8,10 +8,12 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/outside"
+	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/stack"
@@ -30,6 +32,20 @@ type Stack struct {
 	*deploy.Stack
 	// Left are the deployments that have objects, but no block any more.
 	Left []*deploy.Deployment
+
+	shared *shared
+}
+
+// shared is what work on the deployments of a stack has in common.
+type shared struct {
+	mu sync.Mutex
+	// config is the stack with the inputs of some deployment, where what is loaded is
+	// the same for all; found are the problems beside it.
+	config *engine.Config
+	found  diag.List
+	// providers and calls are nil where only one deployment is at work.
+	providers *supply.Common
+	calls     connect.Calls
 }
 
 // OpenStack reads the deployment files, and looks which deployments there are beside
@@ -37,7 +53,7 @@ type Stack struct {
 func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
 	files, diags := deploy.Load(d.Files(), ".")
 	d.AddSources(files.Sources)
-	s := &Stack{Directory: d, Stack: files}
+	s := &Stack{Directory: d, Stack: files, shared: &shared{}}
 	if diags.HasErrors() {
 		return s, diags
 	}
@@ -45,32 +61,30 @@ func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
 	return s, diags
 }
 
+// Limit has deployments that are at work share schemas and processes of providers, with
+// no more than n calls, and n processes beside those that one deployment needs by
+// itself. It returns how many deployments to work on at once.
+func (s *Stack) Limit(n int) int {
+	if n <= 0 {
+		n = 10
+	}
+	s.shared.calls = connect.NewCalls(n)
+	s.shared.providers = s.Common(n)
+	return n
+}
+
 // On is the stack for operations in the same directory that tell elsewhere.
-func (s *Stack) On(d *Directory) *Stack { return &Stack{d, s.Stack, s.Left} }
+func (s *Stack) On(d *Directory) *Stack {
+	d.Join(s.shared.providers)
+	return &Stack{d, s.Stack, s.Left, s.shared}
+}
 
 // Choose finds deployments by name; without names all that the files have.
 func (s *Stack) Choose(names []string) ([]*deploy.Deployment, diag.List) {
 	if len(names) == 0 {
 		return s.Deployments, nil
 	}
-	var diags diag.List
-	var list []*deploy.Deployment
-	all := slices.Concat(s.Deployments, s.Left)
-	for _, name := range names {
-		i := slices.IndexFunc(all, func(d *deploy.Deployment) bool { return d.Name == name })
-		if i < 0 {
-			var known []string
-			for _, d := range all {
-				known = append(known, d.Name)
-			}
-			diags.Add(diag.UnknownDeployment.New(diag.Error, "There is no deployment named %q.%s The deployments of this stack are: %s.", name, syntax.Suggest(name, known), strings.Join(known, ", ")))
-			continue
-		}
-		if !slices.Contains(list, all[i]) {
-			list = append(list, all[i])
-		}
-	}
-	return list, diags
+	return deploy.Choose(slices.Concat(s.Deployments, s.Left), names)
 }
 
 // StackBackend is where the states of the deployments are, with which providers the
@@ -86,14 +100,6 @@ func (s *Stack) StackBackend(m *parts.Memory) *backend.Backend {
 	})
 	b.Requires = func(p addr.Provider) bool { return required() != nil && required()(p) }
 	return b
-}
-
-// WantDeployments reports deployment files without a deployment.
-func (s *Stack) WantDeployments() diag.List {
-	if len(s.Deployments) > 0 {
-		return nil
-	}
-	return diag.UnknownDeployment.As("No deployments").List("The deployment files have no deployment block, so there is nothing to plan or apply. Add one, such as:\n    deployment \"production\" {\n      inputs = {}\n    }")
 }
 
 // Prepare gives deployments their inputs for work on them, and tells of those that are
@@ -151,6 +157,16 @@ func (s *Stack) Subject(one *deploy.Deployment) Subject {
 			return s.plan(ctx, w, one, o)
 		},
 	}
+}
+
+// rounds is how often an apply of a deployment goes on with what was put off.
+const rounds = 10
+
+// ApplyOne plans a deployment whose inputs are there, and applies what is approved, in
+// rounds where something has to be put off. It reports whether everything was done.
+func (s *Stack) ApplyOne(ctx context.Context, one *deploy.Deployment, o Opening, p request.Planning, a Approver) bool {
+	p.AllowDeferral, o.Ask = true, nil
+	return s.Apply(ctx, s.Subject(one), o, p, rounds, a)
 }
 
 // plan makes no plan where something is gone and nothing says what becomes of it.
@@ -227,16 +243,28 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 			}
 		}
 	}
-	if resolve == nil {
-		resolve = s.ModulesInPlace(s.Files())
+	world.Calls = s.shared.calls
+	if resolve != nil {
+		config, more := s.compile(ctx, world, inputs, resolve)
+		return config, append(diags, more...)
 	}
-	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: s.Files(), Language: stack.Language{Dialect: s.Dialect}, Resolve: resolve})
-	diags.Append(more)
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	if s.shared.config != nil {
+		s.AddSources(s.shared.config.Sources)
+		return s.shared.config.With(world, inputs), append(diags, s.shared.found...)
+	}
+	config, more := s.compile(ctx, world, inputs, s.ModulesInPlace(s.Files()))
+	if config.Tree != nil && !config.Tree.Varies() {
+		s.shared.config, s.shared.found = config, slices.Clone(more)
+	}
+	return config, append(diags, more...)
+}
+
+func (s *Stack) compile(ctx context.Context, world engine.World, inputs map[string]module.VariableInput, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
+	config, diags := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: s.Files(), Language: stack.Language{Dialect: s.Dialect}, Resolve: resolve})
 	s.AddSources(config.Sources)
-	if config.Tree == nil {
-		return config, diags
-	}
-	if !diags.HasErrors() {
+	if config.Tree != nil && !diags.HasErrors() {
 		diags.Append(stack.CheckTree(config.Tree))
 		diags.Append(engine.CheckVersions(s.Dialect, config.Tree))
 	}

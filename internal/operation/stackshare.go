@@ -2,14 +2,15 @@ package operation
 
 import (
 	"context"
-	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/operation/outside"
+	"weir.dev/weir/internal/operation/settings"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
 	"weir.dev/weir/internal/state"
@@ -83,16 +84,30 @@ func (s *Stack) PlanPath(dir string, d *deploy.Deployment) string {
 	return filepath.Join(dir, d.Name+".tfplan")
 }
 
-// Share publishes what deployments publish. Where that has changed and it is asked
-// for, the stacks that read it are applied by their own rules.
-func (s *Stack) Share(ctx context.Context, follow bool, notice func(string), out io.Writer) diag.List {
+// Behind says that a stack reads what has changed and wasn't applied since.
+var Behind = diag.Code{Name: "downstream-not-applied", Summary: "Not applied downstream"}
+
+// Share publishes what deployments publish. Where that has changed, follow applies each
+// stack that reads it, which shares its own in turn, and reports whether all of it was
+// done. None follows itself.
+func (s *Stack) Share(ctx context.Context, follow func(context.Context, *Directory) bool) diag.List {
 	readers, diags := s.Publish(ctx)
+	here, err := filepath.Abs(s.Path("."))
+	if err != nil {
+		return append(diags, diag.Unreadable.As("Failed to find the stacks that follow").List("%s.", err)...)
+	}
 	for _, dir := range readers {
-		if follow {
-			shown := s.Seen(filepath.Join(s.Path("."), dir))
-			notice("\nThe stack in " + shown + " reads outputs that have changed. Applying it by its own rules...\n")
-			diags.Append(outside.Follow(ctx, s.Place, dir, shown, out))
+		next := directory(settings.New(s.In(dir)))
+		next.before = append(slices.Clone(s.before), here)
+		shown := s.Seen(next.Dir)
+		if slices.Contains(next.before, filepath.Join(here, dir)) {
+			diags.Append(diag.Cycle.As("Stacks that follow each other").List("The stack in %s was applied already because of this change. Nothing is applied twice: look which outputs go in a circle.", shown))
+			continue
 		}
+		if follow != nil && !follow(ctx, next) {
+			diags.Append(Behind.Warnings("The stack in %s reads outputs that have changed, and wasn't applied as a whole. To see what is left, run:\n    %s stacks apply", shown, next.Program))
+		}
+		next.Close()
 	}
 	return diags
 }

@@ -100,7 +100,7 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 		return nil, nil, diags
 	}
 	world := w.World
-	world.Catalog = &catalog{keeper: w.keeper, overrides: &o, seed: w.Seed, strict: w.World.Dialect == dialect.OpenTofu}
+	world.Catalog = &catalog{Keeper: w.keeper, overrides: &o, seed: w.Seed, strict: w.World.Dialect == dialect.OpenTofu}
 	if w.Reader != nil {
 		world.Files = w.Reader(w.file.File)
 	}

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/provider/lend"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/suite/testresult"
 	"weir.dev/weir/internal/word/addr"
@@ -109,7 +110,7 @@ type Left struct {
 // CleanUp destroys what earlier processes have left, each state as the run that
 // changed it last was configured. Without a trace of that run it only tells.
 func CleanUp(ctx context.Context, suite *testresult.Suite, left []Left, o Options) diag.List {
-	s := &session{Options: o, programs: newCache(nil), keeper: newKeeper(o.World.Catalog)}
+	s := &session{Options: o, programs: newCache(nil), keeper: lend.New(o.World.Catalog, 0)}
 	defer s.keeper.Close()
 	suite.Status = testresult.Pass
 	var diags diag.List

@@ -11,6 +11,7 @@ import (
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/lend"
 	"weir.dev/weir/internal/suite/mock"
 	"weir.dev/weir/internal/suite/testfile"
 	"weir.dev/weir/internal/word/addr"
@@ -250,7 +251,7 @@ func Needs(tree *program.Tree, p addr.Provider) bool {
 
 // A catalog has the providers of one run.
 type catalog struct {
-	*keeper
+	*lend.Keeper
 	overrides *overrides
 	seed      uint64
 	strict    bool
@@ -261,7 +262,7 @@ func (c *catalog) options(ctx context.Context, p addr.Provider, m *mocked) (mock
 	return mock.Options{
 		Schemas: schemas, Seed: c.seed, Strict: c.strict,
 		Given: func(i addr.Instance) (mock.Given, bool) { return c.overrides.given(m, i) },
-		Real:  func() provider.Provider { return c.keeper.lend(p) },
+		Real:  func() provider.Provider { return c.Lend(p) },
 	}, diags
 }
 
@@ -277,8 +278,8 @@ func (c *catalog) Mock(ctx context.Context, p addr.ProviderConfig) (provider.Pro
 // Start implements provider.Catalog. Of a provider that is mocked, nothing is
 // started to check configurations: what the schema says is checked anyway.
 func (c *catalog) Start(ctx context.Context, p addr.Provider) (provider.Provider, diag.List) {
-	running := c.keeper.lend(p)
-	running.unchecked = c.overrides.mocked[p]
+	running := c.Lend(p)
+	running.Unchecked = c.overrides.mocked[p]
 	if len(c.overrides.resources) == 0 {
 		return running, nil
 	}

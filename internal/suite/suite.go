@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/provider/lend"
 	"weir.dev/weir/internal/suite/testfile"
 	"weir.dev/weir/internal/suite/testresult"
 	"weir.dev/weir/internal/word/diag"
@@ -73,7 +74,7 @@ type Options struct {
 
 // Run carries out the runs of a suite.
 func Run(ctx context.Context, suite *testresult.Suite, o Options) {
-	s := &session{Options: o, programs: newCache(o.Compiled), keeper: newKeeper(o.World.Catalog)}
+	s := &session{Options: o, programs: newCache(o.Compiled), keeper: lend.New(o.World.Catalog, 0)}
 	defer s.keeper.Close()
 	suite.Status = testresult.Pass
 	for _, f := range suite.Files {
@@ -98,7 +99,7 @@ func unfinished(f *testresult.File) bool {
 type session struct {
 	Options
 	programs *cache
-	keeper   *keeper
+	keeper   *lend.Keeper
 }
 
 // stopped reports whether no further run is to be started.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
@@ -20,7 +21,7 @@ import (
 )
 
 var stacksCommands = slices.Concat([]*command{
-	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them."},
+	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them. With -on=temporal, apply and destroy have it done by workers, as durable workflows: see apply -on=temporal -help."},
 	stacksCommand("init", "", "Install the modules and providers of a stack", func(s *stacking, fs *flag.FlagSet) runner {
 		upgrade := fs.Bool("upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
 		return func(ctx context.Context, _ []string) int { return s.init(ctx, *upgrade) }
@@ -30,7 +31,7 @@ var stacksCommands = slices.Concat([]*command{
 		s.registerRun(fs)
 		fs.StringVar(&s.planning.out, "out", "", "Save the plan of the deployment in the file at `PATH`, for apply; of several deployments, in a file for each in the folder at `PATH`.")
 		fs.BoolVar(&s.planning.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
-		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, (*stacking).planOne) }
+		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, true, (*stacking).planOne) }
 	}),
 	stacksCommand("apply", "[PLAN]", "Create or update what deployments describe", (*stacking).applying),
 	stacksCommand("destroy", "", "Destroy what deployments have created", func(s *stacking, fs *flag.FlagSet) runner {
@@ -83,6 +84,7 @@ type stacking struct {
 	stack       *operation.Stack
 	deployments texts
 	approved    bool
+	follows     bool // with the stacks that read what this one publishes
 }
 
 func (s *stacking) registerRun(fs *flag.FlagSet) {
@@ -96,18 +98,40 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 func (s *stacking) applying(fs *flag.FlagSet) runner {
 	s.registerRun(fs)
 	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
-	fs.String("on", "", "With \"temporal\", have it done as a durable workflow; with \"local\", as the same one in this process. These have options of their own: see -on=temporal -help.")
 	downstream := fs.Bool("downstream", true, "Don't go on with the stacks that read what this one publishes.")
 	return func(ctx context.Context, args []string) int {
 		if len(args) > 0 {
 			return s.applySaved(ctx, args[0])
 		}
-		code := s.each(ctx, s.approved, (*stacking).applyOne)
-		if s.stack == nil || ctx.Err() != nil {
-			return code
-		}
-		return max(code, s.Diags(s.stack.Share(ctx, *downstream, s.Notice, s.Err)))
+		s.follows = *downstream
+		return s.apply(ctx)
 	}
+}
+
+// apply applies the deployments, and then the stacks that read what they publish.
+func (s *stacking) apply(ctx context.Context) int {
+	code := s.each(ctx, !s.approved, false, (*stacking).applyOne)
+	if s.stack == nil || ctx.Err() != nil {
+		return code
+	}
+	follow := s.follow
+	if !s.follows {
+		follow = nil
+	}
+	return max(code, s.Diags(s.stack.Share(ctx, follow)))
+}
+
+// follow applies a stack that reads what this one publishes, as far as its rules allow.
+func (s *stacking) follow(ctx context.Context, d *operation.Directory) bool {
+	s.Notice("\nThe stack in " + d.Seen(d.Dir) + " reads outputs that have changed. Applying it by its own rules...\n")
+	part := *s.env
+	part.Screen = s.Part()
+	part.JSON, part.Stream, part.Out = false, nil, s.Err
+	part.directory, part.program, part.Sources = d, d.Program, d.Sources
+	next := &stacking{env: &part, follows: true}
+	next.applying(flag.NewFlagSet("", flag.ContinueOnError)) // as without any flags
+	part.input = false
+	return next.apply(ctx) == 0
 }
 
 // applySaved carries out a saved plan, in the deployment that it is of.
@@ -130,9 +154,9 @@ func (s *stacking) chosen(ctx context.Context) ([]*deploy.Deployment, diag.List)
 	return list, append(diags, more...)
 }
 
-// each runs work for every chosen deployment, one after the other or at the
-// same time. The result is the worst exit code.
-func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
+// each runs work for every chosen deployment: one after the other if it asks people, else
+// at the same time, in turns or shown as it comes. The result is the worst exit code.
+func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
 	list, diags := s.chosen(ctx)
 	if !diags.HasErrors() {
 		diags.Append(s.stack.Prepare(ctx, list, len(s.deployments) == 0))
@@ -141,29 +165,25 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 		return 1
 	}
 	several := len(list) > 1
-	var wait sync.WaitGroup
+	atOnce := s.stack.Limit(s.planning.parallelism)
+	if asks {
+		atOnce = 1
+	}
+	mixed := several && !asks && !inTurns
 	var mu sync.Mutex
 	codes := make([]int, len(list))
-	for i, d := range list {
-		one := *s
-		one.env = s.env.forDeployment(d.Name, several, parallel, &mu)
+	s.Several("deployment", deploy.Names(list), atOnce, inTurns, func(i int, part *screen.Screen) {
+		d, one := list[i], *s
+		one.env = s.env.forDeployment(part, d.Name, several, mixed, &mu)
+		defer one.env.close()
 		if several && s.planning.out != "" {
 			one.planning.out = s.stack.PlanPath(s.planning.out, d)
 		}
 		one.stack = s.stack.On(one.directory)
-		run := func() {
-			defer one.env.close()
-			if codes[i] = one.Start(); codes[i] == 0 {
-				codes[i] = work(&one, ctx, d)
-			}
+		if codes[i] = one.Start(); codes[i] == 0 {
+			codes[i] = work(&one, ctx, d)
 		}
-		if parallel {
-			wait.Go(run)
-		} else {
-			run()
-		}
-	}
-	wait.Wait()
+	})
 	if several && !s.JSON {
 		s.Say("%s", view.Deployments(deploy.Names(list), codes))
 	}
@@ -175,16 +195,16 @@ func (s *stacking) each(ctx context.Context, parallel bool, work func(s *stackin
 
 // forDeployment is the environment of the work on one deployment of several:
 // its output says which one it is about.
-func (e *env) forDeployment(name string, several, parallel bool, mu *sync.Mutex) *env {
+func (e *env) forDeployment(on *screen.Screen, name string, several, mixed bool, mu *sync.Mutex) *env {
 	sub := *e
 	switch {
-	case several && (e.JSON || parallel):
-		sub.Screen = e.Named("deployment", name, mu)
+	case several && (e.JSON || mixed):
+		sub.Screen = on.Named("deployment", name, mu)
+	case several:
+		on.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", style.Bold))
+		fallthrough
 	default:
-		sub.Screen = e.Part()
-	}
-	if several && !e.JSON && !parallel {
-		e.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", style.Bold))
+		sub.Screen = on.Part()
 	}
 	sub.Hint = commands.ForStacks(name)
 	sub.directory = e.directory.With(sub.reports())
@@ -245,15 +265,12 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	return 0
 }
 
-// rounds is how often apply goes on with what was put off.
-const rounds = 10
-
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 	p, o, code := s.prepared("apply")
-	if code != 0 {
+	if code != 0 || !s.stack.ApplyOne(ctx, d, o, p, s.approver(d)) {
 		return 1
 	}
-	return s.env.apply(ctx, s.stack.Subject(d), o, p, rounds, s.approver(d))
+	return 0
 }
 
 func (s *stacking) validate(ctx context.Context, _ []string) int {

@@ -76,14 +76,9 @@ func (s *stacking) output(ctx context.Context, args []string) int {
 	if s.Diags(diags) != 0 {
 		return 1
 	}
-	for i := range list {
-		if _, ok := states[i].Outputs[name]; name != "" && !ok {
-			return s.Fail(view.NoOutputs.As("Output \""+name+"\" not found"), "The state of deployment %q has no output of that name. Outputs are there once the deployment was applied.", list[i].Name)
-		}
-	}
-	all := map[string]map[string]state.Output{}
-	for i, d := range list {
-		all[d.Name] = states[i].Outputs
+	all, diags := view.OutputsOf(deploy.Names(list), states, name)
+	if s.Diags(diags) != 0 {
+		return 1
 	}
 	if s.JSON {
 		text, err := jsonstate.DeploymentOutputs(all, name)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/front/view/testview"
-	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/suite"
 	"weir.dev/weir/internal/suite/testfile"
 	"weir.dev/weir/internal/suite/testresult"
@@ -18,7 +17,7 @@ import (
 func (t *tester) watch(ctx context.Context) int {
 	whole := t.directory
 	defer func() { t.directory = whole }()
-	watched := whole.WatchTests(t.tests)
+	watched := suite.NewWatch(whole.Dir, t.tests)
 	var changed []string
 	for code := 0; ; {
 		t.directory = whole.With(whole.Reports)
@@ -35,7 +34,7 @@ func (t *tester) watch(ctx context.Context) int {
 
 // again carries out the tests that changes affect. Where there are none, the exit
 // code stays as it was.
-func (t *tester) again(ctx context.Context, w *operation.TestWatch, changed []string, code int) int {
+func (t *tester) again(ctx context.Context, w *suite.Watch, changed []string, code int) int {
 	chosen, options, diags := t.open(ctx)
 	if diags.HasErrors() {
 		t.Diags(diags)

@@ -3,6 +3,9 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/word/diag"
 )
 
 func TestForStacks(t *testing.T) {
@@ -12,6 +15,7 @@ func TestForStacks(t *testing.T) {
 		{"dev", "weir providers lock -platform=x", "weir stacks providers lock -platform=x"},
 		{"dev", "with: weir state rm 'a'", "with: weir stacks state rm -deployment=dev 'a'"},
 		{"", "weir plan", "weir stacks plan"},
+		{"dev", "run weir -chdir=../app recover", "run weir -chdir=../app stacks recover -deployment=dev"},
 		{"dev", "already: weir stacks plan, and weir planning", "already: weir stacks plan, and weir planning"},
 	} {
 		if got := ForStacks(test.deployment)(test.text); got != test.want {
@@ -35,7 +39,7 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 	left := ""
-	table := Table[int]{All: Durable[int](), Leave: func(args []string) int { left = strings.Join(args, " "); return 7 }}
+	table := Table[int]{All: Durable[int](), Screen: &screen.Screen{}, Leave: func(args []string) (int, diag.List) { left = strings.Join(args, " "); return 7, nil }}
 	if code := table.Run(t.Context(), []string{"stacks", "approve", "-deployment=a"}); code != 7 || left != "stacks approve -deployment=a" {
 		t.Errorf("it came to %d with %q", code, left)
 	}

@@ -110,6 +110,9 @@ type Screen struct {
 	closers  []func()
 	// Hint corrects the commands that problems say to run; nil leaves them.
 	Hint func(text string) string
+	// gathered has the problems of several parts, of which this is one; nil else.
+	gathered *gathered
+	part     string
 }
 
 // Start begins the output of a command that shows what it does: the stream for
@@ -245,6 +248,11 @@ func (s *Screen) Diags(l diag.List) int {
 		return code
 	}
 	l = s.hinted(s.Secrets.Diagnostics(s.Deprecations.Shown(l.Condense())))
+	if s.gathered != nil && s.Stream == nil {
+		var again string
+		l, again = s.gathered.take(s.part, l, s.Sources())
+		fmt.Fprint(s.Err, again)
+	}
 	l.Sort()
 	if s.Stream != nil {
 		s.Stream.Diagnostics(l, s.sources(l))

@@ -39,6 +39,95 @@ func (s *Screen) Named(kind, name string, lock *sync.Mutex) *Screen {
 	return part
 }
 
+// Turns are screens for parts of a command's work that are done at the same time and
+// shown one after the other: what a part writes before its turn waits for it.
+func (s *Screen) Turns(n int) *Turns { return &Turns{screen: s, held: make([][]said, n)} }
+
+// Several does something for parts of a command's work, on a screen for each, with no more
+// than atOnce at the same time. In turns they are shown one after the other. A problem that
+// several parts have is told once; what no part has to wait for comes at the end.
+func (s *Screen) Several(kind string, names []string, atOnce int, inTurns bool, do func(i int, part *Screen)) {
+	var wait sync.WaitGroup
+	places := make(chan struct{}, atOnce)
+	turns := s.Turns(len(names))
+	g := &gathered{kind: kind, of: len(names), urgent: !inTurns, files: map[string][]byte{}}
+	for i, name := range names {
+		part, ended := s.Part(), func() {}
+		if inTurns {
+			part, ended = turns.Part(i)
+		}
+		if len(names) > 1 && (inTurns || atOnce > 1) && !s.JSON {
+			part.gathered, part.part = g, name
+		}
+		places <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-places }()
+			defer ended()
+			do(i, part)
+		})
+	}
+	wait.Wait()
+	end := s.Part()
+	end.Sources = func() map[string][]byte { return g.files }
+	end.Diags(g.rest())
+}
+
+// Turns shows the parts in their order.
+type Turns struct {
+	screen *Screen
+	mu     sync.Mutex
+	now    int // whose turn it is
+	held   [][]said
+	ended  map[int]bool
+}
+
+// said is what a part wrote to a stream before its turn.
+type said struct {
+	to   io.Writer
+	text []byte
+}
+
+// Part is the screen of one of them; ended is called when nothing more is written to it.
+func (t *Turns) Part(i int) (part *Screen, ended func()) {
+	part = t.screen.Part()
+	part.Out, part.Err = turn{t, i, t.screen.Out}, turn{t, i, t.screen.Err}
+	return part, func() { t.end(i) }
+}
+
+func (t *Turns) end(i int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended == nil {
+		t.ended = map[int]bool{}
+	}
+	for t.ended[i] = true; t.ended[t.now]; {
+		if t.now++; t.now == len(t.held) {
+			return
+		}
+		for _, one := range t.held[t.now] {
+			_, _ = one.to.Write(one.text) // nobody is there to hear of it
+		}
+		t.held[t.now] = nil
+	}
+}
+
+// A turn is a stream of one of the parts.
+type turn struct {
+	of   *Turns
+	part int
+	to   io.Writer
+}
+
+func (w turn) Write(p []byte) (int, error) {
+	w.of.mu.Lock()
+	defer w.of.mu.Unlock()
+	if w.part == w.of.now {
+		return w.to.Write(p)
+	}
+	w.of.held[w.part] = append(w.of.held[w.part], said{w.to, bytes.Clone(p)})
+	return len(p), nil
+}
+
 // A lineWriter passes on whole lines, changed.
 type lineWriter struct {
 	to     io.Writer

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // SavedPlan says how to go on with a plan that was saved.
@@ -32,6 +33,19 @@ func DeploymentOutputs(w io.Writer, deployments []string, all map[string]map[str
 		}
 	}
 	return nil
+}
+
+// OutputsOf are the outputs in the states of deployments, which have to have the one that
+// is named; without a name it's all of them.
+func OutputsOf(names []string, states []*state.Snapshot, name string) (map[string]map[string]state.Output, diag.List) {
+	all := map[string]map[string]state.Output{}
+	for i, one := range states {
+		if _, ok := one.Outputs[name]; name != "" && !ok {
+			return nil, NoOutputs.As("Output \""+name+"\" not found").List("The state of deployment %q has no output of that name. Outputs are there once the deployment was applied.", names[i])
+		}
+		all[names[i]] = one.Outputs
+	}
+	return all, nil
 }
 
 // Deployments sums up what became of deployments: a line for each by its exit code.

@@ -42,7 +42,7 @@ type Conn struct {
 type Pool struct {
 	ctx     context.Context
 	catalog provider.Catalog
-	calls   chan struct{}
+	calls   Calls
 
 	mu    sync.Mutex
 	cells map[addr.ProviderConfig]*promise.Cell[opened]
@@ -68,9 +68,23 @@ type starting struct {
 // NewPool makes a pool that makes at most limit calls at once.
 func NewPool(ctx context.Context, catalog provider.Catalog, limit int) *Pool {
 	return &Pool{
-		ctx: ctx, catalog: catalog, calls: make(chan struct{}, limit),
+		ctx: ctx, catalog: catalog, calls: NewCalls(limit),
 		cells: map[addr.ProviderConfig]*promise.Cell[opened]{}, bare: map[addr.Provider]*starting{},
 		live: map[any]provider.Provider{},
+	}
+}
+
+// Calls is a limit of calls under way that several pools share.
+type Calls chan struct{}
+
+// NewCalls is a limit of n calls at once.
+func NewCalls(n int) Calls { return make(Calls, n) }
+
+// Share has the pool keep to a limit together with others; nil leaves it its own. It is
+// called before anything else.
+func (p *Pool) Share(c Calls) {
+	if c != nil {
+		p.calls = c
 	}
 }
 

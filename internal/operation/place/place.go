@@ -147,6 +147,17 @@ func (d *Place) With(r Reports) *Place {
 	return next
 }
 
+// In is a place in another directory, named as seen from this one, with the same around
+// it.
+func (d *Place) In(dir string) *Place {
+	o := d.Options
+	o.Program += " -chdir=" + d.Seen(d.Path(dir))
+	o.Dir, o.FS, o.Values, o.Workspace, o.Backend, o.Upstreams = d.Path(dir), nil, nil, "", nil, nil
+	next := New(o)
+	next.warnedOfSettings = d.warnedOfSettings
+	return next
+}
+
 // Close ends the providers and releases the locks that are left.
 func (d *Place) Close() {
 	for _, f := range slices.Backward(d.closers) {

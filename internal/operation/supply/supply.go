@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/operation/settings"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/lend"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/provider/schemacache"
@@ -25,7 +26,11 @@ import (
 )
 
 // A Supplier finds the providers of a directory.
-type Supplier struct{ *settings.Reader }
+type Supplier struct {
+	*settings.Reader
+	common *Common
+	guest  *lend.Guest
+}
 
 // A supply is where the providers of a run come from: a catalog of all that
 // are locked, installed and as they should be.
@@ -157,6 +162,9 @@ func (d *Supplier) fill(c *Late, reqs install.Requirements) (*supply, diag.List)
 	if d.Catalog != nil {
 		c.set(d.Catalog)
 		return nil, nil
+	}
+	if d.common != nil {
+		return d.common.fill(d, c, reqs)
 	}
 	var s *supply
 	if c.early != nil {

@@ -67,7 +67,7 @@ var table = []row{
 	{"engine/validate", "only word/ lang/program lang/syntax eval/ object/ provider provider/provisioner", "plan/ apply/"},
 
 	// tests of modules
-	{"suite/", "word/ lang/ provider suite/", "state/storage/ operation/ front/"},
+	{"suite/", "word/ lang/ provider provider/lend suite/", "state/storage/ operation/ front/"},
 	{"suite", "eval state plan apply engine", ""},
 	{"suite/coverage", "eval", "state/ plan/ provider/"},
 	{"suite/mutate", "only word/ lang/program", ""},

@@ -151,6 +151,30 @@ var (
 	publishSchema    = attributes("value!", "description")
 )
 
+// Choose finds deployments by name.
+func Choose(all []*Deployment, names []string) (list []*Deployment, diags diag.List) {
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(d *Deployment) bool { return d.Name == name })
+		if i < 0 {
+			known := Names(all)
+			diags.Add(diag.UnknownDeployment.New(diag.Error, "There is no deployment named %q.%s The deployments of this stack are: %s.", name, syntax.Suggest(name, known), strings.Join(known, ", ")))
+			continue
+		}
+		if !slices.Contains(list, all[i]) {
+			list = append(list, all[i])
+		}
+	}
+	return list, diags
+}
+
+// WantDeployments reports deployment files without a deployment.
+func (s *Stack) WantDeployments() diag.List {
+	if len(s.Deployments) > 0 {
+		return nil
+	}
+	return diag.UnknownDeployment.As("No deployments").List("The deployment files have no deployment block, so there is nothing to plan or apply. Add one, such as:\n    deployment \"production\" {\n      inputs = {}\n    }")
+}
+
 // Names are those of deployments.
 func Names(list []*Deployment) []string {
 	names := make([]string, len(list))

@@ -124,7 +124,7 @@ func TestOutside(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, bare.AsString(), want)
 		}
 	}
-	for name, want := range map[string]bool{"token": true, "file": true, "secret": true, "stable": false, "net": false} {
+	for name, want := range map[string]bool{"token": true, "file": false, "secret": true, "stable": false, "net": false} {
 		if got := value.IsEphemeral(in[name].Value); got != want {
 			t.Errorf("%s is ephemeral: %t, want %t", name, got, want)
 		}

@@ -322,7 +322,7 @@ func (ev *evaluation) token(t *Token) (cty.Value, error) {
 	if ev.outside == nil {
 		return cty.ObjectVal(map[string]cty.Value{
 			"jwt":          cty.UnknownVal(cty.String).Mark(value.Ephemeral),
-			"jwt_filename": cty.UnknownVal(cty.String).Mark(value.Ephemeral),
+			"jwt_filename": cty.UnknownVal(cty.String),
 		}), nil
 	}
 	token, file, err := ev.outside.Token(t)
@@ -331,7 +331,7 @@ func (ev *evaluation) token(t *Token) (cty.Value, error) {
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"jwt":          cty.StringVal(token).Mark(value.Sensitive).Mark(value.Ephemeral),
-		"jwt_filename": cty.StringVal(file).Mark(value.Ephemeral),
+		"jwt_filename": cty.StringVal(file),
 	}), nil
 }
 

@@ -1,4 +1,4 @@
-package operation
+package suite
 
 import (
 	"context"
@@ -11,14 +11,13 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/files"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/suite"
 	"weir.dev/weir/internal/suite/testfile"
 	"weir.dev/weir/internal/suite/watch"
 )
 
-// A TestWatch knows what each test file depends on: itself, its mocks, the
+// A Watch knows what each test file depends on: itself, its mocks, the
 // modules that its runs load, and the files that expressions in these read.
-type TestWatch struct {
+type Watch struct {
 	dir     string
 	tests   string
 	watcher watch.Watcher
@@ -33,15 +32,15 @@ type testReads struct {
 
 const watchInterval = 200 * time.Millisecond
 
-// WatchTests begins to look at the files of the directory and its tests.
-func (d *Directory) WatchTests(tests string) *TestWatch {
-	w := &TestWatch{dir: d.Dir, tests: tests, files: map[string]*testReads{}, watcher: watch.Watcher{Dir: d.Dir, Interval: watchInterval}}
+// NewWatch begins to look at the files of a directory and the tests in it.
+func NewWatch(dir, tests string) *Watch {
+	w := &Watch{dir: dir, tests: tests, files: map[string]*testReads{}, watcher: watch.Watcher{Dir: dir, Interval: watchInterval}}
 	w.watcher.Begin(w.watched())
 	return w
 }
 
 // Note has a suite tell what test files depend on that are about to be carried out.
-func (w *TestWatch) Note(list []*testfile.File, o *suite.Options) {
+func (w *Watch) Note(list []*testfile.File, o *Options) {
 	for _, f := range list {
 		r := &testReads{mocks: map[string]bool{}, modules: map[string]bool{}, reads: watch.NewReads(o.World.Disk)}
 		for _, p := range f.Providers {
@@ -66,7 +65,7 @@ func (r *testReads) loaded(tree *program.Tree) {
 }
 
 // watched are the files and directories to look at.
-func (w *TestWatch) watched() (names, dirs []string) {
+func (w *Watch) watched() (names, dirs []string) {
 	all, in := map[string]bool{}, map[string]bool{".": true, filepath.Clean(w.tests): true}
 	for _, r := range w.files {
 		maps.Copy(in, r.mocks)
@@ -83,7 +82,7 @@ func (w *TestWatch) watched() (names, dirs []string) {
 
 // Wait waits until something changes, and returns what; nothing when the context
 // ends.
-func (w *TestWatch) Wait(ctx context.Context) []string {
+func (w *Watch) Wait(ctx context.Context) []string {
 	names, dirs := w.watched()
 	w.watcher.Extend(names, dirs)
 	changed := w.watcher.Wait(ctx, names, dirs)
@@ -92,7 +91,7 @@ func (w *TestWatch) Wait(ctx context.Context) []string {
 }
 
 // Modules is how many modules the tests load.
-func (w *TestWatch) Modules() int {
+func (w *Watch) Modules() int {
 	all := map[string]bool{}
 	for _, r := range w.files {
 		maps.Copy(all, r.modules)
@@ -102,7 +101,7 @@ func (w *TestWatch) Modules() int {
 
 // Affected are the test files that changes can make a difference to, and those
 // that weren't carried out yet.
-func (w *TestWatch) Affected(list []*testfile.File, changed []string) []*testfile.File {
+func (w *Watch) Affected(list []*testfile.File, changed []string) []*testfile.File {
 	var chosen []*testfile.File
 	for _, f := range list {
 		r := w.files[f.Name]
