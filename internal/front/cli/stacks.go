@@ -51,7 +51,7 @@ func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.Flag
 		s := &stacking{env: e}
 		fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
 		fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
-		e.Hint = commands.ForStacks("")
+		e.Hint = commands.ForStacks(e.program, "")
 		return setup(s, fs)
 	}}
 }
@@ -73,7 +73,7 @@ func onDeployments(list []*command) []*command {
 // enter makes the directory that of a deployment.
 func enter(ctx context.Context, e *env, name string, inputs bool) int {
 	name, diags := operation.EnterDeployment(ctx, e.directory, name, inputs)
-	e.Hint = commands.ForStacks(name)
+	e.Hint = commands.ForStacks(e.program, name)
 	return e.Diags(diags.Only(diag.Error))
 }
 
@@ -206,7 +206,7 @@ func (e *env) forDeployment(on *screen.Screen, name string, several, mixed bool,
 	default:
 		sub.Screen = on.Part()
 	}
-	sub.Hint = commands.ForStacks(name)
+	sub.Hint = commands.ForStacks(e.program, name)
 	sub.directory = e.directory.With(sub.reports())
 	sub.Sources = sub.directory.Sources
 	return &sub

@@ -25,17 +25,17 @@ func Within[E any](group string, list []*Command[E], setup func(*Command[E], E, 
 	return all
 }
 
-var mention = regexp.MustCompile(`\b((?:weir|tofu|terraform|iac)(?: -chdir=\S+)?) (init|validate|providers lock|plan|apply|destroy|show|recover|force-unlock|console|state [a-z-]+)\b( -allow-deferral)?`)
-
-// ForStacks corrects the commands in a text for who works on a deployment of a stack,
-// or without a name on the stack: "weir recover" is "weir stacks recover" there, with
-// the deployment where it has one.
-func ForStacks(deployment string) func(text string) string {
+// ForStacks corrects the commands of a program in a text for who works on a deployment of
+// a stack, or without a name on the stack: "weir recover" is "weir stacks recover" there,
+// with the deployment where it has one. The program is what texts call it: it may have
+// another name than its own, and an option.
+func ForStacks(program, deployment string) func(text string) string {
+	mention := regexp.MustCompile(`(^|[^\w-])(` + regexp.QuoteMeta(program) + `|weir) (init|validate|providers lock|plan|apply|destroy|show|recover|force-unlock|console|state [a-z-]+)\b( -allow-deferral)?`)
 	return func(text string) string {
 		return mention.ReplaceAllStringFunc(text, func(found string) string {
 			part := mention.FindStringSubmatch(found)
-			command := part[1] + " stacks " + part[2]
-			switch part[2] {
+			command := part[1] + part[2] + " stacks " + part[3]
+			switch part[3] {
 			case "init", "validate", "providers lock":
 				return command
 			}

@@ -236,6 +236,10 @@ func (j *JSON) changes(p *plan.Plan) {
 		out := changeOf(c)
 		j.write("info", fmt.Sprintf("%s: Plan to %s", out.Resource.Addr, out.Action), "planned_change", map[string]any{"change": out})
 	}
+	for _, d := range p.Deferred {
+		out := changeOf(d.Change)
+		j.write("info", out.Resource.Addr+": Put off until more is known", "deferred_change", map[string]any{"change": out, "reason": d.Reason})
+	}
 }
 
 // PlanText is the line of totals of a plan.
