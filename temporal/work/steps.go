@@ -256,7 +256,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Settl
 		return nil
 	})
 	told, err = problem(err)
-	return commands.ForStacks(r.Deployment)(told), err
+	return commands.ForStacks(w.Program, r.Deployment)(told), err
 }
 
 // noteLong is how long a lease for a note lasts.

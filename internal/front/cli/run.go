@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/front/commands"
-	"weir.dev/weir/internal/front/companion"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/operation"
@@ -74,11 +73,7 @@ func Run(p Process) (code int) {
 	ctx, stop := e.interrupts.Watch(context.Background())
 	defer stop()
 	defer e.close()
-	leave := func(args []string) int {
-		code, diags := companion.Run(companion.Call{Name: "weir-temporal", For: "What durable deployments need", Args: args, Env: append([]string{"WEIR_COMPAT=" + e.Dialect.String()}, p.Environ...), Beside: p.Executable, Path: e.vars["PATH"]})
-		return max(code, e.Diags(diags))
-	}
-	t := commands.Table[*env]{Program: e.program, Screen: e.Screen, Getenv: func(name string) string { return e.vars[name] }, Env: e, All: table, Leave: leave}
+	t := commands.Table[*env]{Program: e.program, Screen: e.Screen, Getenv: func(name string) string { return e.vars[name] }, Env: e, All: table, Leave: commands.Leave(p.Executable, e.vars["PATH"], append([]string{"WEIR_COMPAT=" + e.Dialect.String()}, p.Environ...))}
 	return t.Run(ctx, args)
 }
 

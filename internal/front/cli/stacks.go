@@ -21,7 +21,7 @@ import (
 )
 
 var stacksCommands = slices.Concat([]*command{
-	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them."},
+	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them. With -on=temporal, apply and destroy have it done by workers, as durable workflows: see apply -on=temporal -help."},
 	stacksCommand("init", "", "Install the modules and providers of a stack", func(s *stacking, fs *flag.FlagSet) runner {
 		upgrade := fs.Bool("upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
 		return func(ctx context.Context, _ []string) int { return s.init(ctx, *upgrade) }
@@ -98,7 +98,6 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 func (s *stacking) applying(fs *flag.FlagSet) runner {
 	s.registerRun(fs)
 	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
-	fs.String("on", "", "With \"temporal\", have it done as a durable workflow; with \"local\", as the same one in this process. These have options of their own: see -on=temporal -help.")
 	downstream := fs.Bool("downstream", true, "Don't go on with the stacks that read what this one publishes.")
 	return func(ctx context.Context, args []string) int {
 		if len(args) > 0 {

@@ -50,7 +50,7 @@ type Table[E any] struct {
 	All     []*Command[E]
 	// Leave has another program do a command, with its name as arguments before the
 	// others.
-	Leave func(args []string) int
+	Leave func(args []string) (code int, diags diag.List)
 }
 
 // Run finds the command that arguments name, and runs it.
@@ -63,7 +63,8 @@ func (t *Table[E]) Run(ctx context.Context, args []string) int {
 		return t.unknown(args)
 	}
 	if leaves(cmd.Name, rest) {
-		return t.Leave(append(strings.Fields(cmd.Name), rest...))
+		code, diags := t.Leave(append(strings.Fields(cmd.Name), rest...))
+		return max(code, t.Screen.Diags(diags))
 	}
 	if cmd.Setup == nil { // a group such as state
 		if len(rest) > 0 && isHelp(rest[0]) {

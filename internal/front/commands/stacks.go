@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"weir.dev/weir/internal/front/companion"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Within makes commands of a group of commands that are there by themselves, with what
@@ -63,6 +66,14 @@ func Durable[E any]() (all []*Command[E]) {
 		}})
 	}
 	return all
+}
+
+// Leave has the program for durable deployments do commands. Beside is the file of this
+// one, path where programs are, as the environment has it.
+func Leave(beside, path string, env []string) func(args []string) (int, diag.List) {
+	return func(args []string) (int, diag.List) {
+		return companion.Run(companion.Call{Name: "weir-temporal", For: "What durable deployments need", Args: args, Env: env, Beside: beside, Path: path})
+	}
 }
 
 // leaves reports whether another program does a command: those for durable deployments,

@@ -3,6 +3,9 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/word/diag"
 )
 
 func TestForStacks(t *testing.T) {
@@ -38,7 +41,7 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 	left := ""
-	table := Table[int]{All: Durable[int](), Leave: func(args []string) int { left = strings.Join(args, " "); return 7 }}
+	table := Table[int]{All: Durable[int](), Screen: &screen.Screen{}, Leave: func(args []string) (int, diag.List) { left = strings.Join(args, " "); return 7, nil }}
 	if code := table.Run(t.Context(), []string{"stacks", "approve", "-deployment=a"}); code != 7 || left != "stacks approve -deployment=a" {
 		t.Errorf("it came to %d with %q", code, left)
 	}

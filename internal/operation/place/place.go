@@ -152,7 +152,7 @@ func (d *Place) With(r Reports) *Place {
 func (d *Place) In(dir string) *Place {
 	o := d.Options
 	o.Program += " -chdir=" + d.Seen(d.Path(dir))
-	o.Dir, o.FS, o.Values, o.Workspace, o.Backend = d.Path(dir), nil, nil, "", nil
+	o.Dir, o.FS, o.Values, o.Workspace, o.Backend, o.Upstreams = d.Path(dir), nil, nil, "", nil, nil
 	next := New(o)
 	next.warnedOfSettings = d.warnedOfSettings
 	return next
