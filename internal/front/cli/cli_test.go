@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/word/dialect"
 )
 
@@ -36,10 +37,10 @@ func TestChoose(t *testing.T) {
 		{"plain", func(*planFlags) {}, ""},
 		{"two modes", func(o *planFlags) { o.Destroy, o.RefreshOnly = true, true }, "Incompatible plan mode options"},
 		{"no refresh", func(o *planFlags) { o.RefreshOnly, o.refresh = true, false }, "Incompatible refresh options"},
-		{"target and exclude", func(o *planFlags) { o.Targets, o.Excludes = texts{"a.b"}, texts{"c.d"} }, "Invalid combination of arguments"},
-		{"bad target", func(o *planFlags) { o.Targets = texts{"a"} }, `Invalid target "a"`},
-		{"replace a module", func(o *planFlags) { o.Replace = texts{"module.a"} }, `Invalid force-replace address "module.a"`},
-		{"replace data", func(o *planFlags) { o.Replace = texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
+		{"target and exclude", func(o *planFlags) { o.Targets, o.Excludes = commands.Texts{"a.b"}, commands.Texts{"c.d"} }, "Invalid combination of arguments"},
+		{"bad target", func(o *planFlags) { o.Targets = commands.Texts{"a"} }, `Invalid target "a"`},
+		{"replace a module", func(o *planFlags) { o.Replace = commands.Texts{"module.a"} }, `Invalid force-replace address "module.a"`},
+		{"replace data", func(o *planFlags) { o.Replace = commands.Texts{"data.a.b"} }, `Invalid force-replace address "data.a.b"`},
 	} {
 		o := base
 		c.change(&o)

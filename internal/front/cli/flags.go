@@ -4,6 +4,7 @@ import (
 	"flag"
 	"time"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/session"
@@ -11,16 +12,6 @@ import (
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
 )
-
-// texts collects the values of a flag that may be repeated.
-type texts []string
-
-func (t *texts) String() string { return "" }
-
-func (t *texts) Set(s string) error {
-	*t = append(*t, s)
-	return nil
-}
 
 // stateFlags say which state a command works on and how it is locked.
 type stateFlags struct {
@@ -71,17 +62,17 @@ func (o *planFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.refresh, "refresh", true, "Don't ask providers whether objects changed outside.")
 	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Put off what can't be planned yet instead of failing.")
 	o.registerScope(fs, "Work on")
-	fs.Var((*texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept. May be repeated.")
-	fs.Var((*texts)(&o.Invoke), "invoke", "Invoke the action at `ADDRESS`, and do nothing else.")
+	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept. May be repeated.")
+	fs.Var((*commands.Texts)(&o.Invoke), "invoke", "Invoke the action at `ADDRESS`, and do nothing else.")
 	registerParallelism(fs, &o.parallelism)
 }
 
 // registerScope registers the flags that leave out a part, of the work that is named.
 func (o *planFlags) registerScope(fs *flag.FlagSet, work string) {
-	fs.Var((*texts)(&o.Targets), "target", work+" the object at `ADDRESS` and what it depends on, and nothing else. May be repeated.")
-	fs.Var((*texts)(&o.TargetFiles), "target-file", "Read addresses as for -target from `FILE`, one a line.")
-	fs.Var((*texts)(&o.Excludes), "exclude", "Leave out the object at `ADDRESS` and what depends on it. May be repeated.")
-	fs.Var((*texts)(&o.ExcludeFiles), "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
+	fs.Var((*commands.Texts)(&o.Targets), "target", work+" the object at `ADDRESS` and what it depends on, and nothing else. May be repeated.")
+	fs.Var((*commands.Texts)(&o.TargetFiles), "target-file", "Read addresses as for -target from `FILE`, one a line.")
+	fs.Var((*commands.Texts)(&o.Excludes), "exclude", "Leave out the object at `ADDRESS` and what depends on it. May be repeated.")
+	fs.Var((*commands.Texts)(&o.ExcludeFiles), "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
 }
 
 // choose checks the flags and their combinations.

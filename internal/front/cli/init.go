@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/view/packages"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
@@ -34,7 +35,7 @@ type initializing struct {
 
 	backend, cloud, get, upgrade         bool
 	reconfigure, migrateState, forceCopy bool
-	backendConfig, pluginDirs            texts
+	backendConfig, pluginDirs            commands.Texts
 	lockMode, fromModule                 string
 }
 

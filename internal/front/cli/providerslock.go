@@ -5,6 +5,7 @@ import (
 	"flag"
 	"net/url"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/view/packages"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
@@ -46,7 +47,7 @@ var providersMirrorCommand = &command{
 type locking struct {
 	*env
 	vars                           varFlags
-	platforms                      texts
+	platforms                      commands.Texts
 	fsMirror, netMirror, ociMirror string
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -29,8 +30,8 @@ var recoverCommand = &command{
 
 type recovering struct {
 	importing
-	forget  texts
-	imports texts
+	forget  commands.Texts
+	imports commands.Texts
 	all     bool // forget all that is left
 
 	importsFrom string // a file with more of imports

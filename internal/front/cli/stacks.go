@@ -82,7 +82,7 @@ type stacking struct {
 	*env
 	planning    planning
 	stack       *operation.Stack
-	deployments texts
+	deployments commands.Texts
 	approved    bool
 	follows     bool // with the stacks that read what this one publishes
 }

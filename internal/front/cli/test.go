@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/snapshot"
 	"weir.dev/weir/internal/front/view/diags"
 	"weir.dev/weir/internal/front/view/testview"
@@ -39,7 +40,7 @@ func (e *env) registerTests(fs *flag.FlagSet) {
 type tester struct {
 	*env
 	vars                              varFlags
-	filter                            texts
+	filter                            commands.Texts
 	verbose                           bool
 	junit                             string
 	cloud                             string

@@ -296,3 +296,15 @@ func (t *Table[E]) nearest(group, given string) string {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
 	return all[0].name
 }
+
+// Texts collects the values of a flag that may be repeated.
+type Texts []string
+
+// String implements flag.Value.
+func (t *Texts) String() string { return "" }
+
+// Set implements flag.Value.
+func (t *Texts) Set(s string) error {
+	*t = append(*t, s)
+	return nil
+}
