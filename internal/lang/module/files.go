@@ -109,6 +109,8 @@ func limited(info fs.FileInfo) error {
 		return errors.New("it is a directory")
 	case info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice != 0 && info.Name() != "null":
 		return errors.New("it is a device, which may have no end")
+	case info.Mode()&fs.ModeNamedPipe != 0 && !strings.Contains(info.Name(), ".tfvars"): // values may come from another program
+		return errors.New("it is a named pipe, and nobody may ever write to it")
 	case info.Size() > MaxSource:
 		return fmt.Errorf("it has %d MiB, and a file of configuration may have %d: split it, or read the data in it with file or jsondecode", info.Size()>>20, MaxSource>>20)
 	}

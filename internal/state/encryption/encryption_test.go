@@ -404,7 +404,7 @@ func TestManyIterations(t *testing.T) {
 		changed += bytes.Count(stored, []byte(b64(meta)))
 		stored = bytes.ReplaceAll(stored, []byte(b64(meta)), []byte(b64(more)))
 	}
-	e, diags := New(configOf(t, "main.tf", string(read(t, dir, "main.tf"))), evaluateWith(passphrase), nil)
+	e, diags := New(configOf(t, "main.tf", string(read(t, dir, "main.tf"))), evaluateWith(passphrase), nil, nil)
 	if changed == 0 || diags.HasErrors() {
 		t.Fatal(changed, diags)
 	}
