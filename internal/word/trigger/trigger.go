@@ -25,7 +25,7 @@ func (e Event) String() string { return events[e] }
 // ParseEvent is the inverse of String.
 func ParseEvent(text string) (Event, bool) {
 	i := slices.Index(events[1:], text)
-	return Event(i + 1), i >= 0
+	return Event(i + 1), i >= 0 // #nosec G115 -- an index of events
 }
 
 // Events are the texts of all events.
@@ -53,5 +53,5 @@ func (f Failure) String() string { return failures[f] }
 // ParseFailure is the inverse of String.
 func ParseFailure(text string) (Failure, bool) {
 	i := slices.Index(failures[:], text)
-	return Failure(max(i, 0)), i >= 0
+	return Failure(max(i, 0)), i >= 0 // #nosec G115 -- an index of failures
 }
