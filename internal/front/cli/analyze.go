@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/analysis"
 	"weir.dev/weir/internal/lang/outline"
 	"weir.dev/weir/internal/operation"
@@ -27,8 +28,8 @@ var impactCommand = outlining(command{
 func outlining(c command, text func(w io.Writer, list, all []*outline.Declaration) error, document func(list, all []*outline.Declaration) ([]byte, error)) *command {
 	c.Max = -1
 	c.Setup = func(e *env, fs *flag.FlagSet) runner {
-		var vars varFlags
-		vars.register(fs)
+		var vars flags.Vars
+		vars.Register(fs)
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
 		return func(ctx context.Context, addresses []string) int {
 			config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/front/view/style"
@@ -51,13 +52,14 @@ var refreshCommand = &command{
 	Long:     "The same as apply -refresh-only -auto-approve. plan -refresh-only shows the differences first.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
-		a.state.register(fs)
-		a.vars.register(fs)
-		e.streamFlags(fs)
-		a.registerScope(fs, "Refresh")
-		registerParallelism(fs, &a.parallelism)
+		a.state.Register(fs)
+		a.vars.Register(fs)
+		flags.Stream(fs, e.Screen)
+		flags.Input(fs, &e.input)
+		a.RegisterScope(fs, "Refresh")
+		flags.Parallelism(fs, &a.Parallelism)
 		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
-		a.refresh, a.RefreshOnly, a.approved, a.quiet = true, true, true, true
+		a.Refresh, a.RefreshOnly, a.approved, a.quiet = true, true, true, true
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/operation"
 )
@@ -17,20 +18,20 @@ var consoleCommand = &command{
 	Synopsis: "Try expressions at an interactive command prompt",
 	Long:     "Evaluates expressions with the configuration and the state, one a line. An expression goes on while brackets are open. \"exit\" ends.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
-		var f stateFlags
-		var vars varFlags
-		f.registerLock(fs)
-		fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
-		vars.register(fs)
+		var f flags.State
+		var vars flags.Vars
+		f.RegisterLock(fs)
+		fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
+		vars.Register(fs)
 		return func(ctx context.Context, _ []string) int { return e.console(ctx, f, vars) }
 	},
 }
 
-func (e *env) console(ctx context.Context, f stateFlags, vars varFlags) int {
+func (e *env) console(ctx context.Context, f flags.State, vars flags.Vars) int {
 	if !e.inTerminal {
 		e.input = false // lines are expressions, not answers
 	}
-	config, now, diags := e.directory.Look(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: vars, Ask: e.asker()}, State: f.options()})
+	config, now, diags := e.directory.Look(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: vars, Ask: e.asker()}, State: f.Options()})
 	if e.Diags(diags) != 0 {
 		return 1
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/dot"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/word/diag"
@@ -15,8 +16,8 @@ var graphCommand = &command{
 	Synopsis: "Generate a Graphviz graph of the steps in an operation",
 	Long:     "Prints in the DOT language what the declarations of the configuration refer to, or, of a saved plan, the steps that apply will take. In Terraform mode the default is Terraform's summary, which has the resources alone.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
-		var vars varFlags
-		vars.register(fs)
+		var vars flags.Vars
+		vars.Register(fs)
 		kind := fs.String("type", "", "The `KIND` of graph: plan, plan-refresh-only, plan-destroy or apply. By default apply with -plan and plan without.")
 		path := fs.String("plan", "", "Show the steps of the saved plan at `PATH`.")
 		fs.Bool("draw-cycles", false, "")
@@ -25,7 +26,7 @@ var graphCommand = &command{
 	},
 }
 
-func (e *env) graph(ctx context.Context, kind, path string, vars varFlags) int {
+func (e *env) graph(ctx context.Context, kind, path string, vars flags.Vars) int {
 	switch kind {
 	case "", "plan", "plan-refresh-only", "plan-destroy", "apply":
 	case "eval", "validate":

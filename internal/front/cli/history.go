@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/state"
@@ -14,8 +15,8 @@ import (
 )
 
 func setupStateHistory(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	fs.StringVar(&f.state, "state", "", "The state file is at `PATH`.")
+	var f flags.State
+	fs.StringVar(&f.Path, "state", "", "The state file is at `PATH`.")
 	return func(ctx context.Context, _ []string) int {
 		s := e.inState(ctx, f)
 		if s == nil {
@@ -47,13 +48,13 @@ func objectCount(s *state.Snapshot) string {
 }
 
 func setupStateUndo(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	f.register(fs)
+	var f flags.State
+	f.Register(fs)
 	approve := fs.Bool("auto-approve", false, "Don't ask for approval.")
 	to := fs.Uint64("to", 0, "Go back to the state with the serial `N` rather than to the one before.")
-	e.inputFlag(fs)
+	flags.Input(fs, &e.input)
 	return func(ctx context.Context, _ []string) int {
-		s := e.locked(ctx, f.options(), "state-undo")
+		s := e.locked(ctx, f.Options(), "state-undo")
 		if s == nil {
 			return 1
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/word/diag"
@@ -15,11 +16,11 @@ var importCommand = &command{
 	Long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var i importing
-		i.state.register(fs)
-		i.vars.register(fs)
-		e.inputFlag(fs)
-		remoteVersion(fs)
-		registerParallelism(fs, &i.parallelism)
+		i.state.Register(fs)
+		i.vars.Register(fs)
+		flags.Input(fs, &e.input)
+		flags.RemoteVersion(fs)
+		flags.Parallelism(fs, &i.parallelism)
 		fs.String("config", "", "")
 		fs.Bool("allow-missing-config", false, "")
 		return func(ctx context.Context, args []string) int { return i.run(ctx, e, [2]string{args[0], args[1]}) }
@@ -27,8 +28,8 @@ var importCommand = &command{
 }
 
 type importing struct {
-	state       stateFlags
-	vars        varFlags
+	state       flags.State
+	vars        flags.Vars
 	parallelism int
 }
 
@@ -46,7 +47,7 @@ func (i *importing) run(ctx context.Context, e *env, objects ...[2]string) int {
 	}
 	o := operation.Opening{
 		Loading:   operation.Loading{Vars: i.vars, Parallelism: i.parallelism, Sink: e.Sink(), Ask: e.asker()},
-		State:     i.state.options(),
+		State:     i.state.Options(),
 		Operation: "import",
 	}
 	w, diags := e.directory.OpenImport(ctx, o, wanted)

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/packages"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 )
 
@@ -22,67 +21,33 @@ var initCommand = &command{
 	Long:     "Initializes the backend, fetches modules and installs providers. It is safe to run it again: what is there already stays.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		i := &initializing{env: e}
-		i.register(fs)
+		i.Register(fs)
+		flags.JSON(fs, e.Screen)
+		flags.Input(fs, &e.input)
+		e.registerTests(fs)
 		return func(ctx context.Context, _ []string) int { return i.run(ctx) }
 	},
 }
 
-// initializing has the flags of init.
+// initializing is init under way, with its flags.
 type initializing struct {
 	*env
-	state stateFlags
-	vars  varFlags
-
-	backend, cloud, get, upgrade         bool
-	reconfigure, migrateState, forceCopy bool
-	backendConfig, pluginDirs            commands.Texts
-	lockMode, fromModule                 string
-}
-
-func (i *initializing) register(fs *flag.FlagSet) {
-	i.state.registerLock(fs)
-	i.vars.register(fs)
-	i.jsonFlags(fs)
-	i.inputFlag(fs)
-	remoteVersion(fs)
-	fs.BoolVar(&i.backend, "backend", true, "Don't initialize the backend; use what was initialized before.")
-	fs.BoolVar(&i.cloud, "cloud", true, "")
-	fs.Var(&i.backendConfig, "backend-config", "Complete the backend block: a `NAME=VALUE`, or a file with such lines. May be repeated.")
-	fs.BoolVar(&i.reconfigure, "reconfigure", false, "Use the backend as it is configured now, whatever was initialized before. No state is copied.")
-	fs.BoolVar(&i.migrateState, "migrate-state", false, "Copy states from the backend that was initialized before to the one that is configured now.")
-	fs.BoolVar(&i.forceCopy, "force-copy", false, "Answer yes to all questions about copying states. Implies -migrate-state.")
-	fs.BoolVar(&i.get, "get", true, "Don't fetch modules.")
-	fs.BoolVar(&i.upgrade, "upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
-	fs.Var(&i.pluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`. May be repeated.")
-	fs.StringVar(&i.lockMode, "lockfile", "", "What may be done to the dependency lock file: the only `MODE` is readonly.")
-	fs.StringVar(&i.fromModule, "from-module", "", "Begin with a copy of the module at `SOURCE` in an empty directory.")
-	i.registerTests(fs)
+	flags.Init
 }
 
 func (i *initializing) run(ctx context.Context) int {
 	if code := i.Start(); code != 0 {
 		return code
 	}
-	if i.forceCopy {
-		i.migrateState = true
+	if diags := i.Init.Choose(i.JSON); diags != nil {
+		return i.Diags(diags)
 	}
-	switch {
-	case i.migrateState && i.reconfigure:
-		return i.Fail(diag.Incompatible.As("Wrong combination of options"), "The -migrate-state and -reconfigure options are mutually-exclusive")
-	case i.migrateState && i.JSON && !i.forceCopy:
-		return i.Fail(diag.Incompatible.As("Wrong combination of options"), "The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
-	case i.lockMode != "" && i.lockMode != "readonly":
-		return i.Fail(diag.BadOption.As("Failed to parse command-line flags"), "-lockfile has to be readonly, not %q.", i.lockMode)
-	case i.lockMode == "readonly" && i.upgrade:
-		return i.Fail(diag.Incompatible.As("Invalid init options"), "The -upgrade flag conflicts with -lockfile=readonly.")
-	}
-	i.backend = i.backend && i.cloud
-	if i.fromModule != "" {
+	if i.FromModule != "" {
 		if i.Diags(i.directory.CheckEmpty()) != 0 {
 			return 1
 		}
-		i.tell("copying_configuration_message", "%s from %q...\n", i.Pen().Paint("Copying configuration", style.Bold), i.fromModule)
-		if i.Diags(i.directory.CopyModule(ctx, i.fromModule)) != 0 {
+		i.tell("copying_configuration_message", "%s from %q...\n", i.Pen().Paint("Copying configuration", style.Bold), i.FromModule)
+		if i.Diags(i.directory.CopyModule(ctx, i.FromModule)) != 0 {
 			return 1
 		}
 	}
@@ -105,9 +70,9 @@ func (i *initializing) run(ctx context.Context) int {
 // options are what the flags say.
 func (i *initializing) options() operation.Initialization {
 	return operation.Initialization{
-		Vars: i.vars, State: i.state.options(), Tests: i.tests,
-		Backend: i.backend, BackendConfig: i.backendConfig, Reconfigure: i.reconfigure, Migrate: i.migrateState,
-		Modules: i.get, Upgrade: i.upgrade, PluginDirs: i.pluginDirs, ReadOnlyLocks: i.lockMode == "readonly",
+		Vars: i.Vars, State: i.State.Options(), Tests: i.tests,
+		Backend: i.Backend, BackendConfig: i.BackendConfig, Reconfigure: i.Reconfigure, Migrate: i.MigrateState,
+		Modules: i.Get, Upgrade: i.Upgrade, PluginDirs: i.PluginDirs, ReadOnlyLocks: i.LockMode == "readonly",
 	}
 }
 
@@ -154,7 +119,7 @@ func (i *initializing) Begins(p operation.Part) {
 		i.heading("initializing_backend_message", "Initializing the backend...")
 	case p == operation.ProvidersPart:
 		i.heading("initializing_provider_plugin_message", "Initializing provider plugins...")
-	case i.upgrade:
+	case i.Upgrade:
 		i.heading("upgrading_modules_message", "Upgrading modules...")
 	default:
 		i.heading("initializing_modules_message", "Initializing modules...")
@@ -183,7 +148,7 @@ func (i *initializing) Copy(ctx context.Context, c operation.Copies) (bool, erro
 	if c.States > 1 {
 		q.query = fmt.Sprintf("Do you want to migrate all workspaces to %q?", c.To)
 	}
-	if i.forceCopy {
+	if i.ForceCopy {
 		return true, nil
 	}
 	answer, err := i.ask(ctx, q)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"strings"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/login"
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/front/view/style"
@@ -22,7 +23,7 @@ var loginCommand = &command{
 	Long:     "Logs in with a browser and keeps the token in credentials.tfrc.json in the directory of user settings, or with the credentials helper, if there is one.",
 	Max:      1,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
-		e.inputFlag(fs)
+		flags.Input(fs, &e.input)
 		return func(ctx context.Context, args []string) int { return e.login(ctx, args) }
 	},
 }

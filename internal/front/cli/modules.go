@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/tree"
 	"weir.dev/weir/internal/operation"
 )
@@ -13,8 +14,8 @@ var getCommand = &command{
 	Synopsis: "Install or upgrade remote modules",
 	Long:     "The part of init that is about modules.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
-		var vars varFlags
-		vars.register(fs)
+		var vars flags.Vars
+		vars.Register(fs)
 		update := fs.Bool("update", false, "Fetch modules again that are there already.")
 		fs.BoolVar(&e.JSON, "json", false, "Print one JSON object a line, for programs.")
 		e.registerTests(fs)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/state"
@@ -19,7 +20,7 @@ var outputCommand = &command{
 		fs.BoolVar(&o.json, "json", false, "Print JSON. Sensitive values are not hidden.")
 		fs.BoolVar(&o.raw, "raw", false, "Print the value itself, without quotes or a line end. Only for a single string, number or bool.")
 		fs.StringVar(&o.state, "state", "", "Read the state from the file at `PATH`.")
-		e.sensitiveFlag(fs)
+		flags.Sensitive(fs, e.Screen)
 		return func(ctx context.Context, args []string) int {
 			if len(args) > 0 {
 				o.name = args[0]
@@ -41,7 +42,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	case o.raw && o.name == "":
 		return e.Fail(view.NoOutputs.As("Output name required"), "You must give the name of a single output value when using the -raw option.")
 	}
-	s := e.inState(ctx, stateFlags{state: o.state})
+	s := e.inState(ctx, flags.State{Path: o.state})
 	if s == nil {
 		return 1
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/request"
@@ -28,20 +29,21 @@ var planCommand = &command{
 
 // planning has the flags of everything that begins with a plan.
 type planning struct {
-	planFlags
-	state    stateFlags
-	vars     varFlags
+	flags.Plan
+	state    flags.State
+	vars     flags.Vars
 	out      string
 	generate string
 	detailed bool
 }
 
 func (p *planning) register(e *env, fs *flag.FlagSet) {
-	p.planFlags.register(fs)
-	p.state.register(fs)
-	p.vars.register(fs)
-	e.streamFlags(fs)
-	remoteVersion(fs)
+	p.Plan.Register(fs)
+	p.state.Register(fs)
+	p.vars.Register(fs)
+	flags.Stream(fs, e.Screen)
+	flags.Input(fs, &e.input)
+	flags.RemoteVersion(fs)
 }
 
 func (p *planning) run(ctx context.Context, e *env) int {
@@ -85,7 +87,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 // options are what the flags say of the plan, which is for the command of that
 // name.
 func (p *planning) options(e *env, command string) (request.Planning, diag.List) {
-	o, diags := p.choose()
+	o, diags := p.Choose()
 	o.Generate = p.generate
 	diags.Append(e.directory.Check(o, command))
 	return o, diags
@@ -94,8 +96,8 @@ func (p *planning) options(e *env, command string) (request.Planning, diag.List)
 // opening is what the flags say of the configuration and the state.
 func (p *planning) opening(e *env, command string) operation.Opening {
 	return operation.Opening{
-		Loading:   operation.Loading{Vars: p.vars, Parallelism: p.parallelism, Sink: e.Sink(), Ask: e.asker(), Record: p.out != ""},
-		State:     p.state.options(),
+		Loading:   operation.Loading{Vars: p.vars, Parallelism: p.Parallelism, Sink: e.Sink(), Ask: e.asker(), Record: p.out != ""},
+		State:     p.state.Options(),
 		Operation: command,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"slices"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/jsonschema"
 	"weir.dev/weir/internal/front/view/tree"
 	"weir.dev/weir/internal/operation"
@@ -19,8 +20,8 @@ var providersCommands = []*command{
 		Name:     "providers",
 		Synopsis: "Show the providers required for this configuration",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
-			var vars varFlags
-			vars.register(fs)
+			var vars flags.Vars
+			vars.Register(fs)
 			fs.String("test-directory", "tests", "")
 			return func(ctx context.Context, _ []string) int { return e.providers(ctx, vars) }
 		},
@@ -30,8 +31,8 @@ var providersCommands = []*command{
 		Name:     "providers schema",
 		Synopsis: "Show schemas for the providers used in the configuration",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
-			var vars varFlags
-			vars.register(fs)
+			var vars flags.Vars
+			vars.Register(fs)
 			asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
 			return func(ctx context.Context, _ []string) int {
 				if !*asJSON {
@@ -43,7 +44,7 @@ var providersCommands = []*command{
 	},
 }
 
-func (e *env) providers(ctx context.Context, vars varFlags) int {
+func (e *env) providers(ctx context.Context, vars flags.Vars) int {
 	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
 	if e.Diags(diags) != 0 {
 		return 1
@@ -69,7 +70,7 @@ func (e *env) providers(ctx context.Context, vars varFlags) int {
 	return 0
 }
 
-func (e *env) providerSchemas(ctx context.Context, vars varFlags) int {
+func (e *env) providerSchemas(ctx context.Context, vars flags.Vars) int {
 	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
 	if e.Diags(diags) != 0 {
 		return 1

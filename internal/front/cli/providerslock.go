@@ -3,15 +3,12 @@ package cli
 import (
 	"context"
 	"flag"
-	"net/url"
 
-	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/packages"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/install"
-	"weir.dev/weir/internal/word/diag"
 )
 
 var providersLockCommand = &command{
@@ -23,9 +20,7 @@ var providersLockCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		l := &locking{env: e}
 		l.register(fs)
-		fs.StringVar(&l.fsMirror, "fs-mirror", "", "Ask the filesystem mirror at `DIR` in place of the registries.")
-		fs.StringVar(&l.netMirror, "net-mirror", "", "Ask the network mirror at `URL` in place of the registries.")
-		fs.StringVar(&l.ociMirror, "oci-mirror", "", "")
+		l.RegisterMirrors(fs)
 		return l.lock
 	},
 }
@@ -43,20 +38,15 @@ var providersMirrorCommand = &command{
 	},
 }
 
-// locking has the flags of the commands that fetch packages for platforms.
+// locking is fetching packages for platforms under way, with its flags.
 type locking struct {
 	*env
-	vars                           varFlags
-	platforms                      commands.Texts
-	fsMirror, netMirror, ociMirror string
+	flags.Packages
 }
 
 func (l *locking) register(fs *flag.FlagSet) {
-	l.vars.register(fs)
-	fs.Var(&l.platforms, "platform", "The `OS_ARCH` to fetch packages for, such as linux_amd64. May be repeated. By default that of this machine.")
-	l.jsonFlags(fs)
-	fs.String("test-directory", "tests", "")
-	fs.Bool("enable-plugin-cache", false, "")
+	l.Packages.Register(fs)
+	flags.JSON(fs, l.Screen)
 }
 
 // tell says something to people, or without the marks of a list in the stream.
@@ -71,14 +61,14 @@ func (l *locking) tell(people, programs string) {
 
 // packages is what the flags say of both commands.
 func (l *locking) packages(only []string) operation.Packages {
-	return operation.Packages{Vars: l.vars, Platforms: l.platforms, Only: only}
+	return operation.Packages{Vars: l.Packages.Vars, Platforms: l.Platforms, Only: only}
 }
 
 func (l *locking) lock(ctx context.Context, args []string) int {
 	if code := l.Start(); code != 0 {
 		return code
 	}
-	from, diags := l.source()
+	from, diags := l.Source()
 	if diags.HasErrors() {
 		return l.Diags(diags)
 	}
@@ -99,30 +89,6 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 	const text, review = "weir has updated the lock file.", "Review the changes in .terraform.lock.hcl and then commit to your\nversion control system to retain the new checksums."
 	l.tell("\n"+success+l.Pen().Paint(text, style.Bold)+"\n\n"+review+"\n", "Success! "+text)
 	return 0
-}
-
-// source is the mirror that flags name, or nil for the registries.
-func (l *locking) source() (*cliconfig.Method, diag.List) {
-	var from *cliconfig.Method
-	set := 0
-	if l.fsMirror != "" {
-		set++
-		from = &cliconfig.Method{Kind: cliconfig.FilesystemMirror, Location: l.fsMirror, DownloadRetries: -1}
-	}
-	if l.netMirror != "" {
-		set++
-		from = &cliconfig.Method{Kind: cliconfig.NetworkMirror, Location: l.netMirror, DownloadRetries: -1}
-		if u, err := url.Parse(l.netMirror); err != nil || u.Scheme != "https" || u.Host == "" {
-			return nil, diag.BadOption.As("Invalid network mirror URL").List("The -net-mirror option requires a valid https: URL as the mirror base URL.")
-		}
-	}
-	if l.ociMirror != "" {
-		return nil, diag.BadOption.As("Unsupported option").List("-oci-mirror isn't supported yet. Use -fs-mirror or -net-mirror.")
-	}
-	if set > 1 {
-		return nil, diag.BadOption.As("Invalid installation method options").List("The mirror command line options are mutually-exclusive.")
-	}
-	return from, nil
 }
 
 // fetched tells of one step of fetching packages.

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -16,14 +17,14 @@ var recoverCommand = &command{
 	Long:     "Saves what the journal of an interrupted run knows, and lists the objects that may exist: a provider was asked to create them and gave no answer. These are not created again until it is said of each whether it exists. Without options nothing but that is done.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var r recovering
-		r.state.register(fs)
-		r.vars.register(fs)
-		registerParallelism(fs, &r.parallelism)
+		r.state.Register(fs)
+		r.vars.Register(fs)
+		flags.Parallelism(fs, &r.parallelism)
 		fs.Var(&r.forget, "forget", "The object at `ADDRESS` doesn't exist, so it may be created again. May be repeated.")
 		fs.BoolVar(&r.all, "forget-all", false, "None of the objects in doubt exists, but for those that are imported.")
 		fs.Var(&r.imports, "import", "The object exists: import it. `ADDRESS=ID` is where it belongs and what the provider knows it by, as for the import command. May be repeated.")
 		fs.StringVar(&r.importsFrom, "import-from", "", "Import what `FILE` lists, ADDRESS=ID a line. Empty lines and those that begin with # are skipped.")
-		fs.BoolVar(&r.state.damaged, "damaged", false, "Take what can be read of a journal that was damaged. What it doesn't say any more isn't in the state afterwards.")
+		fs.BoolVar(&r.state.Damaged, "damaged", false, "Take what can be read of a journal that was damaged. What it doesn't say any more isn't in the state afterwards.")
 		return func(ctx context.Context, _ []string) int { return r.run(ctx, e) }
 	},
 }
@@ -57,7 +58,7 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 		}
 		forget = append(forget, i)
 	}
-	forgotten, left, diags := e.directory.Settle(ctx, r.state.options(), forget, r.all)
+	forgotten, left, diags := e.directory.Settle(ctx, r.state.Options(), forget, r.all)
 	if e.Diags(diags) != 0 {
 		return 1
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/jsonconfig"
 	"weir.dev/weir/internal/front/view/jsonplan"
@@ -29,11 +30,11 @@ var showCommand = &command{
 	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state. With addresses only the changes that a saved plan makes there are shown, all of each.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o showOptions
-		o.vars.register(fs)
+		o.vars.Register(fs)
 		fs.StringVar(&o.Format, "format", "text", "Show a saved plan as `FORM`: text, or markdown for a comment on a change that is to be reviewed.")
 		fs.BoolVar(&o.JSON, "json", false, "Print a JSON object. Sensitive values are not hidden.")
-		e.sensitiveFlag(fs)
-		e.detailFlag(fs)
+		flags.Sensitive(fs, e.Screen)
+		flags.Detail(fs, e.Screen)
 		fs.BoolVar(&o.State, "state", false, "Show the current state, as without a path.")
 		fs.StringVar(&o.Plan, "plan", "", "Show the saved plan at `PATH`.")
 		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.SetSteps)
@@ -50,7 +51,7 @@ var showCommand = &command{
 
 type showOptions struct {
 	request.Show
-	vars varFlags
+	vars flags.Vars
 }
 
 func (e *env) show(ctx context.Context, o showOptions) int {
@@ -63,7 +64,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	case o.Plan != "":
 		return e.showPlanFile(ctx, o.Plan, o)
 	case o.Path == "":
-		s := e.inState(ctx, stateFlags{})
+		s := e.inState(ctx, flags.State{})
 		if s == nil {
 			return 1
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/style"
@@ -88,10 +89,10 @@ type stacking struct {
 }
 
 func (s *stacking) registerRun(fs *flag.FlagSet) {
-	s.planning.planFlags.register(fs)
-	s.planning.state.registerLock(fs)
-	s.planning.vars.register(fs)
-	s.inputFlag(fs)
+	s.planning.Plan.Register(fs)
+	s.planning.state.RegisterLock(fs)
+	s.planning.vars.Register(fs)
+	flags.Input(fs, &s.input)
 }
 
 // applying registers the flags of apply.
@@ -165,7 +166,7 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 		return 1
 	}
 	several := len(list) > 1
-	atOnce := s.stack.Limit(s.planning.parallelism)
+	atOnce := s.stack.Limit(s.planning.Parallelism)
 	if asks {
 		atOnce = 1
 	}
@@ -229,7 +230,7 @@ func (s *stacking) approver(d *deploy.Deployment) *approver {
 
 // prepared are the options and the opening of a plan for a deployment.
 func (s *stacking) prepared(operationName string) (request.Planning, operation.Opening, int) {
-	p, diags := s.planning.choose()
+	p, diags := s.planning.Choose()
 	p.AllowDeferral = true
 	o := s.planning.opening(s.env, operationName)
 	o.Ask = nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
@@ -71,8 +72,8 @@ var stateCommands = []*command{
 		Synopsis: "Look whether all that is kept of the state can be read",
 		Long:     "Reads the state, its backup and earlier states, the journal of a run that didn't end, the lock, the dependency lock file, and the plan files that are named. Changes nothing. Damage is an error that says how to go on.",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
-			var f stateFlags
-			fs.StringVar(&f.state, "state", "", "The state file is at `PATH`.")
+			var f flags.State
+			fs.StringVar(&f.Path, "state", "", "The state file is at `PATH`.")
 			return func(ctx context.Context, plans []string) int { return e.stateVerify(ctx, f, plans) }
 		},
 	},
@@ -89,8 +90,8 @@ var stateCommands = []*command{
 	},
 }
 
-func (e *env) stateVerify(ctx context.Context, f stateFlags, plans []string) int {
-	found, diags := e.directory.Verify(ctx, f.options(), plans)
+func (e *env) stateVerify(ctx context.Context, f flags.State, plans []string) int {
+	found, diags := e.directory.Verify(ctx, f.Options(), plans)
 	for _, f := range found {
 		if diags.Append(f.Problems); !f.Problems.HasErrors() {
 			e.Say("%s: %s\n", f.What, f.Said)
@@ -100,8 +101,8 @@ func (e *env) stateVerify(ctx context.Context, f stateFlags, plans []string) int
 }
 
 // inState reads the state; nil after a problem, which has been reported.
-func (e *env) inState(ctx context.Context, f stateFlags) *session.Session {
-	s, diags := e.directory.Present(ctx, f.options())
+func (e *env) inState(ctx context.Context, f flags.State) *session.Session {
+	s, diags := e.directory.Present(ctx, f.Options())
 	e.Diags(diags)
 	return s
 }
@@ -127,8 +128,8 @@ func (e *env) commit(ctx context.Context, s *session.Claimed, next *state.Snapsh
 }
 
 func setupStateList(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
+	var f flags.State
+	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
 	id := fs.String("id", "", "Only objects whose attribute id is `ID`.")
 	return func(ctx context.Context, args []string) int {
 		s := e.inState(ctx, f)
@@ -155,16 +156,16 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 }
 
 func setupStateRemove(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	f.register(fs)
-	remoteVersion(fs)
+	var f flags.State
+	f.Register(fs)
+	flags.RemoteVersion(fs)
 	dry := fs.Bool("dry-run", false, "Only say what would be removed.")
 	return func(ctx context.Context, args []string) int {
 		targets, diags := edit.Targets(args)
 		if diags.HasErrors() {
 			return e.Diags(diags)
 		}
-		s := e.locked(ctx, f.options(), "state-rm")
+		s := e.locked(ctx, f.Options(), "state-rm")
 		if s == nil || !e.isThere(s.Session) {
 			return 1
 		}
@@ -187,9 +188,9 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 }
 
 func setupStateShow(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	fs.StringVar(&f.state, "state", "", "Read the state from the file at `PATH`.")
-	e.sensitiveFlag(fs)
+	var f flags.State
+	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
+	flags.Sensitive(fs, e.Screen)
 	return func(ctx context.Context, args []string) int {
 		i, err := addr.ParseInstance(args[0])
 		if err != nil {
@@ -218,7 +219,7 @@ func verb(dry bool, would, did string) string {
 }
 
 func (e *env) statePull(ctx context.Context) int {
-	s := e.inState(ctx, stateFlags{})
+	s := e.inState(ctx, flags.State{})
 	if s == nil {
 		return 1
 	}
@@ -234,9 +235,9 @@ func (e *env) statePull(ctx context.Context) int {
 }
 
 func setupStatePush(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	f.registerLock(fs)
-	remoteVersion(fs)
+	var f flags.State
+	f.RegisterLock(fs)
+	flags.RemoteVersion(fs)
 	force := fs.Bool("force", false, "Write the state even if its lineage differs or its serial is lower.")
 	return func(ctx context.Context, args []string) int {
 		data, err := e.readInput(args[0])
@@ -251,7 +252,7 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		if e.Diags(diags) != 0 {
 			return 1
 		}
-		o := f.options()
+		o := f.Options()
 		o.Unread = *force
 		s := e.locked(ctx, o, "state-push")
 		if s == nil {
@@ -277,11 +278,11 @@ func (e *env) readInput(name string) ([]byte, error) {
 }
 
 func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	f.register(fs)
-	remoteVersion(fs)
+	var f flags.State
+	f.Register(fs)
+	flags.RemoteVersion(fs)
 	approve := fs.Bool("auto-approve", false, "Don't ask for approval.")
-	e.inputFlag(fs)
+	flags.Input(fs, &e.input)
 	return func(ctx context.Context, args []string) int {
 		from, err := e.Dialect.Registry().ParseProvider(args[0])
 		if err != nil {
@@ -291,7 +292,7 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 		if err != nil {
 			return e.Fail(diag.BadAddress.As(fmt.Sprintf("Invalid \"to\" provider %q", args[1])), "%s.", err)
 		}
-		s := e.locked(ctx, f.options(), "state-replace-provider")
+		s := e.locked(ctx, f.Options(), "state-replace-provider")
 		if s == nil {
 			return 1
 		}

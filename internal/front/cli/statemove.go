@@ -5,30 +5,31 @@ import (
 	"flag"
 	"fmt"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/word/diag"
 )
 
 func setupStateMove(e *env, fs *flag.FlagSet) runner {
-	var f stateFlags
-	f.registerLock(fs)
-	fs.StringVar(&f.state, "state", "", "Move from the state file at `PATH`.")
-	fs.StringVar(&f.backup, "backup", "", "Keep the state from before at `PATH`; \"-\" keeps none.")
+	var f flags.State
+	f.RegisterLock(fs)
+	fs.StringVar(&f.Path, "state", "", "Move from the state file at `PATH`.")
+	fs.StringVar(&f.Backup, "backup", "", "Keep the state from before at `PATH`; \"-\" keeps none.")
 	out := fs.String("state-out", "", "Move to the state file at `PATH`.")
 	fs.String("backup-out", "", "")
-	remoteVersion(fs)
+	flags.RemoteVersion(fs)
 	dry := fs.Bool("dry-run", false, "Only say what would be moved.")
 	return func(ctx context.Context, args []string) int {
-		s := e.locked(ctx, f.options(), "state-mv")
+		s := e.locked(ctx, f.Options(), "state-mv")
 		if s == nil || !e.isThere(s.Session) {
 			return 1
 		}
 		target := s.Prior()
 		var other *session.Claimed
-		if *out != "" && *out != f.state {
+		if *out != "" && *out != f.Path {
 			var diags diag.List
-			o := stateFlags{state: *out, backup: "-", lock: f.lock, timeout: f.timeout}.options()
+			o := flags.State{Path: *out, Backup: "-", Lock: f.Lock, Timeout: f.Timeout}.Options()
 			other, diags = e.directory.StateIn(ctx, e.directory.Opener().Local(nil), s.Workspace(), o, "state-mv")
 			if e.Diags(diags) != 0 {
 				return 1

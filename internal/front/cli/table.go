@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/flags"
 )
 
 type (
@@ -34,7 +35,7 @@ func init() {
 // more of the configuration: settings of the backend may refer to variables.
 func withVariables(setup func(*env, *flag.FlagSet) runner) func(*env, *flag.FlagSet) runner {
 	return func(e *env, fs *flag.FlagSet) runner {
-		(*varFlags)(&e.directory.SettingsVars).register(fs)
+		(*flags.Vars)(&e.directory.SettingsVars).Register(fs)
 		return setup(e, fs)
 	}
 }

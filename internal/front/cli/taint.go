@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -23,9 +24,9 @@ var untaintCommand = &command{
 }
 
 func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner {
-	var f stateFlags
-	f.register(fs)
-	remoteVersion(fs)
+	var f flags.State
+	f.Register(fs)
+	flags.RemoteVersion(fs)
 	missing := fs.Bool("allow-missing", false, "Succeed even if there is no such object.")
 	return func(ctx context.Context, args []string) int {
 		i, err := addr.ParseInstance(args[0])
@@ -35,7 +36,7 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		if i.Name.Mode != addr.Managed {
 			return e.Fail(diag.BadAddress.As("Invalid resource instance address"), "Resource instance %s cannot be tainted: only managed resources can.", i)
 		}
-		s := e.locked(ctx, f.options(), operation)
+		s := e.locked(ctx, f.Options(), operation)
 		if s == nil {
 			return 1
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"flag"
 	"os"
 
 	"weir.dev/weir/internal/front/view/coverview"
@@ -10,22 +9,8 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-// covering has the flags about coverage.
-type covering struct {
-	text       bool
-	json, html string
-}
-
-func (c *covering) register(fs *flag.FlagSet) {
-	fs.BoolVar(&c.text, "coverage", false, "Show which resources, outputs, branches and conditions of the configuration the tests have come to.")
-	fs.StringVar(&c.json, "coverage-json", "", "Write the coverage to `FILE` as JSON.")
-	fs.StringVar(&c.html, "coverage-html", "", "Write the coverage to `FILE` as a page with the sources marked.")
-}
-
-func (c *covering) wanted() bool { return c.text || c.json != "" || c.html != "" }
-
-// record has the tests tell what they come to.
-func (c *covering) record(o *suite.Options) *coverage.Recorder {
+// recordCoverage has the tests tell what they come to.
+func recordCoverage(o *suite.Options) *coverage.Recorder {
 	r := coverage.New()
 	o.Compiled, o.Observe = r.Prepare, r.Observe
 	return r
@@ -35,7 +20,7 @@ func (c *covering) record(o *suite.Options) *coverage.Recorder {
 // is installed for it or of what the tests bring along.
 func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
 	report := r.Report(o.Sources, t.directory.UnderTest(o.TestDir))
-	if t.covering.text {
+	if t.Coverage {
 		t.Notice(coverview.Text(report, t.Pen()))
 	}
 	text, err := coverview.JSON(report)
@@ -45,7 +30,7 @@ func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {
 	for _, file := range []struct {
 		name string
 		text []byte
-	}{{t.covering.json, text}, {t.covering.html, coverview.HTML(report)}} {
+	}{{t.CoverageJSON, text}, {t.CoverageHTML, coverview.HTML(report)}} {
 		if file.name == "" {
 			continue
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 
 	"weir.dev/weir/internal/front/snapshot"
@@ -14,21 +13,10 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-// mutating has the flags about mutation.
-type mutating struct {
-	on   bool
-	most int
-}
-
-func (m *mutating) register(fs *flag.FlagSet) {
-	fs.BoolVar(&m.on, "mutate", false, "Make small changes to the configuration, one at a time, and show those that no test notices.")
-	fs.IntVar(&m.most, "mutations", 200, "With -mutate: make at most `NUMBER` changes, spread evenly over all that there are.")
-}
-
 // mutate carries out the tests with one change of the configuration at a time.
 func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Options) int {
-	if t.mutating.most < 1 {
-		return t.Fail(diag.BadOption.As("Invalid number of changes"), "The -mutations option has to be at least 1, and it is %d.", t.mutating.most)
+	if t.Mutations < 1 {
+		return t.Fail(diag.BadOption.As("Invalid number of changes"), "The -mutations option has to be at least 1, and it is %d.", t.Mutations)
 	}
 	stop, end := t.interrupts.Begin()
 	defer end()
@@ -39,7 +27,7 @@ func (t *tester) mutate(ctx context.Context, files []*testfile.File, o suite.Opt
 	if first.Status != testresult.Pass {
 		return t.Fail(diag.BadOption.As("Tests fail"), "Whether tests notice changes can be told once they pass without any.")
 	}
-	chosen := mutate.Choose(all, t.mutating.most)
+	chosen := mutate.Choose(all, t.Mutations)
 	tally := testview.Mutation{Possible: len(all)}
 	ended := suite.Mutate(ctx, files, o, chosen, tally.Add)
 	if t.Stream != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 )
@@ -13,8 +14,8 @@ var validateCommand = &command{
 	Synopsis: "Check whether the configuration is valid",
 	Long:     "Checks the configuration with the schemas of its providers. Neither the state nor anything that exists is looked at.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
-		var vars varFlags
-		vars.register(fs)
+		var vars flags.Vars
+		vars.Register(fs)
 		fs.BoolVar(&e.JSON, "json", false, "Print a JSON object.")
 		e.registerTests(fs)
 		untested := fs.Bool("no-tests", false, "Don't check test files.")
@@ -22,7 +23,7 @@ var validateCommand = &command{
 	},
 }
 
-func (e *env) validate(ctx context.Context, vars varFlags, untested bool) int {
+func (e *env) validate(ctx context.Context, vars flags.Vars, untested bool) int {
 	tests := e.tests
 	if untested {
 		tests = ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/jsonwhy"
 	"weir.dev/weir/internal/word/addr"
@@ -16,11 +17,11 @@ var whyCommand = &command{
 	Long:     "Makes a plan as the plan command does and follows the references from the object at ADDRESS to the input, the attribute or the rule that is the cause. ADDRESS may also be a resource with several instances, or a module: then everything below it that changes is explained. Nothing is changed.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var p planning
-		p.planFlags.register(fs)
-		p.state.register(fs)
-		p.vars.register(fs)
-		e.inputFlag(fs)
-		e.sensitiveFlag(fs)
+		p.Plan.Register(fs)
+		p.state.Register(fs)
+		p.vars.Register(fs)
+		flags.Input(fs, &e.input)
+		flags.Sensitive(fs, e.Screen)
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
 		return func(ctx context.Context, args []string) int { return p.why(ctx, e, args[0], *asJSON) }
 	},
@@ -31,7 +32,7 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 	if err != nil {
 		return e.Fail(diag.BadAddress, "%s.", err)
 	}
-	chosen, diags := p.choose()
+	chosen, diags := p.Choose()
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}

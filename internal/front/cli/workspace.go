@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/operation/states"
 )
 
@@ -32,8 +33,8 @@ var workspaceCommands = []*command{
 	{
 		Name: "workspace new", Args: "NAME", Min: 1, Max: 1, Synopsis: "Create a new workspace",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
-			var f stateFlags
-			f.registerLock(fs)
+			var f flags.State
+			f.RegisterLock(fs)
 			from := fs.String("state", "", "Begin with a copy of the state file at `PATH`.")
 			return func(ctx context.Context, args []string) int { return e.workspaceNew(ctx, args[0], *from, f) }
 		},
@@ -48,8 +49,8 @@ var workspaceCommands = []*command{
 	{
 		Name: "workspace delete", Args: "NAME", Min: 1, Max: 1, Synopsis: "Delete a workspace",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
-			var f stateFlags
-			f.registerLock(fs)
+			var f flags.State
+			f.RegisterLock(fs)
 			force := fs.Bool("force", false, "Delete the workspace even if its state has objects, which then nobody manages.")
 			return func(ctx context.Context, args []string) int { return e.workspaceDelete(ctx, args[0], *force, f) }
 		},
@@ -89,8 +90,8 @@ func (e *env) workspaceList(ctx context.Context, asJSON bool) int {
 	return 0
 }
 
-func (e *env) workspaceNew(ctx context.Context, name, from string, f stateFlags) int {
-	if e.Diags(e.directory.NewWorkspace(ctx, name, from, f.options())) != 0 {
+func (e *env) workspaceNew(ctx context.Context, name, from string, f flags.State) int {
+	if e.Diags(e.directory.NewWorkspace(ctx, name, from, f.Options())) != 0 {
 		return 1
 	}
 	e.Say("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"%s plan\" weir will not see any existing state\nfor this configuration.\n", name, e.program)
@@ -109,8 +110,8 @@ func (e *env) workspaceSelect(ctx context.Context, name string, create bool) int
 	return 0
 }
 
-func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f stateFlags) int {
-	left, diags := e.directory.DeleteWorkspace(ctx, name, force, f.options())
+func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f flags.State) int {
+	left, diags := e.directory.DeleteWorkspace(ctx, name, force, f.Options())
 	if e.Diags(diags) != 0 {
 		return 1
 	}

@@ -98,6 +98,7 @@ var table = []row{
 	// what people see and type
 	{"front/", "word/ plan plan/event front/", ""},
 	{"front/cli", "*", ""}, // beside, it prints pages of docs
+	{"front/flags", "operation/cliconfig operation/place operation/request operation/session operation/states state/storage", ""},
 	{"front/screen", "eval/deprecated", ""},
 	{"front/snapshot", "suite/testfile", "engine/"},
 	{"front/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
@@ -129,7 +130,7 @@ var guards = []guard{
 	{"net/http", "front/cli front/login lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin system/container", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/outside operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child front/companion", "let the caller hand over what the process would tell"},
 	{"os/signal", "front/terminal cmd/weir", "take a context as an argument"},
-	{"flag", "cmd/weir front/cli front/commands front/terminal proof/story", "take options as a struct"},
+	{"flag", "cmd/weir front/cli front/commands front/flags front/terminal proof/story", "take options as a struct"},
 	{"testing", "proof/story proof/testkit state/storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "provider/guard provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/aws/aws-sdk-go-v2", "state/storage/s3", "use the storage.Backend interface"},

@@ -1,0 +1,142 @@
+// Package flags has the groups of flags that commands have in common or that are many:
+// what they are called, what help says of them, which can't be given together, and what
+// they say to the packages below.
+//
+// It refuses to know what any command does with them.
+package flags
+
+import (
+	"flag"
+	"time"
+
+	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/operation/session"
+	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// A State says which state a command works on and how it is locked.
+type State struct {
+	Lock    bool
+	Timeout time.Duration // how long to wait for the lock
+	Path    string        // where the state is read, "" for what the backend says
+	Out     string        // where it is written, "" for where it was read
+	Backup  string        // where the state from before is kept, "-" for nowhere
+	Damaged bool          // take a damaged journal for as far as it can be read
+}
+
+// Register registers all of them but -damaged.
+func (f *State) Register(fs *flag.FlagSet) {
+	f.RegisterLock(fs)
+	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`; for the local backend only.")
+	fs.StringVar(&f.Out, "state-out", "", "Write the new state to the file at `PATH` rather than where it was read.")
+	fs.StringVar(&f.Backup, "backup", "", "Keep the state from before at `PATH`; \"-\" keeps none. By default it is the state's path with \".backup\" appended.")
+}
+
+// RegisterLock registers those about the lock alone.
+func (f *State) RegisterLock(fs *flag.FlagSet) {
+	fs.BoolVar(&f.Lock, "lock", true, "Don't lock the state. That is dangerous where others may work on it at the same time.")
+	fs.DurationVar(&f.Timeout, "lock-timeout", 0, "How long to wait for the lock while someone else has it, such as 30s: a `DURATION`.")
+}
+
+// Options are what the flags say.
+func (f State) Options() states.Options {
+	return states.Options{
+		Files:   storage.Override{State: f.Path, StateOut: f.Out, Backup: f.Backup},
+		Locking: session.Locking{Off: !f.Lock, Timeout: f.Timeout},
+		Damaged: f.Damaged,
+	}
+}
+
+// A Plan has the flags that plan, apply, destroy and refresh share.
+type Plan struct {
+	request.Plan
+	Refresh     bool
+	Parallelism int // operations at once; 0 is for the usual number
+}
+
+// Register registers all of them.
+func (o *Plan) Register(fs *flag.FlagSet) {
+	fs.BoolVar(&o.Destroy, "destroy", false, "Plan to destroy everything that is managed.")
+	fs.BoolVar(&o.RefreshOnly, "refresh-only", false, "Plan only to bring the state up to date with what exists.")
+	fs.BoolVar(&o.Refresh, "refresh", true, "Don't ask providers whether objects changed outside.")
+	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Put off what can't be planned yet instead of failing.")
+	o.RegisterScope(fs, "Work on")
+	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept. May be repeated.")
+	fs.Var((*commands.Texts)(&o.Invoke), "invoke", "Invoke the action at `ADDRESS`, and do nothing else.")
+	Parallelism(fs, &o.Parallelism)
+}
+
+// RegisterScope registers the flags that leave out a part, of the work that is named.
+func (o *Plan) RegisterScope(fs *flag.FlagSet, work string) {
+	fs.Var((*commands.Texts)(&o.Targets), "target", work+" the object at `ADDRESS` and what it depends on, and nothing else. May be repeated.")
+	fs.Var((*commands.Texts)(&o.TargetFiles), "target-file", "Read addresses as for -target from `FILE`, one a line.")
+	fs.Var((*commands.Texts)(&o.Excludes), "exclude", "Leave out the object at `ADDRESS` and what depends on it. May be repeated.")
+	fs.Var((*commands.Texts)(&o.ExcludeFiles), "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
+}
+
+// Choose checks the flags and their combinations.
+func (o *Plan) Choose() (request.Planning, diag.List) {
+	o.SkipRefresh = !o.Refresh
+	return o.Read()
+}
+
+// Vars has -var and -var-file in the order of the command line.
+type Vars []place.Var
+
+// Register registers both.
+func (v *Vars) Register(fs *flag.FlagSet) {
+	fs.Func("var", "Set an input variable of the root module: `NAME=VALUE`. May be repeated.", func(s string) error {
+		*v = append(*v, place.Var{Value: s})
+		return nil
+	})
+	fs.Func("var-file", "Read values of input variables from `FILE`, beside terraform.tfvars and *.auto.tfvars. May be repeated.", func(s string) error {
+		*v = append(*v, place.Var{File: true, Value: s})
+		return nil
+	})
+}
+
+// Parallelism registers -parallelism.
+func Parallelism(fs *flag.FlagSet, n *int) {
+	fs.IntVar(n, "parallelism", 10, "Run at most `N` operations at once; 0 is for the usual number.")
+}
+
+// RemoteVersion registers -ignore-remote-version, which is accepted for the sake of
+// scripts: versions aren't compared.
+func RemoteVersion(fs *flag.FlagSet) {
+	fs.Bool("ignore-remote-version", false, "")
+}
+
+// Input registers -input.
+func Input(fs *flag.FlagSet, input *bool) {
+	fs.BoolVar(input, "input", *input, "Don't ask for anything.")
+}
+
+// Stream registers those that choose between text and the stream for programs, and what
+// is in both.
+func Stream(fs *flag.FlagSet, on *screen.Screen) {
+	JSON(fs, on)
+	Sensitive(fs, on)
+	Detail(fs, on)
+	fs.Func("deprecation", "Which deprecation warnings to show: module:all, module:local or module:none, the `CHOICE`.", on.SetDeprecation)
+}
+
+// JSON registers those that choose the stream of what a command does.
+func JSON(fs *flag.FlagSet, on *screen.Screen) {
+	fs.BoolVar(&on.JSON, "json", false, "Print one JSON object a line, for programs. Nothing is asked for then.")
+	fs.StringVar(&on.Into, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
+}
+
+// Detail registers -detail.
+func Detail(fs *flag.FlagSet, on *screen.Screen) {
+	fs.BoolFunc("detail", "Show all of each change, as where the output isn't a terminal. With -detail=brief changes that are alike have one row, as on a terminal.", on.SetDetail)
+}
+
+// Sensitive registers -show-sensitive.
+func Sensitive(fs *flag.FlagSet, on *screen.Screen) {
+	fs.BoolVar(&on.ShowSensitive, "show-sensitive", false, "Show sensitive values.")
+}
