@@ -11,6 +11,7 @@ import (
 
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/state"
@@ -30,6 +31,12 @@ var stateCommands = []*command{
 		Name: "state list", Aliases: []string{"state ls"}, Args: "[ADDRESS...]", Max: -1,
 		Synopsis: "List resources in the state",
 		Setup:    setupStateList,
+	},
+	{
+		Name: "state identities", Args: "[ADDRESS...]", Max: -1,
+		Synopsis: "List the identities of resources in the state",
+		Long:     "Prints what providers know the objects by, for import blocks and for programs, by address. What has no identity in the state is left out.",
+		Setup:    setupStateIdentities,
 	},
 	{
 		Name: "state show", Args: "ADDRESS", Min: 1, Max: 1,
@@ -129,29 +136,63 @@ func (e *env) commit(ctx context.Context, s *session.Claimed, next *state.Snapsh
 
 func setupStateList(e *env, fs *flag.FlagSet) runner {
 	var f flags.State
-	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
-	id := fs.String("id", "", "Only objects whose attribute id is `ID`.")
+	id := selectionFlags(fs, &f)
 	return func(ctx context.Context, args []string) int {
 		s := e.inState(ctx, f)
 		if s == nil || !e.isThere(s) {
 			return 1
 		}
-		targets, diags := edit.Targets(args)
-		if diags.HasErrors() {
-			return e.Diags(diags)
-		}
-		for _, t := range targets {
-			if !edit.Has(s.Prior(), t) {
-				diags.Add(diag.NoInstance.As("Unknown "+t.Kind()).New(diag.Error, "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program))
-			}
-		}
+		found, diags := e.selected(s.Prior(), args, *id)
 		var list strings.Builder
-		for _, at := range edit.Select(s.Prior(), targets, *id) {
+		for _, at := range found {
 			list.WriteString(at.String())
 			list.WriteByte('\n')
 		}
 		e.Say("%s", list.String())
 		return e.Diags(diags)
+	}
+}
+
+// selectionFlags registers those that choose objects of a state, beside addresses.
+func selectionFlags(fs *flag.FlagSet, f *flags.State) (id *string) {
+	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
+	return fs.String("id", "", "Only objects whose attribute id is `ID`.")
+}
+
+// selected are the current objects that addresses and an id choose. An address of nothing
+// is an error, beside which the others are found.
+func (e *env) selected(s *state.Snapshot, addresses []string, id string) ([]addr.Object, diag.List) {
+	targets, diags := edit.Targets(addresses)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	for _, t := range targets {
+		if !edit.Has(s, t) {
+			diags.Add(diag.NoInstance.As("Unknown "+t.Kind()).New(diag.Error, "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program))
+		}
+	}
+	return edit.Select(s, targets, id), diags
+}
+
+func setupStateIdentities(e *env, fs *flag.FlagSet) runner {
+	var f flags.State
+	id := selectionFlags(fs, &f)
+	asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
+	return func(ctx context.Context, args []string) int {
+		if !*asJSON {
+			return e.Fail(diag.BadOption.As("The `state identities` command requires the `-json` flag"), "There is no other form of the output yet.")
+		}
+		e.JSON = true // warnings must not mix with the document
+		s := e.inState(ctx, f)
+		if s == nil || !e.isThere(s) {
+			return 1
+		}
+		list, diags := e.selected(s.Prior(), args, *id)
+		if e.Diags(diags) != 0 {
+			return 1
+		}
+		text, err := jsonstate.Identities(s.Prior(), list)
+		return e.Document(text, err, "identities")
 	}
 }
 
