@@ -238,6 +238,7 @@ type MoveRequest struct {
 	SourceType            string
 	SourceVersion         int64
 	SourceJSON            []byte
+	SourceFlat            map[string]string // instead of SourceJSON in very old states
 	SourcePrivate         []byte
 	SourceIdentityJSON    []byte
 	SourceIdentityVersion int64

@@ -494,7 +494,7 @@ func samePaths(a, b []cty.Path) bool {
 func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Object) (Object, diag.List) {
 	resp := s.Provider.Move(ctx, provider.MoveRequest{
 		SourceProvider: stored.Provider.Provider, SourceType: from.Name.Type, SourceVersion: stored.SchemaVersion,
-		SourceJSON: stored.JSON, SourcePrivate: stored.Private,
+		SourceJSON: stored.JSON, SourceFlat: stored.Flat, SourcePrivate: stored.Private,
 		SourceIdentityJSON: stored.IdentityJSON, SourceIdentityVersion: stored.IdentityVersion,
 		TargetType: s.Addr.Name.Type,
 	})

@@ -664,3 +664,23 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 }
+
+// What a very old state has instead of JSON goes to the provider as it is, and
+// can't be decoded without it.
+func TestFlat(t *testing.T) {
+	s := set(t)
+	stored := &state.Object{Flat: map[string]string{"name": "old"}}
+	s.typ.Move = func(r provider.MoveRequest) provider.MoveResponse {
+		if r.SourceJSON != nil || r.SourceFlat["name"] != "old" {
+			t.Errorf("asked with %+v", r)
+		}
+		return provider.MoveResponse{Target: s.object(values{"name": text(r.SourceFlat["name"])})}
+	}
+	o, diags := s.Move(t.Context(), s.Addr, stored)
+	if err := diags.Err(); err != nil || part(o.Value, "name") != "old" {
+		t.Errorf("%v, %#v", err, o.Value)
+	}
+	if v, err := s.Decode(stored); err == nil {
+		t.Errorf("decoded to %#v", v)
+	}
+}

@@ -384,7 +384,7 @@ func (c *client) Move(ctx context.Context, r provider.MoveRequest) provider.Move
 		SourceProviderAddress:       r.SourceProvider.String(),
 		SourceTypeName:              r.SourceType,
 		SourceSchemaVersion:         r.SourceVersion,
-		SourceState:                 &tfplugin6.RawState{Json: r.SourceJSON},
+		SourceState:                 &tfplugin6.RawState{Json: r.SourceJSON, Flatmap: r.SourceFlat},
 		SourcePrivate:               r.SourcePrivate,
 		SourceIdentitySchemaVersion: r.SourceIdentityVersion,
 		TargetTypeName:              r.TargetType,

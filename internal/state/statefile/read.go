@@ -1,5 +1,5 @@
 // Package statefile reads and writes states in the JSON of format version 4,
-// which OpenTofu and Terraform share.
+// which OpenTofu and Terraform share, and reads versions 1 to 3.
 //
 // It owns the format: the order of everything in it, what may be missing, and
 // the messages for files that aren't states. It refuses locks, paths and
@@ -26,7 +26,8 @@ import (
 	"weir.dev/weir/internal/word/value"
 )
 
-// formatVersion is the version of the format that this package speaks.
+// formatVersion is the version of the format that this package speaks; earlier
+// ones it reads.
 const formatVersion = 4
 
 // Summaries that tools match on.
@@ -39,6 +40,8 @@ const (
 	missingProvider   = "Provider field missing state"
 	invalidOutputType = "Invalid output value type in state"
 	invalidOutput     = "Invalid output value saved in state"
+	upgradeFailed     = "State format upgrade failed"
+	lostTainted       = "Tainted object left out"
 )
 
 // Read reads a state. name says in messages where src comes from. The
@@ -58,7 +61,7 @@ func Read(src []byte, name string) (*state.Snapshot, diag.List) {
 	if err == nil && !r.versioned {
 		err = errVersion
 	}
-	if err != nil {
+	if err != nil && !r.old(err) {
 		r.failed(err)
 	}
 	if r.diags.HasErrors() {
@@ -110,13 +113,30 @@ func (r *reader) failed(err error) {
 	r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s is not a valid state: %s. Put an intact copy in its place, such as the backup beside it.", r.name, err))
 }
 
-// versionProblem reports a version of the format that isn't ours: a file of
-// another version may have any shape, so this goes before other problems.
-func (r *reader) versionProblem() bool {
-	var version, writer []byte
-	encrypted := false
+// old reads a file of an earlier version of the format, which is why reading
+// stopped with err. It reports whether the file is one.
+func (r *reader) old(err error) bool {
+	var syntax *syntaxError
+	if errors.As(err, &syntax) {
+		return false
+	}
+	version, _, _, err := r.versions()
+	if errors.As(err, &syntax) {
+		r.failed(err) // behind the version, where nothing was read yet
+		return true
+	}
+	if err != nil || len(version) != 1 || version[0] < '1' || version[0] >= '0'+formatVersion {
+		return false
+	}
+	oldReader{r, int(version[0] - '0')}.file()
+	return true
+}
+
+// versions finds the version of the format and what wrote it, both as JSON and nil
+// where they are missing, and whether it is encrypted.
+func (r *reader) versions() (version, writer []byte, encrypted bool, err error) {
 	s := scanner{src: r.src}
-	err := s.object(func(member string) error {
+	err = s.object(func(member string) error {
 		text, err := s.value()
 		switch member {
 		case "version":
@@ -128,6 +148,13 @@ func (r *reader) versionProblem() bool {
 		}
 		return err
 	})
+	return version, writer, encrypted, err
+}
+
+// versionProblem reports a version of the format that isn't ours: a file of
+// another version may have any shape, so this goes before other problems.
+func (r *reader) versionProblem() bool {
+	version, writer, encrypted, err := r.versions()
 	switch {
 	case err != nil:
 		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s is not a state: a JSON object is expected.", r.name))
@@ -139,8 +166,6 @@ func (r *reader) versionProblem() bool {
 		return false
 	case !plainNumber(version):
 		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "The version in %s is %s. A positive whole number is required.", r.name, version[:min(len(version), 40)]))
-	case len(version) == 1 && version[0] >= '1' && version[0] < '4':
-		r.diags.Add(Invalid.As(unsupportedFormat).New(diag.Error, "%s uses format version %s, which is not supported; version %d is. Let Terraform 1.x or OpenTofu 1.11 write it anew, for example by an apply without changes.", r.name, version, formatVersion))
 	default:
 		by := ""
 		if len(writer) > 2 && writer[0] == '"' {

@@ -169,7 +169,6 @@ func TestReadBad(t *testing.T) {
 		{"no version", `{"resources":[]}`, unsupportedFormat, `does not have a "version" attribute`},
 		{"newer", `{"version":5,"terraform_version":"9.0.0"}`, unsupportedFormat, "uses format version 5, which is not supported; version 4 is. It was created by version 9.0.0."},
 		{"newer of another shape", `{"resources":{"a":1},"version":12}`, unsupportedFormat, "uses format version 12"},
-		{"older", `{"version":3,"modules":[]}`, unsupportedFormat, "uses format version 3"},
 		{"version zero", `{"version":0}`, unsupportedFormat, "uses format version 0"},
 		{"version is text", `{"version":"4"}`, unsupportedFormat, `The version in x.tfstate is "4". A positive whole number`},
 		{"encrypted", `{"serial":1,"lineage":"x","meta":{},"encrypted_data":"abc","encryption_version":"v0"}`, unsupportedFormat, "is encrypted"},
@@ -260,6 +259,9 @@ func FuzzRead(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(src)
+	}
+	for _, src := range oldStates {
+		f.Add([]byte(src))
 	}
 	f.Add([]byte(`{"version":4,"outputs":{"x":{"value":{"a":[1,"\ud800"]},"type":["object",{"a":["tuple",["number","string"]]}]}}}`))
 	f.Fuzz(func(t *testing.T, src []byte) { checkRead(t, src) })

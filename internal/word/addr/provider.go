@@ -90,11 +90,20 @@ func (r Registry) ParseProvider(source string) (Provider, error) {
 	case 1:
 		return Provider{string(r), "hashicorp", parts[0]}, nil
 	case 2:
-		return Provider{string(r), parts[0], parts[1]}, nil
+		return Provider{string(r), parts[0], parts[1]}.named(), nil
 	case 3:
-		return Provider{parts[0], parts[1], parts[2]}, nil
+		return Provider{parts[0], parts[1], parts[2]}.named(), nil
 	}
 	return Provider{}, fmt.Errorf("%q has too many parts for a provider source: use NAMESPACE/TYPE or HOST/NAMESPACE/TYPE", source)
+}
+
+// named is the provider that "-/NAME" of a public registry stands for: states that
+// were older than namespaces got that one.
+func (p Provider) named() Provider {
+	if r := Registry(p.Host); p.Namespace == "-" && (r == OpenTofu || r == Terraform) {
+		return r.Provider(p.Type)
+	}
+	return p
 }
 
 // ParseSource is ParseProvider for a source that somebody writes: what no
