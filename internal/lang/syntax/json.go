@@ -226,7 +226,7 @@ func (r *jsonReader) str() (string, hcl.Range, bool) {
 	end := r.pos + 1
 	for ; ; end++ {
 		if end >= len(r.src) || r.src[end] == '\n' {
-			r.advance(end - r.pos)
+			r.advance(min(end, len(r.src)) - r.pos) // what a backslash stands before may be missing
 			r.fail(start, "Unclosed string", "A JSON string must be closed by a quote on the same line.")
 			return "", hcl.Range{}, false
 		}
