@@ -19,6 +19,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -67,7 +68,13 @@ type Command struct {
 	// Guard, when set, is a process between this one and the plugin, which keeps
 	// answers when this one is gone.
 	Guard *Guard
+	// patience is how long it may take until the plugin says where it serves; 0 is
+	// startPatience.
+	patience time.Duration
 }
+
+// startPatience leaves time for plugins of hundreds of megabytes on slow disks.
+const startPatience = time.Minute
 
 // A Guard says how to run one: Program is one that package guard makes a guard, Hold
 // the beginning of the name of the file that the guard holds.
@@ -180,6 +187,7 @@ func launch(ctx context.Context, command Command) (*incarnation, error) {
 		AutoMTLS:         command.Guard == nil && p.lookup("TF_DISABLE_PLUGIN_TLS") == "",
 		RunnerFunc:       p.run,
 		SkipHostEnv:      true,
+		StartTimeout:     cmp.Or(command.patience, startPatience),
 		Logger:           log,
 		Stderr:           &p.said,
 		SyncStdout:       output,

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -41,6 +42,14 @@ func TestMain(m *testing.M) {
 	case "ends":
 		fmt.Fprintln(os.Stderr, "no cheese")
 		os.Exit(4)
+	case "silent":
+		select {}
+	case "endless":
+		flood(syscall.Stdout)
+		select {}
+	case "floods":
+		flood(syscall.Stderr)
+		os.Exit(5)
 	default:
 		os.Exit(m.Run())
 	}
@@ -57,6 +66,20 @@ func servePlugin(role string) {
 		VersionedPlugins: map[int]goplugin.PluginSet{int(role[0] - '0'): {"provider": server}},
 		GRPCServer:       goplugin.DefaultGRPCServer,
 	})
+}
+
+// flooded is what a flood has, in bytes.
+const flooded = 64 << 20
+
+// flood writes a line of half of that, and short lines.
+func flood(to int) {
+	long, short := bytes.Repeat([]byte{'x'}, 1<<20), bytes.Repeat([]byte("no cheese\n"), 1<<17)
+	for written := 0; written < flooded/2; written += len(long) {
+		syscall.Write(to, long)
+	}
+	for written := 0; written < flooded/2; written += len(short) {
+		syscall.Write(to, short)
+	}
 }
 
 type served struct {
@@ -187,6 +210,16 @@ func (s *server6) ReadResource(ctx context.Context, r *tfplugin6.ReadResource_Re
 	case name == "broken":
 		out.NewState = &tfplugin6.DynamicValue{Msgpack: []byte{0xc1}}
 		return out, nil
+	case name == "flood":
+		flood(syscall.Stderr)
+	case name == "flooding panic":
+		syscall.Write(2, []byte("panic: at the cheese\n"))
+		flood(syscall.Stderr)
+		os.Exit(2)
+	case name == "many words":
+		for n := range 32_000 {
+			out.Diagnostics = append(out.Diagnostics, &tfplugin6.Diagnostic{Severity: tfplugin6.Diagnostic_ERROR, Summary: fmt.Sprint("No cheese ", n)})
+		}
 	case name == "log":
 		fmt.Fprintln(os.Stderr, "[WARN] the cheese is low")
 	case name == "pid":

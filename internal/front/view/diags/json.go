@@ -6,15 +6,12 @@
 package diags
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"sort"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hcled"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-	hcljson "github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -168,17 +165,16 @@ func snippet(d diag.Diagnostic, src []byte, highlight, shown hcl.Range) *Snippet
 	}
 	start := min(max(shown.Start.Byte, 0), len(src))
 	end := min(max(shown.End.Byte, start), len(src))
-	text := string(src)
-	lineStart := strings.LastIndexByte(text[:start], '\n') + 1
-	lineEnd := len(text)
+	lineStart := bytes.LastIndexByte(src[:start], '\n') + 1
+	lineEnd := len(src)
 	// The range's end is exclusive: a range that ends with a line end doesn't
 	// reach into the next line.
-	if i := strings.IndexByte(text[max(end-1, start):], '\n'); i >= 0 {
+	if i := bytes.IndexByte(src[max(end-1, start):], '\n'); i >= 0 {
 		lineEnd = max(end-1, start) + i
 	}
-	s.Code = strings.ReplaceAll(text[lineStart:max(lineStart, lineEnd)], "\r\n", "\n")
+	s.Code = strings.ReplaceAll(string(src[lineStart:max(lineStart, lineEnd)]), "\r\n", "\n")
 	s.Code = strings.TrimSuffix(s.Code, "\r")
-	crs := func(to int) int { return strings.Count(text[lineStart:min(max(to, lineStart), len(text))], "\r\n") }
+	crs := func(to int) int { return bytes.Count(src[lineStart:min(max(to, lineStart), len(src))], []byte("\r\n")) }
 	s.HighlightStartOffset = min(max(highlight.Start.Byte-lineStart-crs(highlight.Start.Byte), 0), len(s.Code))
 	s.HighlightEndOffset = min(max(highlight.End.Byte-lineStart-crs(highlight.End.Byte), s.HighlightStartOffset), len(s.Code))
 	for _, v := range d.Values {
@@ -239,94 +235,4 @@ func difference(c *diag.Comparison) *Difference {
 		return nil
 	}
 	return d
-}
-
-// blockHeader is the header of the top-level block that the range lies in, or
-// empty: a header isn't said to be in its own block. It manages with every file, also with one that a parser would refuse
-// or choke on.
-func blockHeader(src []byte, r hcl.Range) string {
-	if !strings.HasSuffix(r.Filename, ".json") {
-		return nativeHeader(src, r)
-	}
-	const deepest = 1000 // the parser is recursive
-	if nesting(src) > deepest {
-		return ""
-	}
-	file, _ := hcljson.Parse(src, r.Filename)
-	if file == nil {
-		return ""
-	}
-	return hcled.ContextString(file, r.Start.Byte-1)
-}
-
-// nesting is how deep brackets are in one another, at most: those in strings
-// count too.
-func nesting(src []byte) int {
-	depth, deepest := 0, 0
-	for _, c := range src {
-		switch c {
-		case '{', '[':
-			depth++
-			deepest = max(deepest, depth)
-		case '}', ']':
-			depth--
-		}
-	}
-	return deepest
-}
-
-// nativeHeader finds the header among the tokens of a file.
-func nativeHeader(src []byte, r hcl.Range) string {
-	tokens, _ := hclsyntax.LexConfig(src, r.Filename, hcl.InitialPos)
-	for i := 0; i < len(tokens) && tokens[i].Range.Start.Byte < r.Start.Byte; {
-		header, after := readHeader(tokens[i:])
-		end := i + after
-		for depth := 0; end < len(tokens); end++ {
-			depth += brackets(tokens[end].Type)
-			if depth <= 0 && (header != "" || tokens[end].Type == hclsyntax.TokenNewline || tokens[end].Type == hclsyntax.TokenComment) {
-				break
-			}
-		}
-		if header != "" && (end == len(tokens) || r.Start.Byte <= tokens[end].Range.End.Byte) {
-			return header
-		}
-		i = end + 1
-	}
-	return ""
-}
-
-// readHeader reads a name and labels that a brace follows, which is where the
-// block begins; otherwise the text is empty.
-func readHeader(tokens hclsyntax.Tokens) (header string, brace int) {
-	if tokens[0].Type != hclsyntax.TokenIdent {
-		return "", 0
-	}
-	var b strings.Builder
-	b.Write(tokens[0].Bytes)
-	for i, t := range tokens[1:] {
-		switch t.Type {
-		case hclsyntax.TokenIdent:
-			fmt.Fprintf(&b, " %q", t.Bytes)
-		case hclsyntax.TokenQuotedLit:
-			fmt.Fprintf(&b, " \"%s\"", t.Bytes)
-		case hclsyntax.TokenOQuote, hclsyntax.TokenCQuote:
-		case hclsyntax.TokenOBrace:
-			return b.String(), 1 + i
-		default:
-			return "", 0
-		}
-	}
-	return "", 0
-}
-
-// brackets is how much deeper a token leads.
-func brackets(t hclsyntax.TokenType) int {
-	switch t {
-	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen,
-		hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-		return 1
-	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd:
-		return -1
-	}
-	return 0
 }
