@@ -28,12 +28,15 @@ import (
 // has a protocol version, and starts one and waits when it is "parent".
 const roleEnv = "WEIR_TEST_PLUGIN"
 
+// forever waits. The runtime would end a process whose goroutines all wait for nothing.
+func forever() { time.Sleep(time.Hour) }
+
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleEnv); role {
 	case "5", "6":
 		servePlugin(role)
 		if hungUp.Load() {
-			select {}
+			forever()
 		}
 	case "parent":
 		startAndWait()
@@ -43,10 +46,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no cheese")
 		os.Exit(4)
 	case "silent":
-		select {}
+		forever()
 	case "endless":
 		flood(syscall.Stdout)
-		select {}
+		forever()
 	case "floods":
 		flood(syscall.Stderr)
 		os.Exit(5)
@@ -276,7 +279,7 @@ func (s *server6) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResou
 	} else if name == "hang up" {
 		hungUp.Store(true)
 		go s.stop()
-		select {}
+		forever()
 	} else if path, ok := strings.CutPrefix(name, "log:"); ok {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err != nil {
