@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
@@ -81,27 +80,15 @@ func (c *compiler) ignoreChanges(p *program.Resource, attr *hcl.Attribute) {
 // triggers reads the references of replace_triggered_by: to managed resources,
 // their instances and attributes of those.
 func (c *compiler) triggers(attr *hcl.Attribute, in *scope) []*program.Ref {
-	exprs, diags := hcl.ExprList(attr.Expr)
-	c.hcl(diags)
+	elements, diags := syntax.Elements(attr)
+	c.diags.Append(diags)
 	var refs []*program.Ref
-	for _, e := range exprs {
-		if s, ok := e.(*syntax.StringExpr); ok {
-			inner, problems := s.AsExpression()
-			c.diags.Append(problems)
-			if inner == nil {
-				continue
-			}
-			e = inner
-		}
-		node, ok := e.(hclsyntax.Expression)
-		if !ok {
-			continue
-		}
+	for _, e := range elements {
 		at := *in
 		at.eachKey = true
 		r := rewriter{c: c, in: &at}
 		before := len(c.diags)
-		ref, isRef := r.expr(node).(*program.RefExpr)
+		ref, isRef := r.expr(e).(*program.RefExpr)
 		r.finish()
 		switch {
 		case len(c.diags) > before:

@@ -95,6 +95,31 @@ func (e *StringExpr) AsExpression() (hclsyntax.Expression, diag.List) {
 	return ParseExpression([]byte(e.Text), e.SrcRange.Filename, e.inner())
 }
 
+// Elements are the expressions in the list of an attribute, texts in JSON read as
+// expressions. What can't be one is left out, with a problem.
+func Elements(attr *hcl.Attribute) ([]hclsyntax.Expression, diag.List) {
+	exprs, problems := hcl.ExprList(attr.Expr)
+	var diags diag.List
+	if len(problems) > 0 {
+		diags = diag.FromHCL(Invalid, problems)
+	}
+	var list []hclsyntax.Expression
+	for _, e := range exprs {
+		if s, ok := e.(*StringExpr); ok {
+			inner, problems := s.AsExpression()
+			diags.Append(problems)
+			if inner == nil {
+				continue
+			}
+			e = inner
+		}
+		if node, ok := e.(hclsyntax.Expression); ok {
+			list = append(list, node)
+		}
+	}
+	return list, diags
+}
+
 // ExprCall reads the text as a function call, for hcl.ExprCall.
 func (e *StringExpr) ExprCall() *hcl.StaticCall {
 	if !bytes.ContainsRune([]byte(e.Text), '(') {

@@ -90,24 +90,12 @@ func (r Reader) events(attr *hcl.Attribute) []trigger.Event {
 
 // actions reads references to actions of the module.
 func (r Reader) actions(attr *hcl.Attribute) []*program.Ref {
-	exprs, diags := hcl.ExprList(attr.Expr)
-	r.Diags.Append(diag.FromHCL(syntax.Invalid, diags))
+	elements, diags := syntax.Elements(attr)
+	r.Diags.Append(diags)
 	var refs []*program.Ref
-	for _, e := range exprs {
-		if s, ok := e.(*syntax.StringExpr); ok {
-			inner, problems := s.AsExpression()
-			r.Diags.Append(problems)
-			if inner == nil {
-				continue
-			}
-			e = inner
-		}
-		node, ok := e.(hclsyntax.Expression)
-		if !ok {
-			continue
-		}
+	for _, e := range elements {
 		before := len(*r.Diags)
-		ref := r.Action(node)
+		ref := r.Action(e)
 		switch {
 		case len(*r.Diags) > before:
 		case ref == nil || ref.Kind != program.RefResource || ref.Resource.Name.Mode != addr.Action || len(ref.Rest) > 0:
