@@ -4,12 +4,13 @@ STATICCHECK := .cache/bin/staticcheck
 GOSEC := .cache/bin/gosec
 GORELEASER := .cache/bin/goreleaser
 SBOM := $(CURDIR)/.cache/bin/sbom
+COLLECTOR := $(CURDIR)/.cache/bin/collector
 PEER ?=
 RUN ?=
 
 export CGO_ENABLED := 0
 
-.PHONY: help build coverage demo examples fuzz race notice release-snapshot packages test lint conformance providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
+.PHONY: help build reference man coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -52,7 +53,7 @@ fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZT
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)
 
 # What many goroutines work on at once. The detector needs a C compiler.
-RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/state/journal ./internal/state/storage/... ./internal/front/terminal ./internal/system/patience
+RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/object/pace ./internal/state/journal ./internal/state/storage/... ./internal/front/telemetry ./internal/front/terminal ./internal/system/patience
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 
@@ -81,7 +82,7 @@ UNSUITED := G104,G204,G301,G302,G304,G306,G401,G501,G505
 SECURED := -exclude-dir=internal/proof -exclude-dir=internal/state/storage/servers . ./cmd/... ./internal/...
 
 lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modules, imports allowed per package
-	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends temporal tools versus); \
+	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends parity reference temporal tools versus); \
 	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
 	go vet ./...
 	cd outside && go vet ./...
@@ -106,6 +107,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd backends && go mod tidy -diff
 	cd temporal && go mod tidy -diff
 	cd tools && go mod tidy -diff
+	cd tools/collector && go mod tidy -diff
 
 HISTORIES ?= 10000
 HOURS ?= 0
@@ -113,10 +115,17 @@ SOAK ?= 1
 soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=10000, or HOURS=8; SOAK=SEED is the first
 	go test -count=1 -timeout 0 -v -run TestHistories ./internal/proof/simulation -args -seed $(SOAK) -histories $(HISTORIES) -hours $(HOURS)
 
+reference: ## write docs/reference anew, from the table of commands
+	go run ./reference -pages docs/reference
+
+MAN := .cache/man
+man: ## the manual as pages of man, in .cache/man
+	go run ./reference -man $(MAN) -version 0.1.0
+
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice
 
-release-snapshot: $(GORELEASER) ## archives, checksums, SBOMs, deb and rpm packages of the work tree, in dist/
+release-snapshot: $(GORELEASER) man ## archives, checksums, SBOMs, deb and rpm packages of the work tree, in dist/
 	cd tools && go build -o $(SBOM) ./sbom
 	PATH="$(dir $(SBOM)):$$PATH" WEIR_COMMIT=$(COMMIT) WEIR_DATE=$(DATE) \
 	  WEIR_SHORT=$(shell git rev-parse --short=12 HEAD) WEIR_TIME=$(shell git log -1 --format=%ct) \
@@ -134,6 +143,10 @@ $(STATICCHECK): tools/go.mod tools/go.sum
 # A third module: what it needs is more than all others have.
 $(GOSEC): tools/gosec/go.mod tools/gosec/go.sum
 	cd tools/gosec && go build -trimpath -o ../../$@ github.com/securego/gosec/v2/cmd/gosec
+	@touch $@
+
+$(COLLECTOR): tools/collector/go.mod tools/collector/go.sum tools/collector/main.go
+	cd tools/collector && go build -o $@ .
 	@touch $@
 
 conformance: build ## the conformance cases against bin/weir; RUN=REGEXP picks some
@@ -156,8 +169,8 @@ servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and 
 	$(if $(SOURCES),providers/clones.sh $(SOURCES) $(MIRROR))
 	cd real && WEIR_MIRROR=$(MIRROR) IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v -run '$(RUN)' ./servers
 
-backends: build ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
-	cd backends && IAC_BIN=$(CURDIR)/bin/weir PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 20m -run '$(RUN)' ./...
+backends: build $(COLLECTOR) ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
+	cd backends && IAC_BIN=$(CURDIR)/bin/weir COLLECTOR=$(COLLECTOR) PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 20m -run '$(RUN)' ./...
 
 bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
@@ -165,6 +178,9 @@ bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER=
 	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
+parity: build ## ask bin/weir what it accepts of what its peers do, for docs/parity.md
+	go run ./parity
+
 versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=... picks
 	go build -o bench/gen ./bench
 	@mkdir -p .cache && rm -f .cache/bench.jsonl
@@ -209,6 +225,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
 	scripts/step $(MAKE) coverage
 	scripts/step $(MAKE) soak
+	scripts/step $(MAKE) fuzz FUZZTIME=60s
 	scripts/step $(MAKE) examples
 	scripts/step $(MAKE) conformance
 	scripts/step $(MAKE) race
@@ -217,4 +234,4 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
 
 clean: ## remove what was built, but not the provider mirror
-	rm -rf bin dist bench/gen bench/bare/bare chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM)
+	rm -rf bin dist bench/gen bench/bare/bare chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM) $(COLLECTOR)

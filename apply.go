@@ -179,7 +179,11 @@ func sink(tell func(Event)) event.Sink {
 		return nil
 	}
 	return func(e event.Event) {
-		out := Event{Kind: eventKinds[e.Kind], ID: e.IDValue, Text: e.Text}
+		kind, known := eventKinds[e.Kind]
+		if !known {
+			return
+		}
+		out := Event{Kind: kind, ID: e.IDValue, Text: e.Text}
 		if e.Kind != event.Stopping {
 			out.Address, out.Action = e.Addr.String(), Action(e.Action.String())
 		}

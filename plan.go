@@ -23,8 +23,9 @@ type PlanOptions struct {
 	Destroy, RefreshOnly bool
 	// SkipRefresh takes the state for what exists.
 	SkipRefresh bool
-	// Targets are addresses of objects or modules to limit the plan to, Excludes
-	// those to leave out, Replace those of objects to make anew.
+	// Targets are addresses of objects or modules, or patterns such as aws_*.web, to
+	// limit the plan to, Excludes those to leave out, Replace those of objects to make
+	// anew.
 	Targets, Excludes, Replace []string
 	// AllowDeferral puts off what can't be planned yet instead of failing.
 	AllowDeferral bool
@@ -36,7 +37,7 @@ func (o PlanOptions) planning() (request.Planning, diag.List) {
 	var diags diag.List
 	targets := func(texts []string) (list []addr.Target) {
 		for _, text := range texts {
-			t, err := addr.ParseTarget(text)
+			t, err := addr.ParsePattern(text)
 			if err != nil {
 				diags.Add(diag.BadAddress.New(diag.Error, "%q: %s.", text, err))
 			}
@@ -136,13 +137,13 @@ func (p *Plan) Warnings() Diagnostics { return p.warnings }
 // output, or the state alone.
 func (p *Plan) HasChanges() bool { return p.made.HasChanges() }
 
-// A Summary counts what a plan does with managed resources.
-type Summary struct{ Import, Add, Change, Destroy, Forget int }
+// A Summary counts what a plan does with managed resources, and its invocations of actions.
+type Summary struct{ Import, Add, Change, Destroy, Forget, Invoke int }
 
 // Summary counts the changes.
 func (p *Plan) Summary() Summary {
 	n := p.made.Counts()
-	return Summary{n.Import, n.Add, n.Change, n.Destroy, n.Forget}
+	return Summary{n.Import, n.Add, n.Change, n.Destroy, n.Forget, n.Invoke}
 }
 
 // An Action is what is done to an object.
@@ -333,7 +334,7 @@ type Wait struct{ Step, For, Rule string }
 // Explain plans, and tells why the plan deals as it does with what an address names.
 func (w *Workspace) Explain(ctx context.Context, o PlanOptions, address string) ([]Explanation, error) {
 	p, diags := o.planning()
-	target, err := addr.ParseTarget(address)
+	target, err := addr.ParsePattern(address)
 	if err != nil {
 		diags.Add(diag.BadAddress.New(diag.Error, "%q: %s.", address, err))
 	}

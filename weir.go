@@ -97,7 +97,8 @@ type Options struct {
 	LockTimeout time.Duration
 	// Who tells others whose lock it is, such as "user@host".
 	Who string
-	// Parallelism is how many calls of providers there are at once; 0 means 10.
+	// Parallelism is how many calls of providers there are at once; 0 means 10, and more
+	// reads where a provider bears them.
 	Parallelism int
 	// Now is the clock; nil stands for the system's.
 	Now func() time.Time

@@ -28,7 +28,7 @@ import (
 type catalog struct{ ids atomic.Int64 }
 
 func (c *catalog) Schemas(context.Context, addr.Provider) (*provider.Schemas, diag.List) {
-	return builtin.Schemas(), nil
+	return builtin.Schemas(builtin.Options{}), nil
 }
 
 func (c *catalog) Start(context.Context, addr.Provider) (provider.Provider, diag.List) {

@@ -30,3 +30,9 @@ func Kinds() []Kind {
 	slices.SortFunc(list, func(a, b Kind) int { return strings.Compare(a.Code, b.Code) })
 	return list
 }
+
+// Examples are command lines with what they do, below the names of commands: see the head
+// of the page.
+//
+//go:embed examples.md
+var Examples string

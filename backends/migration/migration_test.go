@@ -64,8 +64,9 @@ func TestMatrix(t *testing.T) {
 			Arguments: fmt.Sprintf("    address = \"%[1]s/%%s\"\n    lock_address = \"%[1]s/%%s\"\n    unlock_address = \"%[1]s/%%s\"", address),
 			Content:   func(_ *testing.T, name string) []byte { return web.at("/" + name).State() },
 		},
-		bucket(t), google(t), azure(t), agent(t), cluster(t),
+		bucket(t), google(t), alibaba(t), oracle(t), agent(t), cluster(t),
 	}
+	places = append(places, clouds(t)...)
 	places = append(places, workspaces(t)...)
 	if server, stop, err := servers.Postgres(); err == nil {
 		t.Cleanup(stop)
@@ -113,8 +114,23 @@ func google(t *testing.T) engines.Place {
 	}
 }
 
-func azure(t *testing.T) engines.Place {
-	blobs := &servers.Azure{}
+// clouds are those whose backends are told no address: all hosts are intercepted.
+func clouds(t *testing.T) []engines.Place {
+	blobs, objects := &servers.Azure{}, servers.NewTencent()
+	environment := engines.Intercept(t, []string{"*.blob.core.windows.net", "*.cos.ap-guangzhou.myqcloud.com", "tag.tencentcloudapi.com"},
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.Host, ".windows.net") {
+				blobs.ServeHTTP(w, r)
+			} else {
+				objects.ServeHTTP(w, r)
+			}
+		}))
+	azure, tencent := azure(blobs), tencent(objects)
+	azure.Env, tencent.Env = environment, environment
+	return []engines.Place{azure, tencent}
+}
+
+func azure(blobs *servers.Azure) engines.Place {
 	return engines.Place{
 		Kind: "azurerm",
 		Arguments: `
@@ -122,13 +138,62 @@ func azure(t *testing.T) engines.Place {
     container_name = "states"
     key = "%s.tfstate"
     access_key = "` + servers.AzureKey + `"`,
-		Env: engines.Intercept(t, []string{"*.blob.core.windows.net"}, blobs),
 		Content: func(t *testing.T, name string) []byte {
 			r := httptest.NewRequest(http.MethodGet, "/states/"+name+".tfstate", nil)
 			w := httptest.NewRecorder()
 			blobs.ServeHTTP(w, r)
 			return w.Body.Bytes()
 		},
+	}
+}
+
+func alibaba(t *testing.T) engines.Place {
+	cloud := servers.NewAlibaba()
+	return engines.Place{
+		Kind: "oss",
+		Arguments: fmt.Sprintf(`
+    bucket = "states"
+    prefix = "%%s"
+    region = "eu-central-1"
+    endpoint = %[1]q
+    access_key = "key"
+    secret_key = "secret"
+    tablestore_endpoint = %[1]q
+    tablestore_table = "locks"`, serve(t, cloud)),
+		Content: func(_ *testing.T, name string) []byte { return cloud.Object(name + "/terraform.tfstate") },
+	}
+}
+
+func tencent(cloud *servers.Tencent) engines.Place {
+	return engines.Place{
+		Kind: "cos",
+		Arguments: `
+    bucket = "states"
+    prefix = "%s"
+    region = "ap-guangzhou"
+    secret_id = "key"
+    secret_key = "secret"`,
+		Content: func(_ *testing.T, name string) []byte { return cloud.Object(name + "/terraform.tfstate") },
+	}
+}
+
+func oracle(t *testing.T) engines.Place {
+	cloud := servers.NewOracle()
+	key := filepath.Join(t.TempDir(), "key.pem")
+	must(t, os.WriteFile(key, []byte(cloud.Key()), 0o600))
+	return engines.Place{
+		Kind: "oci",
+		Arguments: `
+    bucket = "states"
+    namespace = "ns"
+    key = "%s.tfstate"
+    region = "eu-frankfurt-1"
+    tenancy_ocid = "tenancy"
+    user_ocid = "user"
+    fingerprint = "print"
+    private_key_path = "` + key + `"`,
+		Env:     []string{"CLIENT_HOST_OVERRIDES=oci_object_storage.ObjectStorageClient=" + serve(t, cloud)},
+		Content: func(_ *testing.T, name string) []byte { return cloud.Object(name + ".tfstate") },
 	}
 }
 

@@ -37,19 +37,21 @@ func digest(content []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// put makes a request of a registry that has to be granted.
+func put(t *testing.T, to http.Handler, repository, method, path, media string, content []byte) {
+	t.Helper()
+	r := httptest.NewRequest(method, "/v2/"+repository+"/"+path, bytes.NewReader(content))
+	r.Header.Set("Content-Type", media)
+	w := httptest.NewRecorder()
+	to.ServeHTTP(w, r)
+	if w.Code/100 != 2 {
+		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+}
+
 // push stores a package and returns the digest of its manifest.
 func push(t *testing.T, to http.Handler, repository, tag, text string) string {
 	t.Helper()
-	put := func(method, path, media string, content []byte) http.Header {
-		r := httptest.NewRequest(method, "/v2/"+repository+"/"+path, bytes.NewReader(content))
-		r.Header.Set("Content-Type", media)
-		w := httptest.NewRecorder()
-		to.ServeHTTP(w, r)
-		if w.Code/100 != 2 {
-			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
-		}
-		return w.Header()
-	}
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
 	for _, dir := range []string{"", "inner/"} {
@@ -60,7 +62,7 @@ func push(t *testing.T, to http.Handler, repository, tag, text string) string {
 	}
 	must(t, z.Close())
 	for _, blob := range [][]byte{packed.Bytes(), []byte("{}")} {
-		put(http.MethodPost, "blobs/uploads/?digest="+digest(blob), "application/octet-stream", blob)
+		put(t, to, repository, http.MethodPost, "blobs/uploads/?digest="+digest(blob), "application/octet-stream", blob)
 	}
 	manifest, err := json.Marshal(map[string]any{
 		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": "application/vnd.opentofu.modulepkg",
@@ -68,7 +70,7 @@ func push(t *testing.T, to http.Handler, repository, tag, text string) string {
 		"layers": []any{map[string]any{"mediaType": "archive/zip", "digest": digest(packed.Bytes()), "size": packed.Len()}},
 	})
 	must(t, err)
-	put(http.MethodPut, "manifests/"+tag, "application/vnd.oci.image.manifest.v1+json", manifest)
+	put(t, to, repository, http.MethodPut, "manifests/"+tag, "application/vnd.oci.image.manifest.v1+json", manifest)
 	return digest(manifest)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"weir.dev/weir/internal/lang/files"
 	"weir.dev/weir/internal/lang/program"
@@ -20,6 +21,16 @@ func limitEvaluation() error {
 	if err != nil {
 		return err
 	}
+	total, err := limit("WEIR_MAX_TOTAL", int(value.MaxTotal>>20))
+	if err != nil {
+		return err
+	}
+	if text := os.Getenv("WEIR_MAX_TIME"); text != "" {
+		if program.MaxTime, err = time.ParseDuration(text); err != nil || program.MaxTime < 0 {
+			return fmt.Errorf("WEIR_MAX_TIME is %q. It has to be a duration such as 90s or 2h; 0 is no limit", text)
+		}
+	}
+	value.MaxTotal = int64(total) << 20
 	value.MaxSize, files.MaxContent, program.MaxSteps = mebibytes<<20, mebibytes<<20, rounds
 	return nil
 }

@@ -2,14 +2,18 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/signal"
 	"os/user"
 	"syscall"
+	"time"
 
 	"weir.dev/weir/internal/front/cli"
+	"weir.dev/weir/internal/front/telemetry"
 	"weir.dev/weir/internal/provider/guard"
+	"weir.dev/weir/internal/system/release"
 )
 
 func main() { os.Exit(run()) }
@@ -27,7 +31,7 @@ func who() string {
 	return name + "@" + host
 }
 
-func run() int {
+func run() (code int) {
 	if len(os.Args) > 1 && os.Args[1] == guard.Command {
 		// It passes on what a provider prints, whoever still reads it, and leaves
 		// it to the engine when to end.
@@ -42,9 +46,16 @@ func run() int {
 	}
 	defer profile()()
 	defer count()
+	seen, end := telemetry.Begin(telemetry.World{
+		Environ: os.Environ(), Now: time.Now, Random: rand.Reader,
+		Version: func() string { return release.Current().Version },
+		Tell:    func(problem string) { fmt.Fprintf(os.Stderr, "Warning: %s\n", problem) },
+	})
+	defer func() { end(code) }()
 	home, _ := os.UserHomeDir()      // settings may say that there is one elsewhere
 	executable, _ := os.Executable() // what needs it is left out
 	return cli.Run(cli.Process{
+		Context:    seen,
 		Executable: executable,
 		Args:       os.Args,
 		Environ:    os.Environ(),

@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/checks"
 	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
@@ -57,8 +58,8 @@ type Input struct {
 	Plan         *plan.Plan
 
 	Parallelism int
-	// Calls is that limit where others share it; nil where nobody does.
-	Calls connect.Calls
+	// Calls are the limits of calls where others share them; nil where nobody does.
+	Calls *pace.Limiter
 	Sink  event.Sink
 	// Commands is where commands of provisioners are run.
 	Commands provisioner.Place
@@ -109,8 +110,9 @@ type outcome struct {
 
 // Run applies a plan and returns the state afterwards, beside errors too.
 func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
+	calls := in.Parallelism
 	if in.Parallelism <= 0 {
-		in.Parallelism = 10
+		in.Parallelism = 10 // for changes
 	}
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
@@ -119,7 +121,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r := &run{
 		Input: in, ctx: ctx, abandon: abandon, commands: commands, interrupt: interrupt,
 		rt:       promise.NewRuntime(in.Parallelism),
-		pool:     connect.NewPool(ctx, in.Catalog, in.Parallelism),
+		pool:     connect.NewPool(ctx, in.Catalog, calls),
 		changes:  map[addr.Object]*plan.Change{},
 		state:    in.Plan.Refreshed.Clone(),
 		keys:     in.Plan.Refreshed.Keys(),
@@ -130,15 +132,19 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	}
 	r.pool.Share(in.Calls)
 	defer r.pool.Close()
+	r.pool.Serve(r.rt, func(s pace.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	r.Pool = r.pool
 	for _, c := range in.Plan.Changes {
 		r.changes[c.Addr] = c
 	}
-	ev := &eval.Evaluator{Host: host{r}, Facts: in.Facts, Lenient: in.Plan.Mode == plan.RefreshOnly}
+	r.Facts.Context = ctx
+	ev := &eval.Evaluator{Host: host{r}, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.dropOutputs()
 	r.tellImports()
+	r.tell(event.Event{Kind: event.ApplyBegin, Plan: in.Plan, Count: in.Parallelism})
 	r.schedule()
+	r.tell(event.Event{Kind: event.ApplyEnd})
 	r.state.Checks = r.gatherChecks()
 
 	// In the order of the graph, whatever order the steps ended in.
@@ -283,46 +289,42 @@ func (r *run) start(id execgraph.ID) {
 // run does a step, or skips it.
 func (r *run) run(t *promise.Task, id execgraph.ID) {
 	s := &r.Plan.Graph.Steps[id]
-	failed := false
-	switch r.turn(s) {
-	case superfluous:
-	case skipped:
-		failed = true
+	ending := r.turn(s)
+	switch ending {
+	case event.Needless:
+	case event.Skipped:
 		r.skip(s)
 	default:
 		st := &r.steps[id]
-		st.diags, failed = r.step(t, s, &st.outcome)
+		var failed bool
+		if st.diags, failed = r.step(t, s, &st.outcome); failed {
+			ending = event.Failed
+		}
 	}
-	r.end(id, failed)
+	r.tell(event.Event{Kind: event.StepEnd, Step: id, Ending: ending})
+	r.end(id, ending == event.Failed || ending == event.Skipped)
 }
 
-// A turn is what becomes of a step when those before it have ended.
-type turn uint8
-
-const (
-	runs        turn = iota
-	skipped          // and so is what waits for it
-	superfluous      // it was for a failure that hasn't come
-)
-
-func (r *run) turn(s *execgraph.Step) turn {
+// turn tells what becomes of a step when those before it have ended: Done is for one
+// that is to be done now.
+func (r *run) turn(s *execgraph.Step) event.Ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.When == execgraph.OnFailure && !r.steps[s.Of].failed {
-		return superfluous
+		return event.Needless
 	}
 	if r.stopped && s.Kind != execgraph.Gate && s.Kind != execgraph.Output && !s.Kind.Closes() {
 		r.cut = true
-		return skipped
+		return event.Skipped
 	}
 	if s.When == execgraph.OnSuccess {
 		for _, a := range s.After {
 			if r.steps[a].failed {
-				return skipped
+				return event.Skipped
 			}
 		}
 	}
-	return runs
+	return event.Done
 }
 
 // skip tells that an object won't be complete.

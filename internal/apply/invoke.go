@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
@@ -136,13 +137,13 @@ func (r invoking) call(inv *plan.Invocation, conn *connect.Conn, config cty.Valu
 	var diags diag.List
 	begun := false
 	e := event.Event{Kind: event.ActionStart, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
-	r.run.call(func(ctx context.Context) {
+	r.run.call(pace.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
 		if r.halted() {
-			return
+			return nil
 		}
 		if r.Journal != nil {
 			if diags = r.begun(inv.Addr.String(), r.Journal.Invoke(inv.Label())); diags.HasErrors() {
-				return
+				return nil
 			}
 		}
 		begun = true
@@ -152,6 +153,7 @@ func (r invoking) call(inv *plan.Invocation, conn *connect.Conn, config cty.Valu
 			said.Kind, said.Text = event.ActionProgress, message
 			r.tell(said)
 		})
+		return diags
 	})
 	if !begun && diags.HasErrors() {
 		return diags

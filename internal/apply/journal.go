@@ -7,6 +7,7 @@ import (
 
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/state"
@@ -23,6 +24,9 @@ type Journal interface {
 	// Result says what there is of the object now, nil for nothing. It ends
 	// the intent.
 	Result(o addr.Object, stored *state.Object) error
+	// Moved says that an object isn't where it was before but in another place of the
+	// same instance: it is deposed, or taken back.
+	Moved(from, to addr.Object, stored *state.Object) error
 	// Unsure says that the provider was asked and gave no answer. The intent
 	// stays open.
 	Unsure(o addr.Object) error
@@ -77,6 +81,23 @@ func (r *run) result(o addr.Object, stored *state.Object) diag.List {
 	return diags
 }
 
+// moved changes the working state and journals that an object is in another place of its
+// instance, both at once: nobody sees it twice, or not at all.
+func (r *run) moved(from, to addr.Object, stored *state.Object) diag.List {
+	r.mu.Lock()
+	r.state.Objects[to] = stored
+	delete(r.state.Objects, from)
+	r.mu.Unlock()
+	if r.Journal == nil {
+		return nil
+	}
+	var diags diag.List
+	if err := r.Journal.Moved(from, to, stored); err != nil {
+		diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "%s is %s now and will be in the state, but it can't be journalled: %s.", from, to, err))
+	}
+	return diags
+}
+
 // unsure notes that it isn't known what became of an object.
 func (r *run) unsure(i plan.Intent) diag.List {
 	var diags diag.List
@@ -103,16 +124,17 @@ func (r *run) unsure(i plan.Intent) diag.List {
 // failed. With provisions the change is complete only when somebody else tells.
 func (r *run) effect(i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
 	e := event.Event{Kind: event.ApplyStart, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
-	r.call(func(ctx context.Context) {
+	r.call(pace.Once, s.Source, s.Addr.Name, func(ctx context.Context) diag.List {
 		if r.halted() {
-			return
+			return nil
 		}
 		if diags = r.intent(i.Intent); diags.HasErrors() {
-			return
+			return nil
 		}
 		begun = true
 		r.tell(e)
 		after, diags = s.Apply(ctx, in)
+		return diags
 	})
 	if !begun {
 		return in.Prior, false, diags
@@ -139,16 +161,17 @@ func (r *run) halted() bool {
 	return r.stopped
 }
 
-// call runs a call of a provider within the limits of number and time.
-func (r *run) call(do func(context.Context)) {
-	r.pool.Call(func() {
+// call runs a call of a provider within the limits of number and time. Nothing is waited
+// for once the run is stopped.
+func (r *run) call(k pace.Kind, p addr.Provider, name addr.Name, do func(context.Context) diag.List) {
+	r.pool.Ask(r.commands, k, p, name, func() diag.List {
 		ctx := r.ctx
 		if r.CallTimeout > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, r.CallTimeout)
 			defer cancel()
 		}
-		do(ctx)
+		return do(ctx)
 	})
 }
 

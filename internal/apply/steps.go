@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
@@ -233,10 +234,11 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config configured.
 	if p, ok := asShown(op, prior); ok {
 		return p, nil
 	}
-	r.pool.Call(func() {
+	r.pool.Ask(r.commands, pace.Plan, op.subject.Source, op.subject.Addr.Name, func() diag.List {
 		p, diags = op.subject.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: prior, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
 		})
+		return diags
 	})
 	if diags.HasErrors() {
 		return p, diags
@@ -320,9 +322,7 @@ func (r *run) depose(s *execgraph.Step, out *outcome) diag.List {
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}
 	aside := *stored
 	out.aside = stored
-	diags := r.result(deposed, &aside)
-	diags.Append(r.result(s.Object, nil))
-	return diags
+	return r.moved(s.Object, deposed, &aside)
 }
 
 // restore takes a deposed object back when its replacement came to nothing. It
@@ -333,8 +333,7 @@ func (r *run) restore(s *execgraph.Step) diag.List {
 	if mayExist || r.object(s.Object) != nil || r.object(deposed) == nil {
 		return nil
 	}
-	diags := r.result(s.Object, r.outcome(s, execgraph.Depose).aside)
-	return append(diags, r.result(deposed, nil)...)
+	return r.moved(deposed, s.Object, r.outcome(s, execgraph.Depose).aside)
 }
 
 // destroy deletes an object: a current one, or a deposed one.
@@ -407,9 +406,23 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step, out *outcome) diag.Li
 	if diags.HasErrors() {
 		return diags.InAddress(i.String())
 	}
-	r.tell(event.Event{Kind: event.ApplyStart, Addr: s.Object, Action: plan.Read})
 	var v cty.Value
-	r.call(func(ctx context.Context) { v, _, more = op.subject.ReadData(ctx, config.Value) })
+	asked := false
+	r.call(pace.Read, op.subject.Source, i.Name, func(ctx context.Context) diag.List {
+		if r.halted() {
+			return nil
+		}
+		if !asked {
+			asked = true
+			r.tell(event.Event{Kind: event.ApplyStart, Addr: s.Object, Action: plan.Read})
+		}
+		v, _, more = op.subject.ReadData(ctx, config.Value)
+		return more
+	})
+	if !asked {
+		t.Fail()
+		return diags
+	}
 	e := event.Event{Kind: event.ApplyComplete, Addr: s.Object, Action: plan.Read}
 	if more.HasErrors() {
 		e.Kind = event.ApplyErrored

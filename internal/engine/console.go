@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -10,6 +13,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/analyze"
 	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/connect"
@@ -22,16 +26,46 @@ import (
 	"weir.dev/weir/internal/word/value"
 )
 
-// A Console evaluates expressions in the root module against a state.
+// A Console evaluates expressions in a module instance against a state or a plan.
 type Console struct {
 	connect.Base
-	config *Config
-	prior  *state.Snapshot
-	root   *eval.Frame
-	rt     *promise.Runtime
+	config  *Config
+	prior   *state.Snapshot
+	root    *eval.Frame
+	at      *eval.Frame // what expressions refer to
+	planned bool        // the problems of what they refer to are told
+	rt      *promise.Runtime
 }
 
-// NewConsole makes a console. Close it after use.
+// ConsoleOptions say what a console evaluates expressions against.
+type ConsoleOptions struct {
+	// Planned: what a plan says there will be, rather than the state.
+	Planned bool
+	// Scope is the module instance that expressions refer to.
+	Scope addr.Module
+	// InDoubt is as in PlanOptions.
+	InDoubt []addr.Instance
+}
+
+// OpenConsole makes a console as the options say. It may be there beside errors of the plan,
+// after which some expressions may have other values. Close it after use.
+func OpenConsole(ctx context.Context, c *Config, prior *state.Snapshot, o ConsoleOptions) (k *Console, diags diag.List) {
+	if o.Planned {
+		k, diags = plannedConsole(ctx, c, prior, PlanOptions{InDoubt: o.InDoubt, Meaning: MeaningIn(c.World.Dialect)})
+	} else {
+		k, diags = NewConsole(ctx, c, prior)
+	}
+	if k == nil {
+		return nil, diags
+	}
+	if more := k.enter(o.Scope); more.HasErrors() {
+		k.Close()
+		return nil, append(diags, more...)
+	}
+	return k, diags
+}
+
+// NewConsole makes a console in the root module against a state. Close it after use.
 func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console, diag.List) {
 	values, diags := c.values(false)
 	if diags.HasErrors() {
@@ -44,14 +78,71 @@ func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console
 	env := functions.Env{Now: c.World.Now, TemplateDepth: c.World.TemplateDepth}
 	facts := c.surroundings(cty.UnknownVal(cty.Bool))
 	facts.Functions = functions.ConsoleTable(env)
+	facts.Context = ctx
 	ev := &eval.Evaluator{Host: k, Facts: facts}
 	k.root = ev.NewRoot(c.Tree.Program)
+	k.at = k.root
 	return k, diags
+}
+
+// plannedConsole makes a console that has what a plan says there will be. Required
+// variables without a value aren't known. Beside errors of the plan it has what was planned
+// so far; it is nil if that is nothing.
+func plannedConsole(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) (*Console, diag.List) {
+	open := *c
+	open.Inputs = maps.Clone(c.Inputs)
+	for _, v := range c.Tree.Program.Variables {
+		if _, given := c.Inputs[v.Name]; !given && v.Required() {
+			if open.Inputs == nil {
+				open.Inputs = map[string]module.VariableInput{}
+			}
+			open.Inputs[v.Name] = module.VariableInput{Value: cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())}
+		}
+	}
+	k := &Console{config: &open, planned: true, rt: promise.NewRuntime(1)}
+	o.Observe = func(root *eval.Frame) { k.root, k.at = root, root }
+	k.Pool = c.pool(ctx)
+	_, diags := open.plan(ctx, k.Pool, prior, o)
+	if k.root == nil {
+		k.Close()
+		return nil, diags
+	}
+	k.root.Evaluator().Facts.Functions = functions.ConsoleTable(functions.Env{Pure: true, TemplateDepth: c.World.TemplateDepth})
+	return k, diags
+}
+
+// enter makes a module instance what expressions refer to.
+func (k *Console) enter(m addr.Module) diag.List {
+	f := k.root
+	for _, step := range m.Steps() {
+		var there []string
+		var child *eval.Frame
+		k.rt.Do(func(t *promise.Task) {
+			t.Try(func(t *promise.Task) {
+				if c := f.Program.CallByName[step.Call]; c != nil {
+					child = f.Child(t, c, step.Key)
+					for _, other := range f.Calls(t, c, nil) {
+						there = append(there, other.Addr.String())
+					}
+				}
+			})
+		})
+		if child == nil {
+			detail := fmt.Sprintf("The configuration has no %s.", f.Addr.Child(step.Call, step.Key))
+			if len(there) > 0 {
+				detail += " The instances of that module are " + strings.Join(there, ", ") + "."
+			}
+			return diag.NoInstance.As("No such module instance").List("%s", detail)
+		}
+		f = child
+	}
+	k.at = f
+	return nil
 }
 
 // Eval evaluates one expression.
 func (k *Console) Eval(source string) (cty.Value, diag.List) {
-	expr, diags := analyze.Expression(k.config.Tree.Program, []byte(source), "<console-input>")
+	expr, diags := analyze.Expression(k.at.Program, []byte(source), "<console-input>")
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
@@ -59,11 +150,11 @@ func (k *Console) Eval(source string) (cty.Value, diag.List) {
 	k.rt.Do(func(t *promise.Task) {
 		t.Try(func(t *promise.Task) {
 			var more diag.List
-			v, more = eval.Evaluate(t, expr, k.root.Context(t, nil, cty.NilVal))
+			v, more = eval.Evaluate(t, expr, k.at.Context(t, nil, cty.NilVal))
 			diags.Append(more)
 		})
 	})
-	if !diags.HasErrors() {
+	if !diags.HasErrors() && !k.planned {
 		for _, d := range k.root.Diagnostics() {
 			if d.Severity == diag.Error {
 				diags.Add(d)

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/proof/testkit"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/value"
 )
@@ -73,6 +74,78 @@ func TestConsole(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestOpenConsole has what expressions come to in module instances, and with a plan.
+func TestOpenConsole(t *testing.T) {
+	b := testkit.New(t)
+	if diags := b.Apply("resource \"sim_object\" \"a\" {\n  name = \"a\"\n}", engine.PlanOptions{}); diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	const text = `variable "w" { type = string }
+resource "sim_object" "a" { name = "b" }
+module "m" {
+  source   = "./m"
+  for_each = toset(["x", "y"])
+  in       = "${each.key}-${sim_object.a.name}"
+}
+-- m/main.tf --
+variable "in" {}
+locals { at = path.module }
+`
+	for name, c := range map[string]struct {
+		text  string // what the configuration has beside that
+		scope string
+		plan  bool
+		expr  string
+		want  string // a value, or the summary of a problem
+	}{
+		"state":            {"", "", false, `sim_object.a.name`, `"a"`},
+		"plan":             {"", "", true, `sim_object.a.name`, `"b"`},
+		"module":           {"", `module.m["x"]`, false, `var.in`, `"x-a"`},
+		"planned module":   {"", `module.m["y"]`, true, `[var.in, local.at]`, `["y-b" "m"]`},
+		"without a value":  {"", "", true, `var.w`, "unknown"},
+		"time":             {"", "", true, `timestamp()`, "unknown"},
+		"nobody's":         {"", `module.m["x"]`, true, `sim_object.a`, "Reference to undeclared resource"},
+		"no key":           {"", `module.m`, false, ``, "No such module instance"},
+		"wrong key":        {"", `module.m["z"]`, true, ``, "No such module instance"},
+		"no module":        {"", `module.n`, true, ``, "No such module instance"},
+		"no inner module":  {"", `module.m["x"].module.n`, false, ``, "No such module instance"},
+		"failed elsewhere": {`output "o" { value = tonumber("${sim_object.a.name}") }`, "", true, `sim_object.a.name`, `"b"`},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			config, diags := b.Load(c.text + "\n" + text)
+			if diags.HasErrors() {
+				t.Fatal(diags.Err())
+			}
+			o := engine.ConsoleOptions{Planned: c.plan}
+			if c.scope != "" {
+				var err error
+				if o.Scope, err = addr.ParseModule(c.scope); err != nil {
+					t.Fatal(err)
+				}
+			}
+			k, diags := engine.OpenConsole(t.Context(), config, b.State, o)
+			if k == nil {
+				if diags[len(diags)-1].Summary != c.want {
+					t.Fatalf("got %v, want %s", diags, c.want)
+				}
+				return
+			}
+			defer k.Close()
+			if diags.HasErrors() != (c.text != "") {
+				t.Errorf("problems of the plan: %v", diags)
+			}
+			v, diags := k.Eval(c.expr)
+			got := shown(v)
+			if diags.HasErrors() {
+				got = diags[0].Summary
+			}
+			if got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"weir.dev/weir/internal/lang/files"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/provider"
@@ -38,9 +38,10 @@ type World struct {
 	// Commands is where commands of provisioners are run.
 	Commands    provisioner.Place
 	Now         func() time.Time
-	Parallelism int // calls of providers at once; 0 means 10
-	// Calls is that limit where others share it; nil where nobody does.
-	Calls  connect.Calls
+	Parallelism int // calls of providers at once; 0 means 10, and more reads where that pays
+	// Calls are the limits of calls where stages and others share them; nil where nobody
+	// does.
+	Calls  *pace.Limiter
 	Random io.Reader // nil for that of the system
 	// TemplateDepth is how deep templates may render templates; 0 means the
 	// default.

@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/trace"
 )
 
 // LoadOptions say what to load.
@@ -27,6 +28,8 @@ type LoadOptions struct {
 	Inputs   map[string]module.VariableInput
 	Files    module.Files // nil for the disk
 	Language Language     // nil for modules alone
+	// Queries: the query files of the root module are read, too.
+	Queries bool
 	// Resolve finds the directory behind a module call; nil looks it up among
 	// what is installed.
 	Resolve func(ctx context.Context, r module.Request) (dir string, diags diag.List)
@@ -48,13 +51,20 @@ type Language interface {
 }
 
 // Modules is the language of modules.
-func Modules(d dialect.Dialect) Language { return moduleLanguage{d} }
+func Modules(d dialect.Dialect) Language { return moduleLanguage{dialect: d} }
 
 // moduleLanguage is that of modules.
-type moduleLanguage struct{ dialect dialect.Dialect }
+type moduleLanguage struct {
+	dialect dialect.Dialect
+	queries bool
+}
 
 func (l moduleLanguage) Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List) {
-	src, diags := module.Load(files, dir, l.dialect)
+	load := module.Load
+	if l.queries && call == nil {
+		load = module.LoadQueries
+	}
+	src, diags := load(files, dir, l.dialect)
 	p, more := analyze.Compile(src)
 	diags.Append(more)
 	if call == nil {
@@ -76,13 +86,20 @@ func (moduleLanguage) CheckInputs(call *program.Call, variants []calls.Variant) 
 // Load reads and compiles the configuration in a directory with all modules
 // that it calls. Beside errors it returns what could be loaded.
 func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
+	ctx, span := trace.Begin(ctx, trace.Stage, "load")
+	c, diags := loadTree(ctx, o)
+	span.End(diags.HasErrors())
+	return c, diags
+}
+
+func loadTree(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 	l := newLoader(ctx, o)
 	c := &Config{modules: &modules{}, Inputs: o.Inputs, World: o.World, Sources: map[string][]byte{}}
 	if l.Resolve == nil {
 		manifest, err := module.ReadManifest(l.Files, o.World.DataDir)
 		if err != nil {
 			var diags diag.List
-			diags.Add(diag.Unreadable.As("Failed to read the list of installed modules").New(diag.Error, "%s. Run \"weir init\" to write it again.", err))
+			diags.Add(diag.Unreadable.As("Failed to read the list of installed modules").New(diag.Error, "%s. Run \"%s\" to write it again.", err, diag.Run("init", "")))
 			return c, diags
 		}
 		l.Resolve = func(_ context.Context, r module.Request) (string, diag.List) {
@@ -123,7 +140,7 @@ func (c *Config) program(f *eval.Frame, call *program.Call, k addr.Key) (*progra
 		return nil, nil
 	}
 	var diags diag.List
-	diags.Add(module.NotInstalled.Error(call.Range, "The module of this call isn't loaded. Run \"weir init\" to install all modules required by this configuration."))
+	diags.Add(module.NotInstalled.Error(call.Range, "The module of this call isn't loaded. Run \"%s\" to install all modules required by this configuration.", diag.Run("init", "")))
 	return nil, diags
 }
 

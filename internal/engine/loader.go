@@ -139,7 +139,7 @@ func newLoader(ctx context.Context, o LoadOptions) *loader {
 		oneByOne: map[place]bool{}, keyed: map[place]bool{},
 	}
 	if l.Language == nil {
-		l.Language = moduleLanguage{o.World.Dialect}
+		l.Language = moduleLanguage{o.World.Dialect, o.Queries}
 	}
 	if l.Files == nil {
 		l.Files = module.Disk{}
@@ -190,10 +190,9 @@ func (l *loader) calls(c *Config, values map[string]cty.Value) diag.List {
 			requests: map[place]module.Request{}, first: map[place]module.Request{},
 			evaluated: map[place]bool{}, broken: map[place]bool{}, told: map[string]bool{}, loads: map[*program.Call][]*program.Program{},
 		}
-		ev := &eval.Evaluator{
-			Host:  static.Host{Variables: values, Load: l.load, Instances: l.instances},
-			Facts: c.facts(cty.False, function.Env{Pure: true}),
-		}
+		facts := c.facts(cty.False, function.Env{Pure: true})
+		facts.Context = l.ctx
+		ev := &eval.Evaluator{Host: static.Host{Variables: values, Load: l.load, Instances: l.instances}, Facts: facts}
 		root := ev.NewRoot(c.Tree.Program)
 		promise.NewRuntime(1).Do(func(t *promise.Task) { l.follow(t, root) })
 		if l.again {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -16,13 +15,17 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/eval/deprecated"
 	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/finder"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/trace"
 	"weir.dev/weir/internal/word/work"
 )
 
@@ -30,10 +33,16 @@ import (
 func Validate(ctx context.Context, c *Config) diag.List {
 	pool := c.pool(ctx)
 	defer pool.Close()
-	return c.validate(ctx, pool, false, false)
+	diags := c.validate(ctx, pool, false, false)
+	if ctx.Err() != nil {
+		return diag.Interrupted.List("The validation was interrupted before it was done.")
+	}
+	return diags
 }
 
-func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned, partial bool) diag.List {
+func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned, partial bool) (diags diag.List) {
+	ctx, span := trace.Begin(ctx, trace.Stage, "validate")
+	defer func() { span.End(diags.HasErrors()) }()
 	return validate.Run(ctx, validate.Input{
 		Base: c.base(nil, pool), Tree: c.Tree, Instances: c.expansion, Planned: planned, Partial: partial,
 		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Env{Pure: true, PlanTimestamp: c.noTimestamp}),
@@ -63,34 +72,63 @@ func ValidateBeside(ctx context.Context, c *Config, loading diag.List, provide f
 
 // pool runs the providers of one stage.
 func (c *Config) pool(ctx context.Context) *connect.Pool {
-	const calls = 10
-	pool := connect.NewPool(ctx, c.World.Catalog, cmp.Or(c.World.Parallelism, calls))
+	pool := connect.NewPool(ctx, c.World.Catalog, c.World.Parallelism)
 	pool.Share(c.World.Calls)
 	return pool
 }
 
 func (c *Config) noTimestamp() (time.Time, bool) { return time.Time{}, false }
 
+// tell sends an event.
+func (c *Config) tell(e event.Event) {
+	if c.World.Sink != nil {
+		c.World.Sink(e)
+	}
+}
+
+// objects counts those of a state, which may be nil.
+func objects(s *state.Snapshot) int {
+	if s == nil {
+		return 0
+	}
+	return len(s.Objects)
+}
+
 // Plan decides what has to be done to get from the prior state, which may be
 // nil, to the configuration. What is wrong with any values is found before
 // anything is asked for; destroying doesn't need the configuration to be right.
 // Beside errors it returns what was planned so far; nil if nothing could be.
 func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
+	pool := c.pool(ctx)
+	defer pool.Close()
+	return c.plan(ctx, pool, prior, o)
+}
+
+func (c *Config) plan(ctx context.Context, pool *connect.Pool, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
 	in, diags := c.planning(prior, o)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	in.Pool = c.pool(ctx)
-	defer in.Pool.Close()
+	in.Pool, in.Facts.Context = pool, ctx
 	var found diag.List
 	if in.Mode != plan.Destroy && !o.Import {
-		found = c.validate(ctx, in.Pool, true, len(in.Targets)+len(in.Excludes) > 0)
+		partial := len(in.Targets)+len(in.Excludes) > 0
+		found = c.validate(ctx, in.Pool, true, partial)
+		in.Pool.Reuse()
+		if ctx.Err() != nil {
+			return nil, diag.Interrupted.List("Planning was interrupted before it was done.")
+		}
 		if found.HasErrors() {
+			// There is no plan to tell the rest of what is wrong.
+			if all := c.validate(ctx, in.Pool, false, partial); all.HasErrors() {
+				found = all
+			}
 			return nil, append(diags, found...)
 		}
-		in.Pool.Reuse()
 	}
-	p, more := planner.Create(ctx, in)
+	c.tell(event.Event{Kind: event.PlanBegin, Count: objects(prior)})
+	p, more := c.create(ctx, in)
+	c.tell(event.Event{Kind: event.PlanEnd})
 	diags.Append(found.Beside(more))
 	if p.Graph != nil {
 		work.Steps.Add(len(p.Graph.Steps))
@@ -103,6 +141,15 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 	return p, diags
 }
 
+// create makes a plan, which is seen from outside.
+func (c *Config) create(ctx context.Context, in planner.Input) (*plan.Plan, diag.List) {
+	ctx, span := trace.Begin(ctx, trace.Stage, "plan")
+	span.Set(trace.Objects, objects(in.Prior))
+	p, diags := planner.Create(ctx, in)
+	span.End(diags.HasErrors())
+	return p, diags
+}
+
 // Generate writes configuration for imports that have none. To be planned it
 // has to be loaded with the rest.
 func Generate(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) ([]planner.Generated, diag.List) {
@@ -110,11 +157,34 @@ func Generate(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptio
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	in.Pool = c.pool(ctx)
+	in.Pool, in.Facts.Context = c.pool(ctx), ctx
 	defer in.Pool.Close()
 	list, more := planner.Generate(ctx, in)
 	diags.Append(more)
 	return list, diags
+}
+
+// Query asks the list resources of a configuration that was loaded with its query files
+// which objects exist. Configuration is written for these where generate says so. Beside
+// errors it returns what was found.
+func Query(ctx context.Context, c *Config, prior *state.Snapshot, generate bool) ([]*plan.Listing, diag.List) {
+	if !slices.ContainsFunc(c.Tree.Program.Resources, func(r *program.Resource) bool { return r.Name.Mode == addr.List }) {
+		return nil, NoLists.List("There is no \"list\" block that says what to look for. These blocks stand in files whose names end in .tfquery.hcl, beside the configuration.")
+	}
+	in, diags := c.planning(prior, PlanOptions{Meaning: MeaningIn(c.World.Dialect)})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	in.Pool, in.Facts.Context = c.pool(ctx), ctx
+	defer in.Pool.Close()
+	f := &finder.Finder{Context: ctx, Pool: in.Pool, Sink: c.World.Sink, Generate: generate}
+	in.Find = f.Find
+	root, more := planner.Query(ctx, in)
+	if ctx.Err() != nil {
+		more = diag.Interrupted.List("The query was interrupted before it was done.")
+	}
+	diags.Append(more)
+	return f.Listings(root), diags
 }
 
 // planning is what a plan is a function of.
@@ -177,6 +247,8 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 			values[name] = v.Value
 		}
 	}
+	ctx, span := trace.Begin(ctx, trace.Stage, "apply")
+	span.Set(trace.Objects, len(p.Changes))
 	s, more := apply.Run(ctx, apply.Input{
 		Options: o, Base: c.base(values, nil), Tree: c.Tree, Catalog: c.World.Catalog, Plan: p,
 		Facts: c.facts(cty.True, functions.Env{
@@ -184,6 +256,7 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 		}),
 		Parallelism: c.World.Parallelism, Calls: c.World.Calls, Sink: c.World.Sink, Commands: c.World.Commands,
 	})
+	span.End(more.HasErrors())
 	diags.Append(more)
 	if len(p.Targets)+len(p.Excludes) > 0 {
 		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: planner.Targeting.Name, Summary: "Applied changes may be incomplete",

@@ -111,6 +111,11 @@ func functionNames(ctx *hcl.EvalContext) []string {
 	return names
 }
 
+// Values describes the references in an expression whose value is wrong.
+func Values(expr *program.Expr, ctx *hcl.EvalContext) []diag.Value {
+	return expressionValues(expr, ctx, false)
+}
+
 // expressionValues describes the references in an expression. Pending says that the
 // problem is that something isn't known yet; of no other problem that is the cause.
 func expressionValues(expr hcl.Expression, ctx *hcl.EvalContext, pending bool) []diag.Value {
@@ -158,6 +163,9 @@ func describe(v cty.Value, pending bool) string {
 	ty := v.Type()
 	switch {
 	case ty == cty.DynamicPseudoType && !v.IsKnown():
+		if pending {
+			return "will be known only after apply"
+		}
 		return ""
 	case !v.IsKnown():
 		if pending {

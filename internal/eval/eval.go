@@ -8,8 +8,10 @@
 package eval
 
 import (
+	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -64,6 +66,8 @@ type Facts struct {
 	// Secrets is told what is handed to providers and provisioners that must not be
 	// shown; nil for nobody.
 	Secrets *secret.Known
+	// Context ends when nobody waits for values any more; nil for never.
+	Context context.Context
 }
 
 // An Evaluator evaluates one configuration for one host.
@@ -81,9 +85,14 @@ type Evaluator struct {
 	// Coarse: one instance stands for all of a block, and what looks like a
 	// circle may be none for who looks at each. Circles aren't reported.
 	Coarse bool
+	// Thorough: what is short is evaluated also when nobody waits any more, so that
+	// outputs fit what was done.
+	Thorough bool
 
 	mu     sync.Mutex
 	cycles []promise.Cycle
+	made   atomic.Int64 // bytes of all values that expressions have made
+	large  atomic.Bool  // some value was refused for its size
 }
 
 // A Block is what can have several instances: exactly one of the fields
@@ -134,16 +143,27 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 		t.Fail()
 		return cty.DynamicVal, nil
 	}
+	s, _ := program.ScopeOf(ctx).(*scope)
+	if s != nil && !s.frame.ev.Thorough && s.frame.ev.interrupted() {
+		t.Fail()
+		return cty.DynamicVal, diag.List{diag.Interrupted.Error(expr.Range(), "Evaluation was interrupted before it was begun.")}
+	}
 	v, hd := expr.Value(ctx)
 	diags := Diagnostics(hd)
 	if diags.HasErrors() {
 		t.Fail()
 		return cty.DynamicVal, diags
 	}
-	if tooLarge(expr, v) {
-		t.Fail()
-		diags.Add(diag.TooLarge.Error(expr.Range(), "This value takes more than %d MiB, or has a number with more digits than can be written. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20))
+	if s != nil && s.frame.ev.large.Load() && t.Current().Failed() {
+		// What is made of what was refused may double from there on, and is refused then.
 		return cty.DynamicVal, diags
+	}
+	if d := tooLarge(expr, v, s); d != nil {
+		if s != nil {
+			s.frame.ev.large.Store(true)
+		}
+		t.Fail()
+		return cty.DynamicVal, append(diags, d...)
 	}
 	if len(expr.Refs) > 0 && !value.WhollyKnown(v) {
 		Complete(t, expr.Refs, ctx)
@@ -151,13 +171,25 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 	return v, diags
 }
 
-// tooLarge reports whether an expression has made a value that is too large. A
+// interrupted reports whether nobody waits for values any more.
+func (ev *Evaluator) interrupted() bool {
+	return ev.Facts.Context != nil && ev.Facts.Context.Err() != nil
+}
+
+// tooLarge refuses a value that is too large, alone or with all that were made before. A
 // mere reference makes none.
-func tooLarge(expr *program.Expr, v cty.Value) bool {
+func tooLarge(expr *program.Expr, v cty.Value, s *scope) diag.List {
 	if _, ref := expr.Expression.(*program.RefExpr); ref {
-		return false
+		return nil
 	}
-	return value.Size(v, value.MaxSize) > value.MaxSize
+	size := value.Size(v, value.MaxSize)
+	if size > value.MaxSize {
+		return diag.List{diag.TooLarge.Error(expr.Range(), "This value takes more than %d MiB, or has a number with more digits than can be written. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20)}
+	}
+	if s != nil && s.frame.ev.made.Add(int64(size)) > value.MaxTotal {
+		return diag.List{diag.TooLarge.As("Values too large together").Error(expr.Range(), "With this value, those that the configuration makes take more than %d MiB together. WEIR_MAX_TOTAL can be set to a higher number of MiB.", value.MaxTotal>>20)}
+	}
+	return nil
 }
 
 // Depend makes what the task computes depend on everything that the

@@ -105,8 +105,10 @@ func (f *Frame) providerFunction(t *promise.Task, pf *program.ProviderFunction) 
 			AllowNull: true, AllowUnknown: true, AllowDynamicType: true,
 		},
 		Type: function.StaticReturnType(cty.DynamicPseudoType),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return f.ev.Host.Call(t, f, pf, args)
+		Impl: func(args []cty.Value, _ cty.Type) (v cty.Value, err error) {
+			// How long a call may take is bounded by itself.
+			t.Elsewhere(func() { v, err = f.ev.Host.Call(t, f, pf, args) })
+			return v, err
 		},
 	})
 }

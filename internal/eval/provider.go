@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -114,8 +115,19 @@ func (f *Frame) configuration(use program.ProviderUse, each *Each) (configuratio
 			if c.use.Alias == "" {
 				return c, nil
 			}
+			only := ""
+			const shown = 5
+			var others []string
+			for _, p := range c.frame.Program.Providers {
+				if p.Provider == c.use.Provider && p.Alias != "" {
+					others = append(others, p.LocalName+"."+p.Alias)
+				}
+			}
+			if n := len(others); n > 0 && n <= shown {
+				only = ", only " + strings.Join(others, ", ")
+			}
 			var diags diag.List
-			diags.Add(diag.UndeclaredProvider.As("Provider configuration not present").Error(c.use.Range, "There is no configuration %s.%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", c.use.LocalName, c.use.Alias, c.use.LocalName, c.use.Alias))
+			diags.Add(diag.UndeclaredProvider.As("Provider configuration not present").Error(c.use.Range, "There is no configuration %s.%s%s. Add a provider %q block with alias = %q to the root module, or pass a configuration through the providers argument of the module call.", c.use.LocalName, c.use.Alias, only, c.use.LocalName, c.use.Alias))
 			return c, diags
 		}
 		if passed := c.frame.Call.Passed(c.use.LocalName, c.use.Alias); passed != nil {

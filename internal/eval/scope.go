@@ -60,6 +60,12 @@ func Modular(ctx *hcl.EvalContext) bool {
 	return ok && s.frame.ev.Modular
 }
 
+// Watch implements program.Timed.
+func (s *scope) Watch() *program.Watch {
+	w := s.task.Watch()
+	return &program.Watch{Worked: w.Worked, Interrupted: s.frame.ev.interrupted, Stop: w.Stop}
+}
+
 // Resolve implements program.Scope.
 func (s *scope) Resolve(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	s.resolved = append(s.resolved, ref)

@@ -55,6 +55,16 @@ func (f *Frame) WalkRepeated(rt *promise.Runtime, whole func(*Frame), also func(
 	}
 }
 
+// WalkSome starts a task for each resource of the frame that pick chooses, and returns at
+// once.
+func (f *Frame) WalkSome(rt *promise.Runtime, pick func(*program.Resource) bool) {
+	for _, r := range f.Program.Resources {
+		if pick(r) {
+			walkResource(f, rt, r)
+		}
+	}
+}
+
 func walkResource(f *Frame, rt *promise.Runtime, r *program.Resource) {
 	rt.Go(func(t *promise.Task) {
 		list, ok := f.Found(t, r)

@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 )
@@ -65,10 +66,10 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	out := &Outcome{State: result, Doubted: len(w.Doubted()) > 0}
+	out := &Outcome{State: result, Doubted: len(w.Doubts()) > 0}
 	switch {
 	case out.Doubted:
-		out.Left.Add(states.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s recover", w.dir.Program))
+		out.Left.Add(states.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Program, Name: "recover"}))
 	// Terraform says so and succeeds.
 	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
 		out.Left.Add(planner.Forgotten.As("Destroy was successful but left behind forgotten instances").New(diag.Error, "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure."))
@@ -118,6 +119,10 @@ func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p request.P
 			a.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds there are still objects that are put off. Run apply again to go on.", rounds))
 			return false
 		}
+		// What was replaced isn't replaced again.
+		p.Replace = slices.DeleteFunc(slices.Clone(p.Replace), func(i addr.Instance) bool {
+			return slices.ContainsFunc(made.Changes, func(c *plan.Change) bool { return c.Addr.Instance == i && c.Action != plan.NoOp })
+		})
 		a.Again(round)
 	}
 }

@@ -7,5 +7,4 @@ var (
 	Stale         = diag.Code{Name: "stale-plan", Summary: "Saved plan is stale"}
 	Managed       = diag.Code{Name: "already-managed", Summary: "Resource already managed by weir"}
 	PlanVariables = diag.Code{Name: "plan-variable-mismatch", Summary: "Mismatch between input and plan variable value"}
-	There         = diag.Code{Name: "already-there", Summary: "Target generated file already exists"}
 )

@@ -78,6 +78,8 @@ type initializing struct {
 	told   Initializer
 	prog   *program.Program
 	inputs map[string]module.VariableInput
+	// deployments are those of a stack; nil in the directory of a module.
+	deployments []string
 }
 
 // HasNothing reports whether there is nothing to initialize: neither

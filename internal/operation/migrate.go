@@ -39,7 +39,7 @@ func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	have, err := i.Memory().Backend()
+	have, err := i.Record().Backend()
 	if err != nil && !i.Reconfigure {
 		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Use -reconfigure to write it anew.", err)
 	}
@@ -58,7 +58,7 @@ func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if err := i.Memory().SetBackend(record); err != nil {
+	if err := i.Record().SetBackend(record); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to record the backend").New(diag.Error, "%s.", err))
 		return nil, diags
 	}
@@ -74,12 +74,17 @@ func (i *initializing) backend(ctx context.Context) (*backend.Backend, diag.List
 // nil for the default backend.
 func (i *initializing) nextBackend(want *backend.Declared, have *workdir.Backend, extra bool) (*backend.Backend, *workdir.Backend, diag.List) {
 	if want == nil {
-		return i.Opener().Local(i.prog), nil, nil
+		return i.Unconfigured(i.prog), nil, nil
 	}
 	if !extra && !i.Reconfigure {
 		want.Recall(have) // what -backend-config said the first time still holds
 	}
-	return i.Opener().Declared(want, i.prog)
+	next, record, diags := i.Opener().Declared(want, i.prog)
+	if next == nil || !i.IsStack() {
+		return next, record, diags
+	}
+	next, more := states.ForDeployments(next, i.deployments)
+	return next, record, append(diags, more...)
 }
 
 // replaceBackend copies states to the new backend if that is wanted. It fails
@@ -91,7 +96,13 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 	if have != nil && !i.Migrate {
 		return backend.Changed(have, want)
 	}
+	if have == nil && i.IsStack() {
+		return i.migrate(ctx, i.Unconfigured(nil), next)
+	}
 	old, diags := i.Opener().Before(have)
+	if old != nil && i.IsStack() {
+		old, diags = states.ForDeployments(old, i.deployments)
+	}
 	if old == nil || diags.HasErrors() {
 		return diags
 	}
@@ -109,6 +120,7 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 	}
 	plan, more := session.PlanCopies(ctx, old, next, o, i.Workspace)
 	diags.Append(more)
+	plan = slices.DeleteFunc(plan, func(c session.Copy) bool { return i.IsStack() && c.From() == states.PublishedName })
 	if diags.HasErrors() || len(plan) == 0 {
 		return diags
 	}
@@ -122,6 +134,9 @@ func (i *initializing) migrate(ctx context.Context, old, next *backend.Backend) 
 	}
 	for _, c := range plan {
 		diags.Append(c.Run(ctx, i.Initialization.State.Locking, o))
+	}
+	if i.IsStack() && !diags.HasErrors() {
+		diags.Append(i.MovePublished(ctx, old, next))
 	}
 	return diags
 }

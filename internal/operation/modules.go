@@ -156,6 +156,7 @@ func (d *Directory) Fetcher(begin func(pkg, version string)) (module.Fetcher, di
 		Environ:  environment.All,
 		Begin:    begin,
 		HTTP:     agent.Default(d.Getenv),
+		Silence:  d.Silence(),
 		Buckets:  d.Bucket,
 		Login: func(ctx context.Context, from container.Repository) (container.Login, error) {
 			return config.ContainerLogin(ctx, environment, from)

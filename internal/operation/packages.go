@@ -2,14 +2,16 @@ package operation
 
 import (
 	"context"
+	"path"
+	"path/filepath"
 
-	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -37,7 +39,7 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 		return o, diags
 	}
 	o.Locks.Adopt(d.Dialect.Registry())
-	diags.Append(restrict(o.Requirements, p.Only, d.Dialect.Registry()))
+	diags.Append(supply.Restrict(o.Requirements, p.Only, d.Dialect.Registry()))
 	return o, diags
 }
 
@@ -63,34 +65,28 @@ func (d *Directory) LockProviders(ctx context.Context, p Packages, from *cliconf
 	return changes, before.Equal(locks), diags
 }
 
-// MirrorProviders fills a directory with packages, so that it can serve as a mirror.
-func (d *Directory) MirrorProviders(ctx context.Context, p Packages, dir string, told func(install.CopyEvent)) diag.List {
+// MirrorProviders fills a directory with packages, so that it can serve as a mirror: of
+// the versions in the lock file where it is to be followed and there is one.
+func (d *Directory) MirrorProviders(ctx context.Context, p Packages, dir string, locked bool, told func(install.CopyEvent)) diag.List {
 	o, diags := d.wanted(ctx, &p)
 	if diags.HasErrors() {
 		return diags
 	}
+	if !locked {
+		o.Locks = &lockfile.Locks{}
+	}
 	return append(diags, install.Copy(ctx, o, d.Path(dir), p.Platforms, told)...)
 }
 
-// restrict leaves only the providers that arguments name, if there are any.
-func restrict(reqs install.Requirements, names []string, registry addr.Registry) diag.List {
-	var diags diag.List
-	chosen := map[addr.Provider]bool{}
-	for _, name := range names {
-		p, err := registry.ParseProvider(name)
-		if err != nil {
-			diags.Add(connect.BadConfiguration.As("Invalid provider argument").New(diag.Error, "%q isn't the address of a provider: %s.", name, err))
-			continue
-		}
-		if _, ok := reqs[p]; !ok {
-			diags.Add(connect.BadConfiguration.As("Invalid provider argument").New(diag.Error, "The provider %s is not required by the current configuration.", p))
-		}
-		chosen[p] = true
+// Module reads the module in a directory by itself: neither what it calls nor its
+// providers have to be there, and what it refers to needn't either. It is nil after errors.
+func (d *Directory) Module(dir string) (*program.Program, diag.List) {
+	src, p, diags := engine.Modules(d.Dialect).Compile(d.Files(), path.Clean(filepath.ToSlash(dir)), nil)
+	for _, f := range src.Files {
+		d.AddSources(map[string][]byte{f.Name: f.Bytes})
 	}
-	for p := range reqs {
-		if len(names) > 0 && !chosen[p] {
-			delete(reqs, p)
-		}
+	if diags = diags.WithoutUses(); diags.HasErrors() {
+		return nil, diags
 	}
-	return diags
+	return p, diags
 }

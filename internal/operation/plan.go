@@ -7,9 +7,11 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/why"
+	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -18,14 +20,20 @@ import (
 func (d *Directory) Check(p request.Planning, operation string) diag.List {
 	var diags diag.List
 	if p.Generate != "" {
-		if _, err := os.Stat(d.Path(p.Generate)); err == nil {
-			diags.Add(There.New(diag.Error, "weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again."))
-		}
+		diags.Append(d.checkNew(p.Generate))
 	}
 	if p.Mode == plan.Normal {
 		diags.Append(d.needConfiguration(operation))
 	}
 	return diags
+}
+
+// checkNew refuses a file for generated configuration that is there already.
+func (d *Directory) checkNew(path string) diag.List {
+	if _, err := os.Stat(d.Path(path)); err != nil {
+		return nil
+	}
+	return place.Filled.List("weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
 }
 
 // needConfiguration refuses a directory without configuration: as one that asks
@@ -62,15 +70,16 @@ func (w *Work) Explain(ctx context.Context, p request.Planning, target addr.Targ
 
 func (w *Work) options(p request.Planning) engine.PlanOptions {
 	return engine.PlanOptions{
-		Mode:          p.Mode,
-		SkipRefresh:   p.SkipRefresh,
-		Targets:       p.Targets,
-		Excludes:      p.Excludes,
-		Replace:       p.Replace,
-		AllowDeferral: p.AllowDeferral,
-		Invoke:        p.Invoke,
-		InDoubt:       w.Doubted(),
-		Needed:        w.Needed(),
-		Meaning:       engine.MeaningIn(w.dir.Dialect),
+		Mode:           p.Mode,
+		SkipRefresh:    p.SkipRefresh,
+		MinimalRefresh: p.MinimalRefresh,
+		Targets:        p.Targets,
+		Excludes:       p.Excludes,
+		Replace:        p.Replace,
+		AllowDeferral:  p.AllowDeferral,
+		Invoke:         p.Invoke,
+		InDoubt:        journal.Instances(w.Doubts()),
+		Needed:         w.Needed(),
+		Meaning:        engine.MeaningIn(w.dir.Dialect),
 	}
 }

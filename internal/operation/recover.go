@@ -23,7 +23,7 @@ func (d *Directory) Settle(ctx context.Context, o states.Options, forget []addr.
 	for _, i := range forget {
 		n := slices.IndexFunc(left, func(o journal.Operation) bool { return o.Object.Instance == i })
 		if n < 0 {
-			diags.Add(diag.NoInstance.As("Nothing in doubt").New(diag.Error, "%s isn't in doubt. Run \"%s recover\" to see what is.", i, d.Program))
+			diags.Add(diag.NoInstance.As("Nothing in doubt").New(diag.Error, "%s isn't in doubt. Run \"%s\" to see what is.", i, diag.Command{Program: d.Program, Name: "recover"}))
 			return nil, nil, diags
 		}
 		forgotten = append(forgotten, left[n])

@@ -65,15 +65,21 @@ func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error)
 	if read, ok := w.Config.World.Files.(*files.Recorder); ok {
 		c.Read = read.Record()
 	}
-	record, err := w.Backend().Record()
-	if err != nil {
-		return c, err
+	if w.dir.IsStack() {
+		// Its states are where those of the directory are by then.
+		c.Backend = planfile.Backend{Type: stackKind, Config: []byte("{}"), Workspace: w.Workspace()}
+	} else {
+		record, err := w.Backend().Record()
+		if err != nil {
+			return c, err
+		}
+		c.Backend = planfile.Backend{Type: w.Backend().Kind, Config: record, Workspace: w.Workspace()}
 	}
-	c.Backend = planfile.Backend{Type: w.Backend().Kind, Config: record, Workspace: w.Workspace()}
 	if base := w.Base(); base != nil {
 		c.Backend.Lineage, c.Backend.Serial = base.Lineage, base.Serial
 	}
 	d := w.dir
+	var err error
 	if c.Lock, err = d.LockFile(); err != nil {
 		return c, err
 	}
@@ -121,18 +127,24 @@ func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 	if info, err := os.Stat(d.Path(path)); err == nil && info.IsDir() {
 		return planfile.Content{}, planfile.Unreadable.As(summary).List("It is a directory. Use -chdir to work in another directory.")
 	}
-	all, diags := d.Encryption()
-	if diags.HasErrors() {
-		return planfile.Content{}, diags
-	}
-	data, err := os.ReadFile(d.Path(path))
+	data, err := d.Input(path)
 	if err != nil {
 		return planfile.Content{}, planfile.Unreadable.As(summary).List("Error: %s.", diag.Cause(err))
+	}
+	return d.OpenPlan(path, data)
+}
+
+// OpenPlan reads what a saved plan has in it.
+func (d *Directory) OpenPlan(path string, data []byte) (planfile.Content, diag.List) {
+	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
+	all, diags := d.SealsOf(data)
+	if diags.HasErrors() {
+		return planfile.Content{}, diags
 	}
 	if !planfile.Is(data) && encryption.Recognize(data) != encryption.SealedPlan {
 		return planfile.Content{}, planfile.Unreadable.As(summary).List("The file isn't a saved plan. Save one with plan -out=PATH.")
 	}
-	content, more := planfile.Read(d.Path(path), all.Plan().Open)
+	content, more := planfile.Read(data, d.Path(path), all.Plan().Open)
 	return content, append(diags, more...)
 }
 
@@ -212,13 +224,15 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			return config, more
 		},
 		Backend: func(config *engine.Config) (*backend.Backend, diag.List) {
-			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() && c.Backend.Type != stackKind {
-				return nil, diags
-			}
 			if c.Backend.Type == stackKind {
-				b := d.StackBackend(nil)
-				b.Requires = backend.RequiredBy(config.Tree.Program)
-				return b, nil
+				b, diags := d.StackBackend(c.Backend.Workspace)
+				if b != nil {
+					b.Requires = backend.RequiredBy(config.Tree.Program)
+				}
+				return b, diags
+			}
+			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() {
+				return nil, diags
 			}
 			return d.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 		},

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -8,7 +9,7 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/outside"
 	"weir.dev/weir/internal/operation/request"
@@ -43,21 +44,27 @@ type shared struct {
 	// the same for all; found are the problems beside it.
 	config *engine.Config
 	found  diag.List
-	// providers and calls are nil where only one deployment is at work.
-	providers *supply.Common
-	calls     connect.Calls
+	// common and calls are nil where only one deployment is at work.
+	common *supply.Common
+	calls  *pace.Limiter
+	// states is where they are, unopened why that can't be known.
+	states   *backend.Backend
+	unopened diag.List
 }
 
 // OpenStack reads the deployment files, and looks which deployments there are beside
 // those.
 func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
+	d.OfStack()
 	files, diags := deploy.Load(d.Files(), ".")
 	d.AddSources(files.Sources)
 	s := &Stack{Directory: d, Stack: files, shared: &shared{}}
 	if diags.HasErrors() {
 		return s, diags
 	}
-	diags.Append(s.findLeft(ctx))
+	if s.shared.states, s.shared.unopened = s.Directory.StackBackend(deploy.Names(s.Deployments)...); s.shared.states != nil {
+		diags.Append(s.findLeft(ctx))
+	}
 	return s, diags
 }
 
@@ -65,17 +72,20 @@ func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
 // no more than n calls, and n processes beside those that one deployment needs by
 // itself. It returns how many deployments to work on at once.
 func (s *Stack) Limit(n int) int {
+	s.shared.calls, _ = s.Limits(n) // loading tells what is wrong with the settings
 	if n <= 0 {
 		n = 10
 	}
-	s.shared.calls = connect.NewCalls(n)
-	s.shared.providers = s.Common(n)
+	s.shared.common = s.Common(n)
 	return n
 }
 
+// Use has the deployments take their providers from there.
+func (s *Stack) Use(c *supply.Common) { s.shared.common = c; s.Join(c) }
+
 // On is the stack for operations in the same directory that tell elsewhere.
 func (s *Stack) On(d *Directory) *Stack {
-	d.Join(s.shared.providers)
+	d.Join(s.shared.common)
 	return &Stack{d, s.Stack, s.Left, s.shared}
 }
 
@@ -88,9 +98,16 @@ func (s *Stack) Choose(names []string) ([]*deploy.Deployment, diag.List) {
 }
 
 // StackBackend is where the states of the deployments are, with which providers the
-// stack asks for by address. That is looked up only where states have others.
-func (s *Stack) StackBackend(m *parts.Memory) *backend.Backend {
-	b := s.Directory.StackBackend(m)
+// stack asks for by address. That is looked up only where states have others. What is to
+// be remembered of a deployment may be nil.
+func (s *Stack) StackBackend(m *parts.Memory) (*backend.Backend, diag.List) {
+	if s.shared.states == nil {
+		return nil, s.shared.unopened
+	}
+	b := *s.shared.states
+	if m != nil {
+		b.Memory = m.Text()
+	}
 	required := sync.OnceValue(func() func(addr.Provider) bool {
 		config, _ := s.load(context.Background(), &deploy.Deployment{}, Loading{}, nil)
 		if config == nil || config.Tree == nil {
@@ -99,13 +116,19 @@ func (s *Stack) StackBackend(m *parts.Memory) *backend.Backend {
 		return backend.RequiredBy(config.Tree.Program)
 	})
 	b.Requires = func(p addr.Provider) bool { return required() != nil && required()(p) }
-	return b
+	return &b, nil
 }
 
 // Prepare gives deployments their inputs for work on them, and tells of those that are
 // left over where all are meant.
 func (s *Stack) Prepare(ctx context.Context, list []*deploy.Deployment, all bool) diag.List {
 	diags := s.WantDeployments()
+	if diags.Append(s.shared.unopened); diags.HasErrors() {
+		return diags
+	}
+	for _, one := range list {
+		diags.Append(s.Make(ctx, s.shared.states, one.Name))
+	}
 	if all {
 		diags.Append(s.TellLeft())
 	}
@@ -123,7 +146,7 @@ func (s *Stack) Evaluate(ctx context.Context, list []*deploy.Deployment) diag.Li
 	}
 	for _, d := range list {
 		if d.Left {
-			diags.Append(s.recallInputs(d))
+			diags.Append(s.recallInputs(ctx, d))
 		}
 	}
 	diags.Append(s.Stack.Evaluate(slices.DeleteFunc(slices.Clone(list), func(d *deploy.Deployment) bool { return d.Left }), o))
@@ -146,7 +169,7 @@ func (s *Stack) Subject(one *deploy.Deployment) Subject {
 			if c != nil && c.Tree != nil {
 				memory = remembered(c, one)
 			}
-			return s.StackBackend(memory), nil
+			return s.StackBackend(memory)
 		},
 		Workspace: func() (string, diag.List) { return one.Name, nil },
 		Plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
@@ -178,7 +201,7 @@ func (s *Stack) plan(ctx context.Context, w *Work, one *deploy.Deployment, o eng
 	if made == nil || o.Mode == plan.Destroy {
 		return made, diags
 	}
-	kept, err := parts.Backend{Dir: s.Path(parts.Dir)}.Recall(one.Name)
+	kept, err := parts.Recall(w.Snapshot())
 	if err != nil {
 		kept = parts.Memory{}
 	}
@@ -220,7 +243,7 @@ func (s *Stack) Load(ctx context.Context, one *deploy.Deployment, l Loading) (*e
 	if config == nil || config.Tree == nil {
 		return config, diags
 	}
-	return config, diags.Merged(one.CheckInputs(config.Tree.Program))
+	return config, diags.Merged(one.CheckInputs(config.Tree.Program, config.Inputs, diag.Error))
 }
 
 func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
@@ -243,7 +266,7 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 			}
 		}
 	}
-	world.Calls = s.shared.calls
+	world.Calls = cmp.Or(s.shared.calls, world.Calls)
 	if resolve != nil {
 		config, more := s.compile(ctx, world, inputs, resolve)
 		return config, append(diags, more...)
@@ -273,7 +296,11 @@ func (s *Stack) compile(ctx context.Context, world engine.World, inputs map[stri
 
 // State reads the state of a deployment, without its lock.
 func (s *Stack) State(ctx context.Context, one *deploy.Deployment) (*state.Snapshot, diag.List) {
-	opened, diags := s.PresentIn(ctx, s.StackBackend(nil), one.Name, states.Options{})
+	b, diags := s.StackBackend(nil)
+	if b == nil {
+		return nil, diags
+	}
+	opened, diags := s.PresentIn(ctx, b, one.Name, states.Options{})
 	if opened == nil {
 		return nil, diags
 	}

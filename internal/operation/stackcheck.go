@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/operation/approval"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/state"
@@ -28,11 +29,14 @@ func examples(list []*deploy.Deployment) []*deploy.Deployment {
 
 // Initialize installs the modules and providers that deployments need, those that
 // are left included.
-func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, upgrade bool, told Initializer) diag.List {
+func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, o Initialization, told Initializer) diag.List {
+	if diags := s.initializeBackend(ctx, o, told); diags.HasErrors() {
+		return diags
+	}
 	deployed := addr.Call{Kind: addr.Stack, Name: "deployed"}
 	trees := &program.Tree{Program: &program.Program{}, Variants: map[addr.Call][]*program.Tree{}}
 	diags := s.Stack.Evaluate(list, nil)
-	diags.Append(s.InstallModules(upgrade, told, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
+	diags.Append(s.InstallModules(o.Upgrade, told, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
 		var all diag.List
 		var used []string
 		for _, one := range examples(list) {
@@ -59,14 +63,39 @@ func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, upgra
 			kept = append(kept, one)
 		}
 	}
-	return append(diags, s.InstallProviders(ctx, trees, kept, upgrade, told)...)
+	return append(diags, s.InstallProviders(ctx, trees, kept, o.Upgrade, told)...)
+}
+
+// initializeBackend makes what the settings of the stack say the place of its states, and
+// looks there for deployments that are left.
+func (s *Stack) initializeBackend(ctx context.Context, o Initialization, told Initializer) diag.List {
+	i := &initializing{Initialization: o, Directory: s.Directory, told: told, deployments: deploy.Names(s.Deployments)}
+	var diags, more diag.List
+	i.inputs, diags = s.Inputs(o.Vars)
+	i.prog, more = s.RootSettings()
+	if diags.Append(more); diags.HasErrors() {
+		return diags
+	}
+	if record, err := s.Record().Backend(); o.Backend && (i.prog.Backend != nil || record != nil || err != nil) {
+		told.Begins(BackendPart)
+		if _, more := i.backend(ctx); more.HasErrors() {
+			return more
+		}
+	}
+	if s.shared.states, diags = s.Directory.StackBackend(i.deployments...); s.shared.states == nil {
+		return diags
+	}
+	s.Left = nil
+	return append(diags, s.findLeft(ctx)...)
 }
 
 // Validate checks the stack, with the inputs of each deployment as far as they are
 // known without asking for tokens and the like. Without all providers it says of
 // which it couldn't check the arguments.
 func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.List {
-	all := s.Stack.Evaluate(list, nil)
+	all := s.CheckSettings()
+	all.Append(approval.Check(s.Stack))
+	all.Append(s.Stack.Evaluate(list, nil))
 	var absent []addr.Provider
 	var uninstalled diag.List
 	checked := false
@@ -79,7 +108,7 @@ func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.Li
 			continue
 		}
 		if one.Range.Filename != "" {
-			more.Append(one.CheckInputs(config.Tree.Program))
+			more.Append(one.CheckInputs(config.Tree.Program, config.Inputs, diag.Warning))
 			more.Append(checkValues(config.Tree.Program, one))
 		}
 		if !more.HasErrors() && (!checked || config.Tree.Varies()) {

@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/word/diag"
@@ -17,13 +18,13 @@ var LeftOut = diag.Code{Name: "deployment-without-block", Summary: "Deployment w
 
 // findLeft looks for states of deployments that no file has.
 func (s *Stack) findLeft(ctx context.Context) diag.List {
-	names, err := s.StackBackend(nil).Workspaces(ctx)
+	names, err := s.shared.states.Workspaces(ctx)
 	if err != nil {
 		return diag.StateUnreadable.As("Failed to list the states of deployments").List("%s.", err)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if slices.ContainsFunc(s.Deployments, func(d *deploy.Deployment) bool { return d.Name == name }) {
+		if name == states.PublishedName || slices.ContainsFunc(s.Deployments, func(d *deploy.Deployment) bool { return d.Name == name }) {
 			continue
 		}
 		one := &deploy.Deployment{Name: name, Left: true, Inputs: map[string]deploy.Input{}}
@@ -48,8 +49,12 @@ func (s *Stack) leftOut(d *deploy.Deployment, severity diag.Severity) diag.Diagn
 }
 
 // recallInputs gives a deployment the inputs that it had when it was last applied.
-func (s *Stack) recallInputs(d *deploy.Deployment) diag.List {
-	kept, err := parts.Backend{Dir: s.Path(parts.Dir)}.Recall(d.Name)
+func (s *Stack) recallInputs(ctx context.Context, d *deploy.Deployment) diag.List {
+	now, diags := s.State(ctx, d)
+	if diags.HasErrors() {
+		return diags
+	}
+	kept, err := parts.Recall(now)
 	if err != nil {
 		return diag.Unreadable.As("Failed to read the inputs of a deployment").List("Those that the deployment %q had can't be read: %s.", d.Name, err)
 	}

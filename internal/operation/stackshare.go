@@ -8,14 +8,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/operation/outside"
 	"weir.dev/weir/internal/operation/settings"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/value"
 )
 
 // EnterDeployment is OpenStack and ForDeployment.
@@ -32,22 +33,14 @@ func EnterDeployment(ctx context.Context, d *Directory, name string, inputs bool
 // that of the deployment, and its configuration is the stack with its inputs. Without
 // a name it is the only one there is. The name is returned.
 func (s *Stack) ForDeployment(ctx context.Context, name string, inputs bool) (string, diag.List) {
-	var names []string
-	if name != "" {
-		names = []string{name}
-	}
-	list, diags := s.Choose(names)
+	list, diags := s.Choose(slices.DeleteFunc([]string{name}, func(n string) bool { return n == "" }))
 	switch {
 	case diags.HasErrors():
 		return "", diags
 	case len(list) == 0:
 		return "", s.WantDeployments()
 	case len(list) > 1 && inputs:
-		var all []string
-		for _, d := range list {
-			all = append(all, d.Name)
-		}
-		return "", diag.UnknownDeployment.As("Which deployment?").List("The stack has several deployments, and this command works on one. Name it with -deployment; there are: %s.", strings.Join(all, ", "))
+		return "", diag.UnknownDeployment.As("Which deployment?").List("The stack has several deployments, and this command works on one. Name it with -deployment; there are: %s.", strings.Join(deploy.Names(list), ", "))
 	}
 	if inputs {
 		diags.Append(s.Evaluate(ctx, list[:1]))
@@ -55,14 +48,18 @@ func (s *Stack) ForDeployment(ctx context.Context, name string, inputs bool) (st
 		diags.Append(s.Stack.Evaluate(list[:1], nil))
 	}
 	subject := s.Subject(list[0])
+	if !inputs { // nor those that it lacks
+		subject.Load = func(ctx context.Context, l Loading) (*engine.Config, diag.List) { return s.load(ctx, list[0], l, nil) }
+	}
 	s.About = &subject
 	// A saved plan has no ephemeral ones, such as tokens.
 	s.Values = map[string]module.VariableInput{}
 	for name, in := range list[0].Inputs {
 		s.Values[name] = module.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
 	}
-	s.Backend, s.Options.Workspace = s.StackBackend(nil), list[0].Name
-	return list[0].Name, diags
+	b, more := s.StackBackend(nil)
+	s.Backend, s.Options.Workspace = b, list[0].Name
+	return list[0].Name, append(diags, more...)
 }
 
 // States reads the states of deployments, without their locks.
@@ -124,14 +121,7 @@ func (s *Stack) Publish(ctx context.Context) (readers []string, diags diag.List)
 		if diags.Append(more); now == nil || now.IsEmpty() {
 			continue
 		}
-		outputs[d.Name] = map[string]cty.Value{}
-		for name, o := range now.Outputs {
-			v := o.Value
-			if o.Sensitive {
-				v = v.Mark(value.Sensitive)
-			}
-			outputs[d.Name][name] = v
-		}
+		outputs[d.Name] = states.Outputs(now)
 	}
 	o, more := outside.New(ctx, s.Place)
 	diags.Append(more)
@@ -139,12 +129,13 @@ func (s *Stack) Publish(ctx context.Context) (readers []string, diags diag.List)
 	if diags.Append(more); diags.HasErrors() {
 		return nil, diags
 	}
-	changed, err := published.Write(s.Path("."), values)
-	if err == nil && changed {
-		readers, err = published.Readers(s.Path("."))
+	changed, more := s.Directory.Keeper.Publish(ctx, s.shared.states, values)
+	if diags.Append(more); diags.HasErrors() || !changed {
+		return nil, diags
 	}
+	readers, err := published.Readers(s.Path("."))
 	if err != nil {
-		diags.Add(diag.Unwritable.As("Failed to publish outputs").New(diag.Error, "%s.", err))
+		diags.Add(diag.Unreadable.As("Failed to find the stacks that follow").New(diag.Error, "%s.", err))
 	}
 	return readers, diags
 }

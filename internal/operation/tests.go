@@ -146,7 +146,7 @@ func (d *Directory) testInputs(dir string, given map[string]module.VariableInput
 func (d *Directory) installed() (func(context.Context, module.Request) (string, diag.List), diag.List) {
 	manifest, err := module.ReadManifest(d.Files(), d.DataName())
 	if err != nil {
-		return nil, diag.Unreadable.As("Failed to read the list of installed modules").List("%s. Run \"weir init\" to write it again.", err)
+		return nil, diag.Unreadable.As("Failed to read the list of installed modules").List("%s. Run \"%s\" to write it again.", err, diag.Run("init", ""))
 	}
 	return func(_ context.Context, r module.Request) (string, diag.List) {
 		return manifest.Find(r.Key, r.Source, r.Constraint, d.Dialect.Registry(), r.Range)

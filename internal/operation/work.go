@@ -33,6 +33,8 @@ type Loading struct {
 	Record bool
 	// Workspace is the one that the configuration sees, empty for the selected one.
 	Workspace string
+	// Queries: the query files are loaded, too.
+	Queries bool
 
 	extra string // configuration beside that of the files
 	warm  bool   // providers will be needed: start them meanwhile
@@ -180,7 +182,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files())}
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries}
 	if l.extra != "" {
 		options.Files = filesWith{Files: options.Files, name: extraFile, data: []byte(l.extra)}
 	}
@@ -214,6 +216,8 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 			diags.Add(diag.BadOption.As("Invalid TF_TEMPLATE_RECURSION_DEPTH").New(diag.Error, "How deep templates may render templates has to be a positive whole number, and it is %q.", text))
 		}
 	}
+	calls, more := d.Limits(l.Parallelism)
+	diags.Append(more)
 	catalog := &supply.Late{}
 	if l.warm && !diags.HasErrors() && d.Catalog == nil {
 		d.Warm(catalog)
@@ -234,9 +238,9 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 		Workspace:   workspace,
 		Now:         d.Now,
 		Random:      d.Random,
-		Parallelism: l.Parallelism,
-		Sink:        l.Sink,
-		Secrets:     d.Secrets,
+		Parallelism: l.Parallelism, Calls: calls,
+		Sink:    l.Sink,
+		Secrets: d.Secrets,
 
 		TemplateDepth: depth,
 	}, diags

@@ -218,15 +218,23 @@ type Plan struct {
 
 	Variables map[string]*Variable
 	// Relevant are the attributes of other objects that changes depend on.
-	Relevant  []Attribute
-	Targets   []addr.Target
-	Excludes  []addr.Target
+	Relevant []Attribute
+	Targets  []addr.Target
+	Excludes []addr.Target
+	// Named is what those of them that are patterns name.
+	Named     []Named
 	Timestamp time.Time
 	// Errored: planning failed and the plan can't be applied.
 	Errored bool
 
 	// Schemas of the providers in use, for whoever shows or applies it.
 	Schemas map[addr.Provider]*provider.Schemas
+}
+
+// A Named has the resources that a pattern names, in order.
+type Named struct {
+	Pattern   addr.Target
+	Resources []addr.Resource
 }
 
 // An Attribute is a part of a resource instance.
@@ -258,30 +266,52 @@ type Counts struct {
 func (p *Plan) Counts() Counts {
 	n := Counts{Invoke: len(p.Invocations)}
 	for _, c := range p.Changes {
-		if c.Addr.Name.Mode != addr.Managed {
-			continue
-		}
-		if c.Importing != nil {
-			n.Import++
-		}
-		switch c.Action {
-		case Create:
-			n.Add++
-		case Update:
-			n.Change++
-		case DeleteThenCreate, CreateThenDelete:
-			n.Add++
-			n.Destroy++
-		case Delete:
-			n.Destroy++
-		case Forget:
-			n.Forget++
-		case ForgetThenCreate:
-			n.Add++
-			n.Forget++
-		}
+		n.planned(c)
 	}
 	return n
+}
+
+// ByComponent counts them for each component instance of a stack that has any.
+func (p *Plan) ByComponent() map[addr.Module]Counts {
+	all := map[addr.Module]Counts{}
+	for _, c := range p.Changes {
+		if _, component, ok := c.Addr.Module.Component(); ok {
+			n := all[component]
+			n.planned(c)
+			all[component] = n
+		}
+	}
+	return all
+}
+
+func (n *Counts) planned(c *Change) {
+	if c.Addr.Name.Mode != addr.Managed {
+		return
+	}
+	if c.Importing != nil {
+		n.Import++
+	}
+	n.Count(c.Action)
+}
+
+// Count adds what becomes of one object.
+func (n *Counts) Count(a Action) {
+	switch a {
+	case Create:
+		n.Add++
+	case Update:
+		n.Change++
+	case DeleteThenCreate, CreateThenDelete:
+		n.Add++
+		n.Destroy++
+	case Delete:
+		n.Destroy++
+	case Forget:
+		n.Forget++
+	case ForgetThenCreate:
+		n.Add++
+		n.Forget++
+	}
 }
 
 // HasChanges reports whether applying the plan would change anything: an

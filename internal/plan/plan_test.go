@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/trigger"
 )
 
 func at(t *testing.T, text string) addr.Object {
@@ -68,5 +70,36 @@ func TestDependenciesOf(t *testing.T) {
 	}
 	if got := p.DependenciesOf(&Change{}); got != nil {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestInvocations: labels tell invocations apart, and what somebody has asked for comes first.
+func TestInvocations(t *testing.T) {
+	around := &Invocation{Addr: at(t, "sim_note.n").Instance, Object: at(t, "sim_object.a").Instance, Event: trigger.AfterCreate, Block: 1}
+	later := &Invocation{Addr: around.Addr, Object: around.Object, Event: trigger.AfterCreate, Block: 1, Index: 1}
+	asked := &Invocation{Addr: around.Addr}
+	called := &Invocation{Addr: around.Addr, Object: around.Object}
+	seen := map[string]bool{}
+	for _, i := range []*Invocation{around, later, asked, called} {
+		seen[i.Label()] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("labels %v", seen)
+	}
+	list := []*Invocation{later, around, asked}
+	slices.SortFunc(list, (*Invocation).Compare)
+	if list[0] != asked || list[1] != around {
+		t.Errorf("%v", list)
+	}
+}
+
+// TestByComponent: counts of a stack are those of its component instances.
+func TestByComponent(t *testing.T) {
+	component := addr.Root.Child(addr.Call{Kind: addr.Component, Name: "c"}, addr.StringKey("k"))
+	inside := at(t, "sim_object.a")
+	inside.Module = component
+	p := &Plan{Changes: []*Change{{Addr: inside, Action: Create}, {Addr: at(t, "sim_object.b"), Action: Delete}}}
+	if got := p.ByComponent(); len(got) != 1 || got[component] != (Counts{Add: 1}) {
+		t.Errorf("%v", got)
 	}
 }

@@ -50,6 +50,17 @@ func (s *Schemas) Resource(mode addr.Mode, typ string) *schema.Schema {
 	return s.Resources.Schema(typ)
 }
 
+// Found is the type of what a list resource tells of an object: its name for people, its
+// identity and, where it was asked for, the object. It is NilType for types of objects
+// that lists can't have, because they have no identity.
+func (s *Schemas) Found(typ string) cty.Type {
+	of := s.Resources.Schema(typ)
+	if of == nil || of.Identity == nil {
+		return cty.NilType
+	}
+	return cty.Object(map[string]cty.Type{"display_name": cty.String, "identity": of.Identity.ImpliedType(), "state": of.Block.ImpliedType()})
+}
+
 // A Function is the signature of a provider function.
 type Function struct {
 	Parameters  []Parameter
@@ -91,6 +102,9 @@ type Mocker interface {
 
 // A Repeatable provider answers the same question alike, however often it is asked.
 type Repeatable interface{ AnswersAlike() }
+
+// A ByInstance provider may answer the same question otherwise for another instance.
+type ByInstance interface{ AnswersByInstance() }
 
 // A Provider is one running provider. Its methods may be called at the same
 // time. Values cross this border without marks; configuration and planned

@@ -304,7 +304,11 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 		return
 	}
 	destroy := true
-	for _, inner := range content.Blocks {
+	for i, inner := range content.Blocks {
+		if i > 0 {
+			tr.diags.Add(diag.Duplicate.As("Duplicate lifecycle block").Error(inner.DefRange, "This removed block already has a lifecycle block at %s. Merge the two.", content.Blocks[0].DefRange))
+			continue
+		}
 		life, diags := inner.Body.Content(lifecycleSchema)
 		tr.hcl(diags)
 		if attr := life.Attributes["destroy"]; attr != nil {

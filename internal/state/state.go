@@ -31,6 +31,9 @@ type Snapshot struct {
 	// Checks are the results of checks when they were last evaluated; nil
 	// when they never were.
 	Checks []CheckResult
+	// Memory is what a stack remembers of the deployment whose state it is, as JSON
+	// (package parts); nil for any other state.
+	Memory []byte
 }
 
 // An Object is a stored object of a resource instance. Attributes stay in

@@ -127,7 +127,11 @@ func (w *work) configure(ctx context.Context, r *testresult.Run) (*engine.Config
 	providers, more := w.providers(r, v, config.Tree, &o)
 	diags.Append(more)
 	config.Tree.Program = withProviders(config.Tree.Program, providers)
-	if o.madeUp(config.Tree) {
+	madeUp := o.madeUp(config.Tree)
+	if madeUp || !config.World.Calls.Bounded() {
+		config.World.Calls = nil // each run has its own
+	}
+	if madeUp {
 		config.World.Parallelism = min(cmp.Or(config.World.Parallelism, defaultParallelism), runtime.GOMAXPROCS(0))
 	}
 	return config, v, diags

@@ -2,6 +2,7 @@
 package cli_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
@@ -28,7 +29,8 @@ func TestMain(m *testing.M) {
 
 func runProcess() int {
 	return cli.Run(cli.Process{
-		Args: os.Args, Environ: os.Environ(),
+		Context: context.Background(),
+		Args:    os.Args, Environ: os.Environ(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Getwd: os.Getwd, Chdir: os.Chdir, Exit: os.Exit,
 	})

@@ -3,11 +3,13 @@ package command
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,9 +26,63 @@ import (
 func applyFlags(f *flag.FlagSet, s *settings) {
 	f.BoolVar(&s.options.AutoApprove, "auto-approve", false, "Apply whatever is planned.")
 	f.Var((*texts)(&s.options.Vars), "var", "A value for a variable of the stack, as `NAME=VALUE`. May be repeated.")
+	f.Var((*texts)(&s.options.Targets), "target", "Only what is at `ADDRESS`, and what that needs. May be repeated.")
+	f.Var((*texts)(&s.options.Excludes), "exclude", "All but what is at `ADDRESS`, and what needs that. May be repeated.")
+	f.BoolVar(&s.options.RefreshOnly, "refresh-only", false, "Only bring the states up to date.")
+	f.BoolFunc("refresh", "-refresh=false doesn't look first how the objects are.", func(text string) (err error) {
+		refresh, err := strconv.ParseBool(text)
+		s.options.SkipRefresh = !refresh
+		return err
+	})
+	f.Func("replace", "", func(string) error {
+		return errors.New("workers don't replace by request: after a crash in the middle nobody could tell whether that was done already. A changed value of something that forces a replacement is told from one by the plan")
+	})
+	jsonFlag(f, s)
 	f.BoolVar(&s.alone, "alone", false, "Leave the stacks that read what this one publishes.")
 	f.BoolVar(&s.detach, "detach", false, "Don't follow what happens.")
 	f.IntVar(&s.parallelism, "parallelism", 4, "With -on=local, how many deployments are at work at the same time.")
+}
+
+func jsonFlag(f *flag.FlagSet, s *settings) {
+	f.BoolVar(&s.json, "json", false, "Print a line of JSON for each change of a deployment, and for each stack that is over.")
+}
+
+// said is a line for programs: where a deployment is, or what became of a stack.
+type said struct {
+	Type       string                  `json:"type"` // deployment or stack
+	Stack      string                  `json:"stack"`
+	Deployment string                  `json:"deployment,omitempty"`
+	Request    string                  `json:"request"`
+	Phase      rounds.Phase            `json:"phase,omitempty"`
+	Round      int                     `json:"round,omitempty"`
+	Plan       string                  `json:"plan,omitempty"` // its hash
+	Planned    *counted                `json:"planned,omitempty"`
+	Applied    *counted                `json:"applied,omitempty"` // in all rounds
+	Against    []string                `json:"against,omitempty"` // why rules don't approve
+	Doubts     []string                `json:"doubts,omitempty"`
+	By         string                  `json:"by,omitempty"`
+	Over       map[string]rounds.Phase `json:"over,omitempty"` // deployments
+	Problem    string                  `json:"problem,omitempty"`
+}
+
+type counted struct {
+	Add     int `json:"add"`
+	Change  int `json:"change"`
+	Destroy int `json:"destroy"`
+}
+
+func (s *settings) say(a said) {
+	if data, err := json.Marshal(a); err == nil {
+		fmt.Fprintf(s.out, "%s\n", data)
+	}
+}
+
+func (s *settings) sayStatus(st rounds.Status) {
+	planned, applied := counted(st.Plan.Counts), counted(st.Applied)
+	s.say(said{
+		Type: "deployment", Stack: st.Stack, Deployment: st.Deployment, Request: st.Request, Phase: st.Phase, Round: max(st.Round, 1),
+		Plan: st.Plan.Plan, Planned: &planned, Applied: &applied, Against: st.Plan.Against, Doubts: st.Plan.Doubts, By: st.By, Problem: st.Problem,
+	})
 }
 
 func destroyStack(ctx context.Context, s *settings) error {
@@ -35,6 +91,9 @@ func destroyStack(ctx context.Context, s *settings) error {
 }
 
 func applyStack(ctx context.Context, s *settings) error {
+	if _, diags := work.Asked(s.options); diags.HasErrors() {
+		return errors.New(work.Text(diags))
+	}
 	d, err := s.depot()
 	if err != nil {
 		return err
@@ -56,6 +115,9 @@ func applyStack(ctx context.Context, s *settings) error {
 	defer c.Close()
 	if err := flow.Ask(ctx, c, whole); err != nil {
 		return err
+	}
+	if s.detach && s.json {
+		return nil
 	}
 	if s.detach {
 		fmt.Fprintf(s.out, "Asked for %d deployments of the stack %s. To see what becomes of them:\n    weir stacks follow -stack=%s\n", len(whole.Deployments), whole.Stack, whole.Stack)
@@ -134,7 +196,7 @@ func (s *settings) local(ctx context.Context, d depot.Depot, whole rounds.Whole)
 			return rounds.Decision{Kind: rounds.Cancel, By: "nobody, because objects are in doubt: " + strings.Join(st.Plan.Doubts, ", ")}, nil
 		}
 		s.showPlan(ctx, d, st)
-		if !s.input {
+		if !s.input || s.json {
 			return rounds.Decision{Kind: rounds.Reject, By: "nobody, because nobody can be asked"}, nil
 		}
 		fmt.Fprintf(s.out, "Apply this to %s? Only 'yes' will be accepted: ", st.Deployment)
@@ -162,6 +224,10 @@ func (s *settings) tells(before map[string]rounds.Phase) func(rounds.Status) {
 			return
 		}
 		before[key] = st.Phase
+		if s.json {
+			s.sayStatus(st)
+			return
+		}
 		line := string(st.Phase)
 		switch st.Phase {
 		case rounds.Waiting, rounds.Applying:
@@ -181,6 +247,10 @@ func (s *settings) tells(before map[string]rounds.Phase) func(rounds.Status) {
 
 // sum says what became of a stack.
 func (s *settings) sum(o rounds.Overview) bool {
+	if s.json {
+		s.say(said{Type: "stack", Stack: o.Stack, Request: o.Request, Over: o.Over, Problem: o.Problem})
+		return o.OK()
+	}
 	count := map[rounds.Phase]int{}
 	for _, p := range o.Over {
 		count[p]++
@@ -203,7 +273,7 @@ func (s *settings) sum(o rounds.Overview) bool {
 
 // showPlan shows the plan that a deployment waits with.
 func (s *settings) showPlan(ctx context.Context, d depot.Depot, st rounds.Status) {
-	if st.Plan.Text == "" {
+	if st.Plan.Text == "" || s.json {
 		return
 	}
 	text, err := d.Get(ctx, st.Plan.Text)
@@ -254,6 +324,9 @@ func (s *settings) following(ctx context.Context, c client.Client, d depot.Depot
 			return nil
 		}
 		if waits > 0 && !busy {
+			if s.json {
+				return errTold
+			}
 			fmt.Fprintf(s.out, "\n%d deployments wait. Look at them, and decide:\n    weir stacks list -stack=%s\n    weir stacks approve -stack=%s -deployment=NAME\n    weir stacks reject -stack=%s -deployment=NAME\n    weir stacks recover -on=temporal -stack=%s -deployment=NAME -help\n", waits, whole.Stack, whole.Stack, whole.Stack, whole.Stack)
 			return errTold
 		}

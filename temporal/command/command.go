@@ -50,8 +50,8 @@ var lines = []line{
 	{"worker", "", "Make the steps of durable deployments, until it is interrupted. Without a Temporal server at -temporal or TEMPORAL_ADDRESS it runs one itself, with its database and a store in the data directory.", workerFlags, runWorker},
 	{"apply", "", "Have the deployments of the stack in this directory applied, and follow that.", applyFlags, applyStack},
 	{"destroy", "", "Have the deployments of the stack in this directory destroyed, and follow that.", applyFlags, destroyStack},
-	{"list", "", "List the deployments and where they are.", nil, list},
-	{"follow", "", "Tell what happens to deployments until nothing does, or until they wait for people.", nil, follow},
+	{"list", "", "List the deployments and where they are.", jsonFlag, list},
+	{"follow", "", "Tell what happens to deployments until nothing does, or until they wait for people.", jsonFlag, follow},
 	{"approve", "", "Approve the plans that wait.", decisionFlags, decision(rounds.Approve)},
 	{"reject", "", "Reject the plans that wait: nothing is done.", decisionFlags, decision(rounds.Reject)},
 	{"cancel", "", "End what is under way. What was begun is ended and kept.", decisionFlags, decision(rounds.Cancel)},
@@ -72,6 +72,8 @@ type settings struct {
 	serveOnly   bool
 	input       bool
 	lease       time.Duration
+
+	json bool
 
 	options rounds.Options
 	alone   bool
@@ -254,7 +256,7 @@ func (s *settings) worker(d depot.Depot, log io.Writer) (*work.Worker, error) {
 	}
 	return &work.Worker{
 		Depot: d, Dir: dir, Holder: fmt.Sprintf("%s, process %d", who(), os.Getpid()), Long: cmp.Or(s.lease, 15*time.Second),
-		Environ: environ, Home: s.home(), Executable: executable, Dialect: like, Program: "weir", Log: log,
+		Environ: environ, Home: s.home(), Executable: executable, Dialect: like, Program: "weir", Log: log, Most: s.parallelism,
 	}, nil
 }
 

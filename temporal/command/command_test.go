@@ -31,6 +31,8 @@ func TestParse(t *testing.T) {
 		{"apply", "-on=moon", `-on is "moon"`},
 		{"recover", "-on=local", "-on is"},
 		{"apply", "plan.tfplan", "one argument too many"},
+		{"apply", "-target=component.a -refresh=false -json", ""},
+		{"apply", "-replace=component.a.x.y", "workers don't replace by request"},
 		{"list", "-nope", "not defined"},
 		{"worker", "-parallelism=x", "parallelism"},
 	} {
@@ -104,5 +106,14 @@ func TestTells(t *testing.T) {
 	want := "net/one  round 1  planning\nnet/one  round 1  waits for approval: 2 to add, 0 to change, 0 to destroy\nnet/one  round 1  failed: no such thing\n"
 	if got := s.out.(*bytes.Buffer).String(); got != want {
 		t.Errorf("told:\n%s", got)
+	}
+	s = &settings{out: new(bytes.Buffer), json: true}
+	s.tells(map[string]rounds.Phase{})(rounds.Status{Stack: "net", Deployment: "one", Request: "r", Phase: rounds.Waiting, Round: 1, Plan: rounds.Planned{Plan: "hash", Counts: rounds.Counts{Add: 2}}})
+	s.sum(rounds.Overview{Stack: "net", Request: "r", Over: map[string]rounds.Phase{"one": rounds.Done}})
+	want = `{"type":"deployment","stack":"net","deployment":"one","request":"r","phase":"waits for approval","round":1,"plan":"hash","planned":{"add":2,"change":0,"destroy":0},"applied":{"add":0,"change":0,"destroy":0}}
+{"type":"stack","stack":"net","request":"r","over":{"one":"done"}}
+`
+	if got := s.out.(*bytes.Buffer).String(); got != want {
+		t.Errorf("told programs:\n%s", got)
 	}
 }

@@ -57,6 +57,10 @@ func list(ctx context.Context, s *settings) error {
 		if len(s.deployments) > 0 && !slices.Contains(s.deployments, st.Deployment) {
 			continue
 		}
+		if s.json {
+			s.sayStatus(st)
+			continue
+		}
 		fmt.Fprintf(s.out, "%s/%s  round %d  %s", st.Stack, st.Deployment, max(st.Round, 1), st.Phase)
 		switch n := st.Plan.Counts; {
 		case st.Phase == rounds.Waiting:
@@ -69,7 +73,7 @@ func list(ctx context.Context, s *settings) error {
 		}
 		fmt.Fprintln(s.out)
 	}
-	if len(all) == 0 {
+	if len(all) == 0 && !s.json {
 		fmt.Fprintln(s.out, "There are no deployments.")
 	}
 	return nil
@@ -96,6 +100,9 @@ func follow(ctx context.Context, s *settings) error {
 			return fmt.Errorf("there is no deployment %s of a stack %s at work: %w", name, stack, err)
 		}
 		for _, line := range st.Lines {
+			if s.json {
+				break // the status has them
+			}
 			fmt.Fprintf(s.out, "%s/%s  %s\n", stack, name, line)
 		}
 	}

@@ -32,6 +32,11 @@ type Options struct {
 	Destroy     bool     `json:",omitempty"`
 	AutoApprove bool     `json:",omitempty"`
 	Vars        []string `json:",omitempty"` // NAME=VALUE
+	// RefreshOnly, SkipRefresh, Targets and Excludes are what a plan is to be about.
+	RefreshOnly bool     `json:",omitempty"`
+	SkipRefresh bool     `json:",omitempty"`
+	Targets     []string `json:",omitempty"`
+	Excludes    []string `json:",omitempty"`
 	// Unasked: nobody has asked for it but a change upstream, so rules alone approve.
 	Unasked bool `json:",omitempty"`
 }

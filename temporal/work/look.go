@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -33,6 +34,9 @@ func Look(ctx context.Context, dir string, like dialect.Dialect, environ map[str
 	s, diags := operation.OpenStack(ctx, d)
 	if diags.HasErrors() {
 		return Found{}, failure{diags}
+	}
+	if prog, _ := d.RootSettings(); prog != nil && prog.Backend != nil {
+		return Found{}, fmt.Errorf("the settings of the stack keep its states in a %q backend (%s), and workers keep them in their store. Take the block out to have them there, or apply without -on", prog.Backend.Type, prog.Backend.Range)
 	}
 	// Which modules there are may hang on inputs; those of all deployments are looked at.
 	outside := map[string]bool{}

@@ -43,12 +43,17 @@ type step struct {
 	found diag.List
 }
 
+// Asked is what a plan is for.
+func Asked(o rounds.Options) (request.Planning, diag.List) {
+	asked := request.Plan{Destroy: o.Destroy, RefreshOnly: o.RefreshOnly, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes}
+	return asked.Read()
+}
+
 // planning opens a deployment, which folds the journal of a run that was killed into
 // its state, and plans.
 func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) error) error {
 	return w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
-		asked := request.Plan{Destroy: r.Destroy}
-		p, diags := asked.Read()
+		p, diags := Asked(r.Options)
 		if diags.HasErrors() {
 			return failure{diags}
 		}
@@ -67,11 +72,11 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 	})
 }
 
-// problem is what the workflow is told of a failure: none for what may go better
-// another time.
-func problem(err error) (string, error) {
+// problem is what the workflow is told of a failure in a deployment, or without a name in
+// its stack: none for what may go better another time.
+func (w *Worker) problem(err error, deployment string) (string, error) {
 	if f := (failure{}); errors.As(err, &f) {
-		return f.Error(), nil
+		return Text(f.diags.As(commands.ForStacks(w.Program, deployment))), nil
 	}
 	return "", err
 }
@@ -118,7 +123,7 @@ func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned
 		out.Plan, err = w.Depot.Put(s.ctx, list)
 		return err
 	})
-	out.Problem, err = problem(err)
+	out.Problem, err = w.problem(err, r.Deployment)
 	return out, err
 }
 
@@ -219,7 +224,7 @@ func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Pla
 		}
 		return nil
 	})
-	out.Problem, err = problem(err)
+	out.Problem, err = w.problem(err, r.Deployment)
 	return out, err
 }
 
@@ -227,7 +232,11 @@ func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Pla
 func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Settlement) (told string, err error) {
 	err = w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
 		subject := s.Subject(s.one)
-		s.About, s.Backend, s.Options.Workspace = &subject, s.StackBackend(nil), s.one.Name
+		b, diags := s.StackBackend(nil)
+		if b == nil {
+			return failure{diags}
+		}
+		s.About, s.Backend, s.Options.Workspace = &subject, b, s.one.Name
 		objects, err := request.Imports(said.Import, "")
 		if err != nil {
 			return failure{diag.BadImport.List("%s.", err)}
@@ -249,14 +258,13 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Settl
 			}
 			forget = append(forget, i)
 		}
-		_, _, diags := s.Settle(s.ctx, states.Options{}, forget, said.ForgetAll)
+		_, _, diags = s.Settle(s.ctx, states.Options{}, forget, said.ForgetAll)
 		if diags.HasErrors() {
 			return failure{diags}
 		}
 		return nil
 	})
-	told, err = problem(err)
-	return commands.ForStacks(w.Program, r.Deployment)(told), err
+	return w.problem(err, r.Deployment)
 }
 
 // noteLong is how long a lease for a note lasts.
@@ -306,7 +314,7 @@ func (w *Worker) upstreams(ctx context.Context, dir string) (map[string]string, 
 // their states in the depot are now.
 func (w *Worker) Publish(ctx context.Context, whole rounds.Whole) (out rounds.Published, err error) {
 	err = w.publish(ctx, whole, &out)
-	out.Problem, err = problem(err)
+	out.Problem, err = w.problem(err, "")
 	return out, err
 }
 
@@ -401,7 +409,7 @@ func (w *Worker) Last(ctx context.Context, stack string) (whole rounds.Whole, er
 	if err := json.Unmarshal(files[lastFile], &whole); err != nil {
 		return whole, fmt.Errorf("what was asked for the stack %s last can't be read: %w", stack, err)
 	}
-	whole.Destroy, whole.AutoApprove, whole.Unasked = false, false, true
+	whole.Options = rounds.Options{Vars: whole.Vars, Unasked: true} // all of it, whatever was asked for then
 	return whole, nil
 }
 

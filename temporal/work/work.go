@@ -20,6 +20,7 @@ import (
 
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/parts"
@@ -43,6 +44,8 @@ type Worker struct {
 	Dialect    dialect.Dialect
 	Program    string
 	Log        io.Writer
+	// Most is how many steps are made at the same time.
+	Most int
 
 	mu      sync.Mutex
 	bundles map[string]*bundle
@@ -55,6 +58,11 @@ type bundle struct {
 	dir   string
 	diags diag.List
 	err   error
+
+	// The steps under way in it share the processes of providers. The worker guards these.
+	steps int
+	pool  *supply.Common
+	end   func()
 }
 
 // A failure is a problem of the configuration or of providers: to try again makes no
@@ -121,6 +129,8 @@ func (w *Worker) at(ctx context.Context, stack, deployment, hash string, do func
 		return err
 	}
 	defer os.RemoveAll(m.folder)
+	pool, leave := w.enter(b)
+	defer leave()
 	d := operation.New(w.options(b.dir, m))
 	defer d.Close()
 	if d.Upstreams, err = w.upstreams(ctx, b.dir); err != nil {
@@ -130,6 +140,7 @@ func (w *Worker) at(ctx context.Context, stack, deployment, hash string, do func
 	if diags.HasErrors() {
 		return failure{diags}
 	}
+	s.Use(pool)
 	list, more := s.Choose([]string{deployment})
 	if diags.Append(more); diags.HasErrors() {
 		return failure{diags}
@@ -187,6 +198,33 @@ func (w *Worker) options(dir string, m *mirror) place.Options {
 	return o
 }
 
+// processes is how many processes of providers there may be for each step under way, but
+// for those that one step needs by itself.
+const processes = 10
+
+// enter is the pool of a bundle for one more step. The last one that leaves ends its
+// processes: what they have found out, such as credentials, isn't kept for later.
+func (w *Worker) enter(b *bundle) (p *supply.Common, leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b.steps == 0 {
+		d := operation.New(w.options(b.dir, nil))
+		d.OfStack()
+		b.pool, b.end = d.Common(processes*max(1, w.Most)), d.Close
+	}
+	b.steps++
+	return b.pool, func() {
+		w.mu.Lock()
+		b.steps--
+		end := b.end
+		if b.steps > 0 {
+			end = func() {}
+		}
+		w.mu.Unlock()
+		end()
+	}
+}
+
 // bundle unpacks a bundle and installs its providers, once in this process.
 func (w *Worker) bundle(ctx context.Context, hash string) (*bundle, error) {
 	w.mu.Lock()
@@ -233,7 +271,7 @@ func (w *Worker) unpack(ctx context.Context, hash string, b *bundle) error {
 	defer d.Close()
 	s, diags := operation.OpenStack(ctx, d)
 	if !diags.HasErrors() {
-		diags.Append(s.Initialize(ctx, s.Deployments, false, quiet{}))
+		diags.Append(s.Initialize(ctx, s.Deployments, operation.Initialization{Backend: true}, quiet{}))
 	}
 	b.diags = diags
 	return nil

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -206,6 +207,72 @@ func TestApproved(t *testing.T) {
 	}
 }
 
+// TestEncrypted: with encryption nothing in the depot has a value in clear, neither the
+// states nor the journal of a run that was killed, and a worker with the key goes on.
+func TestEncrypted(t *testing.T) {
+	root := write(t, t.TempDir(), map[string]string{
+		"net/s.tfcomponent.hcl": network, "net/m/main.tf": module, "shared/main.tf": module,
+		"net/s.tfdeploy.hcl": "deployment \"one\" {\n  inputs = { name = \"classified\" }\n}\n",
+		"net/s.tfbackend.hcl": `
+variable "passphrase" {}
+terraform {
+  encryption {
+    key_provider "pbkdf2" "k" {
+      passphrase = var.passphrase
+      iterations = 200000
+    }
+    method "aes_gcm" "m" { keys = key_provider.pbkdf2.k }
+    state { method = method.aes_gcm.m }
+  }
+}
+`,
+	})
+	environ := map[string]string{"TF_VAR_passphrase": "a long enough passphrase"}
+	d := &depot.Dir{Root: t.TempDir()}
+	w := newWorker(t, d)
+	w.Environ = environ
+	found, err := Look(t.Context(), filepath.Join(root, "net"), dialect.OpenTofu, environ, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := Pack(filepath.Join(root, "net"), found.Outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := d.Put(t.Context(), bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rounds.Request{Stack: "net", Deployment: "one", Bundle: hash, Options: rounds.Options{AutoApprove: true}}
+	part := r
+	part.Targets = []string{"component.a"}
+	p, err := w.Plan(t.Context(), part)
+	if err != nil || p.Problem != "" || p.Counts.Add != 1 {
+		t.Fatalf("the target planned %+v, %v", p, err)
+	}
+	if a, err := w.Apply(t.Context(), r, p, false); err != nil || a.Problem != "" || a.Counts.Add == 0 {
+		t.Fatalf("applied %+v, %v", a, err)
+	}
+	files, err := d.Files(t.Context(), key("net", "one"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	for name, data := range files {
+		if bytes.Contains(data, []byte("classified")) {
+			t.Errorf("%s is in clear", name)
+		}
+	}
+	other := newWorker(t, d)
+	if p, err := other.Plan(t.Context(), r); err == nil && p.Problem == "" {
+		t.Errorf("without the key: %+v", p)
+	}
+	other = newWorker(t, d)
+	other.Environ = environ
+	if p, err := other.Plan(t.Context(), r); err != nil || p.Problem != "" || p.Plan != "" {
+		t.Errorf("nothing is to be done: %+v, %v", p, err)
+	}
+}
+
 // TestFenced: who has lost the lease can't write, so nothing is asked of providers.
 func TestFenced(t *testing.T) {
 	root := write(t, t.TempDir(), map[string]string{
@@ -241,4 +308,30 @@ func (s stolen) Write(ctx context.Context, l depot.Lease, file string, from int6
 		return err
 	}
 	return s.Dir.Write(ctx, l, file, from, data)
+}
+
+// TestPool: steps in one bundle share what providers they start; when all are over the
+// next one begins anew.
+func TestPool(t *testing.T) {
+	w := newWorker(t, &depot.Dir{Root: t.TempDir()})
+	a, b := &bundle{dir: t.TempDir()}, &bundle{dir: t.TempDir()}
+	one, leaveOne := w.enter(a)
+	two, leaveTwo := w.enter(a)
+	other, leaveOther := w.enter(b)
+	if one != two || one == other {
+		t.Error("steps of one bundle have one pool, those of another one another")
+	}
+	leaveOne()
+	three, leaveThree := w.enter(a)
+	if three != one {
+		t.Error("the pool ended while a step used it")
+	}
+	leaveTwo()
+	leaveThree()
+	leaveOther()
+	if next, leave := w.enter(a); next == one {
+		t.Error("the pool is used after it has ended")
+	} else {
+		leave()
+	}
 }

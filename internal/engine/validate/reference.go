@@ -10,9 +10,9 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/connect"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
 )
 
 // references checks the attributes that references to resources name, whether
@@ -28,8 +28,10 @@ func (h *host) references(p *program.Program) diag.List {
 		if problems.HasErrors() {
 			continue // reported for the resource itself
 		}
-		if sch := schemas.Resource(name.Mode, name.Type); sch != nil {
-			diags.Append(attribute(ref, sch.Block))
+		if name.Mode == addr.List {
+			diags.Append(found(ref, schemas))
+		} else if sch := schemas.Resource(name.Mode, name.Type); sch != nil {
+			diags.Append(attribute(ref.Rest, cty.UnknownVal(sch.Block.ImpliedType())))
 		}
 	}
 	return diags
@@ -52,14 +54,30 @@ func (h *host) metas(p *program.Program) diag.List {
 	return diags
 }
 
+// listed is what references to a list resource see before it was asked: how many objects
+// there are, nobody knows.
+var listed = cty.UnknownVal(cty.Object(map[string]cty.Type{"data": cty.DynamicPseudoType}))
+
+// found checks the path that a reference to a list resource has: first to an object in
+// data, then within that.
+func found(ref *program.Ref, schemas *provider.Schemas) diag.List {
+	ty := schemas.Found(ref.Resource.Name.Type)
+	if diags := attribute(ref.Rest, listed); len(diags) > 0 || len(ref.Rest) < 3 || ty == cty.NilType {
+		return diags
+	}
+	if _, ok := ref.Rest[1].(hcl.TraverseIndex); !ok {
+		return nil // told where it is evaluated
+	}
+	return attribute(ref.Rest[2:], cty.UnknownVal(ty))
+}
+
 // attribute checks the path that a reference has behind the object.
-func attribute(ref *program.Ref, b *schema.Block) diag.List {
-	object := cty.UnknownVal(b.ImpliedType())
-	_, hd := eval.Follow(ref.Rest, object)
+func attribute(rest hcl.Traversal, object cty.Value) diag.List {
+	_, hd := eval.Follow(rest, object)
 	if !hd.HasErrors() {
 		return nil
 	}
-	step, ok := ref.Rest[0].(hcl.TraverseAttr)
+	step, ok := rest[0].(hcl.TraverseAttr)
 	if !ok || object.Type().HasAttribute(step.Name) {
 		return diag.FromHCL(diag.NoAttribute, hd)
 	}

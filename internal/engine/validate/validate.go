@@ -51,6 +51,7 @@ func Run(ctx context.Context, in Input) diag.List {
 	h := &host{Input: in, ctx: ctx}
 	const calls = 10
 	rt := promise.NewRuntime(calls)
+	in.Facts.Context = ctx
 	ev := &eval.Evaluator{Host: h, Facts: in.Facts, Modular: true, Coarse: in.Planned}
 	root := ev.NewRoot(in.Tree.Program)
 	whole := h.walk(rt, root)
@@ -211,8 +212,11 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	config, more := configured.ForCaller(t, i, sch, cty.DynamicVal) // by whatever caller
 	diags.Append(more)
 	result := cty.UnknownVal(sch.Block.ImpliedType())
-	if i.Addr.Name.Mode == addr.Ephemeral {
+	switch i.Addr.Name.Mode {
+	case addr.Ephemeral:
 		result = result.Mark(value.Ephemeral)
+	case addr.List:
+		result = listed
 	}
 	if !diags.HasErrors() && !t.Current().Failed() {
 		running, more := h.Pool.Bare(use.Provider)
@@ -231,7 +235,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 
 // rest checks what the schema has nothing to do with.
 func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
-	var diags diag.List
+	_, diags := configured.ExtentOf(t, i)
 	res := i.Resource
 	conditions := func(list []*program.Condition, self cty.Value) {
 		for _, c := range list {

@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -33,6 +34,7 @@ var destroyCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
+		flags.Hide(fs, "destroy", "refresh-only")
 		return func(ctx context.Context, args []string) int {
 			switch {
 			case a.Destroy:
@@ -59,6 +61,8 @@ var refreshCommand = &command{
 		a.RegisterScope(fs, "Refresh")
 		flags.Parallelism(fs, &a.Parallelism)
 		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
+		fs.Bool("refresh", true, "") // what it does
+		fs.Bool("refresh-only", true, "")
 		a.Refresh, a.RefreshOnly, a.approved, a.quiet = true, true, true, true
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},
@@ -129,6 +133,8 @@ type approver struct {
 	allowForget     bool
 	// rounds: what was put off comes next without being asked for.
 	rounds bool
+	// work is what was planned.
+	work *operation.Work
 	// rule decides before anybody is asked; nil leaves it to people.
 	rule func(made *plan.Plan, found diag.List) (approved, refused bool)
 }
@@ -138,6 +144,7 @@ func (a *approver) Opened(found diag.List) { a.Diags(found) }
 
 // Planned implements operation.Approver.
 func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
+	a.work = w
 	switch {
 	case made == nil:
 		a.Diags(found)
@@ -179,6 +186,8 @@ func (a *approver) Limits() (operation.Limits, func()) {
 func (a *approver) Applied(p *plan.Plan, o *operation.Outcome, found diag.List) {
 	a.Diags(found)
 	if o == nil {
+		serial, saved := a.work.Stored()
+		a.Stopped(view.End{Plan: p, Doubts: journal.Instances(a.work.Doubts()), Serial: serial, Saved: saved, Program: a.program})
 		return
 	}
 	if o.Doubted {
@@ -203,7 +212,7 @@ func (a *approver) Again(round int) {
 // approve asks whether to go on.
 func (e *env) approve(ctx context.Context, p *plan.Plan, workspace string) bool {
 	what, query, description := view.Approval(p, workspace)
-	q := question{query: query, description: description, always: true}
+	q := question{query: "\n" + query, description: description, always: true}
 	answer, err := e.ask(ctx, q)
 	for err == nil && answer == "details" {
 		if e.Written(view.Plan(e.Out, p, e.Viewing())) != 0 {

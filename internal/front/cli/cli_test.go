@@ -1,9 +1,17 @@
 package cli
 
 import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
+	"weir.dev/weir/docs"
+	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/word/dialect"
 )
 
@@ -41,4 +49,60 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s stands before its group", c.Name)
 		}
 	}
+}
+
+// TestExamples: each example is a command line that the table takes.
+func TestExamples(t *testing.T) {
+	headings, named := strings.Count(docs.Examples, "\n## "), 0
+	for _, c := range append([]*command{{Name: "weir"}}, table...) {
+		list := commands.ReadExamples(docs.Examples, c.Name)
+		if len(list) > 0 {
+			named++
+		}
+		for _, example := range list {
+			line, _, _ := strings.Cut(example.Line, " | ")
+			line, _, _ = strings.Cut(line, " > ")
+			words, err := terminal.SplitWords(line)
+			if err != nil || example.Text == "" {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			if err := parses(words); err != nil || c.Name != "weir" && !strings.HasPrefix(line, c.Name) {
+				t.Errorf("%s: %s: %v", c.Name, line, err)
+			}
+		}
+	}
+	if named != headings {
+		t.Errorf("%d of %d headings are commands with examples", named, headings)
+	}
+}
+
+// parses reads a command line as far as that goes without doing anything.
+func parses(words []string) error {
+	e, err := newEnv(Process{Args: []string{"weir"}, Getwd: func() (string, error) { return ".", nil }})
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	for n := min(3, len(words)); n > 0; n-- {
+		for _, c := range table {
+			if c.Name != strings.Join(words[:n], " ") || c.Setup == nil {
+				continue
+			}
+			fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+			fs.SetOutput(io.Discard)
+			if c.JSON != screen.Own {
+				commands.RegisterJSON(fs, e.Screen)
+			}
+			c.Setup(e, fs)
+			if err := fs.Parse(words[n:]); err != nil {
+				return err
+			}
+			if args := fs.NArg(); args < c.Min || c.Max >= 0 && args > c.Max {
+				return fmt.Errorf("%d arguments", args)
+			}
+			return nil
+		}
+	}
+	return errors.New("no such command")
 }

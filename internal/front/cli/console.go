@@ -9,46 +9,51 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/word/diag"
 )
 
 var consoleCommand = &command{
 	Name:     "console",
 	Synopsis: "Try expressions at an interactive command prompt",
-	Long:     "Evaluates expressions with the configuration and the state, one a line. An expression goes on while brackets are open. \"exit\" ends.",
+	Long:     "Evaluates expressions with the configuration and the state, or what is planned, one a line. An expression goes on while brackets are open. \"exit\" ends. On a terminal lines can be edited, and the arrow keys bring earlier ones back.",
+	JSON:     screen.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
-		var f flags.State
-		var vars flags.Vars
-		f.RegisterLock(fs)
-		fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
-		vars.Register(fs)
-		return func(ctx context.Context, _ []string) int { return e.console(ctx, f, vars) }
+		var f flags.Console
+		f.Register(fs)
+		flags.Input(fs, &e.input)
+		return func(ctx context.Context, _ []string) int { return e.console(ctx, f) }
 	},
 }
 
-func (e *env) console(ctx context.Context, f flags.State, vars flags.Vars) int {
+func (e *env) console(ctx context.Context, f flags.Console) int {
+	if diags := f.Check(); diags != nil {
+		return e.Diags(diags)
+	}
+	if e.JSON {
+		return e.Fail(diag.BadOption.As("Invalid output format"), "The console answers line by line, to people. Use -json-into=FILE for a copy of the answers as JSON.")
+	}
 	if !e.inTerminal {
 		e.input = false // lines are expressions, not answers
 	}
-	config, now, diags := e.directory.Look(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: vars, Ask: e.asker()}, State: f.Options()})
+	config, now, diags := e.directory.Look(ctx, e.directory.Configuration(), operation.Opening{Loading: operation.Loading{Vars: f.Vars, Ask: e.asker()}, State: f.State.Options()})
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	c, diags := engine.NewConsole(ctx, config, now.Snapshot())
-	if e.Diags(diags) != 0 {
+	c, diags := engine.OpenConsole(ctx, config, now.Snapshot(), engine.ConsoleOptions{Planned: f.Planned, Scope: f.Scope, InDoubt: journal.Instances(now.Doubts())})
+	if e.Diags(diags); c == nil {
 		return 1
 	}
+	defer c.Close()
+	prompt := terminal.NewPrompt(e.in, e.lines, e.Out, !e.Dumb)
 	for {
-		if e.inTerminal {
-			e.Say("> ")
-		}
-		text, err := e.expression(ctx)
+		text, err := prompt.Text(ctx, engine.Unfinished)
 		switch {
 		case errors.Is(err, io.EOF):
-			if e.inTerminal {
-				e.Say("\n")
-			}
 			return 0
 		case err != nil:
 			return 1
@@ -65,35 +70,11 @@ func (e *env) console(ctx context.Context, f flags.State, vars flags.Vars) int {
 		v, diags := c.Eval(text)
 		e.directory.AddSources(map[string][]byte{"<console-input>": []byte(text)})
 		if e.Diags(diags) != 0 {
-			if !e.inTerminal {
+			if !prompt.IsShown() {
 				return 1
 			}
 			continue
 		}
-		e.Say("%s\n", view.Value(v, 0))
-	}
-}
-
-// expression reads lines until all brackets are closed.
-func (e *env) expression(ctx context.Context) (string, error) {
-	text := ""
-	for {
-		line, err := e.lines.Next(ctx)
-		if err != nil {
-			if errors.Is(err, io.EOF) && text != "" {
-				return text, nil
-			}
-			return "", err
-		}
-		if text != "" {
-			text += "\n"
-		}
-		text += line
-		if !engine.Unfinished(text) {
-			return text, nil
-		}
-		if e.inTerminal {
-			e.Say(": ")
-		}
+		e.List("", []string{view.Value(v, 0)})
 	}
 }

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"flag"
-	"io"
 
 	"weir.dev/weir/internal/lang/format"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -71,7 +71,7 @@ func (e *env) reformatted(f format.File, o fmtOptions) error {
 }
 
 func (e *env) formatInput(o fmtOptions) int {
-	data, err := io.ReadAll(e.in)
+	data, err := input.Stream(e.in, "standard input", e.interrupts.Stop())
 	if err != nil {
 		e.Fail(diag.Unreadable.As("Failed to read standard input"), "%s.", err)
 		return exitBadFormat

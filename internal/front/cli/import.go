@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/word/diag"
@@ -14,6 +15,7 @@ var importCommand = &command{
 	Name: "import", Args: "ADDRESS ID", Min: 2, Max: 2,
 	Synopsis: "Associate existing infrastructure with a resource",
 	Long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
+	JSON:     screen.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var i importing
 		i.state.Register(fs)

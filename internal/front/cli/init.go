@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/packages"
 	"weir.dev/weir/internal/front/view/style"
@@ -22,7 +23,7 @@ var initCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		i := &initializing{env: e}
 		i.Register(fs)
-		flags.JSON(fs, e.Screen)
+		commands.RegisterJSON(fs, e.Screen)
 		flags.Input(fs, &e.input)
 		e.registerTests(fs)
 		return func(ctx context.Context, _ []string) int { return i.run(ctx) }
@@ -174,7 +175,7 @@ func (i *initializing) Module(line string) { i.tell("", "%s\n", line) }
 // Locked implements operation.Initializer.
 func (i *initializing) Locked(first bool) {
 	if first {
-		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s init\" in the future.\n", lockfile.Name, i.program)
+		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s\" in the future.\n", lockfile.Name, i.Run(i.program, "init"))
 		return
 	}
 	i.tell("dependencies_lock_changes_info", "\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)

@@ -8,6 +8,7 @@ import (
 
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/login"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation/cliconfig"
@@ -22,6 +23,7 @@ var loginCommand = &command{
 	Synopsis: "Obtain and save credentials for a remote host",
 	Long:     "Logs in with a browser and keeps the token in credentials.tfrc.json in the directory of user settings, or with the credentials helper, if there is one.",
 	Max:      1,
+	JSON:     screen.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		flags.Input(fs, &e.input)
 		return func(ctx context.Context, args []string) int { return e.login(ctx, args) }
@@ -34,6 +36,7 @@ var logoutCommand = &command{
 	Synopsis: "Remove locally-stored credentials for a remote host",
 	Long:     "Removes a token that login has kept. It stays valid until it is revoked at the host.",
 	Max:      1,
+	JSON:     screen.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		return func(ctx context.Context, args []string) int { return e.logout(ctx, args) }
 	},

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view/tree"
 	"weir.dev/weir/internal/operation"
 )
@@ -13,27 +14,18 @@ var getCommand = &command{
 	Name:     "get",
 	Synopsis: "Install or upgrade remote modules",
 	Long:     "The part of init that is about modules.",
+	JSON:     screen.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars flags.Vars
 		vars.Register(fs)
 		update := fs.Bool("update", false, "Fetch modules again that are there already.")
-		fs.BoolVar(&e.JSON, "json", false, "Print one JSON object a line, for programs.")
 		e.registerTests(fs)
 		return func(ctx context.Context, _ []string) int {
-			if code := e.Start(); code != 0 {
-				return code
-			}
 			inputs, diags := e.directory.Inputs(vars)
 			if diags.HasErrors() {
 				return e.Diags(diags)
 			}
-			_, more := e.directory.LoadModules(ctx, inputs, e.tests, true, *update, func(line string) {
-				if e.JSON {
-					e.Stream.Log(line)
-					return
-				}
-				e.Say("%s\n", line)
-			})
+			_, more := e.directory.LoadModules(ctx, inputs, e.tests, true, *update, func(line string) { e.Say("%s\n", line) })
 			diags.Append(more)
 			return e.Diags(diags)
 		}
@@ -45,12 +37,14 @@ var modulesCommand = &command{
 	Synopsis: "Show all declared modules in a working directory",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
-		return func(ctx context.Context, _ []string) int { return e.modules(ctx, *asJSON) }
+		var vars flags.Vars
+		vars.Register(fs)
+		return func(ctx context.Context, _ []string) int { return e.modules(ctx, vars, *asJSON) }
 	},
 }
 
-func (e *env) modules(ctx context.Context, asJSON bool) int {
-	config, diags := e.directory.Load(ctx, operation.Loading{})
+func (e *env) modules(ctx context.Context, vars flags.Vars, asJSON bool) int {
+	config, diags := e.directory.Load(ctx, operation.Loading{Vars: vars})
 	if e.Diags(diags) != 0 {
 		return 1
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/state"
@@ -14,10 +15,10 @@ import (
 var outputCommand = &command{
 	Name: "output", Args: "[NAME]", Max: 1,
 	Synopsis: "Show output values from your root module",
-	Long:     "Without a name all outputs are listed.",
+	Long:     "Without a name all outputs are listed. In JSON sensitive values are not hidden.",
+	JSON:     screen.Document,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o outputOptions
-		fs.BoolVar(&o.json, "json", false, "Print JSON. Sensitive values are not hidden.")
 		fs.BoolVar(&o.raw, "raw", false, "Print the value itself, without quotes or a line end. Only for a single string, number or bool.")
 		fs.StringVar(&o.state, "state", "", "Read the state from the file at `PATH`.")
 		flags.Sensitive(fs, e.Screen)
@@ -32,12 +33,12 @@ var outputCommand = &command{
 
 type outputOptions struct {
 	name, state string
-	json, raw   bool
+	raw         bool
 }
 
 func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	switch {
-	case o.json && o.raw:
+	case e.JSON && o.raw:
 		return e.Fail(diag.BadOption.As("Invalid output format"), "The -raw and -json options are mutually-exclusive.")
 	case o.raw && o.name == "":
 		return e.Fail(view.NoOutputs.As("Output name required"), "You must give the name of a single output value when using the -raw option.")
@@ -48,7 +49,12 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	}
 	all := s.Snapshot().Outputs
 	if o.name == "" {
-		return e.allOutputs(all, o)
+		return e.Result("outputs", func() ([]byte, error) { return jsonstate.AllOutputs(all) }, func() int {
+			if len(all) == 0 {
+				return e.noOutputs()
+			}
+			return e.Written(view.Outputs(e.Out, all, e.Viewing()))
+		})
 	}
 	out, ok := all[o.name]
 	switch {
@@ -57,31 +63,14 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 		return e.noOutputs()
 	case !ok:
 		return e.Fail(view.NoOutputs.As("Output \""+o.name+"\" not found"), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run apply, since the state won't be updated with new output variables until that command is run.")
-	case o.raw:
-		return e.rawOutput(o.name, out)
-	case o.json:
-		return e.outputJSON(jsonstate.OneOutput(out))
 	}
-	e.Say("%s\n", view.Value(out.Value, 0))
-	return 0
-}
-
-func (e *env) allOutputs(all map[string]state.Output, o outputOptions) int {
-	switch {
-	case o.json:
-		return e.outputJSON(jsonstate.AllOutputs(all))
-	case len(all) == 0:
-		return e.noOutputs()
-	}
-	return e.Written(view.Outputs(e.Out, all, e.Viewing()))
-}
-
-func (e *env) outputJSON(text []byte, err error) int {
-	if err != nil {
-		return e.Fail(diag.Unwritable.As("Failed to write the output as JSON"), "%s.", err)
-	}
-	e.Say("%s", text)
-	return 0
+	return e.Result("output", func() ([]byte, error) { return jsonstate.OneOutput(out) }, func() int {
+		if o.raw {
+			return e.rawOutput(o.name, out)
+		}
+		e.Say("%s\n", view.Value(out.Value, 0))
+		return 0
+	})
 }
 
 func (e *env) noOutputs() int {

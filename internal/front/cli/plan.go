@@ -20,6 +20,7 @@ var planCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var p planning
 		p.register(e, fs)
+		flags.Hide(fs, "backup", "state-out")
 		fs.StringVar(&p.out, "out", "", "Save the plan in the file at `PATH`, for apply.")
 		fs.BoolVar(&p.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
 		fs.StringVar(&p.generate, "generate-config-out", "", "Write configuration for imported resources that have none to a new file at `PATH`.")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view/packages"
 	"weir.dev/weir/internal/front/view/style"
@@ -34,6 +35,7 @@ var providersMirrorCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		l := &locking{env: e}
 		l.register(fs)
+		l.RegisterLockFile(fs)
 		return l.mirror
 	},
 }
@@ -46,7 +48,7 @@ type locking struct {
 
 func (l *locking) register(fs *flag.FlagSet) {
 	l.Packages.Register(fs)
-	flags.JSON(fs, l.Screen)
+	commands.RegisterJSON(fs, l.Screen)
 }
 
 // tell says something to people, or without the marks of a list in the stream.
@@ -102,7 +104,7 @@ func (l *locking) mirror(ctx context.Context, args []string) int {
 	if code := l.Start(); code != 0 {
 		return code
 	}
-	return l.Diags(l.directory.MirrorProviders(ctx, l.packages(nil), args[0], l.copied))
+	return l.Diags(l.directory.MirrorProviders(ctx, l.packages(nil), args[0], l.LockFile, l.copied))
 }
 
 // copied tells of one step of a copy.

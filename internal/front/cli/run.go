@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/shellrc"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/secret"
@@ -36,6 +38,7 @@ const (
 
 // A Process is what a run takes from outside.
 type Process struct {
+	Context context.Context
 	Args    []string // with the program's name
 	Environ []string
 	In      *os.File
@@ -70,10 +73,16 @@ func Run(p Process) (code int) {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
 	}
-	ctx, stop := e.interrupts.Watch(context.Background())
+	ctx, stop := e.interrupts.Watch(p.Context)
 	defer stop()
 	defer e.close()
-	t := commands.Table[*env]{Program: e.program, Screen: e.Screen, Getenv: func(name string) string { return e.vars[name] }, Env: e, All: table, Leave: commands.Leave(p.Executable, e.vars["PATH"], append([]string{"WEIR_COMPAT=" + e.Dialect.String()}, p.Environ...))}
+	t := e.table()
+	t.Getenv = func(name string) string { return e.vars[name] }
+	t.Near = commands.Near{Workspaces: e.directory.NearWorkspaces, Addresses: e.directory.NearAddresses}
+	t.EditShells = func(change func(shell, text string) string) ([]string, error) {
+		return shellrc.Edit(cmp.Or(e.vars["HOME"], p.Home), change)
+	}
+	t.Leave = commands.Leave(p.Executable, e.vars["PATH"], append([]string{"WEIR_COMPAT=" + e.Dialect.String()}, p.Environ...))
 	return t.Run(ctx, args)
 }
 
@@ -145,7 +154,7 @@ func newEnv(p Process) (*env, error) {
 		return nil, errors.New("the arguments lack the program's name")
 	}
 	e := &env{
-		Screen:     &screen.Screen{Out: p.Out, Err: p.Err, Terminal: terminal.Is(p.Out)},
+		Screen:     &screen.Screen{Out: p.Out, Err: p.Err, Terminal: terminal.Is(p.Out), ErrTerminal: terminal.Is(p.Err)},
 		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
 		in:         p.In,
 		inTerminal: terminal.Is(p.In),
@@ -161,8 +170,11 @@ func newEnv(p Process) (*env, error) {
 			e.vars[name] = val
 		}
 	}
-	e.Plain = e.vars["NO_COLOR"] != "" || e.vars["TERM"] == "dumb"
+	e.Coloured = e.vars["FORCE_COLOR"]+e.vars["CLICOLOR_FORCE"] != "" && e.vars["FORCE_COLOR"] != "0" && e.vars["CLICOLOR_FORCE"] != "0"
+	e.Plain = e.vars["NO_COLOR"] != "" || e.vars["TERM"] == "dumb" && !e.Coloured
+	e.Dumb = e.vars["TERM"] == "dumb"
 	e.Automation = e.vars["TF_IN_AUTOMATION"] != ""
+	e.ConsolidateErrors = e.Terminal && !e.Automation
 	var err error
 	if e.originalDir, err = p.Getwd(); err != nil {
 		return nil, fmt.Errorf("Error getting pwd: %s", err)
@@ -174,8 +186,9 @@ func newEnv(p Process) (*env, error) {
 	e.Sources = func() map[string][]byte { return e.directory.Sources() }
 	e.directory = operation.New(place.Options{
 		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program, Executable: p.Executable,
-		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Secrets: e.Secrets, Reports: e.reports(),
+		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Interrupted: e.interrupts.Stop(), Secrets: e.Secrets, Reports: e.reports(),
 	})
+	e.Memory = e.directory.Memory()
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
 		e.input = false
 	}

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"flag"
-	"os"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/jsonconfig"
 	"weir.dev/weir/internal/front/view/jsonplan"
@@ -27,17 +27,18 @@ import (
 var showCommand = &command{
 	Name: "show", Args: "[PATH [ADDRESS...]]", Max: -1,
 	Synopsis: "Show the current state or a saved plan",
-	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state. With addresses only the changes that a saved plan makes there are shown, all of each.",
+	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state. With addresses only the changes that a saved plan makes there are shown, all of each. In JSON sensitive values are not hidden.",
+	JSON:     screen.Document,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o showOptions
 		o.vars.Register(fs)
 		fs.StringVar(&o.Format, "format", "text", "Show a saved plan as `FORM`: text, or markdown for a comment on a change that is to be reviewed.")
-		fs.BoolVar(&o.JSON, "json", false, "Print a JSON object. Sensitive values are not hidden.")
 		flags.Sensitive(fs, e.Screen)
 		flags.Detail(fs, e.Screen)
 		fs.BoolVar(&o.State, "state", false, "Show the current state, as without a path.")
 		fs.StringVar(&o.Plan, "plan", "", "Show the saved plan at `PATH`.")
 		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.SetSteps)
+		fs.StringVar(&o.Module, "module", "", "Show what the module in `DIR` declares, without what it calls and without its providers. Requires -json.")
 		fs.BoolVar(&o.Config, "config", false, "Show the configuration. Requires -json.")
 		return func(ctx context.Context, args []string) int {
 			if len(args) > 0 {
@@ -55,22 +56,30 @@ type showOptions struct {
 }
 
 func (e *env) show(ctx context.Context, o showOptions) int {
+	o.JSON = e.Documented()
 	if diags := o.Check(); diags != nil {
 		return e.Diags(diags)
 	}
 	switch {
 	case o.Config:
 		return e.showConfig(ctx, o)
+	case o.Module != "":
+		p, diags := e.directory.Module(o.Module)
+		if p == nil {
+			return e.Diags(diags)
+		}
+		return e.Result("module", func() ([]byte, error) { return jsonconfig.MarshalModule(p) }, func() int { return 0 })
 	case o.Plan != "":
-		return e.showPlanFile(ctx, o.Plan, o)
+		content, diags := e.directory.ReadPlan(o.Plan)
+		return e.showPlanFile(ctx, content, diags, o)
 	case o.Path == "":
 		s := e.inState(ctx, flags.State{})
 		if s == nil {
 			return 1
 		}
-		return e.showState(ctx, s.Prior(), o.JSON)
+		return e.showState(ctx, s.Prior())
 	}
-	data, err := os.ReadFile(o.Path)
+	data, err := e.directory.Input(o.Path)
 	if err != nil {
 		return e.Fail(diag.Unreadable.As("Failed to read the given file as a state or plan file"), "%s: %s.", o.Path, diag.Cause(err))
 	}
@@ -78,7 +87,8 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		return e.Fail(diag.Unreadable.As("Failed to read the given file as a state or plan file"), "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.Path)
 	}
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
-		return e.showPlanFile(ctx, o.Path, o)
+		content, diags := e.directory.OpenPlan(o.Path, data)
+		return e.showPlanFile(ctx, content, diags, o)
 	}
 	if o.NeedsPlan() {
 		return e.Fail(diag.BadOption.As("Saved plan required"), "Addresses and the options -steps and -format choose what is shown of a saved plan, and %s isn't one.", o.Path)
@@ -91,15 +101,14 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	return e.showState(ctx, snapshot, o.JSON)
+	return e.showState(ctx, snapshot)
 }
 
 // showPlanFile starts no provider: the schemas are in the file.
-func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int {
+func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags diag.List, o showOptions) int {
 	if o.JSON && o.WantsSteps() {
 		return e.Fail(diag.Incompatible, "The JSON form of a plan has no steps. Use -steps without -json, or graph -plan=PATH for a form that programs can read.")
 	}
-	content, diags := e.directory.ReadPlan(path)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
@@ -113,27 +122,25 @@ func (e *env) showPlanFile(ctx context.Context, path string, o showOptions) int 
 		}
 		return e.Written(view.Changes(e.Out, some, e.Viewing()))
 	}
-	if !o.JSON {
+	var tree *program.Tree
+	if e.Documented() {
+		config, diags := e.directory.LoadSaved(ctx, content)
+		if config == nil || config.Tree == nil {
+			return e.Diags(diags)
+		}
+		tree = config.Tree
+	}
+	return e.Result("plan", func() ([]byte, error) { return jsonplan.Marshal(content.Plan, tree, e.Dialect.Version()) }, func() int {
 		code := e.Written(e.Plan(content.Plan))
 		g := content.Plan.Graph
 		if code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {
 			code = e.Written(view.Steps(e.Out, content.Plan, e.Viewing()))
 		}
 		return code
-	}
-	config, diags := e.directory.LoadSaved(ctx, content)
-	var tree *program.Tree
-	if config != nil {
-		tree = config.Tree
-	}
-	if tree == nil {
-		return e.Diags(diags)
-	}
-	text, err := jsonplan.Marshal(content.Plan, tree, e.Dialect.Version())
-	return e.Document(text, err, "plan")
+	})
 }
 
-func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int {
+func (e *env) showState(ctx context.Context, s *state.Snapshot) int {
 	if s == nil {
 		s = state.Empty()
 	}
@@ -141,19 +148,17 @@ func (e *env) showState(ctx context.Context, s *state.Snapshot, asJSON bool) int
 	if !s.IsEmpty() {
 		var diags diag.List
 		schemas, diags = e.directory.StateSchemas(ctx, s)
-		if asJSON && diags.HasErrors() {
+		if e.Documented() && diags.HasErrors() {
 			return e.Diags(diags)
 		}
 	}
-	if !asJSON {
+	return e.Result("state", func() ([]byte, error) { return jsonstate.Marshal(s, schemas) }, func() int {
 		if s.IsEmpty() {
 			e.Say("No state.\n")
 			return 0
 		}
 		return e.Written(view.State(e.Out, s, schemas, e.Viewing()))
-	}
-	text, err := jsonstate.Marshal(s, schemas)
-	return e.Document(text, err, "state")
+	})
 }
 
 func (e *env) showConfig(ctx context.Context, o showOptions) int {
@@ -167,6 +172,5 @@ func (e *env) showConfig(ctx context.Context, o showOptions) int {
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	text, err := jsonconfig.Marshal(config.Tree, schemas)
-	return e.Document(text, err, "configuration")
+	return e.Result("configuration", func() ([]byte, error) { return jsonconfig.Marshal(config.Tree, schemas) }, func() int { return 0 })
 }

@@ -24,8 +24,10 @@ import (
 var stacksCommands = slices.Concat([]*command{
 	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them. With -on=temporal, apply and destroy have it done by workers, as durable workflows: see apply -on=temporal -help."},
 	stacksCommand("init", "", "Install the modules and providers of a stack", func(s *stacking, fs *flag.FlagSet) runner {
-		upgrade := fs.Bool("upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
-		return func(ctx context.Context, _ []string) int { return s.init(ctx, *upgrade) }
+		i := &initializing{env: s.env}
+		i.RegisterStates(fs)
+		flags.Input(fs, &s.input)
+		return func(ctx context.Context, _ []string) int { return s.init(ctx, i) }
 	}),
 	stacksCommand("validate", "", "Check whether a stack is valid", func(s *stacking, _ *flag.FlagSet) runner { return s.validate }),
 	stacksCommand("plan", "", "Show what applying deployments would change", func(s *stacking, fs *flag.FlagSet) runner {
@@ -52,7 +54,7 @@ func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.Flag
 		s := &stacking{env: e}
 		fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
 		fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
-		e.Hint = commands.ForStacks(e.program, "")
+		e.Command = commands.ForStacks(e.program, "")
 		return setup(s, fs)
 	}}
 }
@@ -74,7 +76,7 @@ func onDeployments(list []*command) []*command {
 // enter makes the directory that of a deployment.
 func enter(ctx context.Context, e *env, name string, inputs bool) int {
 	name, diags := operation.EnterDeployment(ctx, e.directory, name, inputs)
-	e.Hint = commands.ForStacks(e.program, name)
+	e.Command = commands.ForStacks(e.program, name)
 	return e.Diags(diags.Only(diag.Error))
 }
 
@@ -86,6 +88,7 @@ type stacking struct {
 	deployments commands.Texts
 	approved    bool
 	follows     bool // with the stacks that read what this one publishes
+	made        *plan.Plan
 }
 
 func (s *stacking) registerRun(fs *flag.FlagSet) {
@@ -137,6 +140,7 @@ func (s *stacking) follow(ctx context.Context, d *operation.Directory) bool {
 
 // applySaved carries out a saved plan, in the deployment that it is of.
 func (s *stacking) applySaved(ctx context.Context, path string) int {
+	s.directory.OfStack()
 	content, diags := s.directory.ReadPlan(path)
 	if s.Diags(diags) != 0 || enter(ctx, s.env, content.Backend.Workspace, true) != 0 {
 		return 1
@@ -172,7 +176,7 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 	}
 	mixed := several && !asks && !inTurns
 	var mu sync.Mutex
-	codes := make([]int, len(list))
+	codes, sums := make([]int, len(list)), make([]view.Sum, len(list))
 	s.Several("deployment", deploy.Names(list), atOnce, inTurns, func(i int, part *screen.Screen) {
 		d, one := list[i], *s
 		one.env = s.env.forDeployment(part, d.Name, several, mixed, &mu)
@@ -183,10 +187,15 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 		one.stack = s.stack.On(one.directory)
 		if codes[i] = one.Start(); codes[i] == 0 {
 			codes[i] = work(&one, ctx, d)
+			sums[i].Components = one.Counter.Components()
 		}
+		if one.made != nil {
+			sums[i].Planned, sums[i].Components = true, one.made.ByComponent()
+		}
+		sums[i].Name, sums[i].Code = d.Name, codes[i]
 	})
-	if several && !s.JSON {
-		s.Say("%s", view.Deployments(deploy.Names(list), codes))
+	if !s.JSON {
+		s.Say("%s", view.Deployments(sums))
 	}
 	if slices.Contains(codes, 1) {
 		return 1
@@ -207,7 +216,7 @@ func (e *env) forDeployment(on *screen.Screen, name string, several, mixed bool,
 	default:
 		sub.Screen = on.Part()
 	}
-	sub.Hint = commands.ForStacks(e.program, name)
+	sub.Command = commands.ForStacks(e.program, name)
 	sub.directory = e.directory.With(sub.reports())
 	sub.Sources = sub.directory.Sources
 	return &sub
@@ -250,6 +259,7 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	a := s.approver(d)
 	a.approved = true
 	made, found := w.Plan(ctx, p)
+	s.made = made
 	left, ok := a.Planned(ctx, w, made, append(diags, found...))
 	if s.Diags(left) != 0 || !ok {
 		return 1

@@ -13,16 +13,18 @@ import (
 )
 
 // init installs what all deployments need.
-func (s *stacking) init(ctx context.Context, upgrade bool) int {
+func (s *stacking) init(ctx context.Context, i *initializing) int {
 	if code := s.Start(); code != 0 {
 		return code
+	}
+	if diags := i.Init.Choose(s.JSON); diags != nil {
+		return s.Diags(diags)
 	}
 	list, all := s.chosen(ctx)
 	if all.HasErrors() {
 		return s.Diags(all)
 	}
-	i := &initializing{env: s.env}
-	all.Append(s.stack.Initialize(ctx, list, upgrade, i))
+	all.Append(s.stack.Initialize(ctx, list, i.options(), i))
 	if s.Diags(all) != 0 {
 		return 1
 	}
@@ -62,7 +64,7 @@ func (s *stacking) show(ctx context.Context, _ []string) int {
 			s.Say("The state is empty.\n\n")
 			continue
 		}
-		if code := s.showState(ctx, states[i], false); code != 0 {
+		if code := s.showState(ctx, states[i]); code != 0 {
 			return code
 		}
 		s.Say("\n")

@@ -5,11 +5,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/operation/session"
@@ -17,6 +16,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -30,6 +30,8 @@ var stateCommands = []*command{
 	{
 		Name: "state list", Aliases: []string{"state ls"}, Args: "[ADDRESS...]", Max: -1,
 		Synopsis: "List resources in the state",
+		Long:     "An address may be a pattern, quoted for the shell: 'aws_*.web' are all resources whose types begin so, 'module.net[*]' all instances of a module, 'module.net[eu-*]' those with such keys, '**.aws_vpc.main' those in any module. So it may be for the other commands about the state.",
+		JSON:     screen.Messages,
 		Setup:    setupStateList,
 	},
 	{
@@ -41,18 +43,21 @@ var stateCommands = []*command{
 	{
 		Name: "state show", Args: "ADDRESS", Min: 1, Max: 1,
 		Synopsis: "Show a resource in the state",
+		JSON:     screen.Either,
 		Setup:    setupStateShow,
 	},
 	{
 		Name: "state mv", Aliases: []string{"state move"}, Args: "SOURCE DESTINATION", Min: 2, Max: 2,
 		Synopsis: "Move an item in the state",
-		Long:     "Gives objects another address, without a change to the objects. SOURCE and DESTINATION are both resource instances, both resources or both modules. Where the configuration moves, a moved block does the same for everyone who uses it.",
+		Long:     "Gives objects another address, without a change to the objects. SOURCE and DESTINATION are both resource instances, both resources or both modules. With patterns, quoted for the shell, many move at once: what each star of SOURCE stands for is put where the stars of DESTINATION are, as in 'aws_instance.web_*' 'aws_instance.web[*]', or resources move with their names into the module that DESTINATION is. Where the configuration moves, a moved block does the same for everyone who uses it.",
+		JSON:     screen.Messages,
 		Setup:    setupStateMove,
 	},
 	{
 		Name: "state rm", Aliases: []string{"state remove"}, Args: "ADDRESS...", Min: 1, Max: -1,
 		Synopsis: "Remove instances from the state",
 		Long:     "Forgets objects. They go on existing and are no longer managed.",
+		JSON:     screen.Messages,
 		Setup:    setupStateRemove,
 	},
 	{
@@ -66,6 +71,7 @@ var stateCommands = []*command{
 		Name: "state push", Args: "PATH", Min: 1, Max: 1,
 		Synopsis: "Update remote state from a local state file",
 		Long:     "Puts the state from a file (or from standard input, for \"-\") in the place of the present one. One of another lineage, or an older one, is refused unless forced.",
+		JSON:     screen.Messages,
 		Setup:    setupStatePush,
 	},
 	{
@@ -93,6 +99,7 @@ var stateCommands = []*command{
 	{
 		Name: "state replace-provider", Args: "FROM TO", Min: 2, Max: 2,
 		Synopsis: "Replace provider in the state",
+		JSON:     screen.Messages,
 		Setup:    setupReplaceProvider,
 	},
 }
@@ -143,12 +150,11 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 			return 1
 		}
 		found, diags := e.selected(s.Prior(), args, *id)
-		var list strings.Builder
-		for _, at := range found {
-			list.WriteString(at.String())
-			list.WriteByte('\n')
+		lines := make([]string, len(found))
+		for i, at := range found {
+			lines[i] = at.String()
 		}
-		e.Say("%s", list.String())
+		e.List("resource_address", lines)
 		return e.Diags(diags)
 	}
 }
@@ -167,7 +173,11 @@ func (e *env) selected(s *state.Snapshot, addresses []string, id string) ([]addr
 		return nil, diags
 	}
 	for _, t := range targets {
-		if !edit.Has(s, t) {
+		switch {
+		case edit.Has(s, t):
+		case t.IsPattern():
+			diags.Add(edit.Unmatched(s, t))
+		default:
 			diags.Add(diag.NoInstance.As("Unknown "+t.Kind()).New(diag.Error, "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program))
 		}
 	}
@@ -233,22 +243,22 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
 	flags.Sensitive(fs, e.Screen)
 	return func(ctx context.Context, args []string) int {
-		i, err := addr.ParseInstance(args[0])
-		if err != nil {
-			return e.Fail(diag.BadAddress.As("Error parsing instance address: "+args[0]), "%s. This command requires that the address references one specific instance. To view the available instances, use \"state list\".", err)
+		if _, diags := edit.Targets(args); diags.HasErrors() {
+			return e.Diags(diags)
 		}
 		s := e.inState(ctx, f)
 		if s == nil || !e.isThere(s) {
 			return 1
 		}
-		at := addr.Object{Instance: i}
-		o := s.Prior().Objects[at]
-		if o == nil {
-			return e.Fail(diag.NoInstance.As("No instance found for the given address"), "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.")
+		at, diags := edit.One(s.Prior(), args[0])
+		if e.Diags(diags) != 0 {
+			return 1
 		}
+		o := s.Prior().Objects[at]
 		// The object can be shown without its schema too.
 		schemas, _ := e.directory.StateSchemas(ctx, s.Prior())
-		return e.Written(view.Object(e.Out, at, o, schemas, e.Viewing()))
+		return e.Result("state", func() ([]byte, error) { return jsonstate.MarshalOne(s.Prior(), at, schemas, e.Dialect) },
+			func() int { return e.Written(view.Object(e.Out, at, o, schemas, e.Viewing())) })
 	}
 }
 
@@ -313,9 +323,9 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 // readInput reads a file, or standard input for "-".
 func (e *env) readInput(name string) ([]byte, error) {
 	if name == "-" {
-		return io.ReadAll(e.in)
+		return input.Stream(e.in, "standard input", e.interrupts.Stop())
 	}
-	return os.ReadFile(name)
+	return e.directory.Input(name)
 }
 
 func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
@@ -346,10 +356,12 @@ func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {
 			e.Say("No matching resources found.\n")
 			return 0
 		}
-		e.Say("weir will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", from, to, len(changed))
-		for _, resource := range changed {
-			e.Say("  %s\n", resource)
+		names := make([]string, len(changed))
+		for i, resource := range changed {
+			names[i] = resource.String()
 		}
+		e.SayAs("replace_provider", map[string]any{"from": from.String(), "to": to.String(), "resources": names},
+			"weir will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n  %s\n", from, to, len(names), strings.Join(names, "\n  "))
 		if !*approve {
 			q := question{query: "\nDo you want to make these changes?\nOnly 'yes' will be accepted to continue."}
 			if yes, code := e.confirm(ctx, q, "Approval required", "-auto-approve"); code != 0 {

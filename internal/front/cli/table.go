@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/docs"
 	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
 )
@@ -17,15 +18,19 @@ type (
 // table has all commands in the order of the help text.
 var table = slices.Concat([]*command{
 	initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-	analyzeCommand, consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand,
-	modulesCommand, outputCommand, recoverCommand, refreshCommand, showCommand,
+	analyzeCommand, completionCommand, consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand,
+	modulesCommand, outputCommand, queryCommand, recoverCommand, refreshCommand, showCommand,
 	taintCommand, testCommand, untaintCommand, versionCommand, whyCommand,
 }, metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands)
+
+func (e *env) table() *commands.Table[*env] {
+	return &commands.Table[*env]{Program: e.program, Screen: e.Screen, Env: e, All: table, Examples: docs.Examples}
+}
 
 func init() {
 	for _, c := range table {
 		group, _, _ := strings.Cut(c.Name, " ")
-		if slices.Contains([]string{"state", "workspace", "taint", "untaint", "output", "force-unlock"}, group) && c.Setup != nil {
+		if slices.Contains([]string{"state", "workspace", "taint", "untaint", "output", "force-unlock", "login"}, group) && c.Setup != nil {
 			c.Setup = withVariables(c.Setup)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -14,12 +15,14 @@ var taintCommand = &command{
 	Name: "taint", Args: "ADDRESS", Min: 1, Max: 1,
 	Synopsis: "Mark a resource instance as not fully functional",
 	Long:     "The next plan replaces the object. plan -replace=ADDRESS does the same without a change to the state and shows the effect first.",
+	JSON:     screen.Messages,
 	Setup:    func(e *env, fs *flag.FlagSet) runner { return e.setupTaint(fs, "taint", true) },
 }
 
 var untaintCommand = &command{
 	Name: "untaint", Args: "ADDRESS", Min: 1, Max: 1,
 	Synopsis: "Remove the 'tainted' state from a resource instance",
+	JSON:     screen.Messages,
 	Setup:    func(e *env, fs *flag.FlagSet) runner { return e.setupTaint(fs, "untaint", false) },
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/snapshot"
 	"weir.dev/weir/internal/front/view/diags"
@@ -28,7 +29,7 @@ var testCommand = &command{
 		t := &tester{env: e}
 		t.Register(fs)
 		t.registerTests(fs)
-		flags.JSON(fs, t.Screen)
+		commands.RegisterJSON(fs, t.Screen)
 		return func(ctx context.Context, _ []string) int { return t.run(ctx) }
 	},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 )
@@ -12,6 +13,7 @@ var unlockCommand = &command{
 	Name: "force-unlock", Args: "LOCK_ID", Min: 1, Max: 1,
 	Synopsis: "Release a stuck lock on the current workspace",
 	Long:     "Removes a lock that a run left behind. The ID is part of the message of those who were refused. Nothing happens to the infrastructure. Be sure that nobody holds the lock any more.",
+	JSON:     screen.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		force := fs.Bool("force", false, "Don't ask for confirmation.")
 		return func(ctx context.Context, args []string) int { return e.forceUnlock(ctx, args[0], *force) }

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 )
@@ -13,24 +14,26 @@ var validateCommand = &command{
 	Name: "validate", Main: true,
 	Synopsis: "Check whether the configuration is valid",
 	Long:     "Checks the configuration with the schemas of its providers. Neither the state nor anything that exists is looked at.",
+	JSON:     screen.Document,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars flags.Vars
 		vars.Register(fs)
-		fs.BoolVar(&e.JSON, "json", false, "Print a JSON object.")
 		e.registerTests(fs)
 		untested := fs.Bool("no-tests", false, "Don't check test files.")
-		return func(ctx context.Context, _ []string) int { return e.validate(ctx, vars, *untested) }
+		queries := fs.Bool("query", false, "Check query files, too.")
+		return func(ctx context.Context, _ []string) int {
+			return e.validate(ctx, operation.Loading{Vars: vars, Queries: *queries}, *untested)
+		}
 	},
 }
 
-func (e *env) validate(ctx context.Context, vars flags.Vars, untested bool) int {
+func (e *env) validate(ctx context.Context, l operation.Loading, untested bool) int {
 	tests := e.tests
 	if untested {
 		tests = ""
 	}
-	list := e.directory.Validate(ctx, operation.Loading{Vars: vars}, tests)
-	if e.JSON {
-		e.Validation(list)
+	list := e.directory.Validate(ctx, l, tests)
+	if e.Validation(list); e.JSON {
 		if list.HasErrors() {
 			return 1
 		}

@@ -14,6 +14,8 @@ var versionCommand = &command{
 	Long:     "Shows the engine that weir takes the place of and its version, in the form that programs read, the providers that the dependency lock file selects, and the version of weir itself.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
+		fs.Bool("v", false, "")
+		fs.Bool("version", false, "")
 		return func(context.Context, []string) int { return e.version(*asJSON) }
 	},
 }

@@ -19,6 +19,7 @@ var whyCommand = &command{
 		var p planning
 		p.Plan.Register(fs)
 		p.state.Register(fs)
+		flags.Hide(fs, "backup", "state-out")
 		p.vars.Register(fs)
 		flags.Input(fs, &e.input)
 		flags.Sensitive(fs, e.Screen)
@@ -28,7 +29,7 @@ var whyCommand = &command{
 }
 
 func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool) int {
-	target, err := addr.ParseTarget(address)
+	target, err := addr.ParsePattern(address)
 	if err != nil {
 		return e.Fail(diag.BadAddress, "%s.", err)
 	}

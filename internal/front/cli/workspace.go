@@ -3,18 +3,20 @@ package cli
 import (
 	"context"
 	"flag"
+	"strings"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/operation/states"
 )
 
 var workspaceCommands = []*command{
 	{Name: "workspace", Synopsis: "Workspace management", Long: "Each workspace has a state of its own for the same configuration."},
 	{
-		Name: "workspace list", Synopsis: "List Workspaces",
-		Setup: func(e *env, fs *flag.FlagSet) runner {
-			asJSON := fs.Bool("json", false, "Print a JSON object.")
-			return func(ctx context.Context, _ []string) int { return e.workspaceList(ctx, *asJSON) }
+		Name: "workspace list", Synopsis: "List Workspaces", JSON: screen.Either,
+		Setup: func(e *env, _ *flag.FlagSet) runner {
+			return func(ctx context.Context, _ []string) int { return e.workspaceList(ctx) }
 		},
 	},
 	{
@@ -31,7 +33,7 @@ var workspaceCommands = []*command{
 		},
 	},
 	{
-		Name: "workspace new", Args: "NAME", Min: 1, Max: 1, Synopsis: "Create a new workspace",
+		Name: "workspace new", Args: "NAME", Min: 1, Max: 1, Synopsis: "Create a new workspace", JSON: screen.Messages,
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f flags.State
 			f.RegisterLock(fs)
@@ -40,14 +42,14 @@ var workspaceCommands = []*command{
 		},
 	},
 	{
-		Name: "workspace select", Args: "NAME", Min: 1, Max: 1, Synopsis: "Select a workspace",
+		Name: "workspace select", Args: "NAME", Min: 1, Max: 1, Synopsis: "Select a workspace", JSON: screen.Messages,
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			create := fs.Bool("or-create", false, "Create the workspace if there is none of that name.")
 			return func(ctx context.Context, args []string) int { return e.workspaceSelect(ctx, args[0], *create) }
 		},
 	},
 	{
-		Name: "workspace delete", Args: "NAME", Min: 1, Max: 1, Synopsis: "Delete a workspace",
+		Name: "workspace delete", Args: "NAME", Min: 1, Max: 1, Synopsis: "Delete a workspace", JSON: screen.Messages,
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f flags.State
 			f.RegisterLock(fs)
@@ -57,37 +59,30 @@ var workspaceCommands = []*command{
 	},
 }
 
-func (e *env) workspaceList(ctx context.Context, asJSON bool) int {
+func (e *env) workspaceList(ctx context.Context) int {
 	names, current, diags := e.directory.Workspaces(ctx)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	if asJSON {
-		type entry struct {
-			Name      string `json:"name"`
-			IsCurrent bool   `json:"is_current"`
-		}
-		list := []entry{}
+	list := func() int {
+		var list strings.Builder
 		for _, name := range names {
-			list = append(list, entry{name, name == current})
+			mark := "  "
+			if name == current {
+				mark = "* "
+			}
+			list.WriteString(mark + name + "\n")
 		}
-		return e.PrintJSON(struct {
-			FormatVersion string  `json:"format_version"`
-			Workspaces    []entry `json:"workspaces"`
-		}{"1.0", list})
-	}
-	for _, name := range names {
-		mark := "  "
-		if name == current {
-			mark = "* "
+		e.SayAs("workspace_list", map[string]any{"workspaces": names, "current_workspace": current}, "%s\n", &list)
+		if e.vars["TF_WORKSPACE"] != "" {
+			e.Say("The active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n")
 		}
-		e.Say("%s%s\n", mark, name)
+		return 0
 	}
-	e.Say("\n")
-	if e.vars["TF_WORKSPACE"] != "" {
-		e.Say("The active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n")
+	if e.Messaging() {
+		return list()
 	}
-	return 0
+	return e.Result("list of workspaces", func() ([]byte, error) { return jsonstate.Workspaces(names, current) }, list)
 }
 
 func (e *env) workspaceNew(ctx context.Context, name, from string, f flags.State) int {

@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/trace"
 )
 
 // A Command is one entry of the command line. E is what commands share.
@@ -32,6 +33,7 @@ type Command[E any] struct {
 	Main     bool   // one of the few that most people need
 	Hidden   bool
 	Min, Max int // how many positional arguments; Max -1 means any number
+	JSON     screen.Form
 	// Setup registers the flags and returns what runs once they are parsed;
 	// nil for a group of commands.
 	Setup func(e E, fs *flag.FlagSet) Runner
@@ -48,6 +50,12 @@ type Table[E any] struct {
 	Getenv  func(string) string
 	Env     E
 	All     []*Command[E]
+	// Near is what the completion of command lines offers of the directory.
+	Near Near
+	// Examples has command lines as ReadExamples reads them.
+	Examples string
+	// EditShells changes what shells read at their start, and returns the files it wrote.
+	EditShells func(change func(shell, text string) string) ([]string, error)
 	// Leave has another program do a command, with its name as arguments before the
 	// others.
 	Leave func(args []string) (code int, diags diag.List)
@@ -55,6 +63,9 @@ type Table[E any] struct {
 
 // Run finds the command that arguments name, and runs it.
 func (t *Table[E]) Run(ctx context.Context, args []string) int {
+	if code, done := t.complete(args); done {
+		return code
+	}
 	if len(args) > 0 && (isHelp(args[0]) || args[0] == "help") {
 		return t.help(args[1:])
 	}
@@ -86,6 +97,7 @@ func (t *Table[E]) Run(ctx context.Context, args []string) int {
 		fmt.Fprint(t.Screen.Out, t.usage(cmd))
 		return 0
 	}
+	trace.Name(ctx, "weir "+cmd.Name)
 	return t.run(ctx, cmd, t.Screen.TakeFlags(rest))
 }
 
@@ -129,9 +141,9 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 		}
 		t.Screen.JSON = t.Screen.JSON || wantsJSON(args) && fs.Lookup("json") != nil
 		if t.Screen.JSON && fs.Lookup("json-into") != nil {
-			t.Screen.Start()
+			t.Screen.Begin(c.JSON)
 		}
-		return t.misused(c, diag.BadOption.As("Failed to parse command-line flags").List("%s", err))
+		return t.misused(c, diag.BadOption.As("Failed to parse command-line flags").List("%s%s", err, nearestFlag(fs, err)))
 	}
 	n := fs.NArg()
 	switch {
@@ -140,6 +152,11 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 	case c.Max >= 0 && n > c.Max:
 		return t.misused(c, diag.BadOption.As("Too many command line arguments").List("The %s command expects %s. Options have to stand before positional arguments.", c.Name, c.expects()))
 	}
+	if c.JSON != screen.Own {
+		if code := t.Screen.Begin(c.JSON); code != 0 {
+			return code
+		}
+	}
 	return run(ctx, fs.Args())
 }
 
@@ -147,7 +164,16 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 func (t *Table[E]) flags(c *Command[E]) (*flag.FlagSet, Runner) {
 	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
+	if c.JSON != screen.Own {
+		RegisterJSON(fs, t.Screen)
+	}
 	return fs, c.Setup(t.Env, fs)
+}
+
+// RegisterJSON registers the options that choose output for programs.
+func RegisterJSON(fs *flag.FlagSet, on *screen.Screen) {
+	fs.BoolVar(&on.JSON, "json", false, "Print JSON, for programs: one object a line of what is done, or one for all that was asked for. Nothing is asked for then.")
+	fs.StringVar(&on.Into, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
 }
 
 func wantsJSON(args []string) bool {
@@ -173,41 +199,7 @@ func (t *Table[E]) misused(c *Command[E], problems diag.List) int {
 }
 
 // usage is the text of -help.
-func (t *Table[E]) usage(c *Command[E]) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s [global options] %s", t.Program, c.Name)
-	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
-	if c.Setup != nil {
-		fs, _ = t.flags(c)
-		b.WriteString(" [options]")
-	} else {
-		b.WriteString(" <subcommand> [options] [args]")
-	}
-	if c.Args != "" {
-		b.WriteString(" " + c.Args)
-	}
-	b.WriteString("\n\n" + terminal.Indent(c.Synopsis+".", 2, 78))
-	if c.Long != "" {
-		b.WriteString("\n" + terminal.Indent(c.Long, 2, 78))
-	}
-	if c.Setup == nil {
-		b.WriteString("\nSubcommands:\n")
-		for _, sub := range t.All {
-			if word, ok := strings.CutPrefix(sub.Name, c.Name+" "); ok && !sub.Hidden {
-				fmt.Fprintf(&b, "    %-18s %s\n", word, sub.Synopsis)
-			}
-		}
-		return b.String()
-	}
-	b.WriteString("\nOptions:\n")
-	fs.VisitAll(func(f *flag.Flag) {
-		if f.Usage != "" {
-			terminal.WriteFlag(&b, f)
-		}
-	})
-	b.WriteString("\n  -no-color, -compact-warnings, -consolidate-warnings=false,\n  -consolidate-errors and -concise are understood by every command.\n")
-	return b.String()
-}
+func (t *Table[E]) usage(c *Command[E]) string { return t.Page(c).Text() }
 
 // help prints the help of a command, or of the program.
 func (t *Table[E]) help(args []string) int {
@@ -223,31 +215,7 @@ func (t *Table[E]) help(args []string) int {
 	return 0
 }
 
-func (t *Table[E]) overview() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s [global options] <subcommand> [args]\n\n", t.Program)
-	b.WriteString("The commands below are those of everyday work, in the order of use.\n\nMain commands:\n")
-	list := func(main bool) {
-		for _, c := range t.All {
-			if c.Main == main && !c.Hidden && !strings.Contains(c.Name, " ") {
-				fmt.Fprintf(&b, "  %-13s %s\n", c.Name, c.Synopsis)
-			}
-		}
-	}
-	list(true)
-	b.WriteString("\nAll other commands:\n")
-	list(false)
-	b.WriteString(`
-Global options (use these before the subcommand, if any):
-  -chdir=DIR    Switch to a different working directory before executing the
-                given subcommand.
-  -compat=NAME  The engine whose meaning counts where the two differ: opentofu
-                or terraform. By default that of WEIR_COMPAT.
-  -help         Show this help output, or the help for a specified subcommand.
-  -version      An alias for the "version" subcommand.
-`)
-	return b.String()
-}
+func (t *Table[E]) overview() string { return t.Overview().Text() }
 
 // unknown says that there is no such command and what was perhaps meant.
 func (t *Table[E]) unknown(args []string) int {
@@ -295,6 +263,24 @@ func (t *Table[E]) nearest(group, given string) string {
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
 	return all[0].name
+}
+
+// nearestFlag is a sentence about the flag that was perhaps meant by one that there isn't.
+func nearestFlag(fs *flag.FlagSet, err error) string {
+	given, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !ok {
+		return ""
+	}
+	near, least := "", 3
+	fs.VisitAll(func(f *flag.Flag) {
+		if d := levenshtein.Distance(given, f.Name, nil); d < least && d < len(f.Name) && f.Usage != "" {
+			near, least = f.Name, d
+		}
+	})
+	if near == "" {
+		return ""
+	}
+	return ". Did you mean -" + near + "?"
 }
 
 // Texts collects the values of a flag that may be repeated.

@@ -1,9 +1,9 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"flag"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,25 +25,28 @@ func Within[E any](group string, list []*Command[E], setup func(*Command[E], E, 
 	return all
 }
 
-// ForStacks corrects the commands of a program in a text for who works on a deployment of
-// a stack, or without a name on the stack: "weir recover" is "weir stacks recover" there,
-// with the deployment where it has one. The program is what texts call it: it may have
-// another name than its own, and an option.
-func ForStacks(program, deployment string) func(text string) string {
-	mention := regexp.MustCompile(`(^|[^\w-])(` + regexp.QuoteMeta(program) + `|weir) (init|validate|providers lock|plan|apply|destroy|show|recover|force-unlock|console|state [a-z-]+)\b( -allow-deferral)?`)
-	return func(text string) string {
-		return mention.ReplaceAllStringFunc(text, func(found string) string {
-			part := mention.FindStringSubmatch(found)
-			command := part[1] + part[2] + " stacks " + part[3]
-			switch part[3] {
-			case "init", "validate", "providers lock":
-				return command
-			}
-			if deployment != "" {
-				command += " -deployment=" + deployment
-			}
-			return command
-		})
+// inStacks are the commands that stacks have by the same names, whole those of them that
+// are about all deployments in any case.
+var (
+	inStacks = []string{"plan", "apply", "destroy", "show", "output", "graph", "why", "console", "recover", "force-unlock"}
+	whole    = []string{"init", "validate", "providers lock"}
+)
+
+// ForStacks is how commands are run by who works on a deployment of a stack, or without a
+// name on the stack: "weir recover" is "weir stacks recover" there, with the deployment
+// where it has one. The program is what the user calls it.
+func ForStacks(program, deployment string) func(diag.Command) diag.Command {
+	return func(c diag.Command) diag.Command {
+		about := slices.Contains(inStacks, c.Name) || strings.HasPrefix(c.Name, "state ")
+		if !about && !slices.Contains(whole, c.Name) {
+			return c
+		}
+		c.Program = cmp.Or(c.Program, program)
+		c.Name = "stacks " + c.Name
+		if about && deployment != "" {
+			c.Name += " -deployment=" + deployment
+		}
+		return c
 	}
 }
 

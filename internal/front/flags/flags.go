@@ -64,6 +64,7 @@ func (o *Plan) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Destroy, "destroy", false, "Plan to destroy everything that is managed.")
 	fs.BoolVar(&o.RefreshOnly, "refresh-only", false, "Plan only to bring the state up to date with what exists.")
 	fs.BoolVar(&o.Refresh, "refresh", true, "Don't ask providers whether objects changed outside.")
+	fs.BoolVar(&o.MinimalRefresh, "minimal-refresh", false, "Ask providers only about objects that are to be changed or replaced by what the state says.")
 	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Put off what can't be planned yet instead of failing.")
 	o.RegisterScope(fs, "Work on")
 	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept. May be repeated.")
@@ -73,9 +74,9 @@ func (o *Plan) Register(fs *flag.FlagSet) {
 
 // RegisterScope registers the flags that leave out a part, of the work that is named.
 func (o *Plan) RegisterScope(fs *flag.FlagSet, work string) {
-	fs.Var((*commands.Texts)(&o.Targets), "target", work+" the object at `ADDRESS` and what it depends on, and nothing else. May be repeated.")
+	fs.Var((*commands.Texts)(&o.Targets), "target", work+" the object at `ADDRESS` and what it depends on, and nothing else. With stars for names and keys, quoted for the shell, it is all that fit: 'aws_*.web', 'module.net[*]', '**.aws_vpc.main' in any module. May be repeated.")
 	fs.Var((*commands.Texts)(&o.TargetFiles), "target-file", "Read addresses as for -target from `FILE`, one a line.")
-	fs.Var((*commands.Texts)(&o.Excludes), "exclude", "Leave out the object at `ADDRESS` and what depends on it. May be repeated.")
+	fs.Var((*commands.Texts)(&o.Excludes), "exclude", "Leave out the object at `ADDRESS` and what depends on it; with stars all that fit, as for -target. May be repeated.")
 	fs.Var((*commands.Texts)(&o.ExcludeFiles), "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
 }
 
@@ -100,9 +101,16 @@ func (v *Vars) Register(fs *flag.FlagSet) {
 	})
 }
 
+// Hide leaves flags that are accepted, and change nothing for a command, out of its help.
+func Hide(fs *flag.FlagSet, names ...string) {
+	for _, name := range names {
+		fs.Lookup(name).Usage = ""
+	}
+}
+
 // Parallelism registers -parallelism.
 func Parallelism(fs *flag.FlagSet, n *int) {
-	fs.IntVar(n, "parallelism", 10, "Run at most `N` operations at once; 0 is for the usual number.")
+	fs.IntVar(n, "parallelism", 0, "Run at most `N` operations at once. Without it, or with 0, changes are made ten at a time, and as many objects are read at once as providers bear.")
 }
 
 // RemoteVersion registers -ignore-remote-version, which is accepted for the sake of
@@ -119,16 +127,11 @@ func Input(fs *flag.FlagSet, input *bool) {
 // Stream registers those that choose between text and the stream for programs, and what
 // is in both.
 func Stream(fs *flag.FlagSet, on *screen.Screen) {
-	JSON(fs, on)
+	commands.RegisterJSON(fs, on)
 	Sensitive(fs, on)
 	Detail(fs, on)
+	fs.Func("progress", "How to show what goes on, the `KIND`: tty as the last lines of the terminal, plain as lines, json as with -json, quiet not at all. By default it is tty on a terminal and plain elsewhere.", on.SetProgress)
 	fs.Func("deprecation", "Which deprecation warnings to show: module:all, module:local or module:none, the `CHOICE`.", on.SetDeprecation)
-}
-
-// JSON registers those that choose the stream of what a command does.
-func JSON(fs *flag.FlagSet, on *screen.Screen) {
-	fs.BoolVar(&on.JSON, "json", false, "Print one JSON object a line, for programs. Nothing is asked for then.")
-	fs.StringVar(&on.Into, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
 }
 
 // Detail registers -detail.

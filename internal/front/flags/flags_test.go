@@ -34,13 +34,17 @@ func summary(t *testing.T, diags diag.List) string {
 
 func TestPlan(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                             "",
-		"-destroy -refresh-only":       "Incompatible plan mode options",
-		"-refresh-only -refresh=false": "Incompatible refresh options",
-		"-target=a.b -exclude=c.d":     "Invalid combination of arguments",
-		"-target=a":                    `Invalid target "a"`,
-		"-replace=module.a":            `Invalid force-replace address "module.a"`,
-		"-replace=data.a.b":            `Invalid force-replace address "data.a.b"`,
+		"":                                    "",
+		"-destroy -refresh-only":              "Incompatible plan mode options",
+		"-refresh-only -refresh=false":        "Incompatible refresh options",
+		"-minimal-refresh":                    "",
+		"-minimal-refresh -refresh-only":      "Incompatible refresh options",
+		"-minimal-refresh -refresh=false":     "Incompatible refresh options",
+		"-minimal-refresh -invoke=action.a.b": "Incompatible refresh options",
+		"-target=a.b -exclude=c.d":            "Invalid combination of arguments",
+		"-target=a":                           `Invalid target "a"`,
+		"-replace=module.a":                   `Invalid force-replace address "module.a"`,
+		"-replace=data.a.b":                   `Invalid force-replace address "data.a.b"`,
 	} {
 		var o Plan
 		parsed(t, line, o.Register)
@@ -106,12 +110,13 @@ func TestInit(t *testing.T) {
 
 func TestPackages(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                     "",
-		"-fs-mirror=a":                         "",
-		"-net-mirror=https://a.example/":       "",
-		"-net-mirror=http://a.example/":        "Invalid network mirror URL",
-		"-oci-mirror=a":                        "Unsupported option",
-		"-fs-mirror=a -net-mirror=https://b/c": "Invalid installation method options",
+		"":                               "",
+		"-fs-mirror=a":                   "",
+		"-net-mirror=https://a.example/": "",
+		"-net-mirror=http://a.example/":  "Invalid network mirror URL",
+		"-oci-mirror=a":                  "Invalid OCI mirror repository template",
+		"-oci-mirror=a/${hostname}/${namespace}/${type}": "",
+		"-fs-mirror=a -net-mirror=https://b/c":           "Invalid installation method options",
 	} {
 		var p Packages
 		parsed(t, line, func(fs *flag.FlagSet) { p.Register(fs); p.RegisterMirrors(fs) })
@@ -148,6 +153,44 @@ func TestTest(t *testing.T) {
 		got := o.Check()
 		if want == "" && got != nil || want != "" && (len(got) != 1 || !strings.Contains(got[0].Detail, want)) {
 			t.Errorf("%q: got %v, want %q", line, got, want)
+		}
+	}
+}
+
+func TestGraph(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                "",
+		"-type=plan":      "",
+		"-type=eval":      "Graph type no longer available",
+		"-type=x":         "Unsupported graph type",
+		"-format=dot":     "",
+		"-format=mermaid": "",
+		"-format=x":       "Unsupported graph format",
+	} {
+		var g Graph
+		parsed(t, line, g.Register)
+		if got := summary(t, g.Check()); got != want {
+			t.Errorf("%s: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestConsole(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                        "",
+		"-plan":                   "",
+		`-scope=module.a["b"]`:    "module.a[\"b\"]",
+		"-scope=module":           "Invalid module instance address",
+		"-scope=terraform_data.a": "Invalid module instance address",
+	} {
+		var c Console
+		parsed(t, line, c.Register)
+		got := summary(t, c.Check())
+		if got == "" {
+			got = c.Scope.String()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", line, got, want)
 		}
 	}
 }

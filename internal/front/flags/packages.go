@@ -3,6 +3,7 @@ package flags
 import (
 	"flag"
 	"net/url"
+	"strings"
 
 	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/operation/cliconfig"
@@ -14,6 +15,7 @@ import (
 type Packages struct {
 	Vars                           Vars
 	Platforms                      commands.Texts // each OS_ARCH; none is for that of this machine
+	LockFile                       bool           // the versions of the lock file are mirrored
 	fsMirror, netMirror, ociMirror string
 }
 
@@ -29,7 +31,12 @@ func (p *Packages) Register(fs *flag.FlagSet) {
 func (p *Packages) RegisterMirrors(fs *flag.FlagSet) {
 	fs.StringVar(&p.fsMirror, "fs-mirror", "", "Ask the filesystem mirror at `DIR` in place of the registries.")
 	fs.StringVar(&p.netMirror, "net-mirror", "", "Ask the network mirror at `URL` in place of the registries.")
-	fs.StringVar(&p.ociMirror, "oci-mirror", "", "")
+	fs.StringVar(&p.ociMirror, "oci-mirror", "", "Ask registries of the OCI for the repositories by `TEMPLATE` in place of the registries.")
+}
+
+// RegisterLockFile registers what mirrors alone have.
+func (p *Packages) RegisterLockFile(fs *flag.FlagSet) {
+	fs.BoolVar(&p.LockFile, "lock-file", true, "Take the newest versions that the configuration allows rather than those of the dependency lock file.")
 }
 
 // Source is the mirror that flags name, or nil for the registries.
@@ -48,7 +55,11 @@ func (p *Packages) Source() (*cliconfig.Method, diag.List) {
 		}
 	}
 	if p.ociMirror != "" {
-		return nil, diag.BadOption.As("Unsupported option").List("-oci-mirror isn't supported yet. Use -fs-mirror or -net-mirror.")
+		set++
+		from = &cliconfig.Method{Kind: cliconfig.OCIMirror, Location: p.ociMirror, DownloadRetries: -1}
+		if wrong := from.CheckTemplate(); wrong != nil {
+			return nil, diag.BadOption.As("Invalid OCI mirror repository template").List("%s", strings.Join(wrong, "\n"))
+		}
 	}
 	if set > 1 {
 		return nil, diag.BadOption.As("Invalid installation method options").List("The mirror command line options are mutually-exclusive.")

@@ -6,12 +6,10 @@
 package screen
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -19,6 +17,7 @@ import (
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/diags"
+	"weir.dev/weir/internal/front/view/progress"
 	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
@@ -39,6 +38,8 @@ type Options struct {
 	// Overview: plans are shown with one row for changes that are alike; nil leaves
 	// it to where they are shown.
 	Overview *bool
+	// Follow is how it is shown what goes on.
+	Follow Follow
 	// Deprecations says which deprecation warnings are shown: all, local or none.
 	Deprecations deprecated.Level
 }
@@ -82,15 +83,45 @@ func (o *Options) SetDeprecation(text string) error {
 	return nil
 }
 
+// A Follow is how it is shown what goes on.
+type Follow uint8
+
+const (
+	FollowAuto  Follow = iota // on a terminal as its last lines, else as plain lines
+	FollowTTY                 // as the last lines, wherever
+	FollowPlain               // as plain lines
+	FollowQuiet               // not at all, but for what provisioners say
+)
+
+// SetProgress reads the value of -progress.
+func (s *Screen) SetProgress(text string) error {
+	switch text {
+	case "auto":
+		s.Follow = FollowAuto
+	case "tty":
+		s.Follow = FollowTTY
+	case "plain":
+		s.Follow = FollowPlain
+	case "quiet":
+		s.Follow = FollowQuiet
+	case "json":
+		s.JSON = true
+	default:
+		return errors.New("has to be auto, tty, plain, json or quiet")
+	}
+	return nil
+}
+
 // A Screen is the two streams of a process with how to write to them.
 type Screen struct {
 	Out, Err io.Writer
 	Options
 	Dialect dialect.Dialect
-	// Terminal: Out is one that people look at.
-	Terminal bool
-	// Plain: the environment doesn't want colours.
-	Plain bool
+	// Terminal: Out is one that people look at. ErrTerminal: Err is.
+	Terminal, ErrTerminal bool
+	// Plain: the environment doesn't want colours. Coloured: it wants them wherever the
+	// text goes. Dumb: Out can't be drawn on.
+	Plain, Coloured, Dumb bool
 	// Automation: hints on what to run next are unwanted.
 	Automation bool
 	// JSON: results are for programs, and text isn't wanted. Into names a file for
@@ -107,9 +138,17 @@ type Screen struct {
 	Stream   *stream.JSON
 	Progress stream.Progress
 	Counter  *stream.Counter
-	closers  []func()
-	// Hint corrects the commands that problems say to run; nil leaves them.
-	Hint func(text string) string
+	// Memory is from one run to the next; nil is none.
+	Memory  Memory
+	closers []func()
+	// tty is the terminal that Out is, where there is an area at its end.
+	tty *os.File
+	// document is where documents for programs go beside text; nil is for nowhere.
+	document io.Writer
+	// messages: what is said is a message of the stream too.
+	messages bool
+	// Command is how a command that problems say to run is run here; nil leaves them.
+	Command func(diag.Command) diag.Command
 	// gathered has the problems of several parts, of which this is one; nil else.
 	gathered *gathered
 	part     string
@@ -118,27 +157,22 @@ type Screen struct {
 // Start begins the output of a command that shows what it does: the stream for
 // programs where one is wanted, and the text for people.
 func (s *Screen) Start() int {
-	if s.Into != "" {
-		if s.JSON {
-			return s.Fail(diag.BadOption.As("Invalid output format"), "The -json and -json-into arguments are mutually exclusive")
+	if !s.messages {
+		if code := s.open(); code != 0 {
+			return code
 		}
-		file, err := os.OpenFile(s.Into, os.O_TRUNC|os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return s.Fail(diag.BadOption.As("Invalid argument"), "Unable to open the file %q specified by -json-into for writing: %s", s.Into, diag.Cause(err))
-		}
-		s.closers = append(s.closers, func() { file.Close() })
-		s.Stream = stream.NewJSON(file, s.Dialect, nil)
-	}
-	if s.JSON {
-		s.Stream = stream.NewJSON(s.Out, s.Dialect, nil)
 	}
 	s.Counter = &stream.Counter{}
 	all := []stream.Progress{s.Counter}
 	if s.Stream != nil {
 		all = append(all, s.Stream)
 	}
-	if !s.JSON {
-		all = append(all, stream.Human(s.Out, stream.Options{Pen: s.Pen(), Concise: s.Concise}))
+	switch {
+	case s.JSON:
+	case s.live():
+		all = append(all, s.display())
+	default:
+		all = append(all, stream.Human(s.Out, stream.Options{Pen: s.Pen(), Shown: s.amount()}))
 	}
 	s.Progress = stream.Multi(all...)
 	s.closers = append(s.closers, s.Progress.Close)
@@ -161,13 +195,74 @@ func (s *Screen) Sink() event.Sink {
 	return s.Progress.Event
 }
 
-// Pen is how text is set: with colours on terminals, unless they are unwanted.
-func (s *Screen) Pen() style.Pen { return style.Pen{On: s.Terminal && !s.NoColor && !s.Plain} }
+// Pen is how text on Out is set: with colours on terminals, unless they are unwanted.
+func (s *Screen) Pen() style.Pen { return s.penFor(s.Out) }
+
+// penFor is how text is set on one of both streams.
+func (s *Screen) penFor(w io.Writer) style.Pen {
+	seen := s.Terminal
+	if w == s.Err && w != s.Out {
+		seen = s.ErrTerminal
+	}
+	return style.Pen{On: (seen || s.Coloured) && !s.NoColor && !s.Plain}
+}
+
+// A Memory keeps how long things take.
+type Memory interface {
+	Durations() []byte
+	SetDurations(text []byte) error
+}
+
+// amount is how much plain lines tell.
+func (s *Screen) amount() stream.Amount {
+	if s.Concise || s.Follow == FollowQuiet {
+		return stream.Concise
+	}
+	return stream.Everything
+}
+
+// live reports whether the last lines of the terminal show what goes on.
+func (s *Screen) live() bool {
+	if s.Follow == FollowTTY {
+		return true
+	}
+	return s.Follow == FollowAuto && s.Terminal && !s.Dumb && !s.Automation && !s.Concise && s.gathered == nil
+}
+
+// display shows what goes on in the last lines of the terminal; from now on all else is
+// written above them.
+func (s *Screen) display() stream.Progress {
+	file, isFile := s.Out.(*os.File)
+	size := func() (int, int) { return style.DefaultWidth + 2, 24 }
+	if isFile && s.Terminal {
+		s.tty = file
+		size = func() (int, int) { return terminal.Size(file) }
+	}
+	area := progress.NewArea(s.Out, size)
+	s.Out = area.Over(s.Out)
+	if f, is := s.Err.(*os.File); is && terminal.Is(f) {
+		s.Err = area.Over(s.Err)
+	}
+	var before progress.Durations
+	if s.Memory != nil {
+		before = progress.ReadDurations(s.Memory.Durations())
+	}
+	d := progress.New(area, s.Out, progress.Options{Pen: s.Pen(), Size: size, Before: before})
+	s.closers = append(s.closers, func() {
+		if learned := d.Experience(); s.Memory != nil && learned != nil {
+			_ = s.Memory.SetDurations(learned.Text()) // it is only for estimates
+		}
+	})
+	return d
+}
 
 // Width is that of the terminal, or 0 where text isn't wrapped.
 func (s *Screen) Width() int {
-	if !s.Terminal {
+	switch {
+	case !s.Terminal:
 		return 0
+	case s.tty != nil:
+		return terminal.Width(s.tty, style.DefaultWidth)
 	}
 	return terminal.Width(s.Out, style.DefaultWidth)
 }
@@ -199,6 +294,20 @@ func (s *Screen) Plan(p *plan.Plan) error {
 	return view.Plan(s.Out, p, s.Viewing())
 }
 
+// Stopped shows what an apply came to that didn't do everything.
+func (s *Screen) Stopped(e view.End) {
+	if e.Endings = s.Counter.Endings(); e.Endings == nil {
+		return // it hasn't begun
+	}
+	e.Command = s.Command
+	if s.Stream != nil {
+		s.Stream.Stopped(e.Totals())
+	}
+	if !s.JSON {
+		s.Written(e.Write(s.Out, s.Viewing()))
+	}
+}
+
 // SetDetail reads the value of -detail.
 func (o *Options) SetDetail(text string) error {
 	overview := text == "brief"
@@ -209,8 +318,23 @@ func (o *Options) SetDetail(text string) error {
 	return nil
 }
 
-// Say prints for people.
-func (s *Screen) Say(format string, args ...any) { fmt.Fprintf(s.Out, format, args...) }
+// Say prints for people; of a command whose results are messages it is one in the stream
+// too, in one line.
+func (s *Screen) Say(format string, args ...any) {
+	s.SayAs("", nil, format, args...)
+}
+
+// SayAs is Say of what programs know by a type, with a payload.
+func (s *Screen) SayAs(typ string, payload map[string]any, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.Messaging() {
+		s.Stream.Info(strings.Join(strings.Fields(text), " "), typ, payload)
+		if s.JSON {
+			return
+		}
+	}
+	fmt.Fprint(s.Out, text)
+}
 
 // Log puts a message for people into the stream, if there is one.
 func (s *Screen) Log(text string) {
@@ -248,9 +372,11 @@ func (s *Screen) Diags(l diag.List) int {
 		return code
 	}
 	l = s.hinted(s.Secrets.Diagnostics(s.Deprecations.Shown(l.Condense())))
-	if s.gathered != nil && s.Stream == nil {
+	if s.gathered != nil {
 		var again string
-		l, again = s.gathered.take(s.part, l, s.Sources())
+		if l, again = s.gathered.take(s.part, l, s.Sources()); s.JSON {
+			return code // it comes at the end
+		}
 		fmt.Fprint(s.Err, again)
 	}
 	l.Sort()
@@ -266,26 +392,33 @@ func (s *Screen) Diags(l diag.List) int {
 		if severity == diag.Error || s.JSON {
 			w = s.Err
 		}
-		fmt.Fprint(w, s.text(l.Only(severity), compact))
+		fmt.Fprint(w, s.text(w, l.Only(severity), compact))
 	}
 	return code
 }
 
-// Validation prints the result of a validation for programs.
+// Validation prints the result of a validation for programs, where one is wanted.
 func (s *Screen) Validation(l diag.List) {
-	s.Say("%s", diags.Validation(s.hinted(s.Secrets.Diagnostics(l)), s.sources(l)))
+	if w := s.programs(); w != nil {
+		fmt.Fprintf(w, "%s", diags.Validation(s.hinted(s.Secrets.Diagnostics(l)), s.sources(l)))
+	}
+}
+
+// Run is how a command of the program is run here.
+func (s *Screen) Run(program, name string) diag.Command {
+	c := diag.Command{Program: program, Name: name}
+	if s.Command != nil {
+		c = s.Command(c)
+	}
+	return c
 }
 
 // hinted are problems whose commands are the right ones here.
 func (s *Screen) hinted(l diag.List) diag.List {
-	if s.Hint == nil {
+	if s.Command == nil {
 		return l
 	}
-	l = slices.Clone(l)
-	for i := range l {
-		l[i].Detail = s.Hint(l[i].Detail)
-	}
-	return l
+	return l.As(s.Command)
 }
 
 // AsideDiags prints warnings where they don't mix with what a command prints, and
@@ -293,7 +426,12 @@ func (s *Screen) hinted(l diag.List) diag.List {
 func (s *Screen) AsideDiags(l diag.List) diag.List {
 	if s.Progress == nil && !l.HasErrors() {
 		// Commands that print the state itself: this is no part of it.
-		fmt.Fprint(s.Err, s.DiagText(s.hinted(l)))
+		if s.Stream != nil {
+			s.Stream.Diagnostics(s.hinted(s.Secrets.Diagnostics(l)), s.sources(l))
+		}
+		if s.Stream == nil || !s.JSON {
+			fmt.Fprint(s.Err, s.DiagText(s.hinted(l)))
+		}
 		return nil
 	}
 	return l
@@ -307,9 +445,9 @@ func (s *Screen) PeopleDiags(l diag.List) {
 	s.Stream = kept
 }
 
-// DiagText sets diagnostics for people.
+// DiagText sets diagnostics for people, on Err.
 func (s *Screen) DiagText(l diag.List) string {
-	return s.text(s.Secrets.Diagnostics(l), s.CompactWarnings)
+	return s.text(s.Err, s.Secrets.Diagnostics(l), s.CompactWarnings)
 }
 
 // sources are the files that problems are about, without secrets.
@@ -328,8 +466,8 @@ func (s *Screen) sources(l diag.List) map[string][]byte {
 	return all
 }
 
-func (s *Screen) text(l diag.List, compact bool) string {
-	pen := s.Pen()
+func (s *Screen) text(w io.Writer, l diag.List, compact bool) string {
+	pen := s.penFor(w)
 	return diags.Text(l, s.sources(l), diags.Options{
 		Pen:                 pen,
 		Plain:               !pen.On,
@@ -351,24 +489,5 @@ func (s *Screen) Written(err error) int {
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		return s.Fail(diag.Unwritable.As("Failed to write output"), "%s.", err)
 	}
-	return 0
-}
-
-// Document prints a document that is for programs, unless it couldn't be made.
-func (s *Screen) Document(text []byte, err error, what string) int {
-	if err != nil {
-		return s.Fail(diag.Unwritable.As("Failed to marshal "+what+" to json"), "%s.", err)
-	}
-	s.Say("%s\n", text)
-	return 0
-}
-
-// PrintJSON prints a value as an indented JSON document.
-func (s *Screen) PrintJSON(v any) int {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return s.Fail(diag.Unwritable.As("Failed to write JSON"), "%s.", err)
-	}
-	s.Say("%s\n", text)
 	return 0
 }

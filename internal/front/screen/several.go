@@ -3,8 +3,12 @@ package screen
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"sync"
+
+	"weir.dev/weir/internal/front/view/stream"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // Part is a screen for a part of a command's work, with a progress of its own.
@@ -45,18 +49,19 @@ func (s *Screen) Turns(n int) *Turns { return &Turns{screen: s, held: make([][]s
 
 // Several does something for parts of a command's work, on a screen for each, with no more
 // than atOnce at the same time. In turns they are shown one after the other. A problem that
-// several parts have is told once; what no part has to wait for comes at the end.
+// several parts have is told once, for programs at the end with a list of the parts that
+// have it; what no part has to wait for comes at the end.
 func (s *Screen) Several(kind string, names []string, atOnce int, inTurns bool, do func(i int, part *Screen)) {
 	var wait sync.WaitGroup
 	places := make(chan struct{}, atOnce)
 	turns := s.Turns(len(names))
-	g := &gathered{kind: kind, of: len(names), urgent: !inTurns, files: map[string][]byte{}}
+	g := &gathered{kind: kind, of: len(names), urgent: !inTurns && !s.JSON, files: map[string][]byte{}}
 	for i, name := range names {
 		part, ended := s.Part(), func() {}
 		if inTurns {
 			part, ended = turns.Part(i)
 		}
-		if len(names) > 1 && (inTurns || atOnce > 1) && !s.JSON {
+		if len(names) > 1 && (inTurns || atOnce > 1 || s.JSON) {
 			part.gathered, part.part = g, name
 		}
 		places <- struct{}{}
@@ -69,7 +74,17 @@ func (s *Screen) Several(kind string, names []string, atOnce int, inTurns bool, 
 	wait.Wait()
 	end := s.Part()
 	end.Sources = func() map[string][]byte { return g.files }
-	end.Diags(g.rest())
+	if !s.JSON {
+		end.Diags(g.rest())
+		return
+	}
+	all := stream.Beside(s.Out, s.Dialect, nil)
+	defer all.Close()
+	for _, p := range g.list {
+		slices.Sort(p.parts)
+		one := diag.List{p.Diagnostic}
+		all.DiagnosticsOf(map[string]any{kind + "s": p.parts}, one, end.sources(one))
+	}
 }
 
 // Turns shows the parts in their order.

@@ -2,7 +2,9 @@ package screen_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +82,40 @@ func several(problems [][]diag.Diagnostic, inTurns bool) string {
 		close(next[i+1])
 	})
 	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// TestGatheredJSON: programs get each problem once, with the parts that have it, and what
+// isn't a problem at once.
+func TestGatheredJSON(t *testing.T) {
+	code := diag.Code{Name: "n", Summary: "S"}
+	var out bytes.Buffer
+	s := &screen.Screen{Out: &out, Err: &out, Options: screen.Options{}, JSON: true, Sources: func() map[string][]byte { return nil }}
+	var mu sync.Mutex
+	s.Several("deployment", []string{"a", "b"}, 1, false, func(i int, part *screen.Screen) {
+		one := part.Named("deployment", []string{"a", "b"}[i], &mu)
+		one.Start()
+		defer one.Close()
+		if one.Diags(diag.List{code.New(diag.Error, "One.")}) != 1 {
+			t.Error("no error")
+		}
+		one.Log("done")
+	})
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		var m struct {
+			Type, Deployment string
+			Deployments      []string
+			Diagnostic       struct{ Detail string }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprint(m.Type, " ", m.Deployment, m.Deployments, " ", m.Diagnostic.Detail))
+	}
+	want := []string{"diagnostic [a b] One.", "log a[] ", "log b[] ", "version a[] ", "version b[] "}
+	if slices.Sort(lines); !slices.Equal(lines, want) {
+		t.Errorf("got %q, want %q", lines, want)
+	}
 }
 
 // TestGathered: a problem that several parts have is told once, with those that have it.

@@ -8,8 +8,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -25,11 +23,20 @@ func Is(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 // Width is that of the terminal behind a writer, or else the given one.
 func Width(w io.Writer, without int) int {
 	if f, ok := w.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+		if w, _ := Size(f); w > 0 {
 			return w
 		}
 	}
 	return without
+}
+
+// Size is that of the terminal behind a file, in columns and lines; 0 is unknown.
+func Size(f *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, height
 }
 
 // ReadSecret reads a line that isn't shown.
@@ -38,10 +45,12 @@ func ReadSecret(f *os.File) (string, error) {
 	return string(text), err
 }
 
-// Lines reads lines so that waiting for one can be given up.
+// Lines reads lines so that waiting for one can be given up. It reads none that nobody
+// has asked for: others may read from the same file between two of them.
 type Lines struct {
-	from  io.Reader
-	lines chan line
+	in      *bufio.Reader
+	read    chan line
+	waiting bool // a line has been asked for that hasn't come yet
 }
 
 type line struct {
@@ -49,56 +58,30 @@ type line struct {
 	err  error
 }
 
-func NewLines(from io.Reader) *Lines { return &Lines{from: from} }
+// NewLines makes a reader of lines.
+func NewLines(from io.Reader) *Lines {
+	return &Lines{in: bufio.NewReader(from), read: make(chan line, 1)}
+}
 
 // Next waits for a line. The last one may lack its end.
 func (r *Lines) Next(ctx context.Context) (string, error) {
-	if r.lines == nil {
-		r.lines = make(chan line)
+	if !r.waiting {
+		r.waiting = true
 		go func() {
-			in := bufio.NewReader(r.from)
-			for {
-				text, err := in.ReadString('\n')
-				if err != nil && text != "" {
-					err = nil
-				}
-				r.lines <- line{strings.TrimRight(text, "\r\n"), err}
-				if err != nil {
-					close(r.lines)
-					return
-				}
+			text, err := r.in.ReadString('\n')
+			if err != nil && text != "" {
+				err = nil
 			}
+			r.read <- line{strings.TrimRight(text, "\r\n"), err}
 		}()
 	}
 	select {
-	case l, ok := <-r.lines:
-		if !ok {
-			return "", io.EOF
-		}
+	case l := <-r.read:
+		r.waiting = false
 		return l.text, l.err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-}
-
-// WriteFlag writes an option; in its usage `NAME` is the placeholder.
-func WriteFlag(b *strings.Builder, f *flag.Flag) {
-	placeholder, usage := flag.UnquoteUsage(f)
-	head := "-" + f.Name
-	boolean, ok := f.Value.(interface{ IsBoolFlag() bool })
-	switch {
-	case ok && boolean.IsBoolFlag() && f.DefValue == "true":
-		head += "=false"
-	case ok && boolean.IsBoolFlag():
-	default:
-		head += "=" + placeholder
-	}
-	text := Indent(usage, 26, 78)
-	if len(head) < 22 {
-		fmt.Fprintf(b, "  %-23s %s", head, strings.TrimLeft(text, " "))
-		return
-	}
-	fmt.Fprintf(b, "  %s\n%s", head, text)
 }
 
 // Indent wraps text and sets it in by n spaces; lines that begin with a space

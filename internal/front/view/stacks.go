@@ -3,9 +3,13 @@ package view
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -48,25 +52,73 @@ func OutputsOf(names []string, states []*state.Snapshot, name string) (map[strin
 	return all, nil
 }
 
-// Deployments sums up what became of deployments: a line for each by its exit code.
-func Deployments(names []string, codes []int) string {
+// A Sum is what became of a deployment, or would by its plan.
+type Sum struct {
+	Name       string
+	Code       int // the exit code
+	Planned    bool
+	Components map[addr.Module]plan.Counts
+}
+
+// Deployments sums up what became of several: a line for each, and for each component
+// with changes. Of one deployment there are only those, where they are several.
+func Deployments(all []Sum) string {
 	var b strings.Builder
-	b.WriteString("\nDeployments:\n")
-	width := 0
-	for _, name := range names {
-		width = max(width, len(name))
+	if len(all) > 1 {
+		b.WriteString("\nDeployments:\n")
 	}
-	for i, name := range names {
+	width := 0
+	for _, s := range all {
+		width = max(width, len(s.Name))
+	}
+	for _, s := range all {
 		what := "done"
-		switch codes[i] {
+		switch s.Code {
 		case 1:
 			what = "not done: see above"
 		case 2:
 			what = "has changes"
 		}
-		fmt.Fprintf(&b, "  %-*s  %s\n", width, name, what)
+		parts := s.components()
+		if len(all) > 1 {
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, s.Name, what)
+		} else if len(parts) > 1 {
+			b.WriteString("\nComponents:\n")
+		} else {
+			continue
+		}
+		for _, line := range parts {
+			b.WriteString("    " + line + "\n")
+		}
 	}
 	return b.String()
+}
+
+// components says of each component with changes how many.
+func (s Sum) components() (lines []string) {
+	for _, at := range slices.SortedFunc(maps.Keys(s.Components), addr.Module.Compare) {
+		n := s.Components[at]
+		var words []string
+		for _, one := range []struct {
+			n            int
+			done, toCome string
+		}{
+			{n.Import, "imported", "to import"}, {n.Add, "added", "to add"}, {n.Change, "changed", "to change"},
+			{n.Destroy, "destroyed", "to destroy"}, {n.Forget, "forgotten", "to forget"}, {n.Invoke, "actions invoked", "actions to invoke"}, {n.Fail, "actions failed", ""},
+		} {
+			word := one.done
+			if s.Planned {
+				word = one.toCome
+			}
+			if one.n > 0 {
+				words = append(words, fmt.Sprintf("%d %s", one.n, word))
+			}
+		}
+		if len(words) > 0 {
+			lines = append(lines, at.String()+": "+strings.Join(words, ", "))
+		}
+	}
+	return lines
 }
 
 // Ruled tells what rules say of a plan, empty where none are asked.

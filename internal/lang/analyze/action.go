@@ -6,16 +6,21 @@ import (
 
 	"weir.dev/weir/internal/lang/analyze/triggers"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
 )
 
-var actionSchema = schema([]string{"count", "for_each", "provider"}, "config")
+var (
+	actionSchema = syntax.Schema([]string{"count", "for_each", "provider"}, "config")
+	listSchema   = syntax.Schema([]string{"count", "for_each", "provider!", "limit", "include_resource"}, "config")
+)
 
-// action declares an action. It is a resource in all but that it leaves nothing behind.
-func (c *compiler) action(b *hcl.Block) {
-	content := c.content(b.Body, actionSchema)
-	r := c.named(b, addr.Action)
-	r.Repeat = c.repeat(content.Attributes, nil, "action")
+// configured declares an action or a list resource. These are resources in all but that
+// they leave nothing behind.
+func (c *compiler) configured(b *hcl.Block, mode addr.Mode, may *hcl.BodySchema) {
+	content := c.content(b.Body, may)
+	r := c.named(b, mode)
+	r.Repeat = c.repeat(content.Attributes, nil, blockNames[mode])
 	body := triggers.Config(content.Blocks, &c.diags)
 	c.declareResource(&resourceBlock{Resource: r, attrs: content.Attributes, body: body, lifecycle: hcl.Attributes{}}, b)
 }

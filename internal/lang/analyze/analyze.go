@@ -43,6 +43,7 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 	c := &compiler{
 		stack:    stack,
 		gone:     gone,
+		queries:  src.Queries,
 		registry: src.Registry,
 		prog: &program.Program{
 			Dir:            src.Dir,
@@ -59,6 +60,7 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 		},
 		functions: map[string]*program.ProviderFunction{},
 		providers: map[program.ProviderName]*program.Provider{},
+		observers: map[string]hcl.Range{},
 	}
 	for _, block := range src.Blocks {
 		c.declare(block)
@@ -85,6 +87,7 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 type compiler struct {
 	stack     bool
 	gone      bool // what is compiled has been removed
+	queries   bool // "list" begins references to list resources
 	registry  addr.Registry
 	prog      *program.Program
 	diags     diag.List
@@ -94,6 +97,7 @@ type compiler struct {
 	backends  []*program.Backend
 	required  *hcl.Range // the required_providers block
 	uses      []*program.ProviderUse
+	observers map[string]hcl.Range
 
 	variableNames, localNames, callNames []string // for suggestions, made when needed
 	resourceNames                        map[addr.Name][]string
@@ -125,7 +129,9 @@ func (c *compiler) declare(b *module.Block) {
 	case "ephemeral":
 		c.resource(b.Block, addr.Ephemeral, nil)
 	case "action":
-		c.action(b.Block)
+		c.configured(b.Block, addr.Action, actionSchema)
+	case "list":
+		c.configured(b.Block, addr.List, listSchema)
 	case "check":
 		c.check(b.Block)
 	case "moved":
@@ -144,12 +150,12 @@ func (c *compiler) declare(b *module.Block) {
 // observer adds an observer to the program unless there is one of its kind and name,
 // which is reported with that summary and what blocks of the kind are called.
 func (c *compiler) observer(o program.Observer, summary, what string) bool {
-	for _, first := range c.prog.Observers {
-		if first.Head().Name == o.Head().Name {
-			c.duplicate(o.Head().Range, summary, what, o.Label(), first.Head().Range)
-			return false
-		}
+	head := o.Head()
+	if first, ok := c.observers[head.Name]; ok {
+		c.duplicate(head.Range, summary, what, o.Label(), first)
+		return false
 	}
+	c.observers[head.Name] = head.Range
 	c.prog.Observers = append(c.prog.Observers, o)
 	return true
 }
@@ -191,30 +197,6 @@ func (c *compiler) name(b *hcl.Block, i int, summary string) bool {
 // duplicate reports the second declaration of a name.
 func (c *compiler) duplicate(at hcl.Range, summary, what, name string, first hcl.Range) {
 	c.diags.Add(diag.Duplicate.As(summary).Error(at, "%s named %q was already declared at %s. Names must be unique within a module: rename or remove one of the two.", what, name, first))
-}
-
-// schema makes a body schema of attribute names and block types. A name that
-// ends in ! is required, a block type with a colon has the labels behind it.
-func schema(attributes []string, blocks ...string) *hcl.BodySchema {
-	s := &hcl.BodySchema{}
-	for _, name := range attributes {
-		required := name[len(name)-1] == '!'
-		if required {
-			name = name[:len(name)-1]
-		}
-		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: name, Required: required})
-	}
-	for _, typ := range blocks {
-		header := hcl.BlockHeaderSchema{Type: typ}
-		for i := range typ {
-			if typ[i] == ':' {
-				header = hcl.BlockHeaderSchema{Type: typ[:i], LabelNames: []string{typ[i+1:]}}
-				break
-			}
-		}
-		s.Blocks = append(s.Blocks, header)
-	}
-	return s
 }
 
 func quoted(names []string) string {

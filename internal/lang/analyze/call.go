@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	callSchema = schema([]string{"source!", "version", "count", "for_each", "depends_on", "providers"}, "_", "lifecycle", "locals", "provider:type")
+	callSchema = syntax.Schema([]string{"source!", "version", "count", "for_each", "depends_on", "providers"}, "_", "lifecycle", "locals", "provider:type")
 	// What package stack writes of components and stacks: their inputs stand in the
 	// block "_", or are an object; a removed block has the keys of its path, and the
 	// calls of it as further labels.
-	stackCallSchema     = schema([]string{"source!", "version", "for_each", "depends_on", "providers", "inputs", "keys"}, "_")
-	callLifecycleSchema = schema([]string{"enabled"})
+	stackCallSchema     = syntax.Schema([]string{"source!", "version", "for_each", "depends_on", "providers", "inputs", "keys"}, "_")
+	callLifecycleSchema = syntax.Schema([]string{"enabled"})
 	// What only Terraform has, so that in OpenTofu it may be the name of an input.
-	quietSchema = schema([]string{"ignore_nested_deprecations"})
+	quietSchema = syntax.Schema([]string{"ignore_nested_deprecations"})
 )
 
 // call declares a module call.

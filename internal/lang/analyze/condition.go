@@ -7,10 +7,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/diag"
 )
 
-var conditionSchema = schema([]string{"condition!", "error_message!"})
+var conditionSchema = syntax.Schema([]string{"condition!", "error_message!"})
 
 // condition decodes a block with a condition and a message. The block must
 // refer to something, or it would check nothing.

@@ -16,7 +16,7 @@ func Expression(p *program.Program, src []byte, name string) (*program.Expr, dia
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	c := &compiler{prog: p, registry: p.Registry, functions: map[string]*program.ProviderFunction{}}
+	c := &compiler{prog: p, stack: p.Stack, registry: p.Registry, functions: map[string]*program.ProviderFunction{}}
 	for _, f := range p.Functions {
 		c.functions[f.Full] = f
 	}

@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 )
 
-var lifecycleSchema = schema([]string{"create_before_destroy", "prevent_destroy", "destroy", "ignore_changes", "replace_triggered_by", "enabled"}, "precondition", "postcondition", "action_trigger")
+var lifecycleSchema = syntax.Schema([]string{"create_before_destroy", "prevent_destroy", "destroy", "ignore_changes", "replace_triggered_by", "enabled"}, "precondition", "postcondition", "action_trigger")
 
 // lifecycle reads a lifecycle block; a later one, of an override file,
 // replaces single arguments.

@@ -13,7 +13,7 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-var providerSchema = schema([]string{"version", "alias", "for_each", "count", "depends_on", "source"}, "_", "lifecycle", "locals")
+var providerSchema = syntax.Schema([]string{"version", "alias", "for_each", "count", "depends_on", "source"}, "_", "lifecycle", "locals")
 
 // provider declares a provider configuration.
 func (c *compiler) provider(b *hcl.Block) {
@@ -204,7 +204,7 @@ func (c *compiler) resolveFunctions() {
 func (c *compiler) requirement(local string, at hcl.Range) addr.Provider {
 	r := c.prog.Requirements[local]
 	if r == nil {
-		r = &program.Requirement{LocalName: local, Provider: c.registry.Provider(strings.ToLower(local)), Implied: true, Range: at}
+		r = &program.Requirement{LocalName: local, Provider: c.registry.Provider(local), Implied: true, Range: at}
 		c.prog.Requirements[local] = r
 	}
 	return r.Provider

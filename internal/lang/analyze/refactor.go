@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	movedSchema            = schema([]string{"from!", "to!", "for_each"})
-	removedSchema          = schema([]string{"from!"}, "lifecycle", "provisioner:type", "connection")
-	removedLifecycleSchema = schema([]string{"destroy"})
-	importSchema           = schema([]string{"to!", "id", "identity", "for_each", "provider"})
+	movedSchema            = syntax.Schema([]string{"from!", "to!", "for_each"})
+	removedSchema          = syntax.Schema([]string{"from!"}, "lifecycle", "provisioner:type", "connection")
+	removedLifecycleSchema = syntax.Schema([]string{"destroy"})
+	importSchema           = syntax.Schema([]string{"to!", "id", "identity", "for_each", "provider"})
 )
 
 // A refactoring compiles the blocks about what was elsewhere, or wasn't here, before.

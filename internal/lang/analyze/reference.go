@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -114,6 +115,12 @@ func (c resolver) resolve(t hcl.Traversal, at hcl.Range) *program.Ref {
 		mode, skip := addr.Managed, 0
 		if c.in.actions {
 			mode, skip = addr.Action, 1
+		}
+		ok = c.resourceRef(ref, mode, t, skip)
+	case "list":
+		mode, skip := addr.Managed, 0
+		if c.queries {
+			mode, skip = addr.List, 1
 		}
 		ok = c.resourceRef(ref, mode, t, skip)
 	case "data":
@@ -356,6 +363,21 @@ func (c resolver) resourceRest(ref *program.Ref, rest hcl.Traversal) bool {
 	return true
 }
 
+// likeType proposes what a reference to a resource was probably meant for that names a type
+// of which there is none: a resource of that name, or what isn't a resource.
+func (c resolver) likeType(name addr.Name) string {
+	var types []string
+	for kind, names := range c.resourceNames {
+		if kind.Mode == name.Mode && slices.Contains(names, name.Name) {
+			types = append(types, kind.Type)
+		}
+	}
+	if hint := syntax.Suggest(name.Type, types); hint != "" || name.Mode != addr.Managed || len(name.Type) < 3 || strings.Contains(name.Type, "_") {
+		return hint
+	}
+	return syntax.Suggest(name.Type, []string{"var", "local", "module", "data", "ephemeral", "each", "count", "self", "path", "terraform"})
+}
+
 func (c resolver) undeclaredResource(name addr.Name, at hcl.Range) {
 	hint := ""
 	for _, mode := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
@@ -374,7 +396,9 @@ func (c resolver) undeclaredResource(name addr.Name, at hcl.Range) {
 			}
 		}
 		names := c.resourceNames[addr.Name{Mode: name.Mode, Type: name.Type}]
-		hint = syntax.Suggest(name.Name, names)
+		if hint = syntax.Suggest(name.Name, names); names == nil {
+			hint = c.likeType(name)
+		}
 	}
 	c.undeclared(UndeclaredResource.Error(at, "A %s resource %q %q has not been declared in this module.%s", name.Mode, name.Type, name.Name, hint))
 }

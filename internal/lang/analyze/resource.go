@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	managedSchema = schema([]string{"count", "for_each", "provider", "depends_on"}, "lifecycle", "connection", "provisioner:type", "locals", "_")
-	dataSchema    = schema([]string{"count", "for_each", "provider", "depends_on"}, "lifecycle", "locals", "_")
+	managedSchema = syntax.Schema([]string{"count", "for_each", "provider", "depends_on"}, "lifecycle", "connection", "provisioner:type", "locals", "_")
+	dataSchema    = syntax.Schema([]string{"count", "for_each", "provider", "depends_on"}, "lifecycle", "locals", "_")
 )
 
 // blockNames are what messages call a resource of a mode.
@@ -171,6 +171,7 @@ func (c *compiler) resolveResource(r *resourceBlock) {
 		c.providerKey(&p.Provider, attr, in)
 	}
 	p.DependsOn = c.dependsOn(r.attrs["depends_on"], none)
+	p.Limit, p.Whole = c.attribute(r.attrs["limit"], in), c.attribute(r.attrs["include_resource"], in)
 	c.resolveLifecycle(r, in)
 	for _, b := range r.triggers {
 		p.Triggers = append(p.Triggers, c.trigger(b, in))
@@ -213,7 +214,7 @@ func implied(typ string) string {
 }
 
 var (
-	provisionerSchema   = schema([]string{"when", "on_failure"}, "connection", "lifecycle", "locals", "_")
+	provisionerSchema   = syntax.Schema([]string{"when", "on_failure"}, "connection", "lifecycle", "locals", "_")
 	removedProvisioners = map[string]bool{"chef": true, "habitat": true, "puppet": true, "salt-masterless": true}
 )
 

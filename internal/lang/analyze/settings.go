@@ -11,7 +11,7 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-var settingsSchema = schema([]string{"required_version", "experiments", "language"},
+var settingsSchema = syntax.Schema([]string{"required_version", "experiments", "language"},
 	"backend:type", "cloud", "required_providers", "provider_meta:provider", "encryption")
 
 // A terraformBlock compiles what a module says of the engine, of its providers and of
@@ -58,8 +58,8 @@ func (c terraformBlock) requiredVersion(attr *hcl.Attribute, product string) {
 }
 
 var (
-	languageSchema   = schema([]string{"edition", "experiments"}, "compatible_with")
-	compatibleSchema = schema([]string{"opentofu"})
+	languageSchema   = syntax.Schema([]string{"edition", "experiments"}, "compatible_with")
+	compatibleSchema = syntax.Schema([]string{"opentofu"})
 )
 
 func (c terraformBlock) language(b *hcl.Block) {

@@ -13,7 +13,7 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-var variableSchema = schema([]string{"description", "default", "type", "sensitive", "ephemeral", "nullable", "deprecated", "const"}, "validation")
+var variableSchema = syntax.Schema([]string{"description", "default", "type", "sensitive", "ephemeral", "nullable", "deprecated", "const"}, "validation")
 
 // reservedNames are those of arguments and blocks in module calls.
 var reservedNames = []string{"source", "version", "providers", "count", "for_each", "depends_on", "lifecycle", "locals"}
@@ -98,7 +98,7 @@ func (c *compiler) locals(b *module.Block) {
 	}
 }
 
-var outputSchema = schema([]string{"description", "value!", "depends_on", "sensitive", "ephemeral", "deprecated", "type"}, "precondition", "postcondition")
+var outputSchema = syntax.Schema([]string{"description", "value!", "depends_on", "sensitive", "ephemeral", "deprecated", "type"}, "precondition", "postcondition")
 
 func (c *compiler) output(b *hcl.Block) {
 	o := &program.Output{Name: b.Labels[0], Range: b.DefRange}

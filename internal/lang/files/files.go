@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"weir.dev/weir/internal/system/input"
 )
 
 // A Source answers questions about files. Relative paths start at its working
@@ -77,26 +79,11 @@ func (d Disk) Read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(&bounded{f, path, MaxContent})
+	return io.ReadAll(input.Limited(f, path, int64(MaxContent)))
 }
 
 // MaxContent is how much of a file can be read, in bytes. It is set before anything is read.
 var MaxContent = 128 << 20
-
-// A bounded reader fails where a content goes on after its bound.
-type bounded struct {
-	io.Reader
-	path string
-	rest int
-}
-
-func (r *bounded) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if r.rest -= n; r.rest < 0 {
-		return 0, &fs.PathError{Op: "read", Path: r.path, Err: fmt.Errorf("it has more than %d MiB", MaxContent>>20)}
-	}
-	return n, err
-}
 
 // open opens what can be read at once: a named pipe may wait for somebody to
 // write to it. A pipe without a name is one that a shell made for this process.
@@ -125,7 +112,7 @@ func (d Disk) Sum(path, _ string, sum func(io.Reader) (string, error)) (string, 
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return sum(&bounded{f, path, MaxContent}) // a device may have no end
+		return sum(input.Limited(f, path, int64(MaxContent))) // a device may have no end
 	}
 	return sum(f)
 }

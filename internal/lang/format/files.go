@@ -10,13 +10,14 @@ import (
 	"sync"
 
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/diag"
 )
 
 // suffixes are those of the files that have the layout. JSON has none.
 var suffixes = []string{
 	".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl",
-	".tfmock.hcl", ".tofumock.hcl", ".tfquery.hcl", ".tfcomponent.hcl", ".tfdeploy.hcl",
+	".tfmock.hcl", ".tofumock.hcl", ".tfquery.hcl", ".tfcomponent.hcl", ".tfdeploy.hcl", ".tfbackend.hcl",
 }
 
 // Suffixes lists the endings of the names of files that can be laid out.
@@ -106,7 +107,7 @@ func Files(paths []string) []File {
 
 func read(path string) File {
 	f := File{Path: path}
-	if f.Before, f.Err = os.ReadFile(path); f.Err == nil {
+	if f.Before, f.Err = input.File(path); f.Err == nil {
 		f.After, f.Diags = Check(f.Before, path)
 	}
 	return f

@@ -13,36 +13,34 @@ import (
 	"weir.dev/weir/internal/word/value"
 )
 
-// bounds estimate the size of results that can be much larger than the
-// arguments, in bytes, before anything is made. Arguments are known, not null
-// and without marks.
-var bounds = map[string]func(args []cty.Value) float64{
+// An estimate is the size of a result that can be much larger than the arguments, in
+// bytes, before anything is made. Arguments are known, not null and without marks.
+type estimate func(args []cty.Value) float64
+
+// bounds has the estimates of functions of the library.
+var bounds = map[string]estimate{
 	"chunklist":  inArguments,
-	"concat":     inArguments,
-	"flatten":    inArguments,
 	"format":     formatted,
 	"formatlist": formattedList,
 	"join":       joined,
 	"jsonencode": inArguments,
 	"merge":      inArguments,
-	"setproduct": product,
-	"tostring":   inArguments,
 	"yamldecode": aliased,
 	"yamlencode": inArguments,
 }
 
 // withBound makes a function refuse to make what is too large.
-func withBound(fn function.Function, estimate func([]cty.Value) float64) function.Function {
+func withBound(fn function.Function, bound estimate) function.Function {
 	params, variadic := openAll(fn.Params(), fn.VarParam())
 	return dynamicFunc(params, variadic, func(args []cty.Value) (cty.Value, error) {
-		if err := checkBound(args, estimate); err != nil {
+		if err := checkBound(args, bound); err != nil {
 			return cty.NilVal, err
 		}
 		return fn.Call(args)
 	})
 }
 
-func checkBound(args []cty.Value, estimate func([]cty.Value) float64) error {
+func checkBound(args []cty.Value, bound estimate) error {
 	bare := make([]cty.Value, len(args))
 	for i, arg := range args {
 		bare[i], _ = arg.Unmark()
@@ -50,7 +48,7 @@ func checkBound(args []cty.Value, estimate func([]cty.Value) float64) error {
 			return nil
 		}
 	}
-	return sized(estimate(bare))
+	return sized(bound(bare))
 }
 
 // sized refuses a result of so many bytes.

@@ -26,6 +26,13 @@ func TestBounds(t *testing.T) {
 		laughs += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d,", i), 10))
 	}
 	huge := cty.MustParseNumberVal("1e100000000")
+	texts := make([]cty.Value, 1000)
+	for i := range texts {
+		texts[i] = cty.StringVal(fmt.Sprint(i))
+	}
+	turned := func(key int) cty.Value {
+		return cty.MapVal(map[string]cty.Value{strings.Repeat("k", key): cty.ListVal(texts)})
+	}
 	for _, call := range []struct {
 		name  string
 		args  []cty.Value
@@ -54,16 +61,47 @@ func TestBounds(t *testing.T) {
 		{"jsonencode", []cty.Value{huge}, false},
 		{"yamlencode", []cty.Value{doubled}, false},
 		{"tostring", []cty.Value{huge}, false},
+		{"transpose", []cty.Value{turned(1 << 20)}, false},
+		{"transpose", []cty.Value{turned(1 << 10)}, true},
 		{"yamldecode", []cty.Value{cty.StringVal(laughs)}, false},
 		{"yamldecode", []cty.Value{cty.StringVal("a: &a [1]\nb: *a")}, true},
 	} {
 		fn := Table(Env{})[call.name]
+		if call.name == "concat" || call.name == "flatten" {
+			for i, arg := range call.args {
+				call.args[i] = cty.CapsuleVal(viewType, &view{arg})
+			}
+		}
 		_, err := fn.Call(call.args)
 		switch {
 		case call.works && err != nil:
 			t.Errorf("%s: %v", call.name, err)
 		case !call.works && (err == nil || !strings.Contains(err.Error(), "more than")):
 			t.Errorf("%s of what is too large: %v", call.name, err)
+		}
+	}
+}
+
+// TestTemplateRounds: loops in templates have the bounds of those in configurations.
+func TestTemplateRounds(t *testing.T) {
+	numbers := make([]cty.Value, 1100)
+	for i := range numbers {
+		numbers[i] = cty.Zero
+	}
+	text := cty.StringVal("%{ for a in l }%{ for b in l }%{ endfor }%{ endfor }")
+	_, err := Table(Env{})["templatestring"].Call([]cty.Value{text, cty.ObjectVal(map[string]cty.Value{"l": cty.TupleVal(numbers)})})
+	if err == nil || !strings.Contains(err.Error(), "more than 1048576 rounds") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestHashingTime: bcrypt doubles its work with each cost, up to days.
+func TestHashingTime(t *testing.T) {
+	bcrypt := Table(Env{})["bcrypt"]
+	for cost, works := range map[int64]bool{4: true, 25: false, 31: false} {
+		_, err := bcrypt.Call([]cty.Value{cty.StringVal("x"), cty.NumberIntVal(cost)})
+		if works != (err == nil) || err != nil && !strings.Contains(err.Error(), "WEIR_MAX_TIME") {
+			t.Errorf("%d: %v", cost, err)
 		}
 	}
 }

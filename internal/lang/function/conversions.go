@@ -19,7 +19,7 @@ func addConversions(table map[string]function.Function) {
 	table["tomap"] = conversionTo(cty.Map(cty.DynamicPseudoType))
 	table["tonumber"] = conversionTo(cty.Number)
 	table["toset"] = conversionTo(cty.Set(cty.DynamicPseudoType))
-	table["tostring"] = conversionTo(cty.String)
+	table["tostring"] = withBound(conversionTo(cty.String), inArguments)
 	table["convert"] = dynamicFunc([]function.Parameter{
 		open(anything("value")),
 		{Name: "type", Type: constraintType},

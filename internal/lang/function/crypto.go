@@ -11,6 +11,7 @@ import (
 	"hash"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -18,6 +19,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/crypto/ssh"
+
+	"weir.dev/weir/internal/lang/program"
 )
 
 // A digest is one way to sum up bytes; there is a function for strings and one
@@ -57,6 +60,10 @@ func addCrypto(table map[string]function.Function) {
 	table["uuidv5"] = def{[]function.Parameter{str("namespace"), str("name")}, nil, cty.String, uuidV5}.function()
 }
 
+// hashing is about how long bcrypt takes at the least cost there could be; with each one
+// more it takes twice as long.
+const hashing = 50 * time.Microsecond
+
 func bcryptHash(c *call) (cty.Value, error) {
 	cost := bcrypt.DefaultCost
 	switch len(c.args) {
@@ -71,6 +78,9 @@ func bcryptHash(c *call) (cty.Value, error) {
 	}
 	if cost > bcrypt.MaxCost {
 		return cty.NilVal, c.fault(1, "must be between %d and %d", bcrypt.MinCost, bcrypt.MaxCost)
+	}
+	if most := program.MaxTime; most > 0 && cost > 0 && hashing<<cost > most {
+		return cty.NilVal, c.fault(1, "is so high that the call would take more than %s; WEIR_MAX_TIME can be set to a longer time", most)
 	}
 	out, err := bcrypt.GenerateFromPassword([]byte(c.str(0)), cost)
 	if err != nil {

@@ -137,10 +137,16 @@ func (c *call) because(i int, what string, err error) error {
 
 // fromLibrary mends what a function of cty does with marks: it would forget
 // those of unknown arguments, it may panic, and its messages may quote what must not be
-// shown if quotes is set.
-func fromLibrary(fn function.Function, quotes bool) function.Function {
+// shown if quotes is set. It refuses to make what is too large by bound, which may be
+// nil.
+func fromLibrary(fn function.Function, quotes bool, bound estimate) function.Function {
 	params, variadic := openAll(fn.Params(), fn.VarParam())
 	return dynamicFunc(params, variadic, func(args []cty.Value) (cty.Value, error) {
+		if bound != nil {
+			if err := checkBound(args, bound); err != nil {
+				return cty.NilVal, err
+			}
+		}
 		v, err := fn.Call(args)
 		var panicked function.PanicError
 		switch {

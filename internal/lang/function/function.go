@@ -123,9 +123,6 @@ var fixedTable = sync.OnceValue(func() map[string]function.Function {
 		add(table)
 	}
 	for name, fn := range table {
-		if estimate := bounds[name]; estimate != nil {
-			fn = withBound(fn, estimate)
-		}
 		table[name] = withLinearConversion(fn)
 	}
 	for _, name := range slices.Collect(maps.Keys(table)) {

@@ -526,7 +526,7 @@ func TestLinear(t *testing.T) {
 		if _, diags := parse(t, src).Value(ctx); diags.HasErrors() {
 			t.Errorf("%s: %s", src, diags)
 		}
-		if took := cpuTime(t) - begin; took > 2*time.Second {
+		if took := cpuTime(t) - begin; took > 6*time.Second {
 			t.Errorf("%s took %s", src, took)
 		}
 	}
@@ -545,7 +545,7 @@ func TestLinear(t *testing.T) {
 			t.Errorf("%s took %s", src, took)
 		}
 	}
-	if took := cpuTime(t) - start; took > 30*time.Second {
+	if took := cpuTime(t) - start; took > 60*time.Second {
 		t.Errorf("all of it took %s", took)
 	}
 }

@@ -19,8 +19,6 @@ func addLibrary(table map[string]function.Function) {
 		"chunklist":    stdlib.ChunklistFunc,
 		"coalescelist": stdlib.CoalesceListFunc,
 		"compact":      stdlib.CompactFunc,
-		"concat":       stdlib.ConcatFunc,
-		"flatten":      stdlib.FlattenFunc,
 		"floor":        stdlib.FloorFunc,
 		"join":         stdlib.JoinFunc,
 		"jsonencode":   jsonEncode(),
@@ -53,7 +51,7 @@ func addLibrary(table map[string]function.Function) {
 		"setsubtract":     stdlib.SetSubtractFunc,
 		"setunion":        stdlib.SetUnionFunc,
 	} {
-		table[name] = fromLibrary(fn, false)
+		table[name] = fromLibrary(fn, false, bounds[name])
 	}
 	for name, fn := range map[string]function.Function{
 		"csvdecode":  stdlib.CSVDecodeFunc,
@@ -67,15 +65,17 @@ func addLibrary(table map[string]function.Function) {
 		"timeadd":    stdlib.TimeAddFunc,
 		"yamldecode": ctyyaml.YAMLDecodeFunc,
 	} {
-		table[name] = fromLibrary(fn, true)
+		table[name] = fromLibrary(fn, true, bounds[name])
 	}
-	table["setproduct"] = setProduct()
+	table["concat"] = inOnePass(fromLibrary(stdlib.ConcatFunc, false, nil), concat)
+	table["flatten"] = inOnePass(fromLibrary(stdlib.FlattenFunc, false, nil), flatten)
+	table["setproduct"] = withBound(setProduct(), product)
 }
 
 // setProduct hands tuples on as lists, whose elements needn't be compared with
 // each other for a common type.
 func setProduct() function.Function {
-	product := fromLibrary(stdlib.SetProductFunc, false)
+	product := fromLibrary(stdlib.SetProductFunc, false, nil)
 	variadic := product.VarParam()
 	return dynamicFunc(nil, variadic, func(args []cty.Value) (cty.Value, error) {
 		lists := make([]cty.Value, len(args))

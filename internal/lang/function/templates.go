@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -127,7 +128,7 @@ func (t *templates) render(stack []string, name, src string, vars cty.Value) (ct
 	ctx := (&hcl.EvalContext{Functions: t.functions}).NewChild()
 	ctx.Variables = variables
 	ctx.Functions = t.at(append(slices.Clip(stack), name))
-	ret, diags := expr.Value(ctx)
+	ret, diags := program.BoundLoops(expr).Value(ctx)
 	if diags.HasErrors() {
 		return cty.DynamicVal, renderError(diags)
 	}

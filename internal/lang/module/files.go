@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/dialect"
 )
 
@@ -33,6 +34,9 @@ type Disk struct {
 	Root string
 	// FS has the files that relative paths lead to in place of Root, unless nil.
 	FS fs.FS
+	// Interrupted is closed when nobody waits any longer for who writes to a pipe; nil
+	// is never.
+	Interrupted <-chan struct{}
 }
 
 // within reports whether a path leads into FS.
@@ -71,17 +75,19 @@ func (d Disk) List(dir string) ([]string, error) {
 // has.
 const MaxSource = 64 << 20
 
-// sources are the ends of names of files of configuration.
-var sources = []string{".tf", ".tofu", ".tf.json", ".tofu.json", ".tfvars", ".tfvars.json", ".hcl"}
+// sources are the ends of names of files of configuration, and of what is noted of it.
+var sources = []string{".tf", ".tofu", ".tf.json", ".tofu.json", ".tfvars", ".tfvars.json", ".hcl", ".tfquery.json", "modules.json"}
+
+// IsSource reports whether a name is that of a file of configuration.
+func IsSource(name string) bool {
+	return slices.ContainsFunc(sources, func(end string) bool { return strings.HasSuffix(name, end) })
+}
 
 // ReadFile implements Files. A file of configuration has to be a file and no longer
 // than MaxSource.
 func (d Disk) ReadFile(path string) ([]byte, error) {
-	if !slices.ContainsFunc(sources, func(end string) bool { return strings.HasSuffix(path, end) }) {
-		if d.within(path) {
-			return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
-		}
-		return os.ReadFile(d.path(path))
+	if !IsSource(path) {
+		return d.readAny(path)
 	}
 	var info fs.FileInfo
 	var err error
@@ -96,10 +102,15 @@ func (d Disk) ReadFile(path string) ([]byte, error) {
 			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 		}
 	}
+	return d.readAny(path)
+}
+
+// readAny reads what need not be a file, such as a pipe with values of variables.
+func (d Disk) readAny(path string) ([]byte, error) {
 	if d.within(path) {
 		return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
 	}
-	return os.ReadFile(d.path(path))
+	return input.Any(d.path(path), d.Interrupted)
 }
 
 // limited refuses what can't be a file of configuration.
@@ -107,14 +118,12 @@ func limited(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return errors.New("it is a directory")
-	case info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice != 0 && info.Name() != "null":
-		return errors.New("it is a device, which may have no end")
-	case info.Mode()&fs.ModeNamedPipe != 0 && !strings.Contains(info.Name(), ".tfvars"): // values may come from another program
-		return errors.New("it is a named pipe, and nobody may ever write to it")
+	case info.Mode()&fs.ModeNamedPipe != 0 && strings.Contains(info.Name(), ".tfvars"): // values may come from another program
+		return nil
 	case info.Size() > MaxSource:
 		return fmt.Errorf("it has %d MiB, and a file of configuration may have %d: split it, or read the data in it with file or jsondecode", info.Size()>>20, MaxSource>>20)
 	}
-	return nil
+	return input.Check(info)
 }
 
 // Memory has files by path, as a saved plan has them.

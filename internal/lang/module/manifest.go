@@ -110,11 +110,11 @@ func (m Manifest) Find(key, source, constraint string, registry addr.Registry, a
 	}
 	switch {
 	case !ok:
-		diags.Add(NotInstalled.Error(at, "This module is not yet installed. Run \"weir init\" to install all modules required by this configuration."))
+		diags.Add(NotInstalled.Error(at, "This module is not yet installed. Run \"%s\" to install all modules required by this configuration.", diag.Run("init", "")))
 	case r.Source != source:
-		diags.Add(Changed.Error(at, "The source address was changed since this module was installed. Run \"weir init\" to install all modules required by this configuration."))
+		diags.Add(Changed.Error(at, "The source address was changed since this module was installed. Run \"%s\" to install all modules required by this configuration.", diag.Run("init", "")))
 	case !fits(r.Version, constraint):
-		diags.Add(Changed.As("Module version requirements have changed").Error(at, "The version requirements have changed since this module was installed and the installed version (%s) is no longer acceptable. Run \"weir init\" to install all modules required by this configuration.", r.Version))
+		diags.Add(Changed.As("Module version requirements have changed").Error(at, "The version requirements have changed since this module was installed and the installed version (%s) is no longer acceptable. Run \"%s\" to install all modules required by this configuration.", r.Version, diag.Run("init", "")))
 	default:
 		return r.Dir, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,8 @@ type Source struct {
 	Registry addr.Registry
 	Files    []*syntax.File
 	Blocks   []*Block
+	// Queries: the blocks of query files are among the others.
+	Queries bool
 	// Partial: some file has an error of syntax or a block of no known type, so
 	// more may be meant to be declared than is here.
 	Partial bool
@@ -62,6 +65,14 @@ var FileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "removed"},
 }}
 
+// QuerySchema is what a query file may have at its top.
+var QuerySchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+	{Type: "list", LabelNames: []string{"type", "name"}},
+	{Type: "provider", LabelNames: []string{"name"}},
+	{Type: "variable", LabelNames: []string{"name"}},
+	{Type: "locals"},
+}}
+
 // refused are the blocks that override files may not have.
 var refused = map[string]struct {
 	code   diag.Code
@@ -92,6 +103,25 @@ func Load(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
 	base := newOverrides(src)
 	for _, p := range parsed[len(primary):] {
 		base.apply(src.take(p, true, &diags), &diags)
+	}
+	return src, diags
+}
+
+// LoadQueries is Load with the query files of the directory, which no override file
+// changes.
+func LoadQueries(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
+	src, diags := Load(files, dir, d)
+	src.Queries = true
+	names, _ := files.List(dir) // what is wrong with it was told
+	var queries []string
+	for _, name := range names {
+		if !ignored(name) && (strings.HasSuffix(name, ".tfquery.hcl") || strings.HasSuffix(name, ".tfquery.json")) {
+			queries = append(queries, name)
+		}
+	}
+	slices.Sort(queries)
+	for _, p := range parseAll(files, dir, queries) {
+		src.Blocks = append(src.Blocks, src.takeOnly(QuerySchema, p, false, &diags)...)
 	}
 	return src, diags
 }
@@ -130,13 +160,18 @@ func parse(files Files, path string) parsed {
 
 // take adds a file to the source and returns its blocks.
 func (s *Source) take(p parsed, override bool, diags *diag.List) []*Block {
+	return s.takeOnly(FileSchema, p, override, diags)
+}
+
+// takeOnly is take for a file of a kind that may have other blocks.
+func (s *Source) takeOnly(may *hcl.BodySchema, p parsed, override bool, diags *diag.List) []*Block {
 	diags.Append(p.diags)
 	s.Partial = s.Partial || p.diags.HasErrors()
 	if p.file == nil {
 		return nil
 	}
 	s.Files = append(s.Files, p.file)
-	content, problems := p.file.Body.Content(FileSchema)
+	content, problems := p.file.Body.Content(may)
 	diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(problems)))
 	s.Partial = s.Partial || problems.HasErrors()
 	blocks := make([]*Block, len(content.Blocks))

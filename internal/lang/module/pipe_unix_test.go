@@ -22,3 +22,14 @@ func TestPipe(t *testing.T) {
 		t.Errorf("%v", p.diags)
 	}
 }
+
+// TestEndless: what has no end is read up to the limit, whatever its name is.
+func TestEndless(t *testing.T) {
+	text, err := Disk{}.ReadFile("/dev/zero")
+	if err == nil || len(text) > 0 || !strings.Contains(err.Error(), "it has more than 256 MiB") {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	if text, err := (Disk{}).ReadFile("/dev/null"); err != nil || len(text) > 0 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}

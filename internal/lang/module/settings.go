@@ -3,7 +3,12 @@ package module
 import (
 	"bytes"
 	"path/filepath"
+	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 )
 
@@ -53,4 +58,54 @@ func mentions(text []byte, word string) bool {
 
 func inWord(c byte) bool {
 	return c == '_' || c == '-' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// IsStackSettings reports whether a file says where the states of a stack are.
+func IsStackSettings(name string) bool {
+	return strings.HasSuffix(name, ".tfbackend.hcl") || strings.HasSuffix(name, ".tfbackend.json")
+}
+
+// stackSettings is what such a file may have, and what its terraform blocks may.
+var (
+	stackSettings = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "terraform"},
+		{Type: "variable", LabelNames: []string{"name"}},
+		{Type: "locals"},
+	}}
+	stackStates = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "backend", LabelNames: []string{"type"}},
+		{Type: "cloud"},
+		{Type: "encryption"},
+	}}
+)
+
+// LoadStackSettings reads where the states of the stack in a directory are, and how they
+// are encrypted: blocks as a module has them.
+func LoadStackSettings(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
+	src := &Source{Dir: dir, Registry: d.Registry()}
+	names, err := files.List(dir)
+	if err != nil {
+		return src, diag.Unreadable.As("Failed to read stack directory").List("The directory %s does not exist or cannot be read.", dir)
+	}
+	var diags diag.List
+	for _, name := range names {
+		if !IsStackSettings(name) {
+			continue
+		}
+		p := parse(files, filepath.Join(dir, name))
+		if diags.Append(p.diags); p.file == nil {
+			continue
+		}
+		src.Files = append(src.Files, p.file)
+		content, problems := p.file.Body.Content(stackSettings)
+		diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(problems)))
+		for _, b := range content.Blocks {
+			if b.Type == "terraform" {
+				_, problems := b.Body.Content(stackStates)
+				diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(problems)))
+			}
+			src.Blocks = append(src.Blocks, &Block{Block: b, File: p.file})
+		}
+	}
+	return src, diags
 }

@@ -40,10 +40,12 @@ func named(d *Declaration, address string) bool {
 	if d.Address() == address {
 		return true
 	}
-	t, err := addr.ParseTarget(address)
+	t, err := addr.ParsePattern(address)
 	switch {
 	case err != nil:
 		return false
+	case t.IsPattern():
+		return (t.IsModule() || d.ResourceName() != addr.Name{}) && t.Names(addr.Resource{Module: d.Module, Name: d.ResourceName()})
 	case t.IsModule():
 		m := t.Module.Erase()
 		return d.Address() == m.String() || slices.Contains(ancestors(d.Module), m)

@@ -205,6 +205,8 @@ func (r *Resource) Parts(add func(Part)) {
 	r.Repeat.parts(add)
 	body(add, "config", Argument, r.Config)
 	references(add, "depends_on", r.DependsOn)
+	expression(add, Part{Argument: "limit", Expr: r.Limit})
+	expression(add, Part{Argument: "include_resource", Expr: r.Whole})
 	expression(add, Part{Argument: "prevent_destroy", Expr: r.PreventDestroy})
 	if len(r.IgnoreChanges) > 0 {
 		add(Part{Note: "ignores " + strconv.Itoa(len(r.IgnoreChanges))})

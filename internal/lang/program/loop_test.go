@@ -84,3 +84,18 @@ func TestLarge(t *testing.T) {
 		}
 	}
 }
+
+// TestNumberKeys: keys that are numbers are written as the library writes them.
+func TestNumberKeys(t *testing.T) {
+	for _, text := range []string{"0", "-1", "12345678901234567890123", "1.5", "-0", "1e30", "0.1", "9223372036854775807", "9223372036854775808", "true", "\"x\""} {
+		e, diags := hclsyntax.ParseExpression([]byte("{for a in [1] : "+text+" => a}"), "x.tf", hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		want, _ := e.Value(nil)
+		got, diags := NewLoopExpr(e.(*hclsyntax.ForExpr)).Value(&hcl.EvalContext{})
+		if diags.HasErrors() || !got.RawEquals(want) {
+			t.Errorf("%s: %#v, want %#v", text, got, want)
+		}
+	}
+}

@@ -35,7 +35,7 @@ type Program struct {
 	Variables []*Variable
 	Locals    []*Local
 	Outputs   []*Output
-	Resources []*Resource // managed, data and ephemeral; also data in observers
+	Resources []*Resource // of all modes; also data in observers
 	Calls     []*Call
 	Providers []*Provider
 	Observers []Observer
@@ -165,7 +165,8 @@ func (r Repeat) Expr() *Expr {
 	return r.Enabled
 }
 
-// A Resource is a managed resource, a data source or an ephemeral resource.
+// A Resource is a managed resource, a data source or an ephemeral resource; actions and
+// list resources are declared alike.
 type Resource struct {
 	Index    int
 	Name     addr.Name
@@ -182,6 +183,9 @@ type Resource struct {
 	Preconditions      []*Condition
 	Postconditions     []*Condition
 	Triggers           []*Trigger
+	// Limit and Whole say how many objects a list resource is asked for, and whether
+	// with all their attributes; nil without.
+	Limit, Whole *Expr
 
 	Connection   *Body // nil without
 	Provisioners []*Provisioner

@@ -124,7 +124,7 @@ func Unsupported(where hcl.Range, p addr.Provider, name addr.Name, have *provide
 		block string
 		types provider.Types
 	}{{"resource", have.Resources}, {"data", have.DataSources}, {"ephemeral", have.Ephemerals}, {"action", have.Actions}} {
-		if other.types[name.Type] != nil {
+		if other.types[name.Type] != nil && name.Mode != addr.List {
 			hint = fmt.Sprintf(" It has %q for blocks of the type %q: write %s %q %q.", name.Type, other.block, other.block, name.Type, name.Name)
 			break
 		}

@@ -2,8 +2,8 @@
 // it evaluates their configuration, starts the providers and configures
 // them, each at most once.
 //
-// It owns the running providers of one plan or apply and the limit of calls
-// under way. It refuses to know what the providers are used for.
+// It owns the running providers of one plan or apply. It refuses to know what the
+// providers are used for.
 package connect
 
 import (
@@ -20,6 +20,7 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -36,13 +37,33 @@ type Conn struct {
 	Schemas *provider.Schemas
 	// Config is what it was configured with, without marks.
 	Config cty.Value
+	pool   *Pool
+}
+
+// The kinds of calls that ask for an object.
+const (
+	Plan = pace.Plan
+	Read = pace.Read
+	Once = pace.Once
+)
+
+// Slowed is what is told when a service is asked less.
+type Slowed = pace.Slowed
+
+// Ask runs a call about resource instances within the limits of its kind. The result of the
+// call are the problems of its last time. Nothing is waited for when the context ends.
+func (c *Conn) Ask(ctx context.Context, k pace.Kind, name addr.Name, call func() diag.List) {
+	c.pool.Ask(ctx, k, c.Addr.Provider, name, call)
 }
 
 // A Pool opens provider instances.
 type Pool struct {
 	ctx     context.Context
 	catalog provider.Catalog
-	calls   Calls
+	calls   *pace.Limiter
+	slowed  func(pace.Slowed)
+	unwatch func()
+	data    data
 
 	mu    sync.Mutex
 	cells map[addr.ProviderConfig]*promise.Cell[opened]
@@ -65,30 +86,33 @@ type starting struct {
 	diags    diag.List
 }
 
-// NewPool makes a pool that makes at most limit calls at once.
+// NewPool makes a pool that makes at most limit calls at once; 0 is for as many as is
+// usual and more reads where that pays.
 func NewPool(ctx context.Context, catalog provider.Catalog, limit int) *Pool {
 	return &Pool{
-		ctx: ctx, catalog: catalog, calls: NewCalls(limit),
+		ctx: ctx, catalog: catalog, calls: pace.New(pace.Settings{AtOnce: limit}),
 		cells: map[addr.ProviderConfig]*promise.Cell[opened]{}, bare: map[addr.Provider]*starting{},
-		live: map[any]provider.Provider{},
+		live: map[any]provider.Provider{}, unwatch: func() {},
 	}
 }
 
-// Calls is a limit of calls under way that several pools share.
-type Calls chan struct{}
-
-// NewCalls is a limit of n calls at once.
-func NewCalls(n int) Calls { return make(Calls, n) }
-
-// Share has the pool keep to a limit together with others; nil leaves it its own. It is
+// Share has the pool keep to limits together with others; nil leaves it its own. It is
 // called before anything else.
-func (p *Pool) Share(c Calls) {
-	if c != nil {
-		p.calls = c
+func (p *Pool) Share(l *pace.Limiter) {
+	if l != nil {
+		p.calls = l
 	}
 }
 
-// Call runs a call of a provider within the limit.
+// Serve has calls make room for tasks of the runtime while the service of a provider
+// holds them back, until the pool is closed. slowed, unless nil, is told when a service
+// refuses calls because there were too many.
+func (p *Pool) Serve(rt *promise.Runtime, slowed func(pace.Slowed)) {
+	p.unwatch()
+	p.unwatch, p.slowed = p.calls.Watch(rt.Widen), slowed
+}
+
+// Call runs a call of a provider that asks no service, such as a check, within the limit.
 func (p *Pool) Call(call func()) {
 	work.Calls.Add(1)
 	p.Occupy(call)
@@ -97,9 +121,16 @@ func (p *Pool) Call(call func()) {
 // Occupy runs what counts as a call of a provider to the limit, such as a
 // command.
 func (p *Pool) Occupy(do func()) {
-	p.calls <- struct{}{}
-	defer func() { <-p.calls }()
-	do()
+	p.calls.Do(p.ctx, pace.Local, pace.Subject{}, func() pace.Answer { do(); return pace.Answer{} }, nil)
+}
+
+// Ask is Conn.Ask for a provider that is known otherwise.
+func (p *Pool) Ask(ctx context.Context, k pace.Kind, s addr.Provider, name addr.Name, call func() diag.List) {
+	p.calls.Do(ctx, k, pace.Subject{Provider: s, Mode: name.Mode, Type: name.Type}, func() pace.Answer {
+		work.Calls.Add(1)
+		tooOften, after := provider.AskedTooOften(call())
+		return pace.Answer{Refused: tooOften, After: after}
+	}, p.slowed)
 }
 
 // Schemas returns what a provider declares.
@@ -153,7 +184,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 			return nil, diags
 		}
 		p.began(pi.Addr, mock)
-		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal}, diags
+		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal, pool: p}, diags
 	}
 	config, more := Config(t, pi, schemas)
 	diags.Append(more)
@@ -168,7 +199,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 	if more.HasErrors() {
 		return nil, diags
 	}
-	conn := &Conn{Provider: running, Addr: pi.Addr, Schemas: schemas, Config: config}
+	conn := &Conn{Provider: running, Addr: pi.Addr, Schemas: schemas, Config: config, pool: p}
 	p.began(pi.Addr, running)
 	if config.IsWhollyKnown() {
 		more = conn.ValidateConfig(p.ctx, config)
@@ -417,6 +448,7 @@ func (p *Pool) Stop(ctx context.Context) {
 
 // Close ends all providers.
 func (p *Pool) Close() {
+	p.unwatch()
 	p.each(func(running provider.Provider) { _ = running.Close() }) // its process is gone either way
 }
 

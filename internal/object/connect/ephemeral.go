@@ -34,7 +34,10 @@ type Lease struct {
 // one of ephemeral values.
 func (p *Pool) OpenEphemeral(a addr.Instance, conn *Conn, sch *schema.Schema, config cty.Value) (cty.Value, *Lease, diag.List) {
 	var resp provider.OpenResponse
-	p.Call(func() { resp = conn.OpenEphemeral(p.ctx, a.Name.Type, config) })
+	conn.Ask(p.ctx, Once, a.Name, func() diag.List {
+		resp = conn.OpenEphemeral(p.ctx, a.Name.Type, config)
+		return resp.Diags
+	})
 	diags := resp.Diags
 	if diags.HasErrors() {
 		return cty.DynamicVal, nil, diags

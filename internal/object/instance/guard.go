@@ -39,6 +39,9 @@ func PreventDestroy(t *promise.Task, r *program.Resource, f *eval.Frame) (cty.Va
 	}
 	if diags.HasErrors() {
 		t.Fail()
+		for i := range diags {
+			diags[i].Values = eval.Values(expr, f.Context(t, nil, cty.NilVal))
+		}
 		return cty.NilVal, diags
 	}
 	return b, diags

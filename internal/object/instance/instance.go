@@ -52,6 +52,15 @@ func Sensitive(res *program.Resource, stored *state.Object, config configured.Co
 	return list
 }
 
+// Shown lists what is sensitive of an object. What is write-only isn't shown
+// anyhow, whether it is sensitive or not.
+func Shown(b *schema.Block, v cty.Value) []cty.Path {
+	return slices.DeleteFunc(configured.SensitivePaths(v), func(p cty.Path) bool {
+		a := conform.AttributeAt(b, p)
+		return a != nil && a.WriteOnly
+	})
+}
+
 // SamePaths compares two sorted lists.
 func SamePaths(a, b []cty.Path) bool {
 	if len(a) != len(b) {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/trace"
 	"weir.dev/weir/internal/word/value"
 	"weir.dev/weir/internal/word/work"
 )
@@ -75,6 +77,9 @@ func (s Subject) bug(kind diag.Code, what string, errs ...error) diag.List {
 	return diags
 }
 
+// seen is the context of a call with what it is about, for who looks from outside.
+func (s Subject) seen(ctx context.Context) context.Context { return trace.About(ctx, s.Addr) }
+
 // Upgrade decodes a stored object, brought to the present schema by the
 // provider.
 func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, diag.List) {
@@ -89,7 +94,7 @@ func (s Subject) Upgrade(ctx context.Context, stored *state.Object) (Object, dia
 	if stored.SchemaVersion == s.Schema.Version && stored.Flat == nil {
 		raw = conform.StripUnknownAttributes(raw, ty)
 	}
-	v, diags := s.Provider.UpgradeState(ctx, provider.UpgradeRequest{
+	v, diags := s.Provider.UpgradeState(s.seen(ctx), provider.UpgradeRequest{
 		Type: s.Addr.Name.Type, Version: stored.SchemaVersion, JSON: raw, Flat: stored.Flat,
 	})
 	if diags.HasErrors() {
@@ -138,7 +143,7 @@ func (s Subject) identity(ctx context.Context, stored *state.Object) (cty.Value,
 // Refresh asks for the object's present form. The result doesn't exist when
 // the object is gone.
 func (s Subject) Refresh(ctx context.Context, o Object) (Object, provider.DeferredReason, diag.List) {
-	resp := s.Provider.Read(ctx, provider.ReadRequest{
+	resp := s.Provider.Read(s.seen(ctx), provider.ReadRequest{
 		Addr: s.Addr, Type: s.Addr.Name.Type, Current: o.Value, Private: o.Private, Identity: o.Identity, Meta: s.Meta,
 	})
 	diags := resp.Diags
@@ -251,7 +256,7 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (Planned, bool, diag.List) {
 	block := s.Schema.Block
 	proposed := conform.ProposedNew(block, prior.Value, config)
-	resp := s.Provider.Plan(ctx, provider.PlanRequest{
+	resp := s.Provider.Plan(s.seen(ctx), provider.PlanRequest{
 		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: proposed, Config: config,
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
 	})
@@ -285,7 +290,7 @@ func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (
 // result is the private data for the deletion.
 func (s Subject) PlanDestroy(ctx context.Context, prior Object) (private []byte, identity cty.Value, diags diag.List) {
 	null := s.None().Value
-	resp := s.Provider.Plan(ctx, provider.PlanRequest{
+	resp := s.Provider.Plan(s.seen(ctx), provider.PlanRequest{
 		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: null, Config: null,
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
 	})
@@ -318,7 +323,7 @@ type ApplyInput struct {
 // Apply makes the change. The object returned is what there is afterwards,
 // beside errors as well.
 func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
-	resp := s.Provider.Apply(ctx, provider.ApplyRequest{
+	resp := s.Provider.Apply(s.seen(ctx), provider.ApplyRequest{
 		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: in.Prior.Value, Planned: in.Planned, Config: in.Config,
 		PlannedPrivate: in.Private, PlannedIdentity: in.Identity, Meta: s.Meta,
 	})
@@ -376,7 +381,7 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 
 // ReadData reads a data source. Config has to be wholly known.
 func (s Subject) ReadData(ctx context.Context, config cty.Value) (cty.Value, provider.DeferredReason, diag.List) {
-	resp := s.Provider.ReadData(ctx, provider.ReadDataRequest{Addr: s.Addr, Type: s.Addr.Name.Type, Config: config, Meta: s.Meta})
+	resp := s.Provider.ReadData(s.seen(ctx), provider.ReadDataRequest{Addr: s.Addr, Type: s.Addr.Name.Type, Config: config, Meta: s.Meta})
 	diags := resp.Diags
 	if diags.HasErrors() || resp.Deferred != "" {
 		return cty.DynamicVal, resp.Deferred, diags
@@ -395,7 +400,7 @@ func (s Subject) ReadData(ctx context.Context, config cty.Value) (cty.Value, pro
 
 // Import finds an existing object and reads it.
 func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Object, provider.DeferredReason, diag.List) {
-	resp := s.Provider.Import(ctx, provider.ImportRequest{Addr: s.Addr, Type: s.Addr.Name.Type, ID: id, Identity: identity})
+	resp := s.Provider.Import(s.seen(ctx), provider.ImportRequest{Addr: s.Addr, Type: s.Addr.Name.Type, ID: id, Identity: identity})
 	diags := resp.Diags
 	if diags.HasErrors() || resp.Deferred != "" {
 		return s.None(), resp.Deferred, diags
@@ -443,7 +448,8 @@ func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Obj
 // Store encodes an object for a state. Sensitive are the paths that are
 // hidden from people.
 func (s Subject) Store(o Object, p addr.ProviderConfig, sensitive []cty.Path) (*state.Object, error) {
-	raw, err := value.JSON(o.Value, s.Schema.Block.ImpliedType())
+	v, ty := s.written(o.Value)
+	raw, err := value.JSON(v, ty)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Addr, err)
 	}
@@ -458,6 +464,21 @@ func (s Subject) Store(o Object, p addr.ProviderConfig, sensitive []cty.Path) (*
 		stored.IdentityVersion = s.Schema.IdentityVersion
 	}
 	return stored, nil
+}
+
+// written is what states have of an object, and its type.
+func (s Subject) written(v cty.Value) (cty.Value, cty.Type) {
+	ty := s.Schema.Block.ImpliedType()
+	for _, name := range s.Schema.Block.Unwritten {
+		if !v.IsNull() && v.GetAttr(name).IsNull() {
+			m := v.AsValueMap()
+			delete(m, name)
+			types := maps.Clone(ty.AttributeTypes())
+			delete(types, name)
+			v, ty = cty.ObjectVal(m), cty.Object(types)
+		}
+	}
+	return v, ty
 }
 
 // Keep encodes an object that was stored before: the result is stored itself
@@ -492,7 +513,7 @@ func samePaths(a, b []cty.Path) bool {
 
 // Move takes over a stored object of another type or provider.
 func (s Subject) Move(ctx context.Context, from addr.Instance, stored *state.Object) (Object, diag.List) {
-	resp := s.Provider.Move(ctx, provider.MoveRequest{
+	resp := s.Provider.Move(s.seen(ctx), provider.MoveRequest{
 		SourceProvider: stored.Provider.Provider, SourceType: from.Name.Type, SourceVersion: stored.SchemaVersion,
 		SourceJSON: stored.JSON, SourceFlat: stored.Flat, SourcePrivate: stored.Private,
 		SourceIdentityJSON: stored.IdentityJSON, SourceIdentityVersion: stored.IdentityVersion,

@@ -74,6 +74,23 @@ func Decide(s *deploy.Stack, d *deploy.Deployment, made *plan.Plan, found diag.L
 	return out, diags
 }
 
+// Check looks for what is wrong with the rules of a stack, whatever the plan will be.
+func Check(s *deploy.Stack) diag.List {
+	context, err := cty.Transform(Context(s, &plan.Plan{}, "", nil), func(_ cty.Path, v cty.Value) (cty.Value, error) {
+		switch {
+		case v.Type().IsPrimitiveType():
+			return cty.UnknownVal(v.Type()), nil
+		case v.Type().IsTupleType():
+			return cty.DynamicVal, nil // of problems there is any number
+		}
+		return v, nil
+	})
+	if err != nil {
+		return nil // it changes nothing that could fail
+	}
+	return s.CheckRules(context)
+}
+
 func told(rule *deploy.Rule, reasons []string) []string {
 	out := make([]string, len(reasons))
 	for i, r := range reasons {

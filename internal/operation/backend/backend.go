@@ -30,6 +30,8 @@ type Backend struct {
 	// Requires says which providers the configuration asks for by address; nil
 	// where that isn't known.
 	Requires func(addr.Provider) bool
+	// Memory is kept with states that are written; nil keeps what was there.
+	Memory []byte
 }
 
 // Describe names the backend in messages.

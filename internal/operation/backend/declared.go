@@ -28,6 +28,24 @@ type Declared struct {
 	block  *program.Backend
 }
 
+// Check compares a backend block with what such a backend may be given.
+func (o Opener) Check(block *program.Backend) (diags diag.List) {
+	t, err := o.Types.Find(block.Type)
+	if err != nil {
+		diags.Add(diag.UnknownBackend.Error(block.Range, "%s", err))
+		return diags
+	}
+	var names hcl.BodySchema
+	for name := range t.Schema().Attributes {
+		names.Attributes = append(names.Attributes, hcl.AttributeSchema{Name: name})
+	}
+	for name := range t.Schema().Blocks {
+		names.Blocks = append(names.Blocks, hcl.BlockHeaderSchema{Type: name})
+	}
+	_, problems := block.Config.Content(&names)
+	return diag.FromHCL(diag.BadBackend, problems)
+}
+
 // Declare evaluates the backend block, with the arguments that the command line
 // adds; nil means that there is none.
 func (o Opener) Declare(prog *program.Program, settings Settings, extra map[string]cty.Value) (*Declared, diag.List) {
@@ -192,8 +210,9 @@ func empty(v cty.Value) bool {
 }
 
 func (o Opener) initRequired(at *program.Backend, format string, args ...any) diag.List {
+	init := diag.Command{Program: o.Program, Name: "init"}
 	d := diag.Diagnostic{
-		Code: NotInitialized.Name, Summary: fmt.Sprintf("Backend initialization required, please run \"%s init\"", o.Program),
+		Code: NotInitialized.Name, Summary: fmt.Sprintf("Backend initialization required, please run \"%s\"", init), Commands: []diag.Command{init},
 		Detail: "Reason: " + fmt.Sprintf(format, args...) + "\n\nThe backend is where the state is kept. " +
 			"It has to be initialized before it is used, and again whenever its configuration changes, so that nobody goes on with an empty or an outdated state by accident.",
 	}

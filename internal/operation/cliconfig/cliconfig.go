@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
@@ -44,6 +45,7 @@ type Config struct {
 	Registry     Registry
 	Containers   Containers
 	Stacks       Stacks
+	Budgets      map[BudgetOf]Budget
 
 	// Files are the files that were read.
 	Files []string
@@ -158,6 +160,9 @@ type Environment struct {
 	// Dialect is the engine whose files these are, and whose registry patterns
 	// without a host mean.
 	Dialect dialect.Dialect
+	// Interrupted is closed when nobody waits any longer for who writes to a pipe; nil
+	// is never.
+	Interrupted <-chan struct{}
 }
 
 // Load reads all settings. What is wrong in one file is left out.
@@ -169,7 +174,7 @@ func Load(env Environment) (*Config, diag.List) {
 		Registry: Registry{Retries: 1, Timeout: 10 * time.Second, DownloadRetries: 2},
 	}
 	for _, path := range env.files(&diags) {
-		src, err := os.ReadFile(path)
+		src, err := input.Any(path, env.Interrupted)
 		if err != nil {
 			diags.Add(diag.Unreadable.As("Failed to read CLI configuration").New(diag.Error, "%s.", err))
 			continue

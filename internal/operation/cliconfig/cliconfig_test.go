@@ -42,9 +42,16 @@ provider_installation {
     download_retry_count = 9
     trust_all_hashes     = true
   }
-  oci_mirror { repository_template = "x/${type}" }
+  oci_mirror { repository_template = "x/${hostname}/${namespace}/${type}" }
   direct {}
 }
+provider_budget "hashicorp/aws" {
+  at_once    = 50
+  per_second = 12.5
+  type "aws_route53_record" { per_second = 5 }
+  type "aws_instance" { at_once = 3 }
+}
+provider_budget "example.com/a/b" { type "b_x" { at_once = 1 } }
 `
 
 func read(t *testing.T, name, text string) (*Config, string) {
@@ -73,6 +80,12 @@ func TestReadEverything(t *testing.T) {
 	if !reflect.DeepEqual(c.Helper, &Helper{"vault", []string{"-a", "b"}}) {
 		t.Errorf("helper %+v", c.Helper)
 	}
+	aws, other := addr.OpenTofu.Provider("aws"), addr.Provider{Host: "example.com", Namespace: "a", Type: "b"}
+	if want := (map[BudgetOf]Budget{
+		{Provider: aws}: {50, 12.5}, {aws, "aws_route53_record"}: {0, 5}, {aws, "aws_instance"}: {3, 0}, {Provider: other}: {}, {other, "b_x"}: {1, 0},
+	}); !reflect.DeepEqual(c.Budgets, want) {
+		t.Errorf("budgets %v", c.Budgets)
+	}
 	in := c.Installation
 	b := addr.Provider{Host: string(addr.OpenTofu), Namespace: "a", Type: "b"}
 	if in == nil || in.Overrides[b] != "/dev/b" || len(in.Methods) != 4 {
@@ -87,13 +100,18 @@ func TestReadEverything(t *testing.T) {
 	if network.Allows(null) || network.DownloadRetries != 9 || !network.TrustAllHashes || network.Location != "https://m.example.com/" {
 		t.Errorf("network %+v", network)
 	}
-	if oci.Location != "x/${type}" || direct.Kind != Direct || !direct.Allows(b) || direct.DownloadRetries != -1 {
+	if oci.Location != "x/${hostname}/${namespace}/${type}" || direct.Kind != Direct || !direct.Allows(b) || direct.DownloadRetries != -1 {
 		t.Errorf("%+v %+v", oci, direct)
 	}
 }
 
 func TestReadJSON(t *testing.T) {
-	c, problems := read(t, "credentials.tfrc.json", `{"credentials":{"a.example.com":{"token":"x"},"b.example.com":{"token":"y"}},
+	c, problems := read(t, "rc.tfrc.json", `{"provider_budget":{"a/b":{"at_once":7,"type":{"b_x":{"per_second":2}}}}}`)
+	b := addr.Provider{Host: string(addr.OpenTofu), Namespace: "a", Type: "b"}
+	if problems != "" || !reflect.DeepEqual(c.Budgets, map[BudgetOf]Budget{{Provider: b}: {7, 0}, {b, "b_x"}: {0, 2}}) {
+		t.Errorf("%v %s", c.Budgets, problems)
+	}
+	c, problems = read(t, "credentials.tfrc.json", `{"credentials":{"a.example.com":{"token":"x"},"b.example.com":{"token":"y"}},
 		"provider_installation":{"direct":{"exclude":["a/b"]},"filesystem_mirror":{"path":"/m"}}}`)
 	if problems != "" || c.Tokens["a.example.com"] != "x" || c.Tokens["b.example.com"] != "y" {
 		t.Errorf("%+v %s", c, problems)
@@ -126,6 +144,13 @@ func TestReadProblems(t *testing.T) {
 		"provider_installation {\n direct {}\n dev_overrides {\n }\n}":           "rc:3,2-2: error: Invalid provider_installation method block; The dev_overrides block must appear before",
 		"provider_installation {\n dev_overrides {\n \"a/b/c/d\" = \"x\"\n }\n}": "rc:3,2-2: error: Invalid provider installation dev overrides",
 		"credentials_helper \"a\" {\n}\ncredentials_helper \"b\" {\n}":           "rc:3,1-1: error: Invalid CLI configuration; No more than one",
+		"provider_budget {\n}":                                                   "rc:1,1-1: error: Invalid CLI configuration; A provider_budget block needs the address",
+		`provider_budget "a/b/c/d" {}`:                                           `block "a/b/c/d" isn't for the address of a provider`,
+		"provider_budget \"a\" {\n at_once = 0\n}":                               "rc:2,2-2: error: Invalid CLI configuration; at_once in a provider_budget block has to be more than 0",
+		"provider_budget \"a\" {\n per_second = -1\n}":                           "rc:2,2-2: error: Invalid CLI configuration; per_second in a provider_budget block",
+		"provider_budget \"a\" {\n per_second = \"fast\"\n}":                     "The value of per_second doesn't fit",
+		"provider_budget \"a\" {\n type {}\n}":                                   "rc:2,2-2: error: Invalid CLI configuration; A type block in provider_budget needs the name",
+		"provider_budget \"a\" {\n often = 1\n}":                                 `no setting "often" in a provider_budget block`,
 		"registry_protocols { retry_count = \"x\" }":                             "value of retry_count",
 	} {
 		if _, got := read(t, "rc", text); !strings.Contains(got, want) {

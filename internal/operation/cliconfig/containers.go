@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	"sync"
 
 	"weir.dev/weir/internal/system/container"
+	"weir.dev/weir/internal/system/input"
 )
 
 // Containers say who asks registries of the OCI.
@@ -164,7 +164,7 @@ func (c Containers) stored(env Environment, of container.Repository, take func(i
 		files = env.containerFiles()
 	}
 	for _, name := range files {
-		content, err := os.ReadFile(name)
+		content, err := input.File(name)
 		if errors.Is(err, fs.ErrNotExist) && !given {
 			continue
 		}

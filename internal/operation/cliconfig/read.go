@@ -214,6 +214,8 @@ func (r *reader) setting(it item) {
 				r.unknown(arg, "registry_protocols")
 			}
 		}
+	case "provider_budget":
+		r.budgets(it)
 	case "stacks":
 		r.stacks(it)
 	case "oci_default_credentials":
@@ -351,6 +353,11 @@ func (r *reader) method(in *Installation, it item) {
 	if location != "" && m.Location == "" {
 		r.fail(it.pos, "Invalid provider_installation method block", "The %s block needs the argument %q.", it.name, location)
 		return
+	}
+	if m.Kind == OCIMirror {
+		for _, wrong := range m.CheckTemplate() {
+			r.fail(it.pos, "Invalid oci_mirror repository template", "%s", wrong)
+		}
 	}
 	in.Methods = append(in.Methods, m)
 }

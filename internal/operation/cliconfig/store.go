@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
 )
 
 // An Origin is where the token for a host is, or would be.
@@ -115,7 +116,7 @@ func (d *document) set(host, token string) error {
 
 func readCredentials(file string) (*document, error) {
 	d := &document{top: map[string]json.RawMessage{}, hosts: map[string]json.RawMessage{}}
-	data, err := os.ReadFile(file)
+	data, err := input.File(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(data)) == 0 {
 		return d, nil
 	}

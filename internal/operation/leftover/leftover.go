@@ -27,6 +27,7 @@ import (
 	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/suite/testresult"
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/value"
 )
@@ -231,7 +232,7 @@ type noted struct {
 
 // noteIn reads whose state a directory has. Without a note nothing was done yet.
 func noteIn(dir string) (n noted, ok bool, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, noteName))
+	text, err := input.File(filepath.Join(dir, noteName))
 	if errors.Is(err, os.ErrNotExist) {
 		return n, false, nil
 	}

@@ -5,7 +5,11 @@ import (
 	"maps"
 	"path/filepath"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/settings"
+	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/system/agent"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -16,16 +20,23 @@ func New(ctx context.Context, p *place.Place) (*Reader, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	settings := config.Stacks
+	from := config.Stacks
 	if len(p.Upstreams) > 0 {
-		settings.Upstreams = maps.Clone(settings.Upstreams)
-		if settings.Upstreams == nil {
-			settings.Upstreams = map[string]string{}
+		from.Upstreams = maps.Clone(from.Upstreams)
+		if from.Upstreams == nil {
+			from.Upstreams = map[string]string{}
 		}
-		maps.Copy(settings.Upstreams, p.Upstreams)
+		maps.Copy(from.Upstreams, p.Upstreams)
+	}
+	read := func(dir string) (map[string]cty.Value, error) {
+		there := settings.New(p.In(dir))
+		defer there.Close()
+		there.OfStack()
+		values, diags := (&states.Keeper{Reader: there}).Published(ctx)
+		return values, diags.Err()
 	}
 	return &Reader{
-		Context: ctx, Settings: settings, Environ: p.Environ, Path: p.Path, Subscriber: p.Path("."),
+		Published: read, Context: ctx, Settings: from, Environ: p.Environ, Path: p.Path, Subscriber: p.Path("."),
 		TokenDir: filepath.Join(p.DataDir(), "tokens"), HTTP: agent.Default(p.Getenv), Secrets: p.Secrets,
 	}, nil
 }

@@ -29,6 +29,7 @@ import (
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/secret"
 )
 
@@ -44,6 +45,8 @@ type Reader struct {
 	// TokenDir is where tokens are written that have to be in files.
 	TokenDir string
 	HTTP     *http.Client
+	// Published reads what the stack in a directory has published, nil for nothing yet.
+	Published func(dir string) (map[string]cty.Value, error)
 	// Secrets is told every token; nil tells nobody.
 	Secrets *secret.Known
 
@@ -95,7 +98,7 @@ func (r *Reader) Token(t *deploy.Token) (token, file string, err error) {
 func (r *Reader) token(s *cliconfig.Source, t *deploy.Token) (string, error) {
 	switch {
 	case s.File != "":
-		data, err := os.ReadFile(r.Path(s.File))
+		data, err := input.Any(r.Path(s.File), r.Context.Done())
 		return string(data), err
 	case s.Environment != "":
 		text, ok := r.Environ[s.Environment]
@@ -233,7 +236,7 @@ func (r *Reader) file(name string) (map[string]cty.Value, error) {
 			if strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
-			data, err := os.ReadFile(filepath.Join(path, e.Name()))
+			data, err := input.File(filepath.Join(path, e.Name()))
 			if err != nil {
 				return nil, err
 			}
@@ -241,7 +244,7 @@ func (r *Reader) file(name string) (map[string]cty.Value, error) {
 		}
 		return values, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := input.Any(path, r.Context.Done())
 	switch {
 	case err != nil:
 		return nil, err
@@ -310,11 +313,11 @@ func (r *Reader) Upstream(u *deploy.Upstream) (map[string]cty.Value, error) {
 			return nil, fmt.Errorf("nothing says where the stack %q is. Give its directory as the source, or say so in the CLI configuration file:\n    stacks {\n      upstream %q {\n        directory = \"DIRECTORY\"\n      }\n    }", u.Source, u.Source)
 		}
 	}
-	dir = r.Path(dir)
-	values, err := published.Read(dir)
+	values, err := r.Published(dir)
 	if err != nil {
 		return nil, err
 	}
+	dir = r.Path(dir)
 	if r.Subscriber != "" {
 		if err := published.Subscribe(dir, r.Subscriber); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
+	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/word/secret"
 )
 
@@ -180,6 +181,7 @@ func TestUpstream(t *testing.T) {
   }
 }`)
 	r.Subscriber = r.Path("down")
+	r.Published = func(dir string) (map[string]cty.Value, error) { return published.Read(r.Path(dir), encryption.State{}) }
 	for _, dir := range []string{"up", "down"} {
 		if err := os.Mkdir(r.Path(dir), 0o700); err != nil {
 			t.Fatal(err)
@@ -191,7 +193,7 @@ func TestUpstream(t *testing.T) {
 	}
 	want := map[string]cty.Value{"id": cty.StringVal("x"), "all": cty.ListVal([]cty.Value{cty.NumberIntVal(1)})}
 	for i, changed := range []bool{true, false} {
-		if got, err := published.Write(r.Path("up"), want); err != nil || got != changed {
+		if got, err := published.Write(r.Path("up"), want, encryption.State{}); err != nil || got != changed {
 			t.Errorf("time %d: changed is %t, %v", i, got, err)
 		}
 	}

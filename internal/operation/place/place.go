@@ -28,6 +28,8 @@ import (
 	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
+	"weir.dev/weir/internal/system/patience"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
@@ -53,6 +55,9 @@ type Options struct {
 	// Saving is for how long what was begun may still be ended, such as saving and
 	// unlocking; nil stands for without end.
 	Saving func() context.Context
+	// Interrupted is closed when people don't want to wait any longer for what another
+	// program writes to a pipe; nil is never.
+	Interrupted <-chan struct{}
 	// SettingsVars are values of variables for operations that need them for the
 	// settings of the backend and the encryption only.
 	SettingsVars []Var
@@ -202,7 +207,22 @@ func (d *Place) Path(name string) string {
 }
 
 // Files are the directory's, by names as seen from it.
-func (d *Place) Files() module.Files { return module.Disk{Root: d.Dir, FS: d.FS} }
+func (d *Place) Files() module.Files {
+	return module.Disk{Root: d.Dir, FS: d.FS, Interrupted: d.Interrupted}
+}
+
+// Silence is for how long a server may do nothing. What is wrong with the setting is said
+// where the backend takes it.
+func (d *Place) Silence() time.Duration {
+	limit, err := patience.Limit(d.Getenv)
+	if err != nil {
+		return patience.Usual
+	}
+	return limit
+}
+
+// Input reads what is named by hand, and may come from another program.
+func (d *Place) Input(name string) ([]byte, error) { return input.Any(d.Path(name), d.Interrupted) }
 
 // ReadFile reads a file that is named as seen from the directory.
 func (d *Place) ReadFile(name string) ([]byte, error) { return d.Files().ReadFile(name) }
@@ -229,7 +249,7 @@ func (d *Place) Locks() (*lockfile.Locks, diag.List) {
 // configuration.
 func (d *Place) LockFile() ([]byte, error) {
 	if d.FS != nil {
-		if data, err := os.ReadFile(d.Path(lockfile.Name)); !errors.Is(err, fs.ErrNotExist) {
+		if data, err := input.File(d.Path(lockfile.Name)); !errors.Is(err, fs.ErrNotExist) {
 			return data, err
 		}
 	}

@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
@@ -20,6 +21,17 @@ func (d *Place) Hosts() (storage.Hosts, error) {
 	}, nil
 }
 
+// Limits are those of calls of providers: n at once, with 0 for as many as is usual, and
+// the user's budgets.
+func (d *Place) Limits(n int) (*pace.Limiter, diag.List) {
+	config, _, diags := d.UserSettings()
+	s := pace.Settings{AtOnce: max(n, 0), Budgets: map[pace.Of]pace.Budget{}}
+	for of, b := range config.Budgets {
+		s.Budgets[pace.Of(of)] = pace.Budget(b)
+	}
+	return pace.New(s), diags
+}
+
 // StorageEnv is what backends and services for keys may know of the process.
 func (d *Place) StorageEnv() storage.Env {
 	return storage.Env{Dir: d.Dir, Getenv: d.Getenv, Hosts: d.Hosts, CloudHost: d.Dialect.CloudHost()}
@@ -27,7 +39,7 @@ func (d *Place) StorageEnv() storage.Env {
 
 // UserSettings are the user's own settings. Warnings about them are told once.
 func (d *Place) UserSettings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
-	environment := cliconfig.Environment{Getenv: d.Getenv, Home: cmp.Or(d.Environ["HOME"], d.Home), Dialect: d.Dialect, All: d.Environment()}
+	environment := cliconfig.Environment{Getenv: d.Getenv, Home: cmp.Or(d.Environ["HOME"], d.Home), Dialect: d.Dialect, All: d.Environment(), Interrupted: d.Interrupted}
 	config, diags := cliconfig.Load(environment)
 	if d.Installation != nil {
 		config.Installation = d.Installation

@@ -2,8 +2,8 @@ package request
 
 import (
 	"fmt"
-	"os"
 
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -49,7 +49,7 @@ func Imports(texts []string, file string) ([][2]string, error) {
 	if file == "" {
 		return objects, nil
 	}
-	list, err := os.ReadFile(file)
+	list, err := input.Any(file, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be read: %s", file, diag.Cause(err))
 	}

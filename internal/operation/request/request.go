@@ -12,18 +12,21 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
 // Planning says what a plan is for.
 type Planning struct {
-	Mode          plan.Mode
-	SkipRefresh   bool
-	Targets       []addr.Target
-	Excludes      []addr.Target
-	Replace       []addr.Instance
-	AllowDeferral bool
+	Mode        plan.Mode
+	SkipRefresh bool
+	// MinimalRefresh: only what is to be changed by what the state says is looked at.
+	MinimalRefresh bool
+	Targets        []addr.Target
+	Excludes       []addr.Target
+	Replace        []addr.Instance
+	AllowDeferral  bool
 	// Invoke is the action that is invoked without anything else being done, nil for none.
 	Invoke *addr.Target
 	// Generate names a new file for the configuration of imports that have none.
@@ -34,6 +37,7 @@ type Planning struct {
 type Plan struct {
 	Destroy, RefreshOnly       bool
 	SkipRefresh, AllowDeferral bool
+	MinimalRefresh             bool
 	Targets, TargetFiles       []string
 	Excludes, ExcludeFiles     []string
 	Replace                    []string
@@ -60,7 +64,7 @@ func (p *Plan) IsGiven() bool {
 
 // Read reads the addresses and checks the combination.
 func (p *Plan) Read() (Planning, diag.List) {
-	c := Planning{SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral}
+	c := Planning{SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, MinimalRefresh: p.MinimalRefresh}
 	var diags diag.List
 	switch {
 	case p.Destroy && p.RefreshOnly:
@@ -73,6 +77,15 @@ func (p *Plan) Read() (Planning, diag.List) {
 	if p.RefreshOnly && p.SkipRefresh {
 		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because weir would have nothing to do."))
 	}
+	switch {
+	case !p.MinimalRefresh:
+	case p.RefreshOnly || len(p.Invoke) > 0:
+		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh option leaves out looking at objects that don't change otherwise. A plan that does nothing but look at objects can't be made with it."))
+	case p.SkipRefresh:
+		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh and -refresh=false options are mutually-exclusive: with -refresh=false nothing is looked at in any case."))
+	case p.Destroy: // what ends is ended however it looks by now
+		c.SkipRefresh, c.MinimalRefresh = true, false
+	}
 	if p.RefreshOnly && len(p.Replace) > 0 {
 		diags.Add(diag.Incompatible.As("Incompatible plan mode options").New(diag.Error, "The -replace option can't be used with -refresh-only, which replaces nothing."))
 	}
@@ -83,8 +96,10 @@ func (p *Plan) Read() (Planning, diag.List) {
 	c.Excludes = targets("exclude", p.Excludes, p.ExcludeFiles, &diags)
 	p.readInvoke(&c, &diags)
 	for _, text := range p.Replace {
-		t, err := addr.ParseTarget(text)
+		t, err := addr.ParsePattern(text)
 		switch {
+		case err == nil && t.IsPattern():
+			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "The -replace option needs the address of a resource instance, and this is a pattern. For several instances give it several times."))
 		case err != nil:
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "%s.", err))
 		case t.IsModule():
@@ -123,7 +138,7 @@ func (p *Plan) readInvoke(c *Planning, diags *diag.List) {
 func targets(what string, direct, files []string, diags *diag.List) []addr.Target {
 	var out []addr.Target
 	add := func(text, where string) {
-		t, err := addr.ParseTarget(text)
+		t, err := addr.ParsePattern(text)
 		if err == nil && !t.IsModule() && (t.Name.Mode == addr.Action || t.Name.Mode == addr.List) {
 			err = fmt.Errorf("%s isn't a resource or module", text)
 		}
@@ -137,7 +152,7 @@ func targets(what string, direct, files []string, diags *diag.List) []addr.Targe
 		add(text, "")
 	}
 	for _, name := range files {
-		data, err := os.ReadFile(name)
+		data, err := input.Any(name, nil)
 		if err != nil {
 			diags.Add(diag.Unreadable.As(fmt.Sprintf("Failed to read the file of -%s-file", what)).New(diag.Error, "The file %q can't be opened: %s.", name, diag.Cause(err)))
 			continue

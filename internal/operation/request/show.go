@@ -13,6 +13,8 @@ type Show struct {
 	JSON, State, Config bool
 	// Path has a state or a saved plan, Plan a saved plan.
 	Path, Plan string
+	// Module is the directory of a module, which is shown by itself.
+	Module string
 	// Of a saved plan: its form, text or markdown; the addresses whose changes are
 	// to be shown, all without any; whether the steps of its apply are, nil where
 	// that isn't said.
@@ -39,16 +41,18 @@ func (s *Show) NeedsPlan() bool {
 // Check refuses what makes no sense together.
 func (s *Show) Check() diag.List {
 	chosen := 0
-	for _, given := range []bool{s.State, s.Config, s.Plan != "", s.Path != ""} {
+	for _, given := range []bool{s.State, s.Config, s.Plan != "", s.Module != "", s.Path != ""} {
 		if given {
 			chosen++
 		}
 	}
 	switch saved := s.Plan != "" || s.Path != ""; {
 	case chosen > 1:
-		return diag.Incompatible.As("Conflicting object types to show").List("The -state, -plan=PATH and -config options and a path are mutually-exclusive, to specify which kind of object to show.")
+		return diag.Incompatible.As("Conflicting object types to show").List("The -state, -plan=PATH, -config and -module=DIR options and a path are mutually-exclusive, to specify which kind of object to show.")
 	case s.Config && !s.JSON:
 		return diag.BadOption.As("JSON output required for configuration").List("The -config option can be used only with -json.")
+	case s.Module != "" && !s.JSON:
+		return diag.BadOption.As("JSON output required for module").List("The -module=DIR option can be used only with -json.")
 	case s.Format != "text" && s.Format != "markdown":
 		return diag.BadOption.As("Invalid output format").List("There is no format %q: -format takes text and markdown.", s.Format)
 	case s.Format == "markdown" && (s.JSON || s.Steps != nil || !saved || len(s.Addresses) > 0):
@@ -65,7 +69,7 @@ func (s *Show) Check() diag.List {
 func (s *Show) Chosen(p *plan.Plan) (*plan.Plan, diag.List) {
 	some := &plan.Plan{Schemas: p.Schemas}
 	for _, text := range s.Addresses {
-		target, err := addr.ParseTarget(text)
+		target, err := addr.ParsePattern(text)
 		if err != nil {
 			return nil, diag.BadAddress.List("%q can't be used to choose changes: %s.", text, err)
 		}

@@ -5,20 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/input"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A run on a state that isn't on this machine keeps the journal in its data
 // directory. Beside it stands, before it takes the lock, which process it is. When a
 // run finds a lock that was left behind, that file says whether the journal of the
 // run that left it would be here: if not, nobody here knows what that run did.
-
-// plans is the operation of locks under which nothing is journalled.
-const plans = "plan"
 
 // heldPath is the file of a process. Each has its own, so that those that wait for the
 // lock, or are told that they can't have it, do nothing to the others.
@@ -64,7 +62,7 @@ func whereabouts(path string) string {
 // readHeld is which process goes on with a lock; here is whether the file was
 // written where it is.
 func readHeld(path string) (process string, here bool, err error) {
-	text, err := os.ReadFile(path)
+	text, err := input.File(path)
 	process, folder, _ := strings.Cut(string(text), "\n")
 	return process, folder == whereabouts(path), err
 }
@@ -100,7 +98,7 @@ func (s *Session) tidy() {
 // journalElsewhere refuses to take over a lock whose holder kept its journal in
 // another place, or in one that was removed since.
 func (s *Session) journalElsewhere(ctx context.Context, left storage.LockInfo) error {
-	if left.Operation == plans || !s.remote() {
+	if left.Operation == storage.Plans || !s.remote() {
 		return nil
 	}
 	if store, ok := s.takesNotes(); ok {
@@ -111,7 +109,7 @@ func (s *Session) journalElsewhere(ctx context.Context, left storage.LockInfo) e
 	if _, here, err := readHeld(s.heldPath(left.Info)); err == nil && here {
 		return s.hold() // who only plans hasn't yet
 	}
-	return fmt.Errorf("The run that holds the lock has ended without releasing it, and what it did is not known here: its journal isn't in %s. Objects may exist that the state doesn't have, and would be created a second time.\n\nIf it ran in another directory of this machine, run the same command there. If its data directory is gone, look for such objects first, then release the lock, import them, and go on:\n    %s force-unlock %s", filepath.Dir(s.journalPath()), s.Program, left.ID)
+	return diag.Say("The run that holds the lock has ended without releasing it, and what it did is not known here: its journal isn't in %s. Objects may exist that the state doesn't have, and would be created a second time.\n\nIf it ran in another directory of this machine, run the same command there. If its data directory is gone, look for such objects first, then release the lock, import them, and go on:\n    %s", filepath.Dir(s.journalPath()), command(s.Program, "force-unlock", left.ID))
 }
 
 // inherit goes on with a lock that a process left behind which has noted so here. The
@@ -148,10 +146,11 @@ func (s *Session) handBack() {
 
 // stays reports whether the lock has to stay when this run ends: what it, or one
 // before it, leaves unsettled is known only here, and those who lock the state
-// elsewhere would create it a second time.
+// elsewhere would create it a second time. What a journal has that wasn't read, because the
+// state couldn't be, counts as unsettled.
 func (s *Session) stays() bool {
 	_, lasting := s.store.Store.(storage.Lasting)
 	_, notes := s.takesNotes()
-	unsettled := s.unsaved || len(s.doubts) > 0
+	unsettled := s.unsaved || len(s.doubts) > 0 || !s.recovered && exists(s.journalPath())
 	return unsettled && lasting && !notes && s.remote() && (s.inherited != "" || exists(s.heldPath(s.Processes.This())))
 }

@@ -139,3 +139,43 @@ func TestStaysLocked(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// TestClonedMachine: a machine that was copied while it ran has the host's name, the boot
+// and the namespaces of the other one, so that a process there which still runs looks as if
+// it had ended. What it does is known in its directory alone, so its lock isn't taken over,
+// also where the copy has the directory as it was.
+func TestClonedMachine(t *testing.T) {
+	server := &servers.HTTP{}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	var said diag.List
+	lock := func(dir, process string) (*Claimed, error) {
+		t.Helper()
+		s, diags := at(t, web.URL, dir, crowd{process, map[string]bool{"earlier": true, "running": true}}, &said).Lock(t.Context(), "apply", Locking{})
+		return s, diags.Err()
+	}
+	dir, copied := t.TempDir(), t.TempDir()
+	earlier, err := lock(dir, "earlier")
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier.Unlock()
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	running, err := lock(dir, "running")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, dir := range map[string]string{"the directory as it was": copied, "another one": t.TempDir()} {
+		if _, err := lock(dir, "on the copy"); err == nil || !strings.Contains(err.Error(), "its journal isn't in") || !server.Locked() {
+			t.Errorf("in %s: %v", name, err)
+		}
+	}
+	running.Unlock()
+	after, err := lock(copied, "on the copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after.Unlock()
+}

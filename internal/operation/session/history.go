@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -24,7 +25,8 @@ const keptStates = 20
 // historyDir is where earlier states are kept, empty where none are.
 func (s *Session) historyDir() string {
 	_, files := s.backend.Backend.(storage.Filed)
-	if s.Files.Backup == "-" || !files && !(s.remote() && s.Seals.Encrypts()) {
+	_, parts := s.backend.Backend.(storage.Parted)
+	if s.Files.Backup == "-" || !files && !parts && !(s.remote() && s.Seals.Encrypts()) {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(s.journalPath()))
@@ -57,7 +59,7 @@ func (s *Session) remember() {
 		switch {
 		case i >= keptStates:
 			_ = s.Disk.Remove(k.path)
-		case s.store.migrating:
+		case s.store.Migrating():
 			_ = s.resealFile(k.path)
 		}
 	}
@@ -92,7 +94,7 @@ func (s *Session) History() []Earlier {
 
 // Read reads the state.
 func (k Earlier) Read() (*state.Snapshot, diag.List) {
-	data, err := os.ReadFile(k.path)
+	data, err := input.File(k.path)
 	if err != nil {
 		return nil, diag.StateUnreadable.As("Failed to read an earlier state").List("%s: %s.", k.path, diag.Cause(err))
 	}

@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -152,7 +153,9 @@ func (s trouble) emptied() diag.List {
 func (s trouble) torn(diags diag.List) diag.List {
 	for i := range diags {
 		if diags[i].Severity == diag.Error {
-			diags[i].Detail += s.wayOut()
+			out := s.wayOut()
+			diags[i].Detail += out.String()
+			diags[i].Commands = append(diags[i].Commands, out.Commands()...)
 			break
 		}
 	}
@@ -161,7 +164,7 @@ func (s trouble) torn(diags diag.List) diag.List {
 
 // wayOut says what to do with a state that can't be read, naming what is beside
 // it.
-func (s trouble) wayOut() string {
+func (s trouble) wayOut() diag.Text {
 	var b strings.Builder
 	here := false
 	if l, ok := s.backend.WithFiles(s.Files).(storage.Filed); ok {
@@ -174,11 +177,11 @@ func (s trouble) wayOut() string {
 	if path := s.journalPath(); exists(path) {
 		fmt.Fprintf(&b, "\n\nThe journal %q has what the last run did. It is folded into the state as soon as that can be read again.", path)
 	}
-	fmt.Fprintf(&b, "\n\nAn intact copy can be put in place with:\n    %s state push -force FILE", s.Program)
+	last := ""
 	if here {
-		b.WriteString("\nIf there really is nothing that is managed, remove the file.")
+		last = "\nIf there really is nothing that is managed, remove the file."
 	}
-	return b.String()
+	return diag.Say("%s\n\nAn intact copy can be put in place with:\n    %s%s", b.String(), command(s.Program, "state push", "-force FILE"), last)
 }
 
 func exists(path string) bool {
@@ -188,7 +191,7 @@ func exists(path string) bool {
 
 // readJournal reads a journal unless a run is writing it.
 func (s *Session) readJournal(path string) (*journal.Log, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -216,8 +219,7 @@ func (s trouble) damaged(path string, l *journal.Log, rec journal.Recovery) diag
 			fmt.Fprintf(&b, "\n  - %s (%s)", o.Object, o.Action)
 		}
 	}
-	fmt.Fprintf(&b, "\n\nIf there is an intact copy of the file, put it in place. Otherwise look for objects that the state doesn't have, then take what can be read with:\n    %s recover -damaged", s.Program)
-	return Damaged.List("%s", b.String())
+	return Damaged.List("%s\n\nIf there is an intact copy of the file, put it in place. Otherwise look for objects that the state doesn't have, then take what can be read with:\n    %s", b.String(), command(s.Program, "recover", "-damaged"))
 }
 
 // interrupted tells what was recovered.
@@ -273,8 +275,7 @@ func (s *Session) inDoubt() diag.List {
 		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them: settle them before anybody works on the state from another machine or directory.", s.journalPath())
 	}
 	first := s.doubts[0].Object.Instance
-	fmt.Fprintf(&b, "\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s recover -import='%s=ID'\nFor one that doesn't:\n    %s recover -forget='%s'\nIf none of them does, -forget-all does that for all.", s.Program, first, s.Program, first)
-	return diag.List{InDoubt.New(diag.Warning, "%s", b.String())}
+	return InDoubt.Warnings("%s\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s\nFor one that doesn't:\n    %s\nIf none of them does, -forget-all does that for all.", b.String(), command(s.Program, "recover", fmt.Sprintf("-import='%s=ID'", first)), command(s.Program, "recover", fmt.Sprintf("-forget='%s'", first)))
 }
 
 // again refuses a plan that was made before something came into doubt.
@@ -282,13 +283,13 @@ func (s *Session) again(p *plan.Plan) diag.List {
 	needed := s.prior.Behind(s.Needed())
 	for _, c := range p.Changes {
 		if (c.Action == plan.Delete || c.Action.IsReplace()) && needed[c.Addr.Resource.Erase()] {
-			return diag.List{ObjectInDoubt.New(diag.Error, "The plan ends %s, and an object that an earlier run may have created needs it. Settle that with \"%s recover\", then make a new plan.", c.Addr, s.Program)}
+			return diag.List{ObjectInDoubt.New(diag.Error, "The plan ends %s, and an object that an earlier run may have created needs it. Settle that with \"%s\", then make a new plan.", c.Addr, command(s.Program, "recover", ""))}
 		}
 	}
 	for _, o := range s.doubts {
 		for _, c := range p.Changes {
 			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
-				return diag.List{ObjectInDoubt.New(diag.Error, "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s recover\", then make a new plan.", o.Object, s.Program)}
+				return diag.List{ObjectInDoubt.New(diag.Error, "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s\", then make a new plan.", o.Object, command(s.Program, "recover", ""))}
 			}
 		}
 	}
@@ -311,15 +312,6 @@ func (s *Session) settle(left []journal.Operation) error {
 		return err
 	}
 	return journal.Discard(s.Disk, s.journalPath())
-}
-
-// Doubted are the instances that must not be created.
-func (s *Session) Doubted() []addr.Instance {
-	var list []addr.Instance
-	for _, o := range s.doubts {
-		list = append(list, o.Object.Instance)
-	}
-	return list
 }
 
 // Needed are the resources that objects in doubt need, if they exist.

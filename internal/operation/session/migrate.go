@@ -18,9 +18,12 @@ type Copy struct {
 	Overwrites     bool
 	old            *backend.Backend
 	from, to       string // workspaces
-	source, target *sealed
+	source, target *storage.Sealed
 	next           *backend.Backend
 }
+
+// From is the workspace that it is the state of.
+func (c Copy) From() string { return c.from }
 
 // PlanCopies finds the states that aren't in the next backend yet. Where that
 // one has a single workspace, only the current one is copied.
@@ -80,9 +83,8 @@ const migrating = "Error migrating state"
 // look reads both sides and reports whether there is anything to copy.
 func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 	var data []byte
-	store, err := c.old.State(c.from)
-	if err == nil {
-		c.source = &sealed{Store: store, seals: o.Seals}
+	var err error
+	if c.source, err = storage.OpenSealed(c.old.Backend, c.from, o.Seals); err == nil {
 		data, err = c.source.Read(ctx)
 	}
 	if err != nil {
@@ -96,15 +98,14 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 		return false, NotSaved.As(migrating).List("The %q backend has no workspace %q, and there is a state in the one here. Say which workspace that becomes with the environment variable TF_WORKSPACE, for this init alone.", c.next.Kind, c.from)
 	}
 	var there []byte
-	if store, err = c.next.State(c.to); err == nil {
-		c.target = &sealed{Store: store, seals: o.Seals}
+	if c.target, err = storage.OpenSealed(c.next.Backend, c.to, o.Seals); err == nil {
 		there, err = c.target.Read(ctx)
 	}
 	if err != nil {
 		return false, NotSaved.As(migrating).List("The state of workspace %q in the new backend can't be read: %s.", c.to, err)
 	}
 	c.Overwrites = len(bytes.TrimSpace(there)) > 0
-	return c.target.migrating || unfinished || !bytes.Equal(there, data), nil
+	return c.target.Migrating() || unfinished || !bytes.Equal(there, data), nil
 }
 
 // session is the side that is copied from.

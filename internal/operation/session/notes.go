@@ -227,7 +227,7 @@ func (s *Session) readNote(ctx context.Context) (*journal.Log, diag.List) {
 		if err != nil {
 			why = err.Error()
 		}
-		return nil, Damaged.As("Damaged note").List("The last run has noted beside the state what it was about to create, and that can't be read: %s. Objects may exist that aren't in the state. Look for them, then take what can be read with:\n    %s recover -damaged", why, s.Program)
+		return nil, Damaged.As("Damaged note").List("The last run has noted beside the state what it was about to create, and that can't be read: %s. Objects may exist that aren't in the state. Look for them, then take what can be read with:\n    %s", why, command(s.Program, "recover", "-damaged"))
 	case err != nil:
 		return nil, nil
 	}

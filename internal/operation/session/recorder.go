@@ -148,6 +148,24 @@ func (r *Recorder) Result(at addr.Object, stored *state.Object) error {
 	return err
 }
 
+// Moved implements apply.Journal.
+func (r *Recorder) Moved(from, to addr.Object, stored *state.Object) error {
+	err := r.w.Moved(from, to, stored)
+	r.notes.ended(from, nil)
+	r.notes.ended(to, stored)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range []addr.Object{from, to} {
+		delete(r.intents, at)
+		delete(r.doubts, at)
+	}
+	delete(r.state.Objects, from)
+	r.state.Objects[to] = stored
+	r.dirty = true
+	r.wake()
+	return err
+}
+
 // wake has what is new saved before long. r.mu is held.
 func (r *Recorder) wake() {
 	if r.saver == nil {

@@ -27,6 +27,7 @@ import (
 	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/trace"
 )
 
 // Options are what a session takes from the command around it.
@@ -44,6 +45,8 @@ type Options struct {
 	Processes storage.Processes
 	// Seals is how states, and what is kept beside them, are encrypted.
 	Seals encryption.State
+	// Memory is kept with states that are written; nil keeps what was there.
+	Memory []byte
 	// Now is the clock, and Random what makes identities unique; nil for those of
 	// the system.
 	Now    func() time.Time
@@ -76,7 +79,7 @@ type Session struct {
 	Options
 	backend   *backend.Backend
 	workspace string
-	store     *sealed
+	store     *storage.Sealed
 	// elsewhere: the state is written to another place than it is read from.
 	elsewhere bool
 	lockID    string
@@ -98,6 +101,10 @@ type Session struct {
 	inherited, ancestor string
 	// unsaved: what this run or one before it did couldn't be saved, and is in the journal.
 	unsaved bool
+	// recovered: it is known what the journal of an earlier run has.
+	recovered bool
+	// serial is that of the state that is stored.
+	serial uint64
 	// run is the identity of this run in its journal and its note.
 	run string
 
@@ -139,11 +146,10 @@ func Open(b *backend.Backend, workspace string, o Options) (*Session, diag.List)
 	if o.Seals.Encrypts() {
 		f.Recode = func(old []byte) ([]byte, error) { return reseal(o.Seals, old) }
 	}
-	store, err := b.WithFiles(f).State(workspace)
-	if err != nil {
+	var err error
+	if s.store, err = storage.OpenSealed(b.WithFiles(f), workspace, o.Seals); err != nil {
 		return nil, diag.StateUnreadable.List("%s.", err)
 	}
-	s.store = &sealed{Store: store, seals: o.Seals}
 	return s, nil
 }
 
@@ -160,6 +166,10 @@ func (s *Session) Prior() *state.Snapshot { return s.prior }
 // Base is the state as it is stored, nil where there is none. Without a lock it
 // also has what the journal of an earlier run knows.
 func (s *Session) Base() *state.Snapshot { return s.known }
+
+// Stored is the serial of the state that is stored, and whether that has all that was
+// done.
+func (s *Session) Stored() (serial uint64, all bool) { return s.serial, s.serial > 0 && !s.unsaved }
 
 // Snapshot is the state as it was read, empty where there is none.
 func (s *Session) Snapshot() *state.Snapshot {
@@ -182,7 +192,9 @@ func (s *Session) Lock(ctx context.Context, operation string, l Locking) (*Claim
 	if l.Off {
 		return &Claimed{s}, nil
 	}
+	ctx, span := trace.Begin(ctx, trace.State, "lock state")
 	diags := s.acquire(ctx, operation, l)
+	span.End(diags.HasErrors())
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -197,7 +209,7 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		ID: newUUID(s.Random), Operation: operation, Info: s.Processes.This(),
 		Who: s.Who(), Version: s.Version, Created: s.Now().UTC(),
 	}
-	if operation != plans {
+	if operation != storage.Plans {
 		if err := s.hold(); err != nil {
 			return diag.List{Locked.New(diag.Error, "%s.", err)}
 		}
@@ -267,6 +279,11 @@ func (s *Session) digest() string {
 	return journal.Digest(s.saved)
 }
 
+// command is a command that messages say to run.
+func command(program, name, args string) diag.Command {
+	return diag.Command{Program: program, Name: name, Args: args}
+}
+
 // unlock releases the lock, once; without one it does nothing.
 func (s *Session) unlock() {
 	id := s.lockID
@@ -276,7 +293,7 @@ func (s *Session) unlock() {
 	}
 	if s.stays() {
 		s.handBack()
-		s.Problem(diag.List{StaysLocked.New(diag.Warning, "What is unsettled is known only in this directory, by the journal %s, and this backend has no room to note it beside the state. Others would create it a second time, so the lock %s stays until it is settled here: see \"%s recover\".", s.journalPath(), id, s.Program)})
+		s.Problem(diag.List{StaysLocked.New(diag.Warning, "What is unsettled is known only in this directory, by the journal %s, and this backend has no room to note it beside the state. Others would create it a second time, so the lock %s stays until it is settled here: see \"%s\".", s.journalPath(), id, command(s.Program, "recover", ""))})
 		return
 	}
 	// The lock must be released also after an interrupt.
@@ -296,7 +313,10 @@ func (s *Session) ForceUnlock(ctx context.Context, id string) error { return s.s
 // Read loads the state with what the journal of an earlier run knows. Warnings
 // are about such a run, never about the state.
 func (s *Session) Read(ctx context.Context) diag.List {
-	data, err := s.store.Read(ctx)
+	s.recovered = false
+	reading, span := trace.Begin(ctx, trace.State, "read state")
+	data, err := s.store.Read(reading)
+	span.End(err != nil)
 	if err == nil && data != nil && len(bytes.TrimSpace(data)) == 0 {
 		err = storage.ErrEmptyState
 	}
@@ -320,6 +340,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	}
 	s.adopt(snapshot)
 	found := s.recover(ctx)
+	s.recovered = true
 	s.unsaved = found.HasErrors() && !slices.ContainsFunc(found, Foreign.Is)
 	diags.Append(found)
 	return diags
@@ -328,6 +349,9 @@ func (s *Session) Read(ctx context.Context) diag.List {
 // adopt makes a state the one to work on.
 func (s *Session) adopt(snapshot *state.Snapshot) {
 	s.known, s.prior = snapshot, snapshot
+	if snapshot != nil {
+		s.serial = snapshot.Serial
+	}
 	if s.Registry != "" {
 		s.prior = statefile.TranslateProviders(snapshot, s.Registry, s.backend.Requires)
 	}
@@ -349,7 +373,7 @@ func (s *Session) keepFound(ctx context.Context, found *state.Snapshot) error {
 // it is called, the serial grows by one.
 func (s *Session) save(ctx context.Context, next *state.Snapshot) error {
 	same := !s.changed && statefile.Equal(s.base, next)
-	if same && !s.elsewhere && !s.store.migrating {
+	if same && !s.elsewhere && !s.store.Migrating() {
 		return nil
 	}
 	out := s.stamped(next)
@@ -384,10 +408,10 @@ func (s *Session) newLineage() string {
 // put writes a state as it is, unless those very bytes are stored.
 func (s *Session) put(ctx context.Context, next *state.Snapshot) error {
 	var b bytes.Buffer
-	if err := statefile.Write(&b, next); err != nil {
+	if err := statefile.Write(&b, s.remembering(next)); err != nil {
 		return err
 	}
-	if !s.elsewhere && !s.store.migrating && bytes.Equal(b.Bytes(), s.saved) {
+	if !s.elsewhere && !s.store.Migrating() && bytes.Equal(b.Bytes(), s.saved) {
 		return nil
 	}
 	if s.journal != nil {
@@ -397,15 +421,30 @@ func (s *Session) put(ctx context.Context, next *state.Snapshot) error {
 	if !s.wrote && !s.elsewhere {
 		s.remember()
 	}
-	if err := s.store.Write(ctx, b.Bytes()); err != nil {
+	ctx, span := trace.Begin(ctx, trace.State, "write state")
+	err := s.store.Write(ctx, b.Bytes())
+	span.End(err != nil)
+	if err != nil {
 		return err
 	}
-	s.wrote, s.saved = true, b.Bytes()
+	s.wrote, s.saved, s.serial = true, b.Bytes(), next.Serial
 	if s.folded {
 		s.folded = false
 		_ = s.settle(s.doubts) // else the next run does so
 	}
 	return nil
+}
+
+// remembering is a state with what is to be remembered of its configuration.
+func (s *Session) remembering(next *state.Snapshot) *state.Snapshot {
+	out := *next
+	switch {
+	case s.Memory != nil:
+		out.Memory = s.Memory
+	case s.base != nil && s.base.Memory != nil:
+		out.Memory = s.base.Memory
+	}
+	return &out
 }
 
 // rescue keeps a state that could not be saved where it belongs.
@@ -429,14 +468,14 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 		return diags
 	}
 	if errors.Is(why, storage.ErrChanged) {
-		text := fmt.Sprintf("Somebody else has written the state while this run was under way. What this run did is recorded in the file %q instead.", name)
+		text := diag.Say("Somebody else has written the state while this run was under way. What this run did is recorded in the file %q instead.", name)
 		if path := s.journalPath(); exists(path) {
-			text += fmt.Sprintf(" It is also in the journal %q, which the next run on this machine folds into the present state: run \"%s plan\" and see what it reports.", path, s.Program)
+			text = diag.Say("%s It is also in the journal %q, which the next run on this machine folds into the present state: run \"%s\" and see what it reports.", text, path, command(s.Program, "plan", ""))
 		}
 		diags.Add(NotSaved.New(diag.Error, "%s Pushing the file would take -force, and what others wrote would be lost.", text))
 		return diags
 	}
-	diags.Add(NotSaved.New(diag.Error, "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s state push %s", name, s.Program, name))
+	diags.Add(NotSaved.New(diag.Error, "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s", name, command(s.Program, "state push", name)))
 	return diags
 }
 

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -79,7 +80,7 @@ func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot
 // verifyFile reads a state that is kept beside the present one.
 func (s verification) verifyFile(what, path, wayOut string) Finding {
 	f := Finding{What: what}
-	data, err := os.ReadFile(path)
+	data, err := input.File(path)
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
 		err = storage.ErrEmptyState
 	}

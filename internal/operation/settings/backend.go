@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/word/diag"
@@ -43,6 +44,9 @@ func (d *Reader) Root() (*program.Program, diag.List) {
 // resources. What is wrong with the others isn't reported, nor are mistakes in how
 // something declared is used.
 func (d *Reader) RootSettings() (*program.Program, diag.List) {
+	if d.stack {
+		return d.compiled(module.LoadStackSettings(d.Files(), ".", d.Dialect))
+	}
 	if few, err := module.Settings(d.Files(), ".", d.Dialect); err == nil {
 		if prog, diags := d.compileRoot(few); !diags.HasErrors() {
 			return prog, diags
@@ -52,8 +56,28 @@ func (d *Reader) RootSettings() (*program.Program, diag.List) {
 	return prog, diags.WithoutUses()
 }
 
+// CheckSettings looks for what is wrong with the settings without evaluating them: the
+// values of variables may not be there.
+func (d *Reader) CheckSettings() diag.List {
+	prog, diags := d.RootSettings()
+	if prog == nil {
+		return diags
+	}
+	if b := prog.Encryption; b != nil {
+		_, more := encryption.Decode(b.Body, b.Range)
+		diags.Append(more)
+	}
+	if b := prog.Backend; b != nil {
+		diags.Append(d.Opener().Check(b))
+	}
+	return diags
+}
+
 func (d *Reader) compileRoot(files module.Files) (*program.Program, diag.List) {
-	source, diags := module.Load(files, ".", d.Dialect)
+	return d.compiled(module.Load(files, ".", d.Dialect))
+}
+
+func (d *Reader) compiled(source *module.Source, diags diag.List) (*program.Program, diag.List) {
 	for _, f := range source.Files {
 		d.AddSource(f.Name, f.Bytes)
 	}
@@ -119,9 +143,9 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 	if d.Backend != nil {
 		return d.Backend, diags
 	}
-	record, err := d.Memory().Backend()
+	record, err := d.Record().Backend()
 	if err != nil {
-		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s init -reconfigure\" to write it anew.", err, d.Program)
+		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s\" to write it anew.", err, diag.Command{Program: d.Program, Name: "init", Args: "-reconfigure"})
 	}
 	b, more := d.Opener().Initialized(prog, record, d.BackendSettings(prog, inputs))
 	return b, append(diags, more...)
@@ -131,7 +155,7 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 // keeps, where there is such a service. Where plans and applies are to be made by the
 // service itself, and runs says that this is one, that is the error.
 func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.VariableInput, runs bool) diag.List {
-	record, err := d.Memory().Backend()
+	record, err := d.Record().Backend()
 	if err != nil || record == nil || d.Backend != nil || !backends.All()[record.Type].Executes {
 		return nil // whoever opens it tells of errors
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -76,6 +77,18 @@ func (d *Reader) Encryption() (*encryption.Encryption, diag.List) {
 		diags.Append(d.sealing.diags)
 	}
 	return d.sealing.all, diags
+}
+
+// SealsOf is Encryption for a saved plan. One of a stack doesn't say that it is before it
+// is decrypted, so where only the stack in the directory has encryption it is that.
+func (d *Reader) SealsOf(plan []byte) (*encryption.Encryption, diag.List) {
+	names, err := d.Files().List(".")
+	if err == nil && !d.stack && encryption.Recognize(plan) == encryption.SealedPlan && slices.ContainsFunc(names, module.IsStackSettings) {
+		if prog, diags := d.RootSettings(); diags.HasErrors() || prog.Encryption == nil {
+			d.OfStack()
+		}
+	}
+	return d.Encryption()
 }
 
 // encryptionOf reads the configuration of encryption.

@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/workdir"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
 	"weir.dev/weir/internal/word/schema"
@@ -24,14 +25,31 @@ import (
 type Reader struct {
 	*place.Place
 	sealing *sealing
+	// stack: the directory is meant as that of a stack, which has files of its own for
+	// its settings.
+	stack bool
 }
 
 // New reads the settings of a place.
-func New(p *place.Place) *Reader { return &Reader{p, &sealing{}} }
+func New(p *place.Place) *Reader { return &Reader{p, &sealing{}, false} }
+
+// OfStack has the settings be those of the stack in the directory.
+func (d *Reader) OfStack() { d.stack = true }
+
+// IsStack reports whether they are.
+func (d *Reader) IsStack() bool { return d.stack }
+
+// Record is where the directory remembers its backend.
+func (d *Reader) Record() workdir.Dir {
+	if d.stack {
+		return d.Memory().OfStack()
+	}
+	return d.Memory()
+}
 
 // With reads the same settings for operations that tell elsewhere; what is known of
 // the encryption counts for them too.
-func (d *Reader) With(r place.Reports) *Reader { return &Reader{d.Place.With(r), d.sealing} }
+func (d *Reader) With(r place.Reports) *Reader { return &Reader{d.Place.With(r), d.sealing, d.stack} }
 
 // evaluateSettings decodes a body that may refer to variables and locals, and
 // to nothing that needs providers or a state.

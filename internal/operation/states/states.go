@@ -10,12 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/settings"
-	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/storage"
@@ -141,21 +138,16 @@ func (d *Keeper) Commit(ctx context.Context, s *session.Claimed, next *state.Sna
 	return nil
 }
 
-// StackBackend is where the states of a stack's deployments are. Memory is kept with
-// those that are written; nil keeps what was there.
-func (d *Keeper) StackBackend(m *parts.Memory) *backend.Backend {
-	return &backend.Backend{Backend: parts.Backend{Dir: d.Path(parts.Dir), Memory: m, Disk: d.StateDisk}, Kind: "stack", Config: cty.EmptyObjectVal}
-}
-
 // leastInterval is the least that TF_STATE_PERSIST_INTERVAL can ask for.
 const leastInterval = 20 * time.Second
 
 // SessionOptions are those of work on states in a backend.
 func (d *Keeper) SessionOptions(b *backend.Backend, o Options) (session.Options, diag.List) {
-	seals, diags := d.sealsFor(b)
+	seals, diags := d.seals()
 	options := session.Options{
 		Disk: d.StateDisk, Processes: d.Processes,
 		Seals:    seals,
+		Memory:   b.Memory,
 		Files:    o.Files,
 		DataDir:  d.DataDir(),
 		Dir:      d.Dir,
@@ -176,14 +168,8 @@ func (d *Keeper) SessionOptions(b *backend.Backend, o Options) (session.Options,
 	return options, diags
 }
 
-// sealsFor is how states in a backend are encrypted.
-func (d *Keeper) sealsFor(b *backend.Backend) (encryption.State, diag.List) {
-	if _, parted := b.Backend.(storage.Parted); parted {
-		if d.Environ[settings.EncryptionVariable] != "" {
-			return encryption.State{}, encryption.Bad.As("Unsupported encryption").List("States of stacks can't be encrypted yet, and weir doesn't write in clear what is to be encrypted. The environment variable %s asks for it.", settings.EncryptionVariable)
-		}
-		return encryption.State{}, nil
-	}
+// seals is how states are encrypted.
+func (d *Keeper) seals() (encryption.State, diag.List) {
 	all, diags := d.Encryption()
 	return all.State(), diags
 }

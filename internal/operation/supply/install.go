@@ -1,10 +1,13 @@
 package supply
 
 import (
+	"context"
+
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/system/agent"
+	"weir.dev/weir/internal/system/container"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -22,6 +25,10 @@ func (d *Supplier) Fetching(reqs install.Requirements) (install.Options, diag.Li
 		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
 		Implied:      environment.PluginDirs(d.Dir),
 		HTTP:         agent.Default(d.Getenv),
+		Login: func(ctx context.Context, from container.Repository) (container.Login, error) {
+			return config.ContainerLogin(ctx, environment, from)
+		},
+		Silence: d.Silence(),
 	}, diags
 }
 

@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/secret"
 )
 
@@ -165,11 +166,13 @@ func (d *Supplier) inside() map[addr.Provider]plugin.Builtin {
 }
 
 func (d *Supplier) builtin() (provider.Provider, *provider.Schemas) {
-	return builtin.New(builtin.Options{
+	o := builtin.Options{
 		Backends: backends.All(),
 		Decrypt:  d.DecryptRemote,
 		Env:      d.StorageEnv(),
-	}), builtin.Schemas()
+		Store:    d.Dialect == dialect.Terraform,
+	}
+	return builtin.New(o), builtin.Schemas(o)
 }
 
 // pluginCommand is how plugins are run.
@@ -242,4 +245,27 @@ func (d *Supplier) StateSchemas(ctx context.Context, s *state.Snapshot) (map[add
 		diags.Append(more)
 	}
 	return schemas, diags
+}
+
+// Restrict leaves only the providers that arguments name, if there are any.
+func Restrict(reqs install.Requirements, names []string, registry addr.Registry) diag.List {
+	var diags diag.List
+	chosen := map[addr.Provider]bool{}
+	for _, name := range names {
+		p, err := registry.ParseProvider(name)
+		if err != nil {
+			diags.Add(diag.BadOption.As("Invalid provider argument").New(diag.Error, "%q isn't the address of a provider: %s.", name, err))
+			continue
+		}
+		if _, ok := reqs[p]; !ok {
+			diags.Add(diag.BadOption.As("Invalid provider argument").New(diag.Error, "The provider %s is not required by the current configuration.", p))
+		}
+		chosen[p] = true
+	}
+	for p := range reqs {
+		if len(names) > 0 && !chosen[p] {
+			delete(reqs, p)
+		}
+	}
+	return diags
 }

@@ -19,6 +19,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
 )
 
 // DataDir is the name of the data directory when TF_DATA_DIR doesn't name
@@ -27,7 +28,9 @@ const DataDir = ".terraform"
 
 const (
 	backendFile   = "terraform.tfstate" // a historical name; it isn't a state
+	stackFile     = "stack.json"        // the same for the stack in the directory
 	workspaceFile = "environment"
+	durationsFile = "durations.json"
 	// recordVersion is the version of the format of the backend's record.
 	recordVersion = 3
 )
@@ -38,18 +41,27 @@ type Dir struct {
 	data string
 	// moved is set when the data directory isn't at its usual place.
 	moved bool
+	// record is the file for the record of the backend.
+	record string
 }
 
 // Open is the working directory at root. dataDir is the content of TF_DATA_DIR
 // and may be empty; a relative one starts from root.
 func Open(root, dataDir string) Dir {
-	d := Dir{root: root, data: dataDir, moved: dataDir != ""}
+	d := Dir{root: root, data: dataDir, moved: dataDir != "", record: backendFile}
 	if dataDir == "" {
 		d.data = DataDir
 	}
 	if !filepath.IsAbs(d.data) {
 		d.data = filepath.Join(root, d.data)
 	}
+	return d
+}
+
+// OfStack is the same directory as that of a stack, whose backend is another one than
+// that of a module in the directory.
+func (d Dir) OfStack() Dir {
+	d.record = stackFile
 	return d
 }
 
@@ -116,8 +128,8 @@ type backendRecord struct {
 // Backend returns the record of the configured backend, nil when there is
 // none.
 func (d Dir) Backend() (*Backend, error) {
-	path := filepath.Join(d.data, backendFile)
-	text, err := os.ReadFile(path)
+	path := filepath.Join(d.data, d.record)
+	text, err := input.File(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
 	}
@@ -151,19 +163,19 @@ func (d Dir) SetBackend(b *Backend) error {
 	if b != nil {
 		saved := backendRecord(*b)
 		r.Backend = &saved
-	} else if _, err := os.Stat(filepath.Join(d.data, backendFile)); errors.Is(err, os.ErrNotExist) {
+	} else if _, err := os.Stat(filepath.Join(d.data, d.record)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	text, err := json.MarshalIndent(r, "", "    ")
 	if err != nil {
 		return err
 	}
-	return d.write(backendFile, append(text, '\n'))
+	return d.write(d.record, append(text, '\n'))
 }
 
 // Workspace returns the selected workspace, or "default".
 func (d Dir) Workspace() (string, error) {
-	text, err := os.ReadFile(filepath.Join(d.data, workspaceFile))
+	text, err := input.File(filepath.Join(d.data, workspaceFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
@@ -175,6 +187,18 @@ func (d Dir) Workspace() (string, error) {
 
 // SetWorkspace selects a workspace.
 func (d Dir) SetWorkspace(name string) error { return d.write(workspaceFile, []byte(name)) }
+
+// Durations is what was remembered of how long things take; nil where that is nothing.
+func (d Dir) Durations() []byte {
+	text, err := input.File(filepath.Join(d.data, durationsFile))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// SetDurations remembers how long things take.
+func (d Dir) SetDurations(text []byte) error { return d.write(durationsFile, text) }
 
 // write replaces a file of the data directory.
 func (d Dir) write(name string, content []byte) error {

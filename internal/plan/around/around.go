@@ -1,6 +1,6 @@
 // Package around plans what is done around the change of an object beside the change
-// itself: which actions are invoked, and what provisioners need. It also plans the
-// actions that somebody asks for.
+// itself: which actions are invoked, what provisioners need, and what is replaced for it.
+// It also plans the actions that somebody asks for.
 //
 // It owns when an action is invoked, and what is asked of its provider before. It
 // refuses to know how the change came about.
@@ -131,4 +131,36 @@ func Leaving(f *eval.Frame, i addr.Instance) *eval.Instance {
 		return nil
 	}
 	return &eval.Instance{Addr: i, Frame: f, Resource: f.Program.ResourceByName[i.Name], Each: &eval.Each{Key: i.Key, Value: cty.DynamicVal}}
+}
+
+// Replaces reports whether a change to what the reference names, which may be nil, replaces
+// whoever refers to it in replace_triggered_by; creations says whether creating does.
+func Replaces(c *plan.Change, ref *program.Ref, creations bool) bool {
+	if c == nil {
+		return false
+	}
+	switch c.Action {
+	case plan.Create:
+		if !creations {
+			return false
+		}
+	case plan.Update, plan.DeleteThenCreate, plan.CreateThenDelete, plan.ForgetThenCreate:
+	default:
+		return false
+	}
+	if len(ref.Rest) == 0 {
+		return true
+	}
+	before, hd := ref.Rest.TraverseRel(c.Before)
+	if hd.HasErrors() || c.Before.IsNull() {
+		return true
+	}
+	after, hd := ref.Rest.TraverseRel(c.After)
+	if hd.HasErrors() {
+		return true
+	}
+	before, _ = before.UnmarkDeep()
+	after, _ = after.UnmarkDeep()
+	same := before.Equals(after)
+	return !same.IsKnown() || same.False()
 }

@@ -3,7 +3,9 @@
 package event
 
 import (
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/word/addr"
 )
 
@@ -33,6 +35,25 @@ const (
 	ActionProgress                    // Text is what the provider says of it
 	ActionComplete                    //
 	ActionErrored                     // Text is why
+	ListStart                         // a list resource is asked, Listing
+	ListFound                         // Found is what the provider tells of
+	ListComplete                      //
+	PlanBegin                         // a plan is made; Count objects are in the state
+	PlanEnd                           //
+	ApplyBegin                        // Plan is carried out, at most Count calls at once
+	StepEnd                           // Step of that plan's graph has ended: Ending
+	ApplyEnd                          //
+	Slowed                            // a service was asked too often and is asked less now: Slowed
+)
+
+// An Ending is what became of a step.
+type Ending uint8
+
+const (
+	Done Ending = iota
+	Failed
+	Skipped  // because of a step before it, or because the run was stopped
+	Needless // it was for a failure that hasn't come
 )
 
 // An Event is one step of work on one object. IDKey and IDValue name the
@@ -48,6 +69,15 @@ type Event struct {
 	Text        string
 	// Invocation is the one that an action is about.
 	Invocation *plan.Invocation
+	Count      int
+	Plan       *plan.Plan
+	Step       execgraph.ID
+	Ending     Ending
+	// Listing is that of a list resource, which grows until ListComplete; Found is the
+	// last of it.
+	Listing *plan.Listing
+	Found   *plan.Found
+	Slowed  *pace.Slowed
 }
 
 // A Sink receives events. It must not block for long.

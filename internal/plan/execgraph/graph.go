@@ -61,6 +61,15 @@ func (k Kind) Gives() bool {
 	return false
 }
 
+// Counts reports whether people count steps of the kind when they ask how much is done.
+func (k Kind) Counts() bool {
+	switch k {
+	case Apply, Destroy, Forget, ReadData, Invoke:
+		return true
+	}
+	return false
+}
+
 // changes reports whether steps of the kind have a change of the plan.
 func (k Kind) changes() bool {
 	switch k {

@@ -150,3 +150,31 @@ func FuzzParseKind(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatKindsAre: only steps that call a provider count for people or give values, and
+// what closes isn't counted.
+func TestWhatKindsAre(t *testing.T) {
+	g := sample(t)
+	edges := 0
+	for _, s := range g.Steps {
+		k := s.Kind
+		edges += len(s.After)
+		if k.Counts() && !k.Calls() && k != Forget {
+			t.Errorf("%s counts, and calls nobody", k)
+		}
+		if k.Gives() && !k.Calls() && k != Provision {
+			t.Errorf("%s gives a value, and calls nobody", k)
+		}
+		if k.Closes() && (k.Counts() || k.Gives()) {
+			t.Errorf("%s closes, and counts or gives a value", k)
+		}
+	}
+	for k, counts := range map[Kind]bool{Apply: true, Destroy: true, Forget: true, ReadData: true, Invoke: true, Gate: false, Output: false, Provision: false} {
+		if k.Counts() != counts {
+			t.Errorf("%s counts: %t", k, !counts)
+		}
+	}
+	if g.Edges() != edges || edges == 0 {
+		t.Errorf("%d edges", g.Edges())
+	}
+}

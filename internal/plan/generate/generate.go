@@ -9,6 +9,7 @@ package generate
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,6 +33,43 @@ func Resource(name addr.Name, provider string, b *schema.Block, object cty.Value
 		block.Body().SetAttributeRaw("provider", raw(provider))
 	}
 	body(block.Body(), b, object, true)
+	return strings.TrimSpace(string(hclwrite.Format(f.Bytes())))
+}
+
+// A Block is generated text, and the ID that what it is about was found by, if any.
+type Block struct{ Text, From string }
+
+// File is what a file of generated configuration says: tools know generated blocks by
+// their comments.
+func File(blocks []Block) []byte {
+	const by = "# __generated__ by weir"
+	text := []byte(by + "\n# Please review these resources and move them into your main configuration files.\n")
+	for _, b := range blocks {
+		from := ""
+		if b.From != "" {
+			from = " from " + addr.Quote(b.From)
+		}
+		text = fmt.Appendf(text, "\n%s%s\n%s\n", by, from, b.Text)
+	}
+	return text
+}
+
+// Import writes an import block for an object by its identity, an object with values
+// without marks. Provider is as for Resource.
+func Import(to addr.Name, provider string, identity cty.Value) string {
+	f := hclwrite.NewEmptyFile()
+	block := f.Body().AppendNewBlock("import", nil).Body()
+	block.SetAttributeRaw("to", raw(to.Type+"."+to.Name))
+	if provider != "" {
+		block.SetAttributeRaw("provider", raw(provider))
+	}
+	set := map[string]cty.Value{}
+	for it := identity.ElementIterator(); it.Next(); {
+		if name, v := it.Element(); !v.IsNull() {
+			set[name.AsString()] = v
+		}
+	}
+	block.SetAttributeValue("identity", cty.ObjectVal(set))
 	return strings.TrimSpace(string(hclwrite.Format(f.Bytes())))
 }
 

@@ -119,3 +119,19 @@ func TestResource(t *testing.T) {
 		t.Error(diags)
 	}
 }
+
+// TestFile: blocks stand below comments by which tools know them, imports say an object by
+// what of its identity there is.
+func TestFile(t *testing.T) {
+	to := addr.Name{Mode: addr.Managed, Type: "sim_object", Name: "a"}
+	got := Import(to, "sim.other", cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("i-1"), "region": cty.NullVal(cty.String)}))
+	want := "import {\n  to       = sim_object.a\n  provider = sim.other\n  identity = {\n    id = \"i-1\"\n  }\n}"
+	if got != want {
+		t.Errorf("got:\n%s", got)
+	}
+	file := string(File([]Block{{Text: got}, {Text: "other", From: "i \"2\""}}))
+	want = "# __generated__ by weir\n# Please review these resources and move them into your main configuration files.\n\n# __generated__ by weir\n" + want + "\n\n# __generated__ by weir from \"i \\\"2\\\"\"\nother\n"
+	if file != want {
+		t.Errorf("got:\n%s", file)
+	}
+}

@@ -35,8 +35,14 @@ type planRecord struct {
 	Resources []string            `msgpack:"resources"`
 	Targets   []string            `msgpack:"targets"`
 	Excludes  []string            `msgpack:"excludes"`
+	Named     []namedRecord       `msgpack:"named,omitempty"`
 	Timestamp string              `msgpack:"timestamp"`
 	Errored   bool                `msgpack:"errored"`
+}
+
+type namedRecord struct {
+	Pattern   string   `msgpack:"p"`
+	Resources []string `msgpack:"r"`
 }
 
 type objectAddr struct {
@@ -164,6 +170,13 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 	}
 	for _, t := range p.Excludes {
 		r.Excludes = append(r.Excludes, t.String())
+	}
+	for _, n := range p.Named {
+		one := namedRecord{Pattern: n.Pattern.String()}
+		for _, resource := range n.Resources {
+			one.Resources = append(one.Resources, resource.String())
+		}
+		r.Named = append(r.Named, one)
 	}
 	if r.Invoked, err = fromInvocations(types, p); err != nil {
 		return nil, err
@@ -295,12 +308,19 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 	if err := toValues(p, types, &r); err != nil {
 		return nil, err
 	}
-	for _, text := range r.Resources {
-		i, err := addr.ParseInstance(text)
+	if p.Resources, err = toResources(r.Resources); err != nil {
+		return nil, err
+	}
+	for _, n := range r.Named {
+		t, err := addr.ParsePattern(n.Pattern)
 		if err != nil {
 			return nil, err
 		}
-		p.Resources = append(p.Resources, i.Resource)
+		resources, err := toResources(n.Resources)
+		if err != nil {
+			return nil, err
+		}
+		p.Named = append(p.Named, plan.Named{Pattern: t, Resources: resources})
 	}
 	if err := checkDependencies(p); err != nil {
 		return nil, err
@@ -385,10 +405,22 @@ func toAction(n uint8) (plan.Action, error) {
 	return plan.Action(n), nil
 }
 
+func toResources(list []string) ([]addr.Resource, error) {
+	var out []addr.Resource
+	for _, text := range list {
+		i, err := addr.ParseInstance(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, i.Resource)
+	}
+	return out, nil
+}
+
 func toTargets(list []string) ([]addr.Target, error) {
 	var out []addr.Target
 	for _, text := range list {
-		t, err := addr.ParseTarget(text)
+		t, err := addr.ParsePattern(text)
 		if err != nil {
 			return nil, err
 		}

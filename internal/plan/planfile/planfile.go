@@ -129,14 +129,11 @@ func special(path string) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// Read loads a saved plan. open, unless nil, decrypts the bytes.
-func Read(path string, open func([]byte) ([]byte, error)) (Content, diag.List) {
+// Read reads the bytes of the saved plan that was at a path. open, unless nil, decrypts
+// them.
+func Read(data []byte, path string, open func([]byte) ([]byte, error)) (Content, diag.List) {
 	var diags diag.List
-	data, err := os.ReadFile(path)
-	if err != nil {
-		diags.Add(Unreadable.As(fmt.Sprintf("Failed to read plan from %s", path)).New(diag.Error, "%s.", reason(err)))
-		return Content{}, diags
-	}
+	var err error
 	if open != nil {
 		if data, err = open(data); err != nil {
 			diags.Add(Unreadable.As(fmt.Sprintf("Failed to load %q as a plan file", path)).New(diag.Error, "Error: %s.", err))
@@ -149,15 +146,6 @@ func Read(path string, open func([]byte) ([]byte, error)) (Content, diag.List) {
 		return Content{}, diags
 	}
 	return c, nil
-}
-
-func reason(err error) string {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
-		err = pathErr.Err
-	}
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // Encode makes the bytes of a plan file. The same content makes the same bytes.

@@ -33,7 +33,11 @@ func TestWriteIsPrivateAndReplaces(t *testing.T) {
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, want 0600", info.Mode().Perm())
 	}
-	if _, diags := Read(path, nil); diags.HasErrors() {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, diags := Read(data, path, nil); diags.HasErrors() {
 		t.Error(diags)
 	}
 	left, err := os.ReadDir(filepath.Dir(path))
@@ -100,10 +104,10 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-func TestReadMissing(t *testing.T) {
-	_, diags := Read(filepath.Join(t.TempDir(), "none"), nil)
+func TestReadNothing(t *testing.T) {
+	_, diags := Read(nil, "p", nil)
 	if !diags.HasErrors() {
-		t.Error("no error for a file that isn't there")
+		t.Error("no error for a file without content")
 	}
 }
 
@@ -114,4 +118,30 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) { _, _ = Decode(data) })
+}
+
+// TestClaims: an entry that claims to be larger than all of a plan may be isn't unpacked,
+// and one that is larger than it claims is damage.
+func TestClaims(t *testing.T) {
+	for claim, want := range map[uint64]string{maxContent + 1: "claims 2147483649 bytes", 4 << 30: "claims 4294967296 bytes", 1: "damaged"} {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		h := &zip.FileHeader{Name: "plan", Method: zip.Store, UncompressedSize64: claim, CompressedSize64: 3}
+		entry, err := w.CreateRaw(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entry.Write([]byte("abc")); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.SetComment(strings.Repeat("0", sealLength)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(b.Bytes()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v", claim, err)
+		}
+	}
 }

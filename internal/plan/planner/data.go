@@ -108,9 +108,7 @@ func (r *run) readAgain(o *object, config configured.Config, now cty.Value, fail
 // readData reads a data source now and keeps the result for the state.
 func (r *run) readData(o *object, config configured.Config) (cty.Value, diag.List) {
 	r.tell(event.Event{Kind: event.ReadStart, Addr: o.addr})
-	var v cty.Value
-	var diags diag.List
-	r.pool.Call(func() { v, _, diags = o.subject.ReadData(r.ctx, config.Value) })
+	v, diags := o.conn.ReadOnce(r.ctx, o.subject, config.Value)
 	if diags.HasErrors() {
 		return cty.DynamicVal, r.locate(o, diags)
 	}

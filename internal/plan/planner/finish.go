@@ -27,7 +27,7 @@ type finishing struct{ *run }
 // finish makes the plan of what the tasks have recorded.
 func (r finishing) finish(diags *diag.List) *plan.Plan {
 	p := &plan.Plan{
-		Mode: r.Mode, Previous: r.prior.Snapshot, Targets: r.Targets, Excludes: r.Excludes,
+		Mode: r.Mode, Previous: r.prior.Snapshot, Targets: r.Targets, Excludes: r.Excludes, Named: r.scope.Named,
 		Timestamp: r.Now, Variables: r.planVariables(), Drift: r.drift, Schemas: map[addr.Provider]*provider.Schemas{},
 	}
 	slices.SortFunc(p.Drift, func(a, b *plan.Change) int { return a.Addr.Compare(b.Addr) })
@@ -65,6 +65,7 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 	p.Relevant = relevant.Attributes(r.root, r.Tree, p, r.forgottenData())
 	if !diags.HasErrors() {
 		diags.Append(r.unmatchedReplace(objects))
+		diags.Append(r.scope.Unpicked(p))
 	}
 	if !r.scope.Whole() {
 		diags.Add(targetingWarning(len(r.Targets) > 0))

@@ -51,13 +51,30 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 		})
 	}
 	r.rt.Wait()
-	r.closeLeases()
 	slices.SortFunc(list, func(a, b Generated) int { return a.Addr.Compare(b.Addr) })
+	return list, seen(r)
+}
+
+// Query evaluates the list resources of the root module and what they refer to; nothing
+// else is planned.
+func Query(ctx context.Context, in Input) (*eval.Frame, diag.List) {
+	r := newRun(ctx, in)
+	if diags := r.prior.CompileMoves(r.Tree, r, r.Facts); diags.HasErrors() {
+		return r.root, diags
+	}
+	r.root.WalkSome(r.rt, func(res *program.Resource) bool { return res.Name.Mode == addr.List })
+	r.rt.Wait()
+	return r.root, seen(r)
+}
+
+// seen ends what looked at a part of the configuration, and returns the problems.
+func seen(r *run) diag.List {
+	r.closeLeases()
 	diags := r.root.Diagnostics()
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.diags)
-	return list, diags
+	return diags
 }
 
 // lacks reports whether the target is a resource for which configuration can

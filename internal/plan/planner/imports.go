@@ -212,7 +212,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 	e.Kind = event.RefreshStart
 	r.tell(e)
 	var more diag.List
-	r.pool.Call(func() { o.before, _, more = o.subject.Import(r.ctx, id, identity) })
+	o.conn.Ask(r.ctx, connect.Read, o.addr.Name, func() diag.List { o.before, _, more = o.subject.Import(r.ctx, id, identity); return more })
 	e.Kind = event.RefreshComplete
 	r.tell(e)
 	for n := range more {

@@ -18,7 +18,6 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/schema"
 )
 
 // managed plans an instance of a managed resource and returns what it will
@@ -134,10 +133,20 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 		return r.locate(o, diags)
 	}
 	r.Facts.Secrets.AddMarked(instance.Marked(o.subject.Schema, o.before.Value, o.stored))
-	if !r.SkipRefresh {
-		if diags.Append(r.refresh(o)); diags.HasErrors() {
-			return diags
-		}
+	// What is upgraded or taken over is looked at in any case.
+	same := o.instance == nil || o.stored.SchemaVersion == o.subject.Schema.Version && !r.takesOver(o)
+	o.stale = r.MinimalRefresh && same
+	if !r.SkipRefresh && !o.stale {
+		return append(diags, r.look(o)...)
+	}
+	return append(diags, r.keep(o, nil)...)
+}
+
+// look replaces the prior form of an object by what there is, unless it is gone.
+func (r *run) look(o *object) diag.List {
+	diags := r.refresh(o)
+	if diags.HasErrors() {
+		return diags
 	}
 	if !o.before.Exists() {
 		o.stored = nil
@@ -180,8 +189,11 @@ func (r *run) refresh(o *object) diag.List {
 	r.tell(e)
 	old := o.before
 	var diags diag.List
-	r.pool.Call(func() { o.before, _, diags = o.subject.Refresh(r.ctx, old) })
+	o.conn.Ask(r.ctx, connect.Read, o.addr.Name, func() diag.List { o.before, _, diags = o.subject.Refresh(r.ctx, old); return diags })
 	e.Kind = event.RefreshComplete
+	if v := o.before.Value; v == cty.NilVal || v.IsNull() { // it is gone
+		e.IDKey, e.IDValue = "", ""
+	}
 	r.tell(e)
 	if diags.HasErrors() {
 		o.before = old
@@ -251,10 +263,11 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	var p lifecycle.Planned
 	var more diag.List
 	ignore := program.Paths(res.IgnoreChanges)
-	r.pool.Call(func() {
+	o.conn.Ask(r.ctx, connect.Plan, o.addr.Name, func() diag.List {
 		p, more = o.subject.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: o.before, Config: config.Value, Ignore: ignore, IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,
 		})
+		return more
 	})
 	diags.Append(r.locate(o, more))
 	if more.HasErrors() {
@@ -265,6 +278,13 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	}
 	o.deferred = p.Deferred
 	o.change = r.changeOf(o, config, p, force)
+	if o.stale && o.change.Action != plan.NoOp {
+		o.stale = false
+		if more = r.look(o); more.HasErrors() {
+			return append(diags, more...)
+		}
+		return append(more, r.planChange(t, o, config)...)
+	}
 	return append(diags, r.guard(t, o, o.instance.Resource, o.instance.Frame)...)
 }
 
@@ -303,22 +323,13 @@ func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned,
 			c.Action = plan.ForgetThenCreate
 		}
 	case conform.None:
-		if o.stored != nil && !instance.SamePaths(shown(sch.Block, c.Before), shown(sch.Block, c.After)) {
+		if o.stored != nil && !instance.SamePaths(instance.Shown(sch.Block, c.Before), instance.Shown(sch.Block, c.After)) {
 			c.Action = plan.Update
 		} else if o.stored != nil && p.Deferred == "" || c.After.RawEquals(c.Before) {
 			c.After = c.Before // one copy is enough to keep
 		}
 	}
 	return c
-}
-
-// shown lists what is sensitive of an object. What is write-only isn't shown
-// anyhow, whether it is sensitive or not.
-func shown(b *schema.Block, v cty.Value) []cty.Path {
-	return slices.DeleteFunc(configured.SensitivePaths(v), func(p cty.Path) bool {
-		a := conform.AttributeAt(b, p)
-		return a != nil && a.WriteOnly
-	})
 }
 
 // forced says whether something beside the provider wants the object
@@ -334,44 +345,12 @@ func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
 		diags.Append(more)
 		for _, referent := range referents {
-			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && r.triggers(other.change, ref) {
+			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && around.Replaces(other.change, ref, !r.CreationsDontTrigger) {
 				reason = plan.ReplaceTriggered
 			}
 		}
 	}
 	return reason, diags
-}
-
-// triggers reports whether a change to what the reference names replaces
-// whoever refers to it in replace_triggered_by.
-func (r *run) triggers(c *plan.Change, ref *program.Ref) bool {
-	if c == nil {
-		return false
-	}
-	switch c.Action {
-	case plan.Create:
-		if r.CreationsDontTrigger {
-			return false
-		}
-	case plan.Update, plan.DeleteThenCreate, plan.CreateThenDelete, plan.ForgetThenCreate:
-	default:
-		return false
-	}
-	if len(ref.Rest) == 0 {
-		return true
-	}
-	before, hd := ref.Rest.TraverseRel(c.Before)
-	if hd.HasErrors() || c.Before.IsNull() {
-		return true
-	}
-	after, hd := ref.Rest.TraverseRel(c.After)
-	if hd.HasErrors() {
-		return true
-	}
-	before, _ = before.UnmarkDeep()
-	after, _ = after.UnmarkDeep()
-	same := before.Equals(after)
-	return !same.IsKnown() || same.False()
 }
 
 // guard checks prevent_destroy: its value in any case, and that it doesn't hold

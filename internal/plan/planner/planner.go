@@ -7,7 +7,6 @@
 package planner
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -50,9 +49,12 @@ type Meaning struct {
 type Options struct {
 	Mode        plan.Mode
 	SkipRefresh bool
-	Targets     []addr.Target
-	Excludes    []addr.Target
-	Replace     []addr.Instance
+	// MinimalRefresh: objects are only looked at where something is to be done with them
+	// by what the state says, other than ending them.
+	MinimalRefresh bool
+	Targets        []addr.Target
+	Excludes       []addr.Target
+	Replace        []addr.Instance
 	// Invoke is the action that is invoked without anything else being done, nil for none.
 	Invoke *addr.Target
 	// Generated is the text of configuration that was made for imports and loaded with
@@ -73,6 +75,8 @@ type Options struct {
 	Import bool
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
+	// Find answers for list resources, which only queries have.
+	Find func(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 	// Observe, unless nil, is given the evaluated configuration when planning is
 	// over, before the providers end.
 	Observe func(root *eval.Frame)
@@ -148,6 +152,7 @@ type object struct {
 	conn     *connect.Conn
 	change   *plan.Change
 	deferred provider.DeferredReason // what the provider said
+	stale    bool                    // it may have changed outside
 	// invocations are those around the change.
 	invocations []*plan.Invocation
 	// conditions: the instance has conditions to evaluate in apply.
@@ -160,13 +165,13 @@ type object struct {
 // marked as errored.
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
+	r.pool.Serve(r.rt, func(s connect.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	diags := r.prior.CompileMoves(r.Tree, r, r.Facts)
+	diags.Append(r.scope.Name(r.prior.Snapshot))
 	if !r.Import {
-		covered := r.checkCovered(r.prior.Moved())
-		if len(covered) > 0 {
-			diags.Add(targetingWarning(len(r.Targets) > 0))
+		if covered := r.checkCovered(r.prior.Moved()); len(covered) > 0 {
+			diags.Append(append(diag.List{targetingWarning(len(r.Targets) > 0)}, covered...))
 		}
-		diags.Append(covered)
 	}
 	if diags.HasErrors() {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.Snapshot, Refreshed: r.prior.Snapshot, Errored: true}, diags
@@ -177,11 +182,10 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	}
 	r.evaluate()
 	r.closeLeases()
-
 	diags.Append(r.evaluated())
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
-	slices.SortStableFunc(r.diags, byPlace)
+	slices.SortStableFunc(r.diags, diag.ByPlace)
 	diags.Append(r.diags)
 	if ctx.Err() != nil {
 		diags = diag.List{{Severity: diag.Error, Code: diag.Interrupted.Name, Summary: diag.Interrupted.Summary, Detail: "Planning was interrupted before it was done."}}
@@ -291,20 +295,6 @@ func (r *run) note(diags diag.List) {
 	r.mu.Unlock()
 }
 
-// byPlace orders problems that several tasks found: by place, then address.
-func byPlace(a, b diag.Diagnostic) int {
-	place := func(d diag.Diagnostic) (string, int) {
-		if d.Subject == nil {
-			return "", 0
-		}
-		return d.Subject.Filename, d.Subject.Start.Byte
-	}
-	fileA, byteA := place(a)
-	fileB, byteB := place(b)
-	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(byteA, byteB), cmp.Compare(a.Address, b.Address),
-		cmp.Compare(a.Summary, b.Summary), cmp.Compare(a.Detail, b.Detail))
-}
-
 // record keeps an object. Each address is recorded once.
 func (r *run) record(o *object) {
 	r.mu.Lock()
@@ -348,6 +338,8 @@ func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 	switch {
 	case i.Addr.Name.Mode == addr.Action:
 		return cty.DynamicVal, nil // it is configured where it is invoked
+	case i.Addr.Name.Mode == addr.List:
+		return r.Find(t, i)
 	case r.closed || r.scope.LeavesOut(i.Addr) || r.scope.PassesOver(i.Addr):
 		return r.untouched(t, i)
 	case i.Addr.Name.Mode == addr.Data:

@@ -175,7 +175,7 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 	}
 	sch := conn.Schemas.Resource(now.Name.Mode, now.Name.Type)
 	if sch == nil {
-		diags.Add(configured.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: weir state rm '%s'", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, now.Instance))
+		diags.Add(configured.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: %s", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, diag.Run("state rm", "'"+now.Instance.String()+"'")))
 		return nil, diags
 	}
 	s, more := instance.Subject(t, now.Instance, conn, sch, f)
@@ -242,7 +242,10 @@ func (r sweeper) planDeletion(o *object) diag.List {
 		return nil
 	}
 	var diags diag.List
-	r.pool.Call(func() { o.change.Private, o.change.AfterIdentity, diags = o.subject.PlanDestroy(r.ctx, o.before) })
+	o.conn.Ask(r.ctx, connect.Plan, o.addr.Name, func() diag.List {
+		o.change.Private, o.change.AfterIdentity, diags = o.subject.PlanDestroy(r.ctx, o.before)
+		return diags
+	})
 	return r.locate(o, diags)
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/references"
 	"weir.dev/weir/internal/word/addr"
 )
@@ -25,8 +26,10 @@ import (
 // evaluated at all, their data sources only where they are targets themselves.
 type Scope struct {
 	Targets, Excludes []addr.Target
-	tree              *program.Tree
-	part              *part
+	// Named is what those that are patterns name, see Name.
+	Named []plan.Named
+	tree  *program.Tree
+	part  *part
 }
 
 // A part is a scope that isn't everything, as references are written.
@@ -68,7 +71,7 @@ func (s *Scope) read(in *references.Of) *part {
 	all := in.Resources()
 	named, missing := map[references.Site]bool{}, map[references.Site]bool{}
 	for _, at := range all {
-		if slices.ContainsFunc(slices.Concat(s.Targets, s.Excludes), func(t addr.Target) bool { return names(t, p.resource(at)) }) {
+		if slices.ContainsFunc(slices.Concat(s.Targets, s.Excludes), func(t addr.Target) bool { return t.Names(p.resource(at)) }) {
 			named[at] = true
 		}
 	}
@@ -124,12 +127,6 @@ func (p *part) resource(at references.Site) addr.Resource {
 	return addr.Resource{Module: p.references.Path(at.Tree), Name: at.Declaration.(*program.Resource).Name}
 }
 
-// names reports whether the address is one of the resource's, whatever its keys.
-func names(t addr.Target, res addr.Resource) bool {
-	t.Module, t.HasKey = t.Module.Erase(), false
-	return t.Matches(res.Erase().Instance(addr.NoKey))
-}
-
 // excludesAll reports whether all instances of a resource are excluded.
 func (s *Scope) excludesAll(res addr.Resource) bool {
 	return slices.ContainsFunc(s.Excludes, func(t addr.Target) bool {
@@ -165,7 +162,7 @@ func (s *Scope) LeavesOut(i addr.Instance) bool {
 // PassesOver reports whether -target names other instances of the same block. Then
 // those are meant, also where something else needs more of them.
 func (s *Scope) PassesOver(i addr.Instance) bool {
-	return len(s.Targets) > 0 && !s.Targeted(i) && slices.ContainsFunc(s.Targets, func(t addr.Target) bool { return names(t, i.Resource) })
+	return len(s.Targets) > 0 && !s.Targeted(i) && slices.ContainsFunc(s.Targets, func(t addr.Target) bool { return t.Names(i.Resource) })
 }
 
 // dependsOnExcluded reports whether a resource refers to one that has excluded
@@ -201,19 +198,5 @@ func (s *Scope) MayChoose(res addr.Resource) bool {
 // MayTargetBelow reports whether something in an instance of the call, whose
 // address has the key Any, may be targeted.
 func (s *Scope) MayTargetBelow(m addr.Module) bool {
-	steps := m.Steps()
-	for _, t := range s.Targets {
-		ts := t.Module.Steps()
-		match := true
-		for n := range min(len(ts), len(steps)) {
-			a, b := ts[n], steps[n]
-			if a.Name != b.Name || a.Key != b.Key && a.Key != addr.NoKey && !b.Key.IsAny() {
-				match = false
-			}
-		}
-		if match && (t.IsModule() || len(ts) >= len(steps)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Targets, func(t addr.Target) bool { return t.Reaches(m) })
 }

@@ -6,6 +6,7 @@ package crash
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -81,7 +82,8 @@ func TestMain(m *testing.M) {
 		mu.Unlock()
 	}
 	code := cli.Run(cli.Process{
-		Args: append([]string{"weir"}, os.Args[1:]...), Environ: os.Environ(),
+		Context: context.Background(),
+		Args:    append([]string{"weir"}, os.Args[1:]...), Environ: os.Environ(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getwd: os.Getwd, Chdir: os.Chdir,
 	})
 	if file := os.Getenv(countEnv); file != "" {

@@ -40,6 +40,8 @@ var table = []row{
 	{"state/keyservice", "state/encryption state/storage state/storage/arguments state/storage/rest state/storage/azurerm state/storage/gcs state/storage/s3", "state state/statefile"},
 	{"state/storage/", "only word/ system/ state/storage state/storage/arguments state/storage/rest", "state state/statefile lang/"},
 	{"state/storage/backends", "state/storage/", ""},
+	{"state/storage/cos", "state/storage/bucket", ""},
+	{"state/storage/oss", "state/storage/bucket", ""},
 
 	// from programs to values
 	{"eval/", "word/ lang/program eval/", "state/ plan/ apply/"},
@@ -48,6 +50,7 @@ var table = []row{
 	// what planning and applying do alike with one object
 	{"object/", "word/ lang/program eval provider state object/", "state/storage/ plan/ apply/"},
 	{"object/conform", "only word/ provider", ""},
+	{"object/pace", "only word/", ""},
 	{"object/lifecycle", "only word/ provider state object/conform", ""},
 
 	// from values to steps
@@ -79,8 +82,8 @@ var table = []row{
 	// a further language, and where the states of its deployments are
 	{"stack/", "word/ lang/ stack/", "provider/plugin/ plan/ apply/ engine/ front/"},
 	{"stack/deploy", "", "state/ eval/"},
-	{"stack/parts", "system/durable state state/statefile state/storage state/storage/local", "eval/"},
-	{"stack/published", "system/durable", "eval/"},
+	{"stack/parts", "system/durable system/input state state/statefile state/storage state/storage/local", "eval/"},
+	{"stack/published", "system/durable system/input state/storage", "eval/"},
 	{"stack/removal", "state", "eval/"},
 
 	// a state at work: one command on it, without a terminal
@@ -88,11 +91,12 @@ var table = []row{
 	{"operation", "*", "front/cli front/login front/view"},
 	{"operation/cliconfig", "only word/ system/", ""},
 	{"operation/leftover", "apply plan suite/testresult", "engine/"},
-	{"operation/request", "only word/ plan", ""},
+	{"operation/request", "only word/ plan system/input", ""},
 	{"operation/session", "plan plan/execgraph", "plan/planner apply/"},
 	{"operation/settings", "eval/", ""},
-	{"operation/states", "stack/parts", ""},
+	{"operation/states", "stack/parts stack/published", ""},
 	{"operation/approval", "only word/ plan stack/deploy", ""},
+	{"operation/place", "object/pace", ""},
 	{"operation/outside", "stack/deploy stack/published", ""},
 
 	// what people see and type
@@ -101,12 +105,13 @@ var table = []row{
 	{"front/flags", "operation/cliconfig operation/place operation/request operation/session operation/states state/storage", ""},
 	{"front/screen", "eval/deprecated", ""},
 	{"front/snapshot", "suite/testfile", "engine/"},
+	{"front/telemetry", "only word/trace system/agent system/origin", ""},
 	{"front/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
 	{"front/view/coverview", "suite/coverage", ""},
 	{"front/view/packages", "provider/install", ""},
 	{"front/view/testview", "suite/mutate suite/testresult", ""},
 
-	{"cmd/weir", "front/cli provider/guard word/work lang/files lang/program word/value", ""},
+	{"cmd/weir", "front/cli front/telemetry provider/guard system/release word/work lang/files lang/program word/value", ""},
 	{"weir", "*", "front/cli front/login front/view"}, // for other programs
 	{"weirtest", "weir", ""},
 
@@ -127,19 +132,20 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "front/cli front/login lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin system/container", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "front/cli front/login front/telemetry lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin system/container system/patience", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/outside operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child front/companion", "let the caller hand over what the process would tell"},
 	{"os/signal", "front/terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cmd/weir front/cli front/commands front/flags front/terminal proof/story", "take options as a struct"},
 	{"testing", "proof/story proof/testkit state/storage/storagetest", "move it to a _test.go file or to testkit"},
-	{"google.golang.org/grpc", "provider/guard provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
+	{"google.golang.org/grpc", "front/telemetry provider/guard provider/plugin provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/aws/aws-sdk-go-v2", "state/storage/s3", "use the storage.Backend interface"},
 	{"github.com/Azure/azure-sdk-for-go", "state/storage/azurerm", "use the storage.Backend interface"},
+	{"github.com/aliyun/alibabacloud-oss-go-sdk-v2", "state/storage/oss", "use the storage.Backend interface"},
 	{"golang.org/x/oauth2", "state/storage/gcs", "use the storage.Backend interface"},
 	{"github.com/jackc/pgx/v5", "state/storage/pg state/storage/servers", "use the storage.Backend interface"},
 	{"golang.org/x/crypto/ssh", "lang/function provider/provisioner/remote", "let provisioner/remote connect"},
 	{"github.com/hashicorp/go-plugin", "provider/plugin", "use the provider.Instance interface"},
-	{"os", "cmd/weir engine front/cli front/screen front/snapshot front/terminal lang/files lang/format lang/function lang/module lang/module/fetch operation operation/cliconfig operation/leftover operation/outside operation/place operation/request operation/session operation/supply operation/workdir plan/planfile proof/lint proof/story proof/testkit proof/txtar provider/ stack/parts stack/published state/journal state/keyservice state/statefile state/storage/ suite/watch system/child system/durable weir front/companion",
+	{"os", "cmd/weir engine front/cli front/screen front/snapshot front/telemetry front/terminal lang/files lang/format lang/function lang/module lang/module/fetch operation operation/cliconfig operation/leftover operation/outside operation/place operation/request operation/session operation/shellrc operation/supply operation/workdir plan/planfile proof/lint proof/story proof/testkit proof/txtar provider/ stack/parts stack/published state/journal state/keyservice state/statefile state/storage/ suite/watch system/child system/durable weir front/companion system/input",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "lang/module/fetch provider/install provider/schemacache state/journal state/storage/local system/durable", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/weir", "return an exit code or an error"},

@@ -225,7 +225,7 @@ func (d *disk) fail(seed uint64) {
 		_ = os.RemoveAll(filepath.Join(d.dir, e.Name()))
 	}
 	d.files = map[*os.File]*node{}
-	d.restore(d.root, d.dir, contents, seed)
+	d.restore(d.root, d.dir, contents, map[*node]string{}, seed)
 }
 
 func must[T any](v T, err error) T {
@@ -248,8 +248,8 @@ func (d *disk) read(f *node, path string, contents map[*node][]byte) {
 }
 
 // restore makes the folder anew: as it was synced, with a part of what was done to
-// its names since.
-func (d *disk) restore(f *node, path string, contents map[*node][]byte, seed uint64) {
+// its names since. Files that have several names keep them: made has the first.
+func (d *disk) restore(f *node, path string, contents map[*node][]byte, made map[*node]string, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, f.number))
 	names := f.durable
 	kept := len(f.pending)
@@ -266,9 +266,16 @@ func (d *disk) restore(f *node, path string, contents map[*node][]byte, seed uin
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				panic(err)
 			}
-			d.restore(e.node, at, contents, seed)
+			d.restore(e.node, at, contents, made, seed)
 			continue
 		}
+		if first := made[e.node]; first != "" {
+			if err := os.Link(first, at); err != nil {
+				panic(err)
+			}
+			continue
+		}
+		made[e.node] = at
 		now, there := contents[e.node]
 		if !there {
 			now = e.node.last

@@ -136,7 +136,7 @@ type catalog struct {
 
 func (c catalog) Schemas(ctx context.Context, a addr.Provider) (*provider.Schemas, diag.List) {
 	if a == builtin.Address {
-		return builtin.Schemas(), nil
+		return builtin.Schemas(builtin.Options{}), nil
 	}
 	return c.Catalog.Schemas(ctx, a)
 }
@@ -338,15 +338,17 @@ func (s *story) planOptions(args []string) engine.PlanOptions {
 			o.Mode = plan.RefreshOnly
 		case "skip-refresh":
 			o.SkipRefresh = true
+		case "minimal-refresh":
+			o.MinimalRefresh = true
 		case "defer":
 			o.AllowDeferral = true
 		case "removed-destroys":
 			o.RemovedDestroys = true
 		case "target":
-			t, err = addr.ParseTarget(text)
+			t, err = addr.ParsePattern(text)
 			o.Targets = append(o.Targets, t)
 		case "exclude":
-			t, err = addr.ParseTarget(text)
+			t, err = addr.ParsePattern(text)
 			o.Excludes = append(o.Excludes, t)
 		case "invoke":
 			t, err = addr.ParseTarget(text)

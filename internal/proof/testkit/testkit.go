@@ -44,7 +44,7 @@ func New(t *testing.T) *Bench {
 }
 
 // Load loads a configuration: one file, and those of modules below, each after a line
-// that names it between "--" and "--".
+// that names it between "--" and "--". Query files are read, too.
 func (b *Bench) Load(text string) (*engine.Config, diag.List) {
 	b.t.Helper()
 	files := module.Memory{}
@@ -57,7 +57,7 @@ func (b *Bench) Load(text string) (*engine.Config, diag.List) {
 		files[name] = append(files[name], line...)
 	}
 	return engine.Load(b.t.Context(), engine.LoadOptions{
-		Dir: ".", Files: files, Inputs: map[string]module.VariableInput{},
+		Dir: ".", Files: files, Queries: true, Inputs: map[string]module.VariableInput{},
 		World: engine.World{
 			Catalog: fake.Catalog{Sim: b.Provider}, WorkDir: ".", OriginalDir: "/", Workspace: "default", Parallelism: 1,
 			Now: func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC) },

@@ -34,6 +34,16 @@ type Options struct {
 	Decrypt func(at addr.Instance, state []byte) ([]byte, error)
 	// NewID makes the ids of terraform_data; nil for random UUIDs.
 	NewID func() string
+	// Store: a terraform_data can have a store, as with Terraform.
+	Store bool
+}
+
+// data is the block of terraform_data.
+func (o Options) data() *schema.Block {
+	if o.Store {
+		return storing()
+	}
+	return dataBlock()
 }
 
 // New makes the provider. It is ready without Configure.
@@ -45,10 +55,10 @@ func New(o Options) provider.Provider {
 }
 
 // Schemas is what the provider declares.
-func Schemas() *provider.Schemas {
+func Schemas(o Options) *provider.Schemas {
 	return &provider.Schemas{
 		Provider:    &schema.Schema{Block: &schema.Block{}},
-		Resources:   provider.Types{dataType: provider.Known(&schema.Schema{Block: dataBlock()})},
+		Resources:   provider.Types{dataType: provider.Known(&schema.Schema{Block: o.data()})},
 		DataSources: provider.Types{remoteType: provider.Known(&schema.Schema{Block: remoteBlock()})},
 		Functions:   functions(),
 		MoveState:   true,
@@ -77,11 +87,11 @@ func (b *builtin) ValidateResource(_ context.Context, mode addr.Mode, typ string
 	return unsupported("resource type", typ)
 }
 
-func (*builtin) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.Value, diag.List) {
+func (b *builtin) UpgradeState(_ context.Context, r provider.UpgradeRequest) (cty.Value, diag.List) {
 	if r.Type != dataType {
 		return cty.NilVal, unsupported("resource type", r.Type)
 	}
-	return upgradeData(r)
+	return b.upgradeData(r)
 }
 
 func (*builtin) Read(_ context.Context, r provider.ReadRequest) provider.ReadResponse {
@@ -102,16 +112,20 @@ func (b *builtin) Apply(_ context.Context, r provider.ApplyRequest) provider.App
 	return b.applyData(r)
 }
 
-func (*builtin) Import(_ context.Context, r provider.ImportRequest) provider.ImportResponse {
+func (b *builtin) Import(_ context.Context, r provider.ImportRequest) provider.ImportResponse {
 	if r.Type != dataType {
 		return provider.ImportResponse{Diags: unsupported("resource type", r.Type)}
 	}
-	return importData(r)
+	return b.importData(r)
 }
 
-func (*builtin) Move(_ context.Context, r provider.MoveRequest) provider.MoveResponse {
-	return moveToData(r)
+func (b *builtin) Move(_ context.Context, r provider.MoveRequest) provider.MoveResponse {
+	return b.moveToData(r)
 }
+
+// AnswersByInstance implements provider.ByInstance: states of other configurations may be
+// decrypted by the address of who reads them.
+func (*builtin) AnswersByInstance() {}
 
 func (b *builtin) ReadData(ctx context.Context, r provider.ReadDataRequest) provider.ReadDataResponse {
 	if r.Type != remoteType {

@@ -352,7 +352,7 @@ func TestFunctions(t *testing.T) {
 
 // Everything that is declared is there, and nothing else.
 func TestDeclared(t *testing.T) {
-	s, p := Schemas(), start(t)
+	s, p := Schemas(Options{}), start(t)
 	for name := range s.Functions {
 		if implementations[name] == nil {
 			t.Errorf("function %s isn't there", name)

@@ -30,20 +30,23 @@ func validateData(config cty.Value) diag.List {
 	}
 	for _, name := range []string{"id", "output"} {
 		if !config.GetAttr(name).IsNull() {
-			diags.Add(diag.Diagnostic{
-				Code: diag.Unsupported.Name, Summary: `"` + name + `" attribute is read-only`,
-				Detail: "It has a value once the resource exists. Remove it from the configuration.",
-				Path:   cty.GetAttrPath(name),
-			})
+			diags.Add(readOnly(name, cty.GetAttrPath(name)))
 		}
 	}
-	return diags
+	return append(diags, validateStore(config)...)
+}
+
+func readOnly(name string, at cty.Path) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code: diag.Unsupported.Name, Summary: `"` + name + `" attribute is read-only`, Path: at,
+		Detail: "It has a value once the resource exists. Remove it from the configuration.",
+	}
 }
 
 // upgradeData decodes a stored object. Attributes that only other versions
-// have, such as Terraform's store, are dropped.
-func upgradeData(r provider.UpgradeRequest) (cty.Value, diag.List) {
-	v, err := decode(r.JSON, dataBlock())
+// have, such as the store where it isn't declared, are dropped.
+func (b *builtin) upgradeData(r provider.UpgradeRequest) (cty.Value, diag.List) {
+	v, err := decode(r.JSON, b.options.data())
 	if err != nil {
 		var diags diag.List
 		diags.Add(diag.StateUnreadable.As("Invalid stored object").New(diag.Error, "The stored %s can't be decoded: %s.", dataType, err))
@@ -87,6 +90,7 @@ func planData(r provider.PlanRequest) provider.PlanResponse {
 	case !r.Prior.GetAttr("input").RawEquals(input):
 		planned["output"] = cty.UnknownVal(input.Type())
 	}
+	planStore(r, planned, &response)
 	response.Planned = cty.ObjectVal(planned)
 	return response
 }
@@ -103,13 +107,14 @@ func (b *builtin) applyData(r provider.ApplyRequest) provider.ApplyResponse {
 	if !v["id"].IsKnown() {
 		v["id"] = cty.StringVal(b.options.NewID())
 	}
+	applyStore(r, v)
 	response.New = cty.ObjectVal(v)
 	return response
 }
 
 // importData knows the id only; the next apply stores the rest.
-func importData(r provider.ImportRequest) provider.ImportResponse {
-	v := dataBlock().EmptyValue().AsValueMap()
+func (b *builtin) importData(r provider.ImportRequest) provider.ImportResponse {
+	v := b.options.data().EmptyValue().AsValueMap()
 	v["id"] = cty.StringVal(r.ID)
 	return provider.ImportResponse{Objects: []provider.ImportedObject{{Type: dataType, State: cty.ObjectVal(v)}}}
 }
@@ -124,7 +129,7 @@ func nullBlock() *schema.Block {
 
 // moveToData makes a terraform_data of a null_resource, whose triggers become
 // triggers_replace.
-func moveToData(r provider.MoveRequest) provider.MoveResponse {
+func (b *builtin) moveToData(r provider.MoveRequest) provider.MoveResponse {
 	var diags diag.List
 	if r.SourceType != "null_resource" || r.TargetType != dataType {
 		diags.Add(provider.Lacking.As("Unsupported move").New(diag.Error, "unsupported move: %s -> %s; only move from null_resource to terraform_data is supported. Remove the moved block.", r.SourceType, r.TargetType))
@@ -135,7 +140,7 @@ func moveToData(r provider.MoveRequest) provider.MoveResponse {
 		diags.Add(diag.StateUnreadable.As("Invalid stored object").New(diag.Error, "The stored null_resource can't be decoded: %s.", err))
 		return provider.MoveResponse{Diags: diags}
 	}
-	v := dataBlock().EmptyValue().AsValueMap()
+	v := b.options.data().EmptyValue().AsValueMap()
 	if triggers := old.GetAttr("triggers"); !triggers.IsNull() {
 		v["triggers_replace"] = cty.ObjectVal(triggers.AsValueMap())
 	}

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/zclconf/go-cty/cty"
@@ -56,10 +55,7 @@ func (b *builtin) validateRemote(config cty.Value) diag.List {
 	if c := config.GetAttr("config"); !mapping(c) {
 		at("config", badBackend, "The configuration must be an object value.")
 	} else if typ := config.GetAttr("backend"); c.IsWhollyKnown() && typ.IsKnown() && !typ.IsNull() {
-		// A configuration can be right where its state can't be read.
-		if _, err := b.find(typ.AsString()); !errors.As(err, new(*storage.MissingError)) {
-			_, diags = b.backend(config)
-		}
+		_, diags = b.backend(config)
 	}
 	if !mapping(config.GetAttr("defaults")) {
 		at("defaults", "Invalid default values", "Defaults must be given in an object value.")

@@ -81,7 +81,7 @@ func (in *installer) chooseCopy(ctx context.Context, p addr.Provider, tell func(
 	lock, locked := in.locks.Get(p)
 	switch {
 	case locked && !constraints.Allowed().Has(lock.Version):
-		diags.Add(InconsistentLocks.New(diag.Error, "The lock file has %s %s, which doesn't meet the constraints %s. To update the locked dependency selections to match a changed configuration, run:\n  weir init -upgrade", in.Registry.Display(p), lock.Version, constraints))
+		diags.Add(InconsistentLocks.New(diag.Error, "The lock file has %s %s, which doesn't meet the constraints %s. To update the locked dependency selections to match a changed configuration, run:\n  %s", in.Registry.Display(p), lock.Version, constraints, diag.Run("init", "-upgrade")))
 		return versions.Unspecified, diags
 	case locked:
 		ev.Version, ev.Locked = lock.Version.String(), true

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/hashicorp/hcl/v2"
@@ -25,6 +26,7 @@ import (
 	contract "weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
+	"weir.dev/weir/internal/system/container"
 	"weir.dev/weir/internal/system/origin"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -60,6 +62,8 @@ type Options struct {
 
 	Config *cliconfig.Config
 	Tokens Tokens // nil for none
+	// Login finds who asks a registry of the OCI; nil for anybody.
+	Login func(ctx context.Context, from container.Repository) (container.Login, error)
 	// PluginDirs, when set, are the only places to look at.
 	PluginDirs []string
 	// Implied are mirrors that count where the configuration names no
@@ -77,6 +81,8 @@ type Options struct {
 	// HTTP is nil for the default client. Platform is empty for the own one.
 	HTTP     *http.Client
 	Platform string
+	// Silence is for how long a server of packages may do nothing; 0 is no limit.
+	Silence time.Duration
 	// Events gets the progress, one at a time; nil for nobody.
 	Events func(Event)
 }
@@ -226,8 +232,8 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 		r.version = lock.Version
 		emit(Event{Kind: Reusing, Provider: p, Version: lock.Version.String(), Constraints: constraints.String()})
 		if !allowed.Has(lock.Version) {
-			r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use weir init -upgrade to allow selection of new versions",
-				in.Registry.Display(p), p, lock.Version, constraints))
+			r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: locked provider %s %s does not match configured version constraint %s; must use %s to allow selection of new versions",
+				in.Registry.Display(p), p, lock.Version, constraints, diag.Run("init", "-upgrade")))
 			return
 		}
 		// What is there and fits the lock needs nobody to be asked.
@@ -255,7 +261,7 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 	case ok:
 		r.version = newest
 	case locked:
-		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: the previously-selected version %s is no longer available. Run weir init -upgrade to select another.", in.Registry.Display(p), lock.Version))
+		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: the previously-selected version %s is no longer available. Run %s to select another.", in.Registry.Display(p), lock.Version, diag.Run("init", "-upgrade")))
 	default:
 		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: no available releases match the given constraints %s", in.Registry.Display(p), constraints))
 	}
@@ -373,10 +379,9 @@ func (in *installer) finish(providers []addr.Provider, results []result, diags *
 		return
 	}
 	if len(incomplete) > 0 {
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Incomplete.Name, Summary: Incomplete.Summary,
-			Detail: fmt.Sprintf("The configured installation methods tell no checksums for other platforms, so those of the following providers were calculated for %s alone:\n  - %s\n\n"+
-				"On another platform these providers will fail to install. To add its checksums to %s, run:\n  weir providers lock -platform=linux_amd64\n(where linux_amd64 is the platform to add)",
-				in.Platform, strings.Join(incomplete, "\n  - "), lockfile.Name)})
+		diags.Add(Incomplete.New(diag.Warning, "The configured installation methods tell no checksums for other platforms, so those of the following providers were calculated for %s alone:\n  - %s\n\n"+
+			"On another platform these providers will fail to install. To add its checksums to %s, run:\n  %s\n(where linux_amd64 is the platform to add)",
+			in.Platform, strings.Join(incomplete, "\n  - "), lockfile.Name, diag.Run("providers lock", "-platform=linux_amd64")))
 	}
 }
 
@@ -403,10 +408,9 @@ func ReadOnly(old, new *lockfile.Locks) diag.List {
 	var diags diag.List
 	switch {
 	case !old.SameProviders(new):
-		diags.Add(LockChanges.New(diag.Error, "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"weir init\" without the \"-lockfile=readonly\" flag."))
+		diags.Add(LockChanges.New(diag.Error, "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"%s\" without the \"-lockfile=readonly\" flag.", diag.Run("init", "")))
 	case !old.Equal(new):
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: LockChanges.Name, Summary: "Provider lock file not updated",
-			Detail: "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To record these selections, run \"weir init\" without the \"-lockfile=readonly\" flag."})
+		diags.Add(LockChanges.As("Provider lock file not updated").New(diag.Warning, "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To record these selections, run \"%s\" without the \"-lockfile=readonly\" flag.", diag.Run("init", "")))
 	}
 	return diags
 }

@@ -272,8 +272,6 @@ func TestPlaces(t *testing.T) {
 	excluded.Installation.Methods[1].Exclude = only("weir/*")
 	nothing := mirrors(one)
 	nothing.Installation.Methods[0].Include = only("other/*")
-	oci := mirrors(one)
-	oci.Installation.Methods[0].Kind = cliconfig.OCIMirror
 	network := mirrors(one)
 	network.Installation.Methods[0] = cliconfig.Method{Kind: cliconfig.NetworkMirror, Location: "http://insecure.example.com"}
 	for name, test := range map[string]struct {
@@ -289,7 +287,6 @@ func TestPlaces(t *testing.T) {
 		"nowhere allowed":      {Options{Config: nothing}, require("weir/a", ""), "include and exclude"},
 		"alternative":          {Options{Config: both}, require("a", "", "weir/a", ""), "Did you intend to use weir/a?"},
 		"mirror is missing":    {Options{Config: mirrors("/nonexistent")}, require("weir/a", ""), "cannot search /nonexistent: no such file or directory"},
-		"oci":                  {Options{Config: oci}, require("weir/a", ""), "oci_mirror isn't supported"},
 		"mirror without https": {Options{Config: network}, require("weir/a", ""), "must be an https: URL"},
 		"builtin":              {Options{Config: both, Builtin: map[addr.Provider]bool{addr.Builtin("terraform"): true}}, require("weir/a", "", "terraform.io/builtin/terraform", ""), "2.0.0"},
 		"builtin version":      {Options{Config: both, Builtin: map[addr.Provider]bool{addr.Builtin("terraform"): true}}, require("terraform.io/builtin/terraform", "1.0"), "do not support explicit version constraints"},

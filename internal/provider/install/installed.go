@@ -47,17 +47,17 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 		out[p] = path
 	}
 	if len(inconsistent) > 0 {
-		advice := "To update the locked dependency selections to match a changed configuration, run:\n  weir init -upgrade"
+		advice, next := "To update the locked dependency selections to match a changed configuration, run:", diag.Run("init", "-upgrade")
 		if locks.Empty() {
-			advice = "To make the initial dependency selections that will initialize the dependency lock file, run:\n  weir init"
+			advice, next = "To make the initial dependency selections that will initialize the dependency lock file, run:", diag.Run("init", "")
 		}
-		diags.Add(InconsistentLocks.New(diag.Error, "The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s",
-			strings.Join(inconsistent, "\n  - "), advice))
+		diags.Add(InconsistentLocks.New(diag.Error, "The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s\n  %s",
+			strings.Join(inconsistent, "\n  - "), advice, next))
 	}
 	if len(missing) > 0 {
 		diags.Add(Needed.New(diag.Error, "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
-			"To download the plugins required for this configuration, run:\n  weir init",
-			strings.Join(missing, "\n  - ")))
+			"To download the plugins required for this configuration, run:\n  %s",
+			strings.Join(missing, "\n  - "), diag.Run("init", "")))
 	}
 	return out, diags
 }

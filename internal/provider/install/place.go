@@ -3,12 +3,14 @@ package install
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"slices"
 
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/version"
+	"weir.dev/weir/internal/system/container"
 	"weir.dev/weir/internal/word/addr"
 )
 
@@ -24,12 +26,14 @@ type source interface {
 	String() string
 }
 
-// A found package is an unpacked directory, a local archive or an address to
+// A found package is an unpacked directory, a local archive, or what to
 // download one from.
 type found struct {
 	dir, archive, url string
 	token             string // for the download
-	retries           int
+	// blob downloads one from a registry of the OCI, nil for the others.
+	blob    func(ctx context.Context, to io.Writer) error
+	retries int
 
 	// authorized are hashes of the archive (zh) or content (h1), of which the
 	// package must have one; empty when the source tells none.
@@ -84,6 +88,7 @@ func (in *installer) findPlaces() ([]place, error) {
 			})
 		}}), nil
 	}
+	asked := &container.Client{HTTP: in.HTTP, Login: in.Login}
 	for i := range in.Config.Installation.Methods {
 		m := &in.Config.Installation.Methods[i]
 		limited := *plain
@@ -102,25 +107,12 @@ func (in *installer) findPlaces() ([]place, error) {
 			s = &network{web: &limited, base: base, platform: in.Platform, trusted: m.TrustAllHashes}
 		case cliconfig.Direct:
 			s = direct(&limited)
-		default:
-			s = unsupported{m.Kind}
+		case cliconfig.OCIMirror:
+			s = &containers{client: asked, method: m, platform: in.Platform, limits: limited.limits}
 		}
 		places = append(places, place{s, m.Allows})
 	}
 	return places, nil
-}
-
-// unsupported is a method of the configuration that can't be used yet.
-type unsupported struct{ kind cliconfig.Kind }
-
-func (u unsupported) String() string { return string(u.kind) }
-
-func (u unsupported) versions(context.Context, addr.Provider) ([]version.Version, []string, error) {
-	return nil, nil, fmt.Errorf("the installation method %s isn't supported: use a filesystem_mirror or network_mirror for this provider", u.kind)
-}
-
-func (u unsupported) find(context.Context, addr.Provider, version.Version) (*found, error) {
-	return nil, errUnknown
 }
 
 // versions asks all places that may have the provider.

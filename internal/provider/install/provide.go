@@ -126,7 +126,8 @@ func (in *installer) unpackFound(ctx context.Context, p addr.Provider, f *found,
 		return []string{hash}, link(f.dir, to)
 	}
 	archive := f.archive
-	if f.url != "" {
+	remote := f.url != "" || f.blob != nil
+	if remote {
 		tmp, err := os.MkdirTemp("", "provider")
 		if err != nil {
 			return nil, err
@@ -150,7 +151,7 @@ func (in *installer) unpackFound(ctx context.Context, p addr.Provider, f *found,
 	if _, err := Executable(to, p); err != nil {
 		return nil, err
 	}
-	if f.url == "" {
+	if !remote {
 		return []string{h1}, nil
 	}
 	return []string{h1, zh}, nil
@@ -167,9 +168,9 @@ func check(hashes, authorized []string, known lockfile.Lock) error {
 		return !strings.HasPrefix(hash, "h1:") && !strings.HasPrefix(hash, "zh:")
 	})
 	if len(understood) > 0 && !slices.ContainsFunc(understood, has) {
-		return fmt.Errorf("the package doesn't match any of the checksums previously recorded in the dependency lock file "+
+		return diag.Say("the package doesn't match any of the checksums previously recorded in the dependency lock file "+
 			"(they may be those of packages for other platforms). If the new package is to be trusted, "+
-			"run \"weir providers lock\", or delete the hashes of %s from %s", known.Provider, lockfile.Name)
+			"run \"%s\", or delete the hashes of %s from %s", diag.Run("providers lock", ""), known.Provider, lockfile.Name)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weir.dev/weir/internal/system/input"
 )
 
 // Verified remembers the hashes of packages whose files didn't change since:
@@ -36,7 +38,7 @@ const settled = 2 * time.Second
 // is known.
 func ReadVerified(path string) *Verified {
 	v := &Verified{path: path, packages: make(map[string]verifiedPackage), settled: settled}
-	if src, err := os.ReadFile(path); err == nil {
+	if src, err := input.File(path); err == nil {
 		if json.Unmarshal(src, &v.packages) != nil || v.packages == nil {
 			v.packages = make(map[string]verifiedPackage)
 		}

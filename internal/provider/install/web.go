@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/system/container"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/system/origin"
+	"weir.dev/weir/internal/system/patience"
 )
 
 // web makes requests to registries and mirrors.
@@ -99,7 +102,7 @@ func (w *web) getWith(ctx context.Context, u *url.URL, token string) ([]byte, *u
 		}
 		defer resp.Body.Close()
 		at = resp.Request.URL
-		body, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+		body, err = io.ReadAll(input.Limited(resp.Body, u.String(), maxDocument))
 		return err
 	})
 	return body, at, err
@@ -142,9 +145,7 @@ func retry(ctx context.Context, times int, do func() error) error {
 	wait := 200 * time.Millisecond
 	for n := 0; ; n++ {
 		err := do()
-		var status statusError
-		if err == nil || n >= times || ctx.Err() != nil ||
-			errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests {
+		if err == nil || n >= times || ctx.Err() != nil || final(err) {
 			return err
 		}
 		select {
@@ -156,27 +157,57 @@ func retry(ctx context.Context, times int, do func() error) error {
 	}
 }
 
-// download gets the archive of a package.
+// final reports whether an answer would be the same the next time.
+func final(err error) bool {
+	code := 0
+	if status := (statusError{}); errors.As(err, &status) {
+		code = status.code
+	}
+	if refusal := (*container.Refusal)(nil); errors.As(err, &refusal) {
+		code = refusal.Status
+	}
+	return code != 0 && code < 500 && code != http.StatusTooManyRequests
+}
+
+// download gets the archive of a package, and gives up on a server that says nothing any
+// more.
 func (in *installer) download(ctx context.Context, f *found, to string) error {
-	w := &web{client: in.HTTP}
-	err := retry(ctx, f.retries, func() error {
-		resp, err := w.request(ctx, f.url, f.token)
+	from, host := f.blob, "the registry"
+	if from == nil {
+		at, err := url.Parse(f.url)
 		if err != nil {
-			return err
+			return fmt.Errorf("the package can't be downloaded: %w", err)
 		}
-		defer resp.Body.Close()
+		host = at.Host
+		from = func(ctx context.Context, to io.Writer) error { return in.archive(ctx, f, to) }
+	}
+	err := retry(ctx, f.retries, func() error {
 		out, err := os.Create(to)
 		if err != nil {
 			return err
 		}
-		n, err := io.Copy(out, io.LimitReader(resp.Body, mostBytes+1))
-		if err == nil && n > mostBytes {
-			err = errTooLarge
-		}
+		var pulse patience.Pulse
+		watched, end := pulse.Watch(ctx, host, in.Silence)
+		defer end()
+		err = patience.Because(watched, from(watched, pulse.Writer(out)))
 		return errors.Join(err, out.Close())
 	})
 	if err != nil {
 		return fmt.Errorf("the package can't be downloaded: %w", err)
 	}
 	return nil
+}
+
+// archive reads the one at the address of a package.
+func (in *installer) archive(ctx context.Context, f *found, to io.Writer) error {
+	resp, err := (&web{client: in.HTTP}).request(ctx, f.url, f.token)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(to, io.LimitReader(resp.Body, mostBytes+1))
+	if err == nil && n > mostBytes {
+		err = errTooLarge
+	}
+	return err
 }

@@ -44,9 +44,10 @@ type process struct {
 	configuring sync.Once
 	problems    diag.List // of configuring it
 
-	// users are those who have it now, last when somebody had it; dropped: nobody else
-	// is given it. The keeper guards them.
-	users, last    int
+	// users are those who have it now, stopped those of them who want its calls aborted,
+	// last when somebody had it; dropped: nobody else is given it. The keeper guards them.
+	users, stopped int
+	last           int
 	dropped, ended bool
 }
 
@@ -464,36 +465,53 @@ func (l *Lent) CallFunction(ctx context.Context, name string, args []cty.Value) 
 }
 
 // Stop stops the process, which nobody else is given after that.
+// Stop has the calls of the process aborted once all who have it want that, and nobody
+// else given it.
 func (l *Lent) Stop(ctx context.Context) error {
 	c := l.have(same)
 	if c == nil {
 		return nil
 	}
 	l.keeper.drop(c)
-	l.stopped.Store(true)
-	if running := l.keeper.startedOf(c); running != nil {
+	if l.stopped.CompareAndSwap(false, true) {
+		l.keeper.stop(c, 1)
+	}
+	if running := l.keeper.stoppedOf(c); running != nil {
 		return running.Stop(ctx)
 	}
 	return nil
 }
 
-// Close gives the process back, and ends it if it was stopped; others go on.
+// Close gives the process back, and ends it if all who have it have stopped it.
 func (l *Lent) Close() error {
 	c := l.have(func(*process) *process { return nil })
 	if c == nil {
 		return nil
 	}
 	var err error
-	if running := l.keeper.startedOf(c); running != nil && l.stopped.Load() {
-		err = running.Close()
+	if l.stopped.CompareAndSwap(true, false) {
+		if running := l.keeper.stoppedOf(c); running != nil {
+			err = running.Close()
+		}
+		l.keeper.stop(c, -1)
 	}
 	l.keeper.release(c)
 	return err
 }
 
-// startedOf is the provider of a process that was started, nil for another.
-func (k *Keeper) startedOf(c *process) provider.Provider {
+func (k *Keeper) stop(c *process, n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	c.stopped += n
+}
+
+// stoppedOf is the provider of a process that was started and that all who have it have
+// stopped, nil for another.
+func (k *Keeper) stoppedOf(c *process) provider.Provider {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c.stopped < c.users {
+		return nil
+	}
 	return c.provider
 }

@@ -129,6 +129,43 @@ func TestCancelled(t *testing.T) {
 	waiting.Close()
 }
 
+// TestStop: the calls of a process are aborted when all who have it want that: one who
+// ends by itself leaves the others alone.
+func TestStop(t *testing.T) {
+	p := zoned()
+	k := lend.New(fake.Catalog{sim: p}, 0)
+	defer k.Close()
+	one, two := start(t, k.Enter(shared), "a"), start(t, k.Enter(shared), "a")
+	one.Stop(t.Context())
+	one.Stop(t.Context())
+	if p.Stopped() {
+		t.Error("stopped for both")
+	}
+	two.Stop(t.Context())
+	if !p.Stopped() {
+		t.Error("not stopped though both want it")
+	}
+	one.Close()
+	two.Close()
+	if p.Count("Start") != 1 || p.Running() != 0 {
+		t.Error(p.Counts())
+	}
+
+	p = zoned()
+	k = lend.New(fake.Catalog{sim: p}, 0)
+	defer k.Close()
+	one, two = start(t, k.Enter(shared), "a"), start(t, k.Enter(shared), "a")
+	one.Stop(t.Context())
+	one.Close()
+	if p.Stopped() || p.Running() != 1 {
+		t.Errorf("the one that goes on has none any more: %s", p.Counts())
+	}
+	two.Close()
+	if p.Running() != 0 {
+		t.Error("it is given to others")
+	}
+}
+
 // TestFailure: a process that can't be configured serves nobody else and is ended, and
 // one that was stopped as well.
 func TestFailure(t *testing.T) {

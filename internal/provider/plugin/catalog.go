@@ -296,7 +296,7 @@ func (c *Catalog) entry(p addr.Provider) *entry {
 	command, ok := c.command(p)
 	if !ok {
 		e.diags.Add(Unavailable.As("Missing required provider").New(diag.Error, "This configuration requires provider %s, but that provider isn't available. "+
-			"You may be able to install it automatically by running:\n  weir init", p))
+			"You may be able to install it automatically by running:\n  %s", p, diag.Run("init", "")))
 		close(e.done)
 		return e
 	}

@@ -73,6 +73,7 @@ var repeatable = map[string]bool{
 }
 
 func (c *client) use(conn grpc.ClientConnInterface) {
+	conn = observed{conn, c.name}
 	c.conn, c.rpc = conn, tfplugin6.NewProviderClient(conn)
 }
 

@@ -2,7 +2,6 @@ package provisioner
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -71,11 +69,13 @@ func (localExec) Run(ctx context.Context, at Place, config cty.Value, output fun
 		cmd.Dir = filepath.Join(at.Dir, cmd.Dir)
 	}
 	cmd.Env = at.environment(config.GetAttr("environment"))
-	failed.Err = run(ctx, cmd, func(line string) {
-		output(line)
-		if failed.Output += line + "\n"; len(failed.Output) > maxOutput {
-			failed.Output = failed.Output[len(failed.Output)-maxOutput:]
-		}
+	failed.Err = child.Run(ctx, cmd, stopGrace, func(r io.Reader) {
+		lines(r, func(line string) {
+			output(line)
+			if failed.Output += line + "\n"; len(failed.Output) > maxOutput {
+				failed.Output = failed.Output[len(failed.Output)-maxOutput:]
+			}
+		})
 	})
 	if failed.Err != nil {
 		return failed
@@ -115,62 +115,6 @@ func (at Place) environment(add cty.Value) []string {
 		}
 	}
 	return env
-}
-
-// run runs a command and passes on its output line by line, until the command
-// and all that holds its output have ended. Its input is empty; it may open the
-// terminal to ask for something. When ctx ends the whole group is interrupted,
-// and killed stopGrace later.
-func run(ctx context.Context, cmd *exec.Cmd, output func(string)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	cmd.Stdout, cmd.Stderr = w, w
-	err = child.Start(cmd, syscall.SIGTERM)
-	w.Close()
-	if err != nil {
-		return err
-	}
-	back := child.LendTerminal(cmd.Process)
-	ended := make(chan error, 1)
-	go func() {
-		lines(r, output)
-		err := cmd.Wait() // not before: its number is the group's
-		back(wasInterrupted(err) && ctx.Err() == nil)
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	child.Interrupt(cmd.Process)
-	for _, end := range []func(){
-		func() { child.Kill(cmd.Process) },
-		func() { r.Close() }, // who holds it has left the group
-	} {
-		select {
-		case err := <-ended:
-			return cmp.Or(err, ctx.Err())
-		case <-time.After(stopGrace):
-			end()
-		}
-	}
-	return cmp.Or(<-ended, ctx.Err())
-}
-
-func wasInterrupted(err error) bool {
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		return false
-	}
-	status, ok := exit.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
 
 // lines reads lines until there are no more.

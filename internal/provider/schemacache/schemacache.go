@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weir.dev/weir/internal/system/input"
 )
 
 // A Cache is a directory of files.
@@ -48,7 +50,7 @@ func (c Cache) path(key string) string {
 // removed.
 func (c Cache) Load(key string) ([]byte, bool) {
 	path := c.path(key)
-	file, err := os.ReadFile(path)
+	file, err := input.File(path)
 	if err != nil {
 		return nil, false
 	}

@@ -472,16 +472,51 @@ type Verdict struct {
 	Reasons []string
 }
 
-// Judge evaluates a rule, with the context of a plan.
-func (s *Stack) Judge(rule *Rule, context cty.Value) (Verdict, diag.List) {
-	v := Verdict{Rule: rule}
-	var diags diag.List
+// judging evaluates rules, with the context of a plan.
+func (s *Stack) judging(context cty.Value) *evaluation {
 	ev := s.evaluation(nil)
 	all := map[string]cty.Value{}
 	for _, d := range s.Deployments {
 		all[d.Name] = Identity(d.Name)
 	}
 	ev.further = map[string]cty.Value{"context": context, "deployment": cty.ObjectVal(all)}
+	return ev
+}
+
+// CheckRules looks for rules that can't be evaluated with any plan. The context has
+// unknown values.
+func (s *Stack) CheckRules(context cty.Value) diag.List {
+	var diags diag.List
+	ev := s.judging(context)
+	check := func(e hcl.Expression, ty cty.Type, summary, detail string) {
+		v, more := ev.value(e)
+		if diags.Append(more); more.HasErrors() {
+			return
+		}
+		if v, err := convert.Convert(v, ty); err != nil || v.IsNull() {
+			diags.Add(diag.BadCondition.As(summary).Error(e.Range(), "%s", detail))
+		}
+	}
+	all := slices.Clone(s.Legacy)
+	for _, name := range sortedKeys(s.Rules) {
+		all = append(all, s.Rules[name])
+	}
+	for _, rule := range all {
+		for _, c := range rule.Checks {
+			check(c.Condition, cty.Bool, "Invalid condition", notBool)
+			check(c.Reason, cty.String, "Invalid reason", "It has to be a text: it says why a plan isn't approved.")
+		}
+	}
+	return diags
+}
+
+const notBool = "The condition of a check has to be true or false."
+
+// Judge evaluates a rule, with the context of a plan.
+func (s *Stack) Judge(rule *Rule, context cty.Value) (Verdict, diag.List) {
+	v := Verdict{Rule: rule}
+	var diags diag.List
+	ev := s.judging(context)
 	for _, c := range rule.Checks {
 		holds, more := ev.value(c.Condition)
 		diags.Append(more)
@@ -490,7 +525,7 @@ func (s *Stack) Judge(rule *Rule, context cty.Value) (Verdict, diag.List) {
 		}
 		holds, err := convert.Convert(holds, cty.Bool)
 		if err != nil || holds.IsNull() || !holds.IsKnown() {
-			diags.Add(diag.BadCondition.As("Invalid condition").Error(c.Condition.Range(), "The condition of a check has to be true or false."))
+			diags.Add(diag.BadCondition.As("Invalid condition").Error(c.Condition.Range(), "%s", notBool))
 			continue
 		}
 		if holds.True() {

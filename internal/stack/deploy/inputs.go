@@ -6,16 +6,18 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/lang/analyze/calls"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/diag"
 )
 
-// CheckInputs compares the inputs of the deployment with the stack's variables.
-func (d *Deployment) CheckInputs(p *program.Program) diag.List {
+// CheckInputs compares the inputs of the deployment with the stack's variables, all of
+// which is given, by it or otherwise. What is left open is a problem of the severity.
+func (d *Deployment) CheckInputs(p *program.Program, all map[string]module.VariableInput, open diag.Severity) diag.List {
 	var diags diag.List
 	for _, v := range p.Variables {
-		if _, given := d.Inputs[v.Name]; given || !v.Required() {
+		if _, given := all[v.Name]; given || !v.Required() {
 			continue
 		}
 		if d.Range.Filename == "" && !d.Left {
@@ -26,7 +28,7 @@ func (d *Deployment) CheckInputs(p *program.Program) diag.List {
 		if d.Left {
 			detail = "The deployment %q has no block any more, and a value for the input %q wasn't kept. Give it with -var."
 		}
-		diags.Add(diag.Diagnostic{Severity: diag.Error, Code: diag.Missing.Name, Summary: "Missing required input", Detail: fmt.Sprintf(detail, d.Name, v.Name)})
+		diags.Add(diag.Diagnostic{Severity: open, Code: diag.Missing.Name, Summary: "Missing required input", Detail: fmt.Sprintf(detail, d.Name, v.Name)})
 		if d.Range.Filename != "" {
 			diags[len(diags)-1].Subject = d.Range.Ptr()
 		}

@@ -1,17 +1,13 @@
 package parts
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/value"
 )
@@ -52,20 +48,21 @@ func ProviderText(p *program.PassedProvider) string {
 	return text + "[each.key]"
 }
 
-// Recall is the memory of a deployment; empty where there is none.
-func (b Backend) Recall(name string) (Memory, error) {
-	data, err := os.ReadFile(filepath.Join(b.Dir, name, IndexFile))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(data)) == 0 {
-		return Memory{}, nil
+// Recall is what a state remembers; empty where that is nothing.
+func Recall(s *state.Snapshot) (m Memory, err error) {
+	if s != nil && len(s.Memory) > 0 {
+		err = json.Unmarshal(s.Memory, &m)
 	}
-	var ix index
-	if err == nil {
-		err = json.Unmarshal(data, &ix)
+	return m, err
+}
+
+// Text is the memory as states have it.
+func (m *Memory) Text() []byte {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil // its values are JSON already
 	}
-	if err != nil || ix.Memory == nil {
-		return Memory{}, err
-	}
-	return *ix.Memory, nil
+	return text
 }
 
 // Remember is what is to be kept of a deployment with these inputs.

@@ -27,6 +27,7 @@ import (
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 )
 
@@ -39,14 +40,23 @@ const (
 // A Backend has the deployments below a directory.
 type Backend struct {
 	Dir string
-	// Memory is kept with states that are written; nil keeps what was there.
-	Memory *Memory
 	// Disk is where files are changed; nil for the system's.
-	Disk *durable.Disk
+	Disk  *durable.Disk
+	crypt storage.Crypt
 }
 
-// Parted implements storage.Parted.
-func (b Backend) Parted() {}
+// Sealed implements storage.Parted.
+func (b Backend) Sealed(c storage.Crypt) storage.Backend {
+	b.crypt = c
+	return b
+}
+
+// clear is the encryption of states that aren't encrypted.
+type clear struct{}
+
+func (clear) Encrypts() bool                           { return false }
+func (clear) Seal(state []byte) ([]byte, error)        { return state, nil }
+func (clear) Open(stored []byte) ([]byte, bool, error) { return stored, false, nil }
 
 // Workspaces implements storage.Backend: the deployments that have a state.
 func (b Backend) Workspaces(context.Context) ([]string, error) {
@@ -87,7 +97,11 @@ func (b Backend) State(name string) (storage.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{dir: dir, index: index.(*local.Store), memory: b.Memory, disk: b.Disk}, nil
+	crypt := b.crypt
+	if crypt == nil {
+		crypt = clear{}
+	}
+	return &store{dir: dir, index: storage.Seal(index, crypt), crypt: crypt, disk: b.Disk}, nil
 }
 
 // JournalPath implements storage.Journaled.
@@ -96,11 +110,15 @@ func (b Backend) JournalPath(name string) string { return filepath.Join(b.Dir, n
 // A store is the state of one deployment.
 type store struct {
 	dir   string
-	index *local.Store
-	// memory is nil to keep what is there.
-	memory *Memory
-	disk   *durable.Disk
+	index *storage.Sealed
+	crypt storage.Crypt
+	disk  *durable.Disk
+	// migrating: a part that was read last isn't encrypted as it should be.
+	migrating bool
 }
+
+// Migrating reports whether what was read last isn't encrypted as it should be.
+func (s *store) Migrating() bool { return s.migrating || s.index.Migrating() }
 
 // An index lists the parts and has the rest of the state.
 type index struct {
@@ -108,6 +126,8 @@ type index struct {
 	State      json.RawMessage `json:"state"` // without objects
 	Components []component     `json:"components"`
 	Memory     *Memory         `json:"memory,omitempty"`
+	// Sealed is there in place of all that where it couldn't be decrypted.
+	Sealed json.RawMessage `json:"encrypted_data,omitempty"`
 }
 
 type component struct {
@@ -127,7 +147,6 @@ func (s *store) Placeholder(content []byte) error {
 	if err != nil {
 		return err
 	}
-	ix.Memory = s.memory
 	text, err := ix.text()
 	if err != nil {
 		return err
@@ -166,6 +185,9 @@ func (s *store) read(ctx context.Context) (*state.Snapshot, index, error) {
 	if err := json.Unmarshal(data, &ix); err != nil {
 		return nil, ix, fmt.Errorf("the index %s can't be read: %w", filepath.Join(s.dir, IndexFile), err)
 	}
+	if ix.Sealed != nil {
+		return nil, ix, fmt.Errorf("the index %s is encrypted and can not be read without an encryption configuration", filepath.Join(s.dir, IndexFile))
+	}
 	if ix.Version != 1 {
 		return nil, ix, fmt.Errorf("the index %s is of version %d, which a newer version of weir has written", filepath.Join(s.dir, IndexFile), ix.Version)
 	}
@@ -174,23 +196,39 @@ func (s *store) read(ctx context.Context) (*state.Snapshot, index, error) {
 		return nil, ix, err
 	}
 	whole = whole.Clone()
+	if ix.Memory != nil {
+		if whole.Memory, err = json.Marshal(ix.Memory); err != nil {
+			return nil, ix, err
+		}
+	}
+	s.migrating = false
 	for _, c := range ix.Components {
-		data, err := os.ReadFile(filepath.Join(s.dir, c.File))
+		part, migrating, err := s.readPart(c.File)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it never came to be
 		}
 		if err != nil {
 			return nil, ix, err
 		}
-		part, err := parse(data, c.File)
-		if err != nil {
-			return nil, ix, err
-		}
+		s.migrating = s.migrating || migrating
 		if err := join(whole, part, c); err != nil {
 			return nil, ix, err
 		}
 	}
 	return whole, ix, nil
+}
+
+// readPart reads a file of a part.
+func (s *store) readPart(name string) (part *state.Snapshot, migrating bool, err error) {
+	data, err := input.File(filepath.Join(s.dir, name))
+	if err != nil {
+		return nil, false, err
+	}
+	if data, migrating, err = s.crypt.Open(data); err != nil {
+		return nil, false, fmt.Errorf("%s: %w", name, err)
+	}
+	part, err = parse(data, name)
+	return part, migrating, err
 }
 
 func parse(data []byte, name string) (*state.Snapshot, error) {
@@ -219,7 +257,7 @@ func (s *store) Write(ctx context.Context, data []byte) error {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return err
 	}
-	if ix.Memory = s.memory; ix.Memory == nil {
+	if ix.Memory == nil {
 		ix.Memory = old.Memory
 	}
 	union := ix
@@ -266,17 +304,18 @@ func (ix index) text() ([]byte, error) {
 
 // writePart replaces a part whose objects have changed.
 func (s *store) writePart(name string, part *state.Snapshot) error {
-	path := filepath.Join(s.dir, name)
-	if data, err := os.ReadFile(path); err == nil {
-		if old, err := parse(data, name); err == nil && statefile.Equal(old, part) {
-			return nil
-		}
+	if old, migrating, err := s.readPart(name); err == nil && !migrating && statefile.Equal(old, part) {
+		return nil
 	}
 	var b bytes.Buffer
 	if err := statefile.Write(&b, part); err != nil {
 		return err
 	}
-	return s.disk.Replace(path, b.Bytes(), 0o600)
+	data, err := s.crypt.Seal(b.Bytes())
+	if err != nil {
+		return err
+	}
+	return s.disk.Replace(filepath.Join(s.dir, name), data, 0o600)
 }
 
 // within is a module below another one, as seen from there.
@@ -343,12 +382,18 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 		part.Objects[a] = &fresh
 	}
 	rest := *whole
-	rest.Objects = nil
+	rest.Objects, rest.Memory = nil, nil
 	var b bytes.Buffer
 	if err := statefile.Write(&b, &rest); err != nil {
 		return nil, index{}, err
 	}
 	ix := index{Version: 1, State: b.Bytes(), Components: []component{}}
+	if len(whole.Memory) > 0 {
+		ix.Memory = &Memory{}
+		if err := json.Unmarshal(whole.Memory, ix.Memory); err != nil {
+			return nil, index{}, fmt.Errorf("what the state remembers of the stack can't be read: %w", err)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(byFile)) {
 		ix.Components = append(ix.Components, *byFile[name])
 	}

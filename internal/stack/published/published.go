@@ -19,7 +19,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/stack/parts"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -31,6 +33,8 @@ const (
 type outputs struct {
 	Version int               `json:"version"`
 	Outputs map[string]output `json:"outputs"`
+	// Sealed is there in place of all that where it couldn't be decrypted.
+	Sealed json.RawMessage `json:"encrypted_data,omitempty"`
 }
 
 type output struct {
@@ -40,11 +44,14 @@ type output struct {
 }
 
 // Read is what the stack in a directory has published, nil if it never did.
-func Read(dir string) (map[string]cty.Value, error) {
+func Read(dir string, crypt storage.Crypt) (map[string]cty.Value, error) {
 	path := filepath.Join(dir, parts.Dir, outputsFile)
-	data, err := os.ReadFile(path)
+	data, err := input.File(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err == nil {
+		data, _, err = crypt.Open(data)
 	}
 	if err != nil {
 		return nil, err
@@ -52,6 +59,9 @@ func Read(dir string) (map[string]cty.Value, error) {
 	var all outputs
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("%s can't be read: %w", path, err)
+	}
+	if all.Sealed != nil {
+		return nil, fmt.Errorf("%s is encrypted, and the encryption of the stack that has published it isn't known here. It can be given in the environment variable TF_ENCRYPTION", path)
 	}
 	if all.Version != 1 {
 		return nil, fmt.Errorf("%s is of version %d, which a newer version of weir has written", path, all.Version)
@@ -76,7 +86,7 @@ func Read(dir string) (map[string]cty.Value, error) {
 
 // Write publishes values in the place of those that were, and reports whether that
 // changes any.
-func Write(dir string, values map[string]cty.Value) (changed bool, err error) {
+func Write(dir string, values map[string]cty.Value, crypt storage.Crypt) (changed bool, err error) {
 	all := outputs{Version: 1, Outputs: map[string]output{}}
 	for name, v := range values {
 		bare, _ := v.UnmarkDeep()
@@ -96,14 +106,20 @@ func Write(dir string, values map[string]cty.Value) (changed bool, err error) {
 	}
 	data = append(data, '\n')
 	path := filepath.Join(dir, parts.Dir, outputsFile)
-	old, err := os.ReadFile(path)
-	if err == nil && string(old) == string(data) {
-		return false, nil
+	changed = true
+	if old, err := input.File(path); err == nil {
+		old, migrating, err := crypt.Open(old)
+		if changed = err != nil || string(old) != string(data); !changed && !migrating {
+			return false, nil
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}
-	return true, durable.Replace(path, data, 0o600)
+	if data, err = crypt.Seal(data); err != nil {
+		return false, err
+	}
+	return changed, durable.Replace(path, data, 0o600)
 }
 
 type readers struct {
@@ -113,7 +129,7 @@ type readers struct {
 
 func readReaders(dir string) (readers, error) {
 	list := readers{Version: 1, Stacks: map[string]bool{}}
-	data, err := os.ReadFile(filepath.Join(dir, parts.Dir, readersFile))
+	data, err := input.File(filepath.Join(dir, parts.Dir, readersFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return list, nil
 	}

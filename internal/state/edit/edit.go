@@ -22,7 +22,7 @@ func Targets(texts []string) ([]addr.Target, diag.List) {
 	var targets []addr.Target
 	var diags diag.List
 	for _, text := range texts {
-		t, err := addr.ParseTarget(text)
+		t, err := addr.ParsePattern(text)
 		if err != nil {
 			diags.Add(diag.BadAddress.As("Error parsing instance address: "+text).New(diag.Error, "%s. To view the available instances, use \"state list\".", err))
 			continue
@@ -30,6 +30,40 @@ func Targets(texts []string) ([]addr.Target, diag.List) {
 		targets = append(targets, t)
 	}
 	return targets, diags
+}
+
+// Unmatched is about a pattern that names nothing in a state.
+func Unmatched(s *state.Snapshot, t addr.Target) diag.Diagnostic {
+	var all []addr.Resource
+	for at := range s.Objects {
+		all = append(all, at.Resource)
+	}
+	return diag.NoInstance.As("Nothing matches "+t.String()).New(diag.Error, "The state has no %s that the pattern names. %s", t.Kind(), t.Choices(all))
+}
+
+// One is the only current object that an address or a pattern names.
+func One(s *state.Snapshot, text string) (addr.Object, diag.List) {
+	const list = "To view the available instances, use \"state list\"."
+	t, err := addr.ParsePattern(text)
+	if err == nil && t.IsPattern() {
+		switch found := Select(s, []addr.Target{t}, ""); len(found) {
+		case 0:
+			return addr.Object{}, diag.List{Unmatched(s, t)}
+		case 1:
+			return found[0], nil
+		default:
+			return addr.Object{}, diag.NoInstance.As("Several instances match "+t.String()).List("One specific instance is needed, and the pattern names %d, among them %s and %s. To list all of them, use \"state list '%s'\".", len(found), found[0], found[1], t)
+		}
+	}
+	i, err := addr.ParseInstance(text)
+	if err != nil {
+		return addr.Object{}, diag.BadAddress.As("Error parsing instance address: "+text).List("%s. This command requires that the address references one specific instance. %s", err, list)
+	}
+	at := addr.Object{Instance: i}
+	if s.Objects[at] == nil {
+		return at, diag.NoInstance.As("No instance found for the given address").List("This command requires that the address references one specific instance. %s Please modify the address to reference a specific instance.", list)
+	}
+	return at, nil
 }
 
 // Has reports whether a state has anything that the target names.
@@ -85,6 +119,9 @@ func Remove(s *state.Snapshot, targets []addr.Target) (next *state.Snapshot, rem
 				seen[at.Instance] = true
 				removed = append(removed, at.Instance)
 			}
+		}
+		if !found && t.IsPattern() {
+			return nil, removed, append(diags, Unmatched(s, t))
 		}
 		if !found {
 			diags.Add(diag.BadAddress.As("Invalid target address").New(diag.Error, "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t))

@@ -68,6 +68,17 @@ func TestMoves(t *testing.T) {
 		{"a.y", "a.v[0]", "Cannot move a.y to a.v[0]: the source has several instances, and the destination is one."},
 		{"a.none", "a.v", "Cannot move a.none: does not match anything in the current state."},
 		{"module.m", "a.v", "Cannot move module.m to a.v: both have to be modules, or both resources."},
+		{"a.*", "module.k", "module.k.a.x=a.x module.k.a.y[0]=a.y[0] module.k.a.y[1]=a.y[1] module.k.a.z=a.z<module.k.a.x module.m.a.x=module.m.a.x module.m.module.n.a.x=module.m.module.n.a.x"},
+		{"a.y[*]", "a.v[*]", "a.v[0]=a.y[0] a.v[1]=a.y[1] a.x=a.x a.z=a.z<a.x module.m.a.x=module.m.a.x module.m.module.n.a.x=module.m.module.n.a.x"},
+		{"**.a.x", "**.a.w", "a.w=a.x a.y[0]=a.y[0] a.y[1]=a.y[1] a.z=a.z<a.w module.m.a.w=module.m.a.x module.m.module.n.a.w=module.m.module.n.a.x"},
+		{"module.*", "module.k*", "a.x=a.x a.y[0]=a.y[0] a.y[1]=a.y[1] a.z=a.z<a.x module.km.a.x=module.m.a.x module.km.module.n.a.x=module.m.module.n.a.x"},
+		{"a.*", "b.*", "Cannot move a.x to b.x: resource types don't match."},
+		{"a.y[*]", "a.*", "Cannot move a.y[0] to a.*: invalid address \"a.0\": a name is expected at position 3."},
+		{"a.y[*]", "a.x", "Cannot move a.y[*] to a.x: a.y[*] names any number of things, and a.x is one: write a star where each of the source's stands, or for resources the module that they move to."},
+		{"**.a.x", "module.k", "Cannot move module.m.a.x to module.k.a.x: a.x would get that address too."},
+		{"a.*", "a.*", "Cannot move to a.x: there is already a resource instance at that address in the current state."},
+		{"data.*.x", "data.*.y", "Cannot move data.*.x to data.*.y: only managed resources can be moved."},
+		{"a.none*", "a.v*", "The state has no resource that the pattern names. There are a.x, a.y, a.z, module.m.a.x, module.m.module.n.a.x."},
 	} {
 		s := stateOf(t, have...)
 		before := show(s)
@@ -105,6 +116,8 @@ func TestRemove(t *testing.T) {
 		{"a.y", "a.x=a.x module.m.a.x=module.m.a.x", "[a.y[0] a.y[1]]"},
 		{"module.m a.x", "a.y[0]=a.y[0] a.y[1]=a.y[1]", "[module.m.a.x a.x]"},
 		{"a.x a.none a.y", "Invalid target address", "[a.x]"},
+		{"**.a.x", "a.y[0]=a.y[0] a.y[1]=a.y[1]", "[a.x module.m.a.x]"},
+		{"b.*", "Nothing matches b.*", "[]"},
 	} {
 		targets, diags := Targets(strings.Fields(c.targets))
 		if diags.HasErrors() {
@@ -146,6 +159,29 @@ func TestMark(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s %v: got %s", c.have, c.tainted, got)
+		}
+	}
+}
+
+func TestOne(t *testing.T) {
+	s := stateOf(t, "a.x", "a.y[0]", "a.y[1]", "module.m.a.z")
+	for text, want := range map[string]string{
+		"a.x":        "a.x",
+		"**.a.z":     "module.m.a.z",
+		"a.*[1]":     "a.y[1]",
+		"a.y[*]":     "One specific instance is needed, and the pattern names 2, among them a.y[0] and a.y[1]. To list all of them, use \"state list 'a.y[*]'\".",
+		"b*.x":       "The state has no resource that the pattern names. There are a.x, a.y, module.m.a.z.",
+		"a.w":        "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.",
+		"module.m":   "\"module.m\" is a module; the address of a resource instance is needed. This command requires that the address references one specific instance. To view the available instances, use \"state list\".",
+		"module.m[*": "invalid address \"module.m[*\": a closing bracket is missing. This command requires that the address references one specific instance. To view the available instances, use \"state list\".",
+	} {
+		at, diags := One(s, text)
+		got := at.String()
+		if diags.HasErrors() {
+			got = diags[0].Detail
+		}
+		if got != want {
+			t.Errorf("%s: got %s", text, got)
 		}
 	}
 }

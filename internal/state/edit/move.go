@@ -20,13 +20,16 @@ const (
 
 // Moves finds the objects that the request is about.
 func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.List) {
-	src, err := addr.ParseTarget(source)
+	src, err := addr.ParsePattern(source)
 	if err != nil {
 		return nil, BadMove.As(wrongSource).List("Cannot move %s: %s.", source, err)
 	}
-	dst, err := addr.ParseTarget(destination)
+	dst, err := addr.ParsePattern(destination)
 	if err != nil {
 		return nil, BadMove.As(wrongTarget).List("Cannot move to %s: %s.", destination, err)
+	}
+	if src.IsPattern() || dst.IsPattern() {
+		return renamed(from, to, src, dst)
 	}
 	if src.IsModule() != dst.IsModule() {
 		return nil, BadMove.As(wrongTarget).List("Cannot move %s to %s: both have to be modules, or both resources.", src, dst)
@@ -69,12 +72,51 @@ func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.L
 	for _, m := range moves {
 		leaving[m.From] = true
 	}
+	return moves, taken(to, moves, from == to, leaving)
+}
+
+// renamed are the moves from what a pattern names to what another makes of it.
+func renamed(from, to *state.Snapshot, src, dst addr.Target) ([]Move, diag.List) {
+	r, err := addr.NewRenaming(src, dst)
+	if err != nil {
+		return nil, BadMove.As(wrongTarget).List("Cannot move %s to %s: %s.", src, dst, err)
+	}
+	if !src.IsModule() && (src.Name.Mode != addr.Managed || dst.Name.Mode != addr.Managed) {
+		return nil, BadMove.As(wrongMove).List("Cannot move %s to %s: only managed resources can be moved.", src, dst)
+	}
+	var moves []Move
+	leaving, arriving := map[addr.Object]bool{}, map[addr.Object]addr.Object{}
+	for _, at := range from.Addresses() {
+		instance, ok, err := r.Of(at.Instance)
+		if err != nil {
+			return nil, BadMove.As(wrongTarget).List("Cannot move %s to %s: %s.", at, dst, err)
+		}
+		if !ok {
+			continue
+		}
+		m := Move{at, addr.Object{Instance: instance, Deposed: at.Deposed}}
+		if at.Name.Type != instance.Name.Type {
+			return nil, BadMove.As(wrongMove).List("Cannot move %s to %s: resource types don't match.", at, instance)
+		}
+		if other, taken := arriving[m.To]; taken {
+			return nil, BadMove.As(wrongTarget).List("Cannot move %s to %s: %s would get that address too.", at, m.To, other)
+		}
+		moves, leaving[at], arriving[m.To] = append(moves, m), true, at
+	}
+	if len(moves) == 0 {
+		return nil, diag.List{Unmatched(from, src)}
+	}
+	return moves, taken(to, moves, from == to, leaving)
+}
+
+// taken refuses moves to where something else is.
+func taken(to *state.Snapshot, moves []Move, same bool, leaving map[addr.Object]bool) diag.List {
 	for _, m := range moves {
-		if _, taken := to.Objects[m.To]; taken && (from != to || !leaving[m.To] || m.To == m.From) {
-			return nil, alreadyThere(m.To.Instance)
+		if _, taken := to.Objects[m.To]; taken && (!same || !leaving[m.To] || m.To == m.From) {
+			return alreadyThere(m.To.Instance)
 		}
 	}
-	return moves, nil
+	return nil
 }
 
 func alreadyThere(i addr.Instance) diag.List {

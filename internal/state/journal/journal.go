@@ -135,6 +135,9 @@ type record struct {
 	// State is a state file with one object or output in it, so that there is
 	// one format for both.
 	State json.RawMessage `json:"state,omitempty"`
+	// Of result: the deposed key, or "" for the current object, of where the object was
+	// before. Both are one record, so that it is never in both places, or in none.
+	Left *string `json:"left,omitempty"`
 	// Of output-gone, invoke and invoked.
 	Name string `json:"name,omitempty"`
 	// Of snapshot: the digest of a state that is about to be written.
@@ -403,6 +406,7 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 	rec := Recovery{State: prior, InDoubt: open, Invoking: slices.Sorted(maps.Keys(known.invoking))}
 	if prior != nil && prior.Lineage != "" && l.Begin.Lineage != "" && prior.Lineage != l.Begin.Lineage {
 		rec.Foreign = true
+		rec.InDoubt = unsettled(open, prior)
 		return rec, nil
 	}
 	next := state.Empty()
@@ -428,13 +432,16 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 	if changed {
 		rec.State = next
 	}
-	// Who imported the object meanwhile has settled the matter.
-	rec.InDoubt = slices.DeleteFunc(rec.InDoubt, func(o Operation) bool {
-		return o.Settled(next.Objects[o.Object])
-	})
+	rec.InDoubt = unsettled(open, next)
 	slices.SortFunc(rec.Folded, addr.Object.Compare)
 	slices.SortFunc(rec.Conflicts, addr.Object.Compare)
 	return rec, nil
+}
+
+// unsettled are the operations that a state doesn't settle: who imported the object
+// meanwhile has.
+func unsettled(open []Operation, now *state.Snapshot) []Operation {
+	return slices.DeleteFunc(open, func(o Operation) bool { return o.Settled(now.Objects[o.Object]) })
 }
 
 // fold puts one object in its place. In a state that somebody else wrote
@@ -544,6 +551,11 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 			}
 			f.objects[at] = stored
 			delete(open, at)
+			if r.Left != nil {
+				before := addr.Object{Instance: at.Instance, Deposed: *r.Left}
+				f.objects[before] = nil
+				delete(open, before)
+			}
 		}
 		for name, o := range one.Outputs {
 			f.outputs[name] = &o
@@ -554,4 +566,13 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 		f.snapshots[r.Digest] = true
 	}
 	return nil
+}
+
+// Instances are those whose objects operations are about.
+func Instances(list []Operation) []addr.Instance {
+	var all []addr.Instance
+	for _, o := range list {
+		all = append(all, o.Object.Instance)
+	}
+	return all
 }

@@ -89,8 +89,7 @@ func TestRoundTrip(t *testing.T) {
 	do(t, w.Intent(Operation{Object: a, Action: Create, Provider: provider(t)}))
 	do(t, w.Result(a, object(t, "a")))
 	do(t, w.Intent(Operation{Object: b, Action: Delete, Key: "id", ID: "b-1"}))
-	do(t, w.Result(deposed, object(t, "tainted")))
-	do(t, w.Result(c, nil))
+	do(t, w.Moved(c, deposed, object(t, "tainted")))
 	do(t, w.Intent(Operation{Object: c, Action: Create}))
 	do(t, w.Unsure(c))
 	do(t, w.Output("o", &state.Output{Value: cty.StringVal("v"), Sensitive: true}))
@@ -122,6 +121,35 @@ func TestRoundTrip(t *testing.T) {
 	do(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
+	}
+}
+
+// TestMoved: wherever a journal ends, an object that is put aside, and taken back, is in
+// one place.
+func TestMoved(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	c := at(t, "sim_object.c")
+	deposed := addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}
+	do(t, w.Intent(Operation{Object: at(t, "sim_object.other"), Action: Create}))
+	do(t, w.Moved(c, deposed, object(t, "c")))
+	do(t, w.Moved(deposed, c, object(t, "c")))
+	do(t, w.Close())
+	prior := state.Empty()
+	prior.Lineage, prior.Objects[c] = "l", object(t, "c")
+	text := read(t, path)
+	places := map[addr.Object]bool{}
+	for n := bytes.IndexByte(text, '\n') + 1; n <= len(text); n++ {
+		folded, _, err := Recover(prior, bytes.NewReader(text[:n]))
+		do(t, err)
+		if len(folded.Objects) != 1 {
+			t.Fatalf("after %d bytes it is at %v", n, folded.Addresses())
+		}
+		for place := range folded.Objects {
+			places[place] = true
+		}
+	}
+	if !places[deposed] || !places[c] {
+		t.Errorf("it was at %v", places)
 	}
 }
 

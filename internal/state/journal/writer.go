@@ -246,6 +246,17 @@ func (w *Writer) Result(at addr.Object, stored *state.Object) error {
 	return w.add(r)
 }
 
+// Moved says that an object isn't where it was before but in another place of the same
+// instance, as that object has it now. It ends the intents of both.
+func (w *Writer) Moved(from, to addr.Object, stored *state.Object) error {
+	r, err := resultRecord(to, stored)
+	if err != nil {
+		return err
+	}
+	r.Left = &from.Deposed
+	return w.add(r)
+}
+
 // Unsure says that the provider gave no answer: the intent stays in doubt.
 func (w *Writer) Unsure(at addr.Object) error {
 	return w.add(record{Op: opUnsure, Object: at.Instance.String(), Deposed: at.Deposed})

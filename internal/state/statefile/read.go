@@ -212,6 +212,8 @@ func (r *reader) topMember(name string) (err error) {
 	case "check_results":
 		r.out.Checks = nil
 		err = r.array(r.check)
+	case "stack":
+		r.out.Memory, err = r.value()
 	default:
 		err = r.skip()
 	}

@@ -62,6 +62,11 @@ func (p *printer) snapshot(s *state.Snapshot) error {
 	}
 	p.close(']')
 	p.checks(s.Checks)
+	if len(s.Memory) > 0 {
+		if err := p.json("stack", s.Memory); err != nil {
+			return err
+		}
+	}
 	p.close('}')
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -74,16 +73,6 @@ var removed = map[string]string{
 	"swift":       `The "swift" backend is not supported in OpenTofu v1.3 or later.`,
 }
 
-// missing are types that incumbents have and this engine doesn't.
-var missing = []string{"cos", "oci", "oss"}
-
-// A MissingError says that the incumbents have a type of backend.
-type MissingError struct{ Name string }
-
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("The backend %q isn't supported yet. There is nothing wrong with the configuration.", e.Name)
-}
-
 // Find returns a type. The error is a sentence for the detail of a diagnostic.
 func (r Registry) Find(name string) (Type, error) {
 	if t, ok := r[name]; ok {
@@ -91,9 +80,6 @@ func (r Registry) Find(name string) (Type, error) {
 	}
 	if message, ok := removed[name]; ok {
 		return Type{}, fmt.Errorf("%s", message)
-	}
-	if slices.Contains(missing, name) {
-		return Type{}, &MissingError{name}
 	}
 	return Type{}, fmt.Errorf("There is no backend type named %q.", name)
 }

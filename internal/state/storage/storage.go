@@ -84,10 +84,11 @@ type Paths struct {
 	In, Out, Backup string
 }
 
-// A Parted Backend takes states apart before it keeps them, so that they can't be
-// encrypted by then.
+// A Parted Backend takes states apart before it keeps them, so that it encrypts the
+// parts itself.
 type Parted interface {
-	Parted()
+	// Sealed is the same backend with encryption.
+	Sealed(c Crypt) Backend
 }
 
 // An Undefaulted Backend has workspaces that a service gave their names, and may lack

@@ -19,7 +19,6 @@ func TestRegistryWithoutType(t *testing.T) {
 		"etcdv3":      "v1.3",
 		"manta":       "v1.3",
 		"swift":       "v1.3",
-		"oci":         `The backend "oci" isn't supported yet.`,
 		"nonsense":    `There is no backend type named "nonsense".`,
 	} {
 		b, diags := Registry{}.New(name, cty.EmptyObjectVal, Env{})
@@ -140,4 +139,49 @@ func TestAcquire(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
+}
+
+// left is held by a process that has ended.
+type left struct {
+	Store
+	holder *LockInfo
+}
+
+func (s *left) Lock(_ context.Context, info LockInfo) (string, error) {
+	if s.holder != nil {
+		return "", &LockError{s.holder, errors.New("held")}
+	}
+	s.holder = &info
+	return info.ID, nil
+}
+
+func (s *left) Unlock(context.Context, string) error {
+	s.holder = nil
+	return nil
+}
+
+// allGone are processes that are all gone, but for this one.
+type allGone struct{}
+
+func (allGone) This() string     { return "this" }
+func (allGone) Gone(string) bool { return true }
+func (allGone) Exclude(context.Context, string) (func(), error) {
+	return func() {}, nil
+}
+
+// TestTakeOver: a lock that is taken over says the most that may have been done under it,
+// by the run that left it or the one that goes on.
+func TestTakeOver(t *testing.T) {
+	for _, tt := range []struct{ before, now, want string }{
+		{Plans, "apply", "apply"},
+		{"apply", Plans, "apply"},
+		{"apply", "recover", "apply"},
+		{Plans, Plans, Plans},
+	} {
+		s := &left{holder: &LockInfo{ID: "theirs", Operation: tt.before, Info: "they"}}
+		id, found, err := Acquire(t.Context(), s, LockInfo{ID: "mine", Operation: tt.now}, Taking{Processes: allGone{}})
+		if err != nil || id != "mine" || found == nil || found.ID != "theirs" || s.holder.Operation != tt.want {
+			t.Errorf("%s after %s: %s, %v, %+v", tt.now, tt.before, id, err, s.holder)
+		}
+	}
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// Plans is the operation of locks under which nothing is journalled.
+const Plans = "plan"
+
 // How often Acquire tries: soon at first, as most runs are short.
 const (
 	firstRetry = 200 * time.Millisecond
@@ -135,8 +138,11 @@ func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo, t Tak
 		return "", false, nil
 	}
 	defer end()
-	// What they did is as little known as before, should this run end before it is.
-	info.Operation = left.Operation
+	// What they did is as little known as before, should this run end before it is. A
+	// plan has done nothing, and then it is this run that nobody would know of.
+	if left.Operation != Plans {
+		info.Operation = left.Operation
+	}
 	id, err = s.Lock(ctx, info)
 	if err == nil {
 		return id, true, nil

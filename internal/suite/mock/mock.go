@@ -58,6 +58,9 @@ func (m *mock) given(i addr.Instance) Given {
 	return g
 }
 
+// AnswersByInstance implements provider.ByInstance.
+func (*mock) AnswersByInstance() {}
+
 // AnswersAlike implements provider.Repeatable.
 func (*mock) AnswersAlike() {}
 
@@ -165,6 +168,9 @@ type overriding struct {
 	provider.Provider
 	mock mock
 }
+
+// AnswersByInstance implements provider.ByInstance.
+func (*overriding) AnswersByInstance() {}
 
 func (o *overriding) overrides(i addr.Instance) bool {
 	_, ok := o.mock.Given(i)

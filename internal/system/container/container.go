@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -80,12 +81,54 @@ type Client struct {
 type Refusal struct {
 	Status  int
 	Message string
+	Codes   []string // those of the protocol, such as NAME_UNKNOWN
+}
+
+// Unknown reports whether a refusal is that there is no such repository.
+func (r *Refusal) Unknown() bool {
+	if len(r.Codes) == 0 {
+		return r.Status == http.StatusNotFound
+	}
+	return slices.Contains(r.Codes, "NAME_UNKNOWN") || slices.Contains(r.Codes, "NAME_INVALID")
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
 // maxManifest is the largest manifest, which registries needn't take more of either.
 const maxManifest = 4 << 20
+
+// Tags lists those of a repository, in any order.
+func (c *Client) Tags(ctx context.Context, from Repository) ([]string, error) {
+	var all []string
+	for path := "tags/list"; ; {
+		response, err := c.get(ctx, from, path, "")
+		if err != nil {
+			return nil, err
+		}
+		var page struct{ Tags []string }
+		err = json.NewDecoder(io.LimitReader(response.Body, maxManifest)).Decode(&page)
+		response.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("the tags of %s can't be read: %w", from, err)
+		}
+		all = append(all, page.Tags...)
+		last := after(response.Header.Get("Link"))
+		if last == "" || len(page.Tags) == 0 {
+			return all, nil
+		}
+		path = "tags/list?" + last
+	}
+}
+
+// after is the query of the page that a Link leads to, "" for no further one.
+func after(link string) string {
+	target, rest, found := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	next, err := url.Parse(target)
+	if !found || err != nil || !strings.Contains(rest, "next") {
+		return ""
+	}
+	return next.Query().Encode()
+}
 
 // Manifest reads what a tag or a digest names, with its digest. It has to be one of the media
 // type.
@@ -186,7 +229,8 @@ func host(registry string) string {
 
 // get makes a request, and again with a token if one is asked for.
 func (c *Client) get(ctx context.Context, from Repository, path, accept string) (*http.Response, error) {
-	at := &url.URL{Scheme: "https", Host: host(from.Registry), Path: "/v2/" + from.Name + "/" + path}
+	path, query, _ := strings.Cut(path, "?")
+	at := &url.URL{Scheme: "https", Host: host(from.Registry), Path: "/v2/" + from.Name + "/" + path, RawQuery: query}
 	for again := false; ; again = true {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 		if err != nil {
@@ -223,14 +267,16 @@ func (c *Client) get(ctx context.Context, from Repository, path, accept string) 
 func refused(from Repository, response *http.Response) error {
 	content, _ := io.ReadAll(io.LimitReader(response.Body, 1<<16))
 	var told struct {
-		Errors []struct{ Message string }
+		Errors []struct{ Code, Message string }
 	}
 	_ = json.Unmarshal(content, &told) // those of proxies aren't JSON
 	text := response.Status
+	var codes []string
 	for _, e := range told.Errors {
 		text += ": " + e.Message
+		codes = append(codes, e.Code)
 	}
-	return &Refusal{response.StatusCode, fmt.Sprintf("the registry answers for %s: %s", from, text)}
+	return &Refusal{response.StatusCode, fmt.Sprintf("the registry answers for %s: %s", from, text), codes}
 }
 
 // authorize finds what to send with requests, by what the registry asks for.
@@ -265,7 +311,7 @@ func (c *Client) authorize(ctx context.Context, from Repository, asked []string)
 		}
 	}
 	if header == "" {
-		return &Refusal{http.StatusUnauthorized, fmt.Sprintf("the registry asks for credentials for %s, and there are none that it takes", from)}
+		return &Refusal{Status: http.StatusUnauthorized, Message: fmt.Sprintf("the registry asks for credentials for %s, and there are none that it takes", from)}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,9 @@
 package durable
 
 import (
+	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -30,3 +32,25 @@ func Rename(from, to string) error { return (*Disk)(nil).Rename(from, to) }
 
 // SyncFolder is that of the system's disk.
 func SyncFolder(folder string) { (*Disk)(nil).SyncFolder(folder) }
+
+// New writes a file that isn't there yet, as a whole or not at all.
+func New(path string, content []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".generated-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
+	if err != nil {
+		return err
+	}
+	err = os.Link(file.Name(), path)
+	if err == nil {
+		SyncFolder(filepath.Dir(path))
+	}
+	if err == nil || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return Rename(file.Name(), path) // where files have one name only
+}

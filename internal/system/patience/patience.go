@@ -119,6 +119,19 @@ func (r reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Writer is w with a beat for all that has come.
+func (p *Pulse) Writer(w io.Writer) io.Writer { return writer{w, p} }
+
+type writer struct {
+	io.Writer
+	pulse *Pulse
+}
+
+func (w writer) Write(b []byte) (int, error) {
+	w.pulse.Beat()
+	return w.Writer.Write(b)
+}
+
 // Conn is c with a beat for all that comes and goes.
 func (p *Pulse) Conn(c net.Conn) net.Conn { return conn{c, p} }
 

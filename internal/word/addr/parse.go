@@ -12,6 +12,7 @@ import (
 type parser struct {
 	text string
 	pos  int
+	wild bool // names may have stars
 }
 
 func (p *parser) done() bool { return p.pos >= len(p.text) }
@@ -24,7 +25,7 @@ func (p *parser) errorf(format string, args ...any) error {
 func (p *parser) name() (string, error) {
 	start := p.pos
 	for i, r := range p.text[start:] {
-		if unicode.IsLetter(r) || r == '_' || i > 0 && (unicode.IsDigit(r) || r == '-') {
+		if unicode.IsLetter(r) || r == '_' || i > 0 && (unicode.IsDigit(r) || r == '-') || p.wild && r == '*' {
 			p.pos = start + i + len(string(r))
 			continue
 		}
@@ -196,6 +197,7 @@ type Target struct {
 	Key    Key
 	HasKey bool
 	text   string
+	glob   *glob
 }
 
 // String is the address as it was written, in canonical form.
@@ -213,7 +215,7 @@ func (t Target) Kind() string {
 	switch {
 	case t.IsModule():
 		return "module"
-	case t.HasKey:
+	case t.HasKey && t.glob == nil:
 		return "resource instance"
 	}
 	return "resource"
@@ -222,6 +224,10 @@ func (t Target) Kind() string {
 // Matches reports whether the target selects the instance. A step without a
 // key selects all instances of its module call.
 func (t Target) Matches(i Instance) bool {
+	if t.glob != nil {
+		_, _, ok := t.glob.match(i, fit{})
+		return ok
+	}
 	if !moduleMatches(t.Module, i.Module, t.IsModule()) {
 		return false
 	}

@@ -40,12 +40,13 @@ func (r Registry) Other() Registry {
 	return Terraform
 }
 
-// Provider is what a local name means that nothing declares.
+// Provider is what a local name means that nothing declares. As in every address of
+// a provider, capitals count as small letters.
 func (r Registry) Provider(name string) Provider {
 	if name == "terraform" {
 		return Builtin(name)
 	}
-	return Provider{string(r), "hashicorp", name}
+	return Provider{string(r), "hashicorp", strings.ToLower(name)}
 }
 
 // Has reports whether the provider's address may be written without a host.

@@ -26,7 +26,7 @@ func (c Code) Warnings(format string, args ...any) List {
 
 // New is a problem of that kind without a place.
 func (c Code) New(s Severity, format string, args ...any) Diagnostic {
-	return Diagnostic{Severity: s, Code: c.Name, Summary: c.Summary, Detail: fmt.Sprintf(format, args...)}
+	return Diagnostic{Severity: s, Code: c.Name, Summary: c.Summary, Detail: fmt.Sprintf(format, args...), Commands: said(args)}
 }
 
 // Error is an error about a range.

@@ -44,6 +44,8 @@ type Diagnostic struct {
 	Detail   string
 	Subject  *hcl.Range
 	Context  *hcl.Range
+	// Commands are those that the texts tell to run.
+	Commands []Command
 
 	// Address is the object that the problem is about, or empty.
 	Address string
@@ -282,4 +284,18 @@ func (l List) ToHCL() hcl.Diagnostics {
 		out = append(out, &hcl.Diagnostic{Severity: severity, Summary: d.Summary, Detail: d.Detail, Subject: d.Subject, Context: d.Context, Extra: d})
 	}
 	return out
+}
+
+// ByPlace orders problems that several tasks found: by place, then address.
+func ByPlace(a, b Diagnostic) int {
+	place := func(d Diagnostic) (string, int) {
+		if d.Subject == nil {
+			return "", 0
+		}
+		return d.Subject.Filename, d.Subject.Start.Byte
+	}
+	fileA, byteA := place(a)
+	fileB, byteB := place(b)
+	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(byteA, byteB), cmp.Compare(a.Address, b.Address),
+		cmp.Compare(a.Summary, b.Summary), cmp.Compare(a.Detail, b.Detail))
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -32,6 +33,17 @@ type Runtime struct {
 // outside at the same time, such as calls of providers.
 func NewRuntime(blocking int) *Runtime {
 	return &Runtime{limit: blocking + 2*runtime.GOMAXPROCS(0)}
+}
+
+// Widen changes how many tasks may block outside at the same time.
+func (rt *Runtime) Widen(blocking int) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.limit = blocking + 2*runtime.GOMAXPROCS(0)
+	for rt.active < rt.limit && len(rt.queue) > 0 {
+		rt.active++
+		go rt.run(rt.take())
+	}
 }
 
 // Go starts a task, now or as soon as the limit allows.
@@ -87,6 +99,57 @@ type Task struct {
 	stack   []frame
 	waiting *Node
 	via     *hcl.Range // the reference that asked for waiting
+
+	watches   int           // that measure
+	elsewhere time.Duration // spent with other cells while there were watches
+}
+
+// A Watch measures how long a task works. Other cells, which it computes or waits for,
+// don't count.
+type Watch struct {
+	t         *Task
+	begun     time.Time
+	elsewhere time.Duration // before
+}
+
+// Watch begins to measure. Whoever calls it sees to Stop.
+func (t *Task) Watch() *Watch {
+	t.watches++
+	return &Watch{t, time.Now(), t.elsewhere}
+}
+
+// Worked is the time until now.
+func (w *Watch) Worked() time.Duration {
+	return time.Since(w.begun) - (w.t.elsewhere - w.elsewhere)
+}
+
+// Stop ends the measuring.
+func (w *Watch) Stop() { w.t.watches-- }
+
+// A pause is for what no watch counts.
+type pause struct {
+	begun     time.Time
+	elsewhere time.Duration // before
+}
+
+func (t *Task) pause() pause {
+	if t.watches == 0 {
+		return pause{}
+	}
+	return pause{time.Now(), t.elsewhere}
+}
+
+func (t *Task) resume(p pause) {
+	if t.watches > 0 && !p.begun.IsZero() {
+		t.elsewhere = p.elsewhere + time.Since(p.begun) // with what was added meanwhile
+	}
+}
+
+// Elsewhere does what no watch counts.
+func (t *Task) Elsewhere(do func()) {
+	p := t.pause()
+	do()
+	t.resume(p)
 }
 
 // A frame is a cell that the task is computing, with the reference through
@@ -208,7 +271,9 @@ func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute fun
 	case idle:
 		c.state, c.owner, c.Subject = running, t, subject
 		rt.mu.Unlock()
+		p := t.pause()
 		c.compute(t, via, compute)
+		t.resume(p)
 	case running:
 		if cycle := t.cycleThrough(&c.Node, via); cycle != nil {
 			rt.mu.Unlock()
@@ -216,7 +281,9 @@ func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute fun
 			var zero T
 			return zero, cycle
 		}
+		p := t.pause()
 		t.await(&c.Node, via)
+		t.resume(p)
 	default:
 		rt.mu.Unlock()
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -169,4 +171,43 @@ func TestWaitingTasksMakeRoom(t *testing.T) {
 	}
 	rt.Go(func(*Task) { close(gate) })
 	rt.Wait()
+}
+
+// TestWatch: a watch counts what the task does itself, at whatever depth, and nothing that
+// it computes for others or waits for.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := NewRuntime(2)
+		var slow, inner, outer, other Cell[int]
+		begun := make(chan struct{})
+		rt.Go(func(task *Task) {
+			other.Get(task, name("other"), nil, func(*Task) int { close(begun); time.Sleep(time.Hour); return 1 })
+		})
+		<-begun
+		var within time.Duration
+		rt.Do(func(task *Task) {
+			w := task.Watch()
+			defer w.Stop()
+			time.Sleep(time.Second)
+			outer.Get(task, name("outer"), nil, func(task *Task) int {
+				time.Sleep(time.Minute)
+				w := task.Watch()
+				defer w.Stop()
+				time.Sleep(2 * time.Second)
+				inner.Get(task, name("inner"), nil, func(task *Task) int {
+					slow.Get(task, name("slow"), nil, func(*Task) int { time.Sleep(time.Minute); return 1 })
+					return 1
+				})
+				within = w.Worked()
+				return 1
+			})
+			other.Get(task, name("other"), nil, nil)
+			task.Elsewhere(func() { time.Sleep(time.Hour) })
+			time.Sleep(time.Second)
+			if d := w.Worked(); d != 2*time.Second || within != 2*time.Second {
+				t.Errorf("worked for %s, and %s within", d, within)
+			}
+		})
+		rt.Wait()
+	})
 }

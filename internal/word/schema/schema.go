@@ -42,6 +42,9 @@ type Block struct {
 	Deprecated  bool
 	// DeprecationMessage says what to use instead, or is empty.
 	DeprecationMessage string
+	// Unwritten are nested blocks that states leave out while they are null, so that
+	// engines whose schema hasn't got them can read these.
+	Unwritten []string
 
 	once  sync.Once
 	typ   cty.Type

@@ -1,6 +1,8 @@
 package value
 
 import (
+	"iter"
+	"math/big"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -33,13 +35,51 @@ func anyPart(v cty.Value, holds func(cty.Value) bool) bool {
 			}
 		}
 	case v.CanIterateElements():
-		for it := v.ElementIterator(); it.Next(); {
-			if _, element := it.Element(); anyPart(element, holds) {
+		for element := range Elements(v) {
+			if anyPart(element, holds) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// firstIndices are those that most lists do with.
+var firstIndices = [...]cty.Value{
+	cty.NumberIntVal(0), cty.NumberIntVal(1), cty.NumberIntVal(2), cty.NumberIntVal(3),
+	cty.NumberIntVal(4), cty.NumberIntVal(5), cty.NumberIntVal(6), cty.NumberIntVal(7),
+}
+
+// Elements goes through a known value that can be iterated and has no marks of its
+// own. The library's iterators make a number for each element of a list, which takes
+// longer than most of what is done with the element.
+func Elements(v cty.Value) iter.Seq[cty.Value] {
+	return func(yield func(cty.Value) bool) {
+		if ty := v.Type(); !ty.IsListType() && !ty.IsTupleType() {
+			for it := v.ElementIterator(); it.Next(); {
+				if _, element := it.Element(); !yield(element) {
+					return
+				}
+			}
+			return
+		}
+		var at *big.Float // changed in place: Index doesn't keep it
+		for i := range v.LengthInt() {
+			var index cty.Value
+			switch {
+			case i < len(firstIndices):
+				index = firstIndices[i]
+			case at == nil:
+				at = new(big.Float)
+				fallthrough
+			default:
+				index = cty.NumberVal(at.SetInt64(int64(i)))
+			}
+			if !yield(v.Index(index)) {
+				return
+			}
+		}
+	}
 }
 
 // maxExponent bounds the numbers that are written out, to some 300,000 digits.

@@ -7,6 +7,10 @@ import "github.com/zclconf/go-cty/cty"
 // anything is evaluated.
 var MaxSize = 128 << 20
 
+// MaxTotal is how large, in bytes of memory, the values may become together that one
+// evaluation of a configuration makes. It is set before anything is evaluated.
+var MaxTotal int64 = 4 << 30
+
 // partSize is about what a part of a value takes beside its text.
 const partSize = 64
 

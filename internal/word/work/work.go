@@ -24,6 +24,8 @@ var (
 	Reads      Counter // of cells by others
 	Decoded    Counter // objects of a state
 	Calls      Counter // of providers about resource instances
+	Shared     Counter // data sources that were answered by the call for another
+	Refused    Counter // of these, because the provider was asked too often
 	Steps      Counter // of execution graphs
 	Edges      Counter // between these steps
 	StateBytes Counter // of states written
@@ -34,7 +36,7 @@ var all = []struct {
 	name string
 	*Counter
 }{
-	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls},
+	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"shared", &Shared}, {"refused", &Refused},
 	{"steps", &Steps}, {"edges", &Edges}, {"state-bytes", &StateBytes}, {"plan-bytes", &PlanBytes},
 }
 

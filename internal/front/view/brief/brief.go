@@ -124,11 +124,49 @@ func danger(a plan.Action) int {
 	}, a)
 }
 
-// Addresses is one text for the addresses of all changes of a row: what differs in
-// them are instance keys.
+// Addresses is one text for the addresses of all changes of a row.
 func (r *Row) Addresses() string {
-	first := r.Changes[0].Addr
-	if len(r.Changes) == 1 {
+	all := make([]addr.Object, len(r.Changes))
+	for i, c := range r.Changes {
+		all[i] = c.Addr
+	}
+	return addresses(all)
+}
+
+// A Block is objects of one block.
+type Block struct {
+	Objects []addr.Object
+}
+
+// Blocks puts objects together that are of one block, in the order of the first ones.
+func Blocks(objects []addr.Object) []Block {
+	var list []Block
+	at := map[addr.Object]int{}
+	for _, o := range objects {
+		of := addr.Object{Instance: o.Resource.Erase().Instance(addr.NoKey), Deposed: o.Deposed}
+		n, known := at[of]
+		if !known {
+			n, at[of] = len(list), len(list)
+			list = append(list, Block{})
+		}
+		list[n].Objects = append(list[n].Objects, o)
+	}
+	return list
+}
+
+// String is one text for all addresses, with their number where there are several.
+func (b Block) String() string {
+	if n := len(b.Objects); n > 1 {
+		return addresses(b.Objects) + " ×" + strconv.Itoa(n)
+	}
+	return addresses(b.Objects)
+}
+
+// addresses is one text for addresses of one block: what differs in them are instance
+// keys.
+func addresses(all []addr.Object) string {
+	first := all[0]
+	if len(all) == 1 {
 		return first.String()
 	}
 	var b strings.Builder
@@ -137,13 +175,13 @@ func (r *Row) Addresses() string {
 			b.WriteByte('.')
 		}
 		b.WriteString(step.Call.String())
-		b.WriteString(r.keys(func(a addr.Object) addr.Key { return a.Module.Steps()[i].Key }))
+		b.WriteString(keys(all, func(a addr.Object) addr.Key { return a.Module.Steps()[i].Key }))
 	}
 	if b.Len() > 0 {
 		b.WriteByte('.')
 	}
 	b.WriteString(first.Name.String())
-	b.WriteString(r.keys(func(a addr.Object) addr.Key { return a.Key }))
+	b.WriteString(keys(all, func(a addr.Object) addr.Key { return a.Key }))
 	if first.Deposed != "" {
 		b.WriteString(" (deposed)")
 	}
@@ -152,10 +190,10 @@ func (r *Row) Addresses() string {
 
 // keys is one text for the keys at one place of all addresses: numbers as ranges,
 // a few names, else [*].
-func (r *Row) keys(at func(addr.Object) addr.Key) string {
+func keys(objects []addr.Object, at func(addr.Object) addr.Key) string {
 	var all []addr.Key
-	for _, c := range r.Changes {
-		all = append(all, at(c.Addr))
+	for _, o := range objects {
+		all = append(all, at(o))
 	}
 	slices.SortFunc(all, addr.Key.Compare)
 	all = slices.Compact(all)

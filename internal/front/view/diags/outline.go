@@ -1,16 +1,16 @@
 package diags
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hcled"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	hcljson "github.com/hashicorp/hcl/v2/json"
 )
 
 // blockHeader is the header of the top-level block that the range lies in, or
@@ -18,8 +18,8 @@ import (
 // or choke on.
 func blockHeader(src []byte, r hcl.Range) string {
 	o := outlineOf(src, r.Filename)
-	if o.file != nil {
-		return hcled.ContextString(o.file, r.Start.Byte-1)
+	if o.nested != nil {
+		return path(o.nested, r.Start.Byte-1)
 	}
 	i := sort.Search(len(o.blocks), func(i int) bool { return r.Start.Byte <= o.blocks[i].end })
 	if i == len(o.blocks) || r.Start.Byte <= o.blocks[i].start {
@@ -28,11 +28,11 @@ func blockHeader(src []byte, r hcl.Range) string {
 	return o.blocks[i].header
 }
 
-// An outline is where the blocks of a file are: of one in JSON in file, unless it is nil.
+// An outline is where the blocks of a file are.
 type outline struct {
 	src    []byte
-	file   *hcl.File
-	blocks []block // in their order
+	nested []container // of one in JSON, in the order in which they begin
+	blocks []block     // of one that isn't, in their order
 }
 
 // A block is one at the top level, from its first to its last byte.
@@ -68,30 +68,96 @@ func outlineOf(src []byte, name string) outline {
 
 func read(src []byte, name string) outline {
 	o := outline{src: src}
-	const deepest = 1000 // the parser is recursive
-	switch {
-	case !strings.HasSuffix(name, ".json"):
+	if strings.HasSuffix(name, ".json") {
+		o.nested = containers(src)
+	} else {
 		o.blocks = blocks(src, name)
-	case nesting(src) <= deepest:
-		o.file, _ = hcljson.Parse(src, name)
 	}
 	return o
 }
 
-// nesting is how deep brackets are in one another, at most: those in strings
-// count too.
-func nesting(src []byte) int {
-	depth, deepest := 0, 0
-	for _, c := range src {
-		switch c {
+// A container is an object or an array of a file in JSON, from its first byte to the
+// one after its last.
+type container struct {
+	start, end int
+	within     int    // the index of the one around it; -1 for the outermost
+	step       string // from there: ".name" or "[0]"
+}
+
+// An opened container is one that is being gone through.
+type opened struct {
+	at      int // among all
+	isArray bool
+	next    int    // the index of the next value in an array
+	key     string // what stands before the next value in an object, with its quotes
+}
+
+// step leads to the next value.
+func (o opened) step() string {
+	switch {
+	case o.at < 0:
+		return ""
+	case o.isArray:
+		return fmt.Sprintf("[%d]", o.next)
+	}
+	var name string
+	_ = json.Unmarshal([]byte(o.key), &name) // the whole is valid
+	return "." + name
+}
+
+// deepest is how many containers may be within one another for a path to be told.
+const deepest = 1000
+
+// containers finds those of a file, none where it is no JSON, or none that people write.
+func containers(src []byte) []container {
+	if !json.Valid(src) {
+		return nil
+	}
+	var all []container
+	stack := []opened{{at: -1}}
+	for i := 0; i < len(src); i++ {
+		top := &stack[len(stack)-1]
+		switch c := src[i]; c {
+		case '"':
+			end := i + 1
+			for ; src[end] != '"'; end++ {
+				if src[end] == '\\' {
+					end++
+				}
+			}
+			if !top.isArray && top.key == "" {
+				top.key = string(src[i : end+1])
+			}
+			i = end
+		case ',':
+			top.key = ""
+			top.next++
 		case '{', '[':
-			depth++
-			deepest = max(deepest, depth)
+			if len(stack) > deepest {
+				return nil
+			}
+			all = append(all, container{i, len(src), top.at, top.step()})
+			stack = append(stack, opened{at: len(all) - 1, isArray: c == '['})
 		case '}', ']':
-			depth--
+			all[top.at].end = i + 1
+			stack = stack[:len(stack)-1]
 		}
 	}
-	return deepest
+	return all
+}
+
+// path leads to the innermost container that a byte is in.
+func path(all []container, at int) string {
+	i := sort.Search(len(all), func(i int) bool { return all[i].start > at }) - 1
+	for i >= 0 && at >= all[i].end {
+		i = all[i].within
+	}
+	var steps []string
+	for ; i >= 0; i = all[i].within {
+		steps = append(steps, all[i].step)
+	}
+	slices.Reverse(steps)
+	return strings.TrimPrefix(strings.Join(steps, ""), ".")
 }
 
 // blocks finds those at the top level among the tokens of a file.

@@ -1,7 +1,7 @@
-// Package dot writes graphs in the DOT language: what a configuration refers
-// to, and the steps of an execution graph.
+// Package dot writes graphs in the DOT language and as Mermaid flowcharts: what a
+// configuration refers to, and the steps of an execution graph.
 //
-// It owns the form. An edge leads from what needs to what it needs.
+// It owns these forms. An edge leads from what needs to what it needs.
 package dot
 
 import (
@@ -17,23 +17,28 @@ import (
 	"weir.dev/weir/internal/word/addr"
 )
 
+// A Form is a language that graphs are written in.
+type Form string
+
+// The forms; "" is DOT.
+const (
+	DOT     Form = "dot"
+	Mermaid Form = "mermaid"
+)
+
 // A graph is nodes and edges by name.
 type graph struct {
-	nodes map[string]string // attributes by name
+	nodes map[string]node
 	edges map[[2]string]bool
 	// resources are the nodes that a summary shows; nil when none is made.
 	resources map[string]resource
 }
 
-func newGraph() *graph { return &graph{nodes: map[string]string{}, edges: map[[2]string]bool{}} }
+type node struct{ label, shape string }
 
-func (g *graph) node(name, label, shape string) {
-	attributes := "label = " + quote(label)
-	if shape != "" {
-		attributes += ", shape = " + quote(shape)
-	}
-	g.nodes[name] = attributes
-}
+func newGraph() *graph { return &graph{nodes: map[string]node{}, edges: map[[2]string]bool{}} }
+
+func (g *graph) node(name, label, shape string) { g.nodes[name] = node{label, shape} }
 
 func (g *graph) edge(from, to string) {
 	if from != to {
@@ -41,21 +46,85 @@ func (g *graph) edge(from, to string) {
 	}
 }
 
-// write prints nodes and edges in order of their names. Names stand below a
-// root, as readers of such graphs expect.
-func (g *graph) write(w io.Writer) error {
+// write prints nodes and edges in order of their names.
+func (g *graph) write(w io.Writer, form Form) error {
+	text := g.dot
+	if form == Mermaid {
+		text = g.mermaid
+	}
+	_, err := io.WriteString(w, text())
+	return err
+}
+
+func (g *graph) sortedEdges() [][2]string {
+	return slices.SortedFunc(maps.Keys(g.edges), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+}
+
+// dot has the names below a root, as readers of such graphs expect.
+func (g *graph) dot() string {
 	var b strings.Builder
 	b.WriteString("digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n")
 	name := func(s string) string { return quote("[root] " + s) }
 	for _, n := range slices.Sorted(maps.Keys(g.nodes)) {
-		b.WriteString("\t\t" + name(n) + " [" + g.nodes[n] + "]\n")
+		attributes := "label = " + quote(g.nodes[n].label)
+		if shape := g.nodes[n].shape; shape != "" {
+			attributes += ", shape = " + quote(shape)
+		}
+		b.WriteString("\t\t" + name(n) + " [" + attributes + "]\n")
 	}
-	for _, e := range slices.SortedFunc(maps.Keys(g.edges), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	for _, e := range g.sortedEdges() {
 		b.WriteString("\t\t" + name(e[0]) + " -> " + name(e[1]) + "\n")
 	}
 	b.WriteString("\t}\n}\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
+}
+
+// mermaid numbers the nodes, because names there can't have all signs.
+func (g *graph) mermaid() string {
+	var b strings.Builder
+	b.WriteString(flowchart)
+	names, number := slices.Sorted(maps.Keys(g.nodes)), map[string]string{}
+	for i, n := range names {
+		number[n] = "n" + strconv.Itoa(i)
+	}
+	for _, e := range g.sortedEdges() { // what is only referred to
+		for _, n := range e {
+			if number[n] == "" {
+				number[n] = "n" + strconv.Itoa(len(number))
+				names = append(names, n)
+			}
+		}
+	}
+	for _, n := range names {
+		label := g.nodes[n].label
+		if label == "" {
+			label = n
+		}
+		open, shut := "[", "]"
+		switch g.nodes[n].shape {
+		case "diamond":
+			open, shut = "{", "}"
+		case "point":
+			open, shut = "((", "))"
+		case "note":
+			open, shut = ">", "]"
+		case "":
+			open, shut = "(", ")"
+		}
+		b.WriteString("  " + number[n] + open + labelled(label) + shut + "\n")
+	}
+	for _, e := range g.sortedEdges() {
+		b.WriteString("  " + number[e[0]] + " --> " + number[e[1]] + "\n")
+	}
+	return b.String()
+}
+
+// flowchart begins a graph that is read from the left.
+const flowchart = "flowchart LR\n"
+
+// labelled is a text as Mermaid reads it.
+func labelled(s string) string {
+	return `"` + strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").Replace(s) + `"`
 }
 
 func quote(s string) string {
@@ -63,7 +132,7 @@ func quote(s string) string {
 }
 
 // Execution writes the steps of an execution graph.
-func Execution(w io.Writer, steps *execgraph.Graph) error {
+func Execution(w io.Writer, form Form, steps *execgraph.Graph) error {
 	g := newGraph()
 	name := func(id execgraph.ID) string {
 		s := &steps.Steps[id]
@@ -79,7 +148,7 @@ func Execution(w io.Writer, steps *execgraph.Graph) error {
 			g.edge(name(id), name(after))
 		}
 	}
-	return g.write(w)
+	return g.write(w, form)
 }
 
 func shapeOf(k execgraph.Kind) string {
@@ -95,8 +164,8 @@ func shapeOf(k execgraph.Kind) string {
 }
 
 // Configuration writes what the declarations of a module tree refer to.
-func Configuration(w io.Writer, tree *program.Tree) error {
-	return configuration(outline.Of(tree)).write(w)
+func Configuration(w io.Writer, form Form, tree *program.Tree) error {
+	return configuration(outline.Of(tree)).write(w, form)
 }
 
 func configuration(all []*outline.Declaration) *graph {
@@ -112,7 +181,7 @@ func configuration(all []*outline.Declaration) *graph {
 		if isResource {
 			g.resources[name] = resource{d.Module, d.ResourceName()}
 			provider := d.Provider.String()
-			if g.nodes[provider] == "" {
+			if _, ok := g.nodes[provider]; !ok {
 				g.node(provider, provider, shape(outline.Provider))
 			}
 			g.edge(name, provider)

@@ -66,11 +66,20 @@ func TestConfiguration(t *testing.T) {
 		},
 		Children: map[addr.Call]*program.Tree{addr.Mod("m"): child},
 	}
-	var out bytes.Buffer
-	if err := Configuration(&out, root); err != nil {
-		t.Fatal(err)
+	for name, form := range map[string]Form{"configuration.dot": DOT, "configuration.mmd": Mermaid} {
+		var out bytes.Buffer
+		if err := Configuration(&out, form, root); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, out.String())
 	}
-	golden(t, "configuration.dot", out.String())
+	for name, form := range map[string]Form{"resources.dot": DOT, "resources.mmd": Mermaid} {
+		var out bytes.Buffer
+		if err := Resources(&out, form, root); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, out.String())
+	}
 }
 
 func TestExecution(t *testing.T) {
@@ -87,9 +96,11 @@ func TestExecution(t *testing.T) {
 		{Kind: execgraph.Output, Name: "o", After: []execgraph.ID{2, 3}},
 		{Kind: execgraph.CloseProvider, Provider: provider, After: []execgraph.ID{1}, When: execgraph.Always},
 	}}
-	var out bytes.Buffer
-	if err := Execution(&out, g); err != nil {
-		t.Fatal(err)
+	for name, form := range map[string]Form{"execution.dot": "", "execution.mmd": Mermaid} {
+		var out bytes.Buffer
+		if err := Execution(&out, form, g); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, out.String())
 	}
-	golden(t, "execution.dot", out.String())
 }

@@ -22,10 +22,17 @@ type resource struct {
 // Resources writes the summary that Terraform's users know: resources alone, by
 // module, with an edge to each one that is needed directly or through anything
 // that isn't shown, unless another edge implies it.
-func Resources(w io.Writer, tree *program.Tree) error {
-	g := configuration(outline.Of(tree))
-	s := newSummary(g)
+func Resources(w io.Writer, form Form, tree *program.Tree) error {
+	s := newSummary(configuration(outline.Of(tree)))
+	text := s.dot
+	if form == Mermaid {
+		text = s.mermaid
+	}
+	_, err := io.WriteString(w, text())
+	return err
+}
 
+func (s *summary) dot() string {
 	var b strings.Builder
 	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
 	if len(s.order) == 0 {
@@ -33,7 +40,7 @@ func Resources(w io.Writer, tree *program.Tree) error {
 	}
 	module, indent := addr.Root, "  "
 	for _, n := range s.order {
-		r := g.resources[n]
+		r := s.resources[n]
 		if r.module != module {
 			if !module.IsRoot() {
 				b.WriteString("  }\n")
@@ -52,8 +59,37 @@ func Resources(w io.Writer, tree *program.Tree) error {
 		}
 	}
 	b.WriteString("}\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
+}
+
+// mermaid names the nodes by their addresses.
+func (s *summary) mermaid() string {
+	var b strings.Builder
+	b.WriteString(flowchart)
+	if len(s.order) == 0 {
+		b.WriteString("  %% There are no resources; graph -type=plan shows the rest.\n")
+	}
+	module, indent := addr.Root, "  "
+	for _, n := range s.order {
+		r := s.resources[n]
+		if r.module != module {
+			if !module.IsRoot() {
+				b.WriteString("  end\n")
+			}
+			module, indent = r.module, "    "
+			fmt.Fprintf(&b, "  subgraph %s\n", module)
+		}
+		fmt.Fprintf(&b, "%s%s[%s]\n", indent, s.address(n), labelled(r.name.String()))
+	}
+	if !module.IsRoot() {
+		b.WriteString("  end\n")
+	}
+	for _, n := range s.order {
+		for _, to := range s.needed(n) {
+			fmt.Fprintf(&b, "  %s --> %s\n", s.address(n), s.address(to))
+		}
+	}
+	return b.String()
 }
 
 // A summary is a graph with its resources alone.

@@ -115,6 +115,35 @@ func Marshal(tree *program.Tree, schemas map[addr.Provider]*provider.Schemas) (j
 	return json.Marshal(document{w.providers, root})
 }
 
+// MarshalModule writes what can be said of a module by itself: what it declares, without
+// expressions, which need the schemas of providers to be read, and without what it calls.
+func MarshalModule(p *program.Program) (json.RawMessage, error) {
+	w := &writer{providers: map[string]*providerConfig{}}
+	m, err := w.module(&place{tree: &program.Tree{Program: p}})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range w.providers {
+		c.Expressions = nil
+	}
+	for _, o := range m.Outputs {
+		o.Expression = nil
+	}
+	for _, r := range m.Resources {
+		r.Expressions, r.Count, r.ForEach = nil, nil, nil
+		for i := range r.Provisioners {
+			r.Provisioners[i].Expressions = nil
+		}
+	}
+	for _, a := range m.Actions {
+		a.Count, a.ForEach = nil, nil
+	}
+	for _, c := range m.Calls {
+		c.Expressions, c.Count, c.ForEach = nil, nil, nil
+	}
+	return json.Marshal(document{w.providers, m})
+}
+
 // A place is a module in the tree, with the way to the root.
 type place struct {
 	tree   *program.Tree

@@ -114,7 +114,7 @@ func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
 		func() (err error) { doc.Variables, err = variables(p, tree); return },
 		func() (err error) { doc.PlannedValues, err = plannedValues(p); return },
 		func() (err error) { doc.Drift, err = changes(Drift(p), p); return },
-		func() (err error) { doc.ResourceChanges, err = changes(planned(p), p); return },
+		func() (err error) { doc.ResourceChanges, err = changes(Planned(p), p); return },
 		func() (err error) { doc.Deferred, err = deferrals(p); return },
 		func() (err error) { doc.Actions, err = invocations(p); return },
 		func() (err error) { doc.DeferredActions, err = deferredInvocations(p); return },
@@ -183,8 +183,8 @@ func priorState(p *plan.Plan, tree *program.Tree) *state.Snapshot {
 	return s
 }
 
-// planned are the changes of resources: none in a plan that only refreshes.
-func planned(p *plan.Plan) []*plan.Change {
+// Planned are the changes of resources: none in a plan that only refreshes.
+func Planned(p *plan.Plan) []*plan.Change {
 	if p.Mode == plan.RefreshOnly {
 		return nil
 	}
@@ -235,7 +235,7 @@ func variables(p *plan.Plan, tree *program.Tree) (map[string]variable, error) {
 // plannedValues is what the state is going to be, as far as it is known.
 func plannedValues(p *plan.Plan) (jsonstate.Values, error) {
 	tree := jsonstate.NewTree()
-	for _, c := range Shown(planned(p)) {
+	for _, c := range Shown(Planned(p)) {
 		if c.Action == plan.Delete || c.Addr.Deposed != "" {
 			continue
 		}

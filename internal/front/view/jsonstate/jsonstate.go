@@ -224,6 +224,11 @@ func Mark(v cty.Value, s *schema.Schema, paths []cty.Path) cty.Value {
 
 func decode(o *state.Object, s *schema.Schema) (cty.Value, error) {
 	if len(o.JSON) == 0 {
+		if s != nil && s.Block != nil {
+			if v, err := fromFlat(o.Flat, s.Block.ImpliedType()); err == nil {
+				return v, nil
+			}
+		}
 		attributes := make(map[string]cty.Value, len(o.Flat))
 		for name, text := range o.Flat {
 			attributes[name] = cty.StringVal(text)

@@ -70,6 +70,9 @@ func (d *document) head(p *plan.Plan, rows []*brief.Row) {
 	default:
 		d.add("### " + stream.PlanText(p.Counts()) + "\n\n")
 	}
+	for _, line := range view.Named(p) {
+		d.add(escape(line) + "\n\n")
+	}
 	lost, replaced := 0, 0
 	for _, r := range rows {
 		switch {

@@ -31,6 +31,9 @@ func (h *human) action(e event.Event) {
 	name := invoked(e.Invocation)
 	switch e.Kind {
 	case event.ActionStart:
+		if h.o.Shown == Ends {
+			return
+		}
 		h.tell("Action started: " + name)
 	case event.ActionProgress:
 		for _, line := range outputLines(e.Text) {
@@ -44,7 +47,7 @@ func (h *human) action(e event.Event) {
 }
 
 func (h *human) tell(text string) {
-	if !h.o.Concise {
+	if h.o.Shown != Concise {
 		h.line(h.o.Pen.Paint(text, style.Bold))
 	}
 }

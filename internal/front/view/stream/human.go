@@ -19,23 +19,41 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 // Options say how lines for people are set.
 type Options struct {
-	Pen style.Pen
-	// Concise leaves out all but provisioners' output and interruptions.
-	Concise bool
+	Pen   style.Pen
+	Shown Amount
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
+
+// An Amount is how much is shown.
+type Amount uint8
+
+const (
+	Everything Amount = iota
+	// Ends leaves out what begins, goes on or is only asked for: that is shown elsewhere.
+	Ends
+	// Concise leaves out all but provisioners' output and interruptions.
+	Concise
+)
 
 type human struct {
 	*tracker
 	w io.Writer
 	o Options
+	// plan is carried out; of its steps that people count so many have ended. told is
+	// when that was said last.
+	plan  *plan.Plan
+	ended int
+	told  time.Time
 }
 
 // Human shows events as lines for people.
 func Human(w io.Writer, o Options) Progress {
 	h := &human{w: w, o: o}
 	h.tracker = track(o.Now, h.remind)
+	h.mu.Lock()
+	h.also = h.count
+	h.mu.Unlock()
 	return h
 }
 
@@ -84,6 +102,14 @@ func wordsOf(e event.Event) verbs {
 	return verbsOf(e.Action)
 }
 
+// Doing is the word for what an event begins: creating, reading, invoking.
+func Doing(e event.Event) string {
+	if e.Kind == event.ActionStart {
+		return "invoking"
+	}
+	return wordsOf(e).goes
+}
+
 // Event shows one event.
 func (h *human) Event(e event.Event) {
 	h.mu.Lock()
@@ -92,30 +118,42 @@ func (h *human) Event(e event.Event) {
 		return
 	}
 	switch e.Kind {
+	case event.ApplyBegin:
+		h.plan, h.ended, h.told = e.Plan, 0, h.now()
+	case event.StepEnd:
+		if h.plan.Graph.Steps[e.Step].Kind.Counts() {
+			h.ended++
+		}
+	case event.ApplyEnd:
+		h.plan = nil
 	case event.ImportPrepare:
-		h.say(e, "Preparing import..."+id(e))
+		h.note(e, "Preparing import..."+id(e))
 	case event.ImportStart:
-		h.say(e, "Importing..."+id(e))
+		h.note(e, "Importing..."+id(e))
 	case event.ImportComplete:
 		h.say(e, "Import complete"+id(e))
 	case event.RefreshStart:
-		h.say(e, "Refreshing state..."+id(e))
+		h.note(e, "Refreshing state..."+id(e))
 	case event.ReadStart, event.ApplyStart, event.EphemeralStart:
 		if e.Kind == event.ApplyStart && e.Action == plan.NoOp {
 			return
 		}
 		h.begin(e)
-		h.say(e, wordsOf(e).starts+id(e))
+		h.note(e, wordsOf(e).starts+id(e))
 	case event.ReadComplete, event.ApplyComplete, event.EphemeralComplete:
 		if e.Kind == event.ApplyComplete && e.Action == plan.NoOp {
 			return
 		}
 		_, took := h.end(e)
+		if e.Kind == event.ReadComplete {
+			h.note(e, fmt.Sprintf("%s complete after %s%s", wordsOf(e).noun, took, id(e)))
+			return
+		}
 		h.say(e, fmt.Sprintf("%s complete after %s%s", wordsOf(e).noun, took, id(e)))
 	case event.ApplyErrored:
 		h.end(e)
 	case event.ProvisionStart:
-		h.say(e, fmt.Sprintf("Provisioning with '%s'...", clean.Line(e.Provisioner)))
+		h.note(e, fmt.Sprintf("Provisioning with '%s'...", clean.Line(e.Provisioner)))
 	case event.ProvisionOutput:
 		prefix := h.o.Pen.Paint(fmt.Sprintf("%s (%s):", clean.Line(e.Addr.Instance.String()), clean.Line(e.Provisioner)), style.Bold)
 		for _, line := range outputLines(e.Text) {
@@ -123,9 +161,18 @@ func (h *human) Event(e event.Event) {
 		}
 	case event.ActionStart, event.ActionProgress, event.ActionComplete, event.ActionErrored:
 		h.action(e)
+	case event.Slowed:
+		if h.o.Shown != Concise {
+			h.line(h.o.Pen.Paint(slowed(e), style.Bold))
+		}
 	case event.Stopping:
 		h.line("\nInterrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...\n")
 	}
+}
+
+// slowed is what people are told when a service is asked less.
+func slowed(e event.Event) string {
+	return fmt.Sprintf("%s: too many calls about %s for the service, going on with about %.0f a second", e.Slowed.Provider.ForDisplay(), clean.Line(e.Slowed.Type), e.Slowed.PerSecond)
 }
 
 func (h *human) remind(e event.Event, elapsed time.Duration) {
@@ -133,11 +180,37 @@ func (h *human) remind(e event.Event, elapsed time.Duration) {
 	if e.IDKey != "" && e.IDValue != "" {
 		inside = clean.Line(e.IDKey) + "=" + shorten(clean.Line(e.IDValue), 80) + ", " + inside
 	}
-	h.say(e, fmt.Sprintf("Still %s... [%s]", wordsOf(e).goes, inside))
+	h.note(e, fmt.Sprintf("Still %s... [%s]", wordsOf(e).goes, inside))
+}
+
+// count says every ten seconds how far an apply is.
+func (h *human) count(now time.Time) {
+	if h.plan == nil || h.o.Shown != Everything || now.Sub(h.told) < remindEvery {
+		return
+	}
+	h.told = now
+	total := 0
+	for _, s := range h.plan.Graph.Steps {
+		if s.Kind.Counts() {
+			total++
+		}
+	}
+	text := fmt.Sprintf("%d of %d done", h.ended, total)
+	if n := len(h.ops); n > 0 {
+		text += fmt.Sprintf(", %d running", n)
+	}
+	h.line(h.o.Pen.Paint(text, style.Bold))
+}
+
+// note tells of what isn't an end.
+func (h *human) note(e event.Event, text string) {
+	if h.o.Shown == Everything {
+		h.say(e, text)
+	}
 }
 
 func (h *human) say(e event.Event, text string) {
-	if !h.o.Concise {
+	if h.o.Shown != Concise {
 		h.line(h.o.Pen.Paint(clean.Line(e.Addr.String())+": "+text, style.Bold))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"strings"
 	"time"
 
@@ -34,9 +35,15 @@ type JSON struct {
 // NewJSON begins with the message of versions: those of the engine that programs
 // know the messages by. A nil clock means time.Now.
 func NewJSON(w io.Writer, d dialect.Dialect, now func() time.Time) *JSON {
+	j := Beside(w, d, now)
+	j.Info(d.Product()+" "+d.Version(), "version", map[string]any{d.Command(): d.Version(), "ui": uiVersion})
+	return j
+}
+
+// Beside is a stream among others on the same writer, without a message of versions.
+func Beside(w io.Writer, d dialect.Dialect, now func() time.Time) *JSON {
 	j := &JSON{w: w, dialect: d}
 	j.tracker = track(now, j.remind)
-	j.Info(d.Product()+" "+d.Version(), "version", map[string]any{d.Command(): d.Version(), "ui": uiVersion})
 	return j
 }
 
@@ -184,14 +191,17 @@ type summary struct {
 	Change    int    `json:"change"`
 	Import    int    `json:"import"`
 	Remove    int    `json:"remove"`
-	Forget    int    `json:"forget"`
+	Forget    *int   `json:"forget,omitempty"`
 	Invoked   *int   `json:"action_invocation,omitempty"`
 	Failed    *int   `json:"action_fail,omitempty"`
 	Operation string `json:"operation"`
 }
 
 func (j *JSON) summary(n plan.Counts, operation, text string) {
-	s := summary{n.Add, n.Change, n.Import, n.Destroy, n.Forget, nil, nil, operation}
+	s := summary{n.Add, n.Change, n.Import, n.Destroy, nil, nil, nil, operation}
+	if n.Forget > 0 || j.dialect != dialect.Terraform {
+		s.Forget = &n.Forget
+	}
 	if n.Invoke+n.Fail > 0 || j.dialect == dialect.Terraform {
 		s.Invoked, s.Failed = &n.Invoke, &n.Fail
 	}
@@ -215,7 +225,7 @@ func (j *JSON) Plan(p *plan.Plan) {
 		out := changeOf(c)
 		j.write("info", fmt.Sprintf("%s: Drift detected (%s)", out.Resource.Addr, out.Action), "resource_drift", map[string]any{"change": out})
 	}
-	j.changes(p)
+	j.changes(p, false)
 	n := p.Counts()
 	j.summary(n, "plan", PlanText(n))
 	outputs := map[string]output{}
@@ -231,12 +241,13 @@ func (j *JSON) Plan(p *plan.Plan) {
 func (j *JSON) Changes(p *plan.Plan) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.changes(p)
+	j.changes(p, true)
 }
 
-func (j *JSON) changes(p *plan.Plan) {
-	for _, c := range jsonplan.Shown(p.Changes) {
-		if c.Action == plan.NoOp && !c.Moved() && c.Importing == nil {
+// changes writes them; saved ones as far as something is done to objects.
+func (j *JSON) changes(p *plan.Plan, saved bool) {
+	for _, c := range jsonplan.Shown(jsonplan.Planned(p)) {
+		if c.Action == plan.NoOp && (saved || !c.Moved() && c.Importing == nil) {
 			continue
 		}
 		out := changeOf(c)
@@ -306,6 +317,24 @@ func (j *JSON) Applied(n plan.Counts, destroy, doubted bool) {
 		text = DoubtedText(n, destroy)
 	}
 	j.summary(n, operation, text)
+}
+
+// Totals are what an apply came to that didn't do everything: steps, objects in doubt, and
+// the serial of the state, which has all that was done where it is saved.
+type Totals struct {
+	Done     int    `json:"done"`
+	Failed   int    `json:"failed"`
+	InDoubt  int    `json:"in_doubt"`
+	NotBegun int    `json:"not_begun"`
+	Serial   uint64 `json:"state_serial"`
+	Saved    bool   `json:"state_saved"`
+}
+
+// Stopped writes what an apply came to that didn't do everything.
+func (j *JSON) Stopped(t Totals) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.write("info", fmt.Sprintf("Stopped: %d done, %d failed, %d in doubt, %d not begun", t.Done, t.Failed, t.InDoubt, t.NotBegun), "apply_stopped", map[string]any{"apply": t})
 }
 
 // Outputs writes the outputs after an apply.
@@ -403,6 +432,10 @@ func (j *JSON) Event(e event.Event) {
 		j.hook(e, "ephemeral_action_complete", text, hook{Text: text})
 	case event.ActionStart, event.ActionProgress, event.ActionComplete, event.ActionErrored:
 		j.action(e)
+	case event.ListStart, event.ListFound, event.ListComplete:
+		j.listing(e)
+	case event.Slowed:
+		j.write("info", slowed(e), "log", map[string]any{"provider": e.Slowed.Provider.String(), "resource_type": e.Slowed.Type, "calls_per_second": math.Round(10*e.Slowed.PerSecond) / 10})
 	case event.Stopping:
 		j.write("info", "Interrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...", "log", nil)
 	}

@@ -6,11 +6,13 @@
 package stream
 
 import (
+	"maps"
 	"sync"
 	"time"
 
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/word/addr"
 )
 
@@ -41,53 +43,73 @@ func (m multi) Close() {
 	}
 }
 
-// A Counter counts what was done to managed objects.
+// A Counter counts what was done to managed objects, and notes what became of the steps
+// of an apply.
 type Counter struct {
-	mu     sync.Mutex
-	counts plan.Counts
+	mu      sync.Mutex
+	counts  plan.Counts
+	endings map[execgraph.ID]event.Ending
+	// components are the counts of single component instances of a stack.
+	components map[addr.Module]plan.Counts
+}
+
+// Endings are what became of the steps of the last apply that have ended.
+func (c *Counter) Endings() map[execgraph.ID]event.Ending {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.endings)
 }
 
 // Event counts the end of an operation.
 func (c *Counter) Event(e event.Event) {
-	switch e.Kind {
-	case event.ImportComplete:
-		c.mu.Lock()
-		c.counts.Import++
-		c.mu.Unlock()
-	case event.Forgotten:
-		c.mu.Lock()
-		c.counts.Forget++
-		c.mu.Unlock()
-	case event.ActionComplete:
-		c.mu.Lock()
-		c.counts.Invoke++
-		c.mu.Unlock()
-	case event.ActionErrored:
-		c.mu.Lock()
-		c.counts.Fail++
-		c.mu.Unlock()
-	}
-	if e.Kind != event.ApplyComplete || e.Addr.Name.Mode != addr.Managed {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch e.Action {
-	case plan.Create:
-		c.counts.Add++
-	case plan.Update:
-		c.counts.Change++
-	case plan.Delete:
-		c.counts.Destroy++
-	case plan.DeleteThenCreate, plan.CreateThenDelete:
-		c.counts.Add++
-		c.counts.Destroy++
-	case plan.Forget:
-		c.counts.Forget++
-	case plan.ForgetThenCreate:
-		c.counts.Add++
-		c.counts.Forget++
+	switch e.Kind {
+	case event.ApplyBegin:
+		c.endings = make(map[execgraph.ID]event.Ending, len(e.Plan.Graph.Steps))
+	case event.StepEnd:
+		c.endings[e.Step] = e.Ending
 	}
+	if !count(&c.counts, e) {
+		return
+	}
+	if _, at, ok := e.Addr.Module.Component(); ok {
+		n := c.components[at]
+		count(&n, e)
+		if c.components == nil {
+			c.components = map[addr.Module]plan.Counts{}
+		}
+		c.components[at] = n
+	}
+}
+
+// count reports whether an event is one that counts.
+func count(n *plan.Counts, e event.Event) bool {
+	switch e.Kind {
+	case event.ImportComplete:
+		n.Import++
+	case event.Forgotten:
+		n.Forget++
+	case event.ActionComplete:
+		n.Invoke++
+	case event.ActionErrored:
+		n.Fail++
+	case event.ApplyComplete:
+		if e.Addr.Name.Mode != addr.Managed {
+			return false
+		}
+		n.Count(e.Action)
+	default:
+		return false
+	}
+	return true
+}
+
+// Components is what was counted of each component instance.
+func (c *Counter) Components() map[addr.Module]plan.Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.components)
 }
 
 // Close does nothing.
@@ -115,6 +137,8 @@ type tracker struct {
 	closed bool
 	stop   chan struct{}
 	done   chan struct{}
+	// also is called each second with the lock held, nil for nothing.
+	also func(now time.Time)
 }
 
 // track begins to remind of what runs; remind is called with the lock held.
@@ -148,6 +172,9 @@ func (t *tracker) tick(remind func(event.Event, time.Duration)) {
 			r.next = r.next.Add(remindEvery)
 			remind(r.event, now.Sub(r.start).Truncate(time.Second))
 		}
+	}
+	if t.also != nil {
+		t.also(now)
 	}
 }
 

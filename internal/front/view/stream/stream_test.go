@@ -16,8 +16,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -83,6 +85,8 @@ func play(t *testing.T, p Progress) {
 	send(0, event.Event{Kind: event.ApplyErrored, Addr: a, Action: plan.Update})
 	send(0, event.Event{Kind: event.ApplyStart, Addr: a, Action: plan.NoOp})
 	send(0, event.Event{Kind: event.ApplyComplete, Addr: a, Action: plan.NoOp})
+	slowed := &pace.Slowed{Subject: pace.Subject{Provider: addr.OpenTofu.Provider("sim"), Mode: addr.Managed, Type: "sim_object"}, PerSecond: 47.4}
+	send(0, event.Event{Kind: event.Slowed, Slowed: slowed})
 	send(30*time.Second, event.Event{Kind: event.Stopping})
 	synctest.Wait()
 	p.Close()
@@ -107,6 +111,37 @@ func TestHuman(t *testing.T) {
 			t.Errorf("colours change the text:\n%s", got)
 		}
 	})
+}
+
+// TestCount: while an apply goes on, a line says every ten seconds how far it is.
+func TestCount(t *testing.T) {
+	p := &plan.Plan{Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.OpenProvider}, {Kind: execgraph.Apply}, {Kind: execgraph.Apply}, {Kind: execgraph.Output}}}}
+	for amount, want := range map[Amount]string{
+		Everything: "sim_object.a: Creating...\n0 of 2 done, 1 running\nsim_object.a: Still creating... [10s elapsed]\n" +
+			"sim_object.a: Creation complete after 12s\n1 of 2 done\n",
+		Ends:    "sim_object.a: Creation complete after 12s\n",
+		Concise: "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			h := Human(&out, Options{Shown: amount})
+			a := object(t, "sim_object.a")
+			h.Event(event.Event{Kind: event.ApplyBegin, Plan: p})
+			h.Event(event.Event{Kind: event.StepEnd, Step: 0})
+			time.Sleep(500 * time.Millisecond)
+			h.Event(event.Event{Kind: event.ApplyStart, Addr: a, Action: plan.Create})
+			time.Sleep(12 * time.Second)
+			h.Event(event.Event{Kind: event.ApplyComplete, Addr: a, Action: plan.Create})
+			h.Event(event.Event{Kind: event.StepEnd, Step: 1})
+			time.Sleep(10 * time.Second)
+			h.Event(event.Event{Kind: event.ApplyEnd})
+			time.Sleep(20 * time.Second)
+			h.Close()
+			if out.String() != want {
+				t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
+			}
+		})
+	}
 }
 
 func TestJSON(t *testing.T) {
@@ -171,6 +206,33 @@ func TestJSONOfPlanAndResult(t *testing.T) {
 		golden(t, "plan.jsonl", out.String())
 		readable(t, out.String())
 	})
+}
+
+// TestSavedChanges: what does nothing to an object isn't told again in its apply, and a plan
+// that only refreshes changes none.
+func TestSavedChanges(t *testing.T) {
+	var out bytes.Buffer
+	j := NewJSON(&out, dialect.OpenTofu, nil)
+	defer j.Close()
+	change := func(address string, action plan.Action) *plan.Change {
+		o := object(t, address)
+		null := cty.NullVal(cty.EmptyObject)
+		return &plan.Change{Addr: o, Previous: o.Instance, Action: action, Before: null, After: null}
+	}
+	imported := change("sim_object.imported", plan.NoOp)
+	imported.Importing = &plan.Importing{ID: "i"}
+	moved := change("sim_object.new", plan.NoOp)
+	moved.Previous.Name.Name = "old"
+	changes := []*plan.Change{imported, moved, change("sim_object.made", plan.Create)}
+	j.Changes(&plan.Plan{Changes: changes})
+	if n := strings.Count(out.String(), "planned_change"); n != 1 || !strings.Contains(out.String(), "sim_object.made: Plan to create") {
+		t.Errorf("a saved plan: %s", out.String())
+	}
+	out.Reset()
+	j.Plan(&plan.Plan{Mode: plan.RefreshOnly, Changes: changes})
+	if strings.Contains(out.String(), "planned_change") {
+		t.Errorf("a plan that only refreshes: %s", out.String())
+	}
 }
 
 func TestCounter(t *testing.T) {

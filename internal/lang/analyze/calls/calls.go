@@ -219,7 +219,7 @@ func (k *callChecker) ownProviders() {
 func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
 	name := program.ProviderName{Local: p.LocalName, Alias: p.Alias}
 	r := k.child.Requirements[p.LocalName]
-	inner := k.child.Registry.Provider(strings.ToLower(p.LocalName))
+	inner := k.child.Registry.Provider(p.LocalName)
 	if r != nil {
 		inner = r.Provider
 	}

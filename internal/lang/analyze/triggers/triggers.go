@@ -116,7 +116,7 @@ func Config(blocks hcl.Blocks, diags *diag.List) hcl.Body {
 		return hcl.EmptyBody()
 	}
 	if len(blocks) > 1 {
-		diags.Add(diag.Duplicate.As("Duplicate config block").Error(blocks[1].DefRange, "An action has one config block, and this one's is at %s.", blocks[0].DefRange))
+		diags.Add(diag.Duplicate.As("Duplicate config block").Error(blocks[1].DefRange, "There is one config block in a block at most, and this one's is at %s.", blocks[0].DefRange))
 	}
 	return blocks[0].Body
 }

@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/ulikunitz/xz"
+
+	"weir.dev/weir/internal/lang/module"
 )
 
 // limits keep a small archive from filling the disk.
@@ -249,9 +251,17 @@ func (x *extraction) file(name string, in io.Reader, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(out, io.LimitReader(in, x.left.bytes+1))
-	if x.left.bytes -= n; x.left.bytes < 0 && err == nil {
+	most := x.left.bytes
+	if module.IsSource(local) {
+		most = min(most, module.MaxSource) // nobody could read more
+	}
+	n, err := io.Copy(out, io.LimitReader(in, most+1))
+	switch x.left.bytes -= n; {
+	case err != nil:
+	case x.left.bytes < 0:
 		err = errors.New("the archive is too large for a module")
+	case n > most:
+		err = fmt.Errorf("it is longer than a file of configuration may be, %d MiB", module.MaxSource>>20)
 	}
 	return errors.Join(err, out.Close())
 }

@@ -7,12 +7,19 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ulikunitz/xz"
+
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/system/patience"
 )
 
 type entry struct {
@@ -108,6 +115,7 @@ func TestArchivesStayInside(t *testing.T) {
 		"hard link out":      {{tar.TypeLink, "l", "../outside"}},
 		"hard link absolute": {{tar.TypeLink, "l", "/etc/passwd"}},
 		"device":             {{tar.TypeChar, "dev", ""}},
+		"pipe":               {{tar.TypeFifo, "main.tf", ""}},
 	} {
 		base := t.TempDir()
 		if err := os.WriteFile(filepath.Join(base, "outside"), nil, 0o644); err != nil {
@@ -183,5 +191,43 @@ func TestLimits(t *testing.T) {
 	f.limits = limits{bytes: 120, files: 2}
 	if err := f.unpack(file, "tar", filepath.Join(t.TempDir(), "m")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLongSource: a file of configuration that nobody could read isn't unpacked to its
+// end, whatever the archive may hold in all.
+func TestLongSource(t *testing.T) {
+	var b bytes.Buffer
+	if err := tar.NewWriter(&b).WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "main.tf", Mode: 0o644, Size: 1 << 40}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "a.tar")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, module.MaxSource+1<<20); err != nil { // no block of it is on the disk
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "m")
+	wantError(t, New(Options{}).unpack(file, "tar", to), `"main.tf": it is longer than a file of configuration may be, 64 MiB`)
+}
+
+// TestSilentDownload: a server that stops in the middle of an archive is given up.
+func TestSilentDownload(t *testing.T) {
+	done := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("PK"))
+		w.(http.Flusher).Flush()
+		<-done
+	}))
+	defer server.Close()
+	defer close(done)
+	at, err := url.Parse(server.URL + "/m.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := New(Options{HTTP: server.Client(), Silence: 20 * time.Millisecond})
+	if err := f.download(t.Context(), at, "", filepath.Join(t.TempDir(), "m"), nil); !patience.Is(err) {
+		t.Errorf("%v", err)
 	}
 }

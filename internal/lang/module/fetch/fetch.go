@@ -22,6 +22,7 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/system/container"
 	"weir.dev/weir/internal/system/origin"
+	"weir.dev/weir/internal/system/patience"
 )
 
 // Tokens gives the bearer token for a host, or an empty one.
@@ -44,6 +45,8 @@ type Options struct {
 	// how long one may take; zero for no limit.
 	Retries int
 	Timeout time.Duration
+	// Silence is for how long a server of packages may do nothing; 0 is no limit.
+	Silence time.Duration
 	// Version is the engine version that registries are told.
 	Version string
 	// Environ is the environment of git, and where .netrc is looked up.
@@ -73,7 +76,7 @@ func New(o Options) *Fetcher {
 	if o.HTTP == nil {
 		o.HTTP = http.DefaultClient
 	}
-	o.HTTP = origin.Follow(o.HTTP)
+	o.HTTP = patience.Client(origin.Follow(o.HTTP), o.Silence)
 	return &Fetcher{Options: o, limits: defaultLimits, containers: &container.Client{HTTP: o.HTTP, Login: o.Login}, fetched: map[string]string{}, hosts: map[string]*host{}, locations: map[string]location{}}
 }
 

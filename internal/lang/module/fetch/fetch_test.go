@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -481,6 +483,38 @@ func TestNamedByServers(t *testing.T) {
 		server, _ := url.Parse(test.server)
 		if ofThisMachine(remote, server) != test.local {
 			t.Errorf("%s from %s: %v", test.source, test.server, !test.local)
+		}
+	}
+}
+
+// TestServersNameNoFiles: what a server says of where a package is leads to no file of this
+// machine, in a page and in a registry.
+func TestServersNameNoFiles(t *testing.T) {
+	victim := t.TempDir()
+	if err := os.WriteFile(filepath.Join(victim, "main.tf"), []byte("# precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	named := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Terraform-Get", named)
+		if strings.HasSuffix(r.URL.Path, "/versions") {
+			_, _ = io.WriteString(w, `{"modules":[{"versions":[{"version":"1.0.0"}]}]}`)
+		}
+	}))
+	defer server.Close()
+	// It is reached by the name of another machine.
+	elsewhere := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+	}}}
+	for _, named = range []string{"file://" + victim, "git::file://" + victim, "file::" + victim, "hg::file://" + victim} {
+		for _, source := range []string{"http://modules.example.com/m", "modules.example.com/a/b/c"} {
+			f := New(Options{HTTP: elsewhere, Environ: os.Environ(), Services: map[string]map[string]any{
+				"modules.example.com": {service: "http://modules.example.com/v1/"},
+			}})
+			dir, _, err := f.Fetch(t.Context(), source, "", filepath.Join(t.TempDir(), "m"))
+			if err == nil || !strings.Contains(err.Error(), "can't know") {
+				t.Errorf("%s from %s: %s, %v", named, source, dir, err)
+			}
 		}
 	}
 }

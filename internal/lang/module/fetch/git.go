@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -13,11 +12,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weir.dev/weir/internal/system/patience"
 )
 
 // A checkout is what is wanted of a repository.
 type checkout struct {
 	url    string
+	host   string
 	ref    string // branch, tag or commit; empty for the default branch
 	depth  int    // of the history; 0 for all
 	sshKey []byte // private key, nil for what ssh finds
@@ -49,14 +51,14 @@ func (f *Fetcher) git(ctx context.Context, address, to string) error {
 		}
 		environ = append(environ, "GIT_SSH_COMMAND="+ssh+" -o IdentitiesOnly=yes -i '"+strings.ReplaceAll(absolute, "'", `'\''`)+"'")
 	}
-	run := func(dir string, args ...string) error { return runGit(ctx, environ, dir, args) }
+	run := func(dir string, args ...string) error { return f.runGit(ctx, c, to, environ, dir, args) }
 	if err := c.clone(run, to); err != nil {
 		return err
 	}
 	if !exists(filepath.Join(to, ".gitmodules")) {
 		return nil
 	}
-	return run(to, append([]string{"submodule", "update", "--quiet", "--init", "--recursive"}, c.depthArgs()...)...)
+	return run(to, append([]string{"submodule", "update", "--progress", "--init", "--recursive"}, c.depthArgs()...)...)
 }
 
 // readCheckout reads a git address. Nothing in it can be taken for an option.
@@ -93,7 +95,7 @@ func readCheckout(address string) (checkout, error) {
 		query.Del(name)
 	}
 	u.RawQuery = query.Encode()
-	c.url = u.String()
+	c.url, c.host = u.String(), u.Host
 	return c, nil
 }
 
@@ -115,18 +117,18 @@ func (c checkout) depthArgs() []string {
 
 func (c checkout) clone(run func(dir string, args ...string) error, to string) error {
 	if c.depth == 0 || c.ref == "" {
-		args := append([]string{"clone", "--quiet"}, c.depthArgs()...)
+		args := append([]string{"clone", "--progress"}, c.depthArgs()...)
 		if err := run("", append(args, "--", c.url, to)...); err != nil || c.ref == "" {
 			return err
 		}
-		return run(to, "-c", "advice.detachedHead=false", "checkout", "--quiet", c.ref, "--")
+		return run(to, "-c", "advice.detachedHead=false", "checkout", "--progress", c.ref, "--")
 	}
 	// A shallow clone can't begin at a commit, but a fetch can.
 	for _, args := range [][]string{
 		{"init", "--quiet", "--", to},
 		{"-C", to, "remote", "add", "--", "origin", c.url},
-		append(append([]string{"-C", to, "fetch", "--quiet"}, c.depthArgs()...), "--", "origin", c.ref),
-		{"-C", to, "-c", "advice.detachedHead=false", "checkout", "--quiet", "FETCH_HEAD", "--"},
+		append(append([]string{"-C", to, "fetch", "--progress"}, c.depthArgs()...), "--", "origin", c.ref),
+		{"-C", to, "-c", "advice.detachedHead=false", "checkout", "--progress", "FETCH_HEAD", "--"},
 	} {
 		if err := run("", args...); err != nil {
 			return err
@@ -149,22 +151,18 @@ func (f *Fetcher) gitEnviron() []string {
 	return append(environ, "GIT_TERMINAL_PROMPT=0")
 }
 
-func runGit(ctx context.Context, environ []string, dir string, args []string) error {
-	var out bytes.Buffer
+// runGit runs a command of git, which says what it is doing: what says nothing is given up.
+func (f *Fetcher) runGit(ctx context.Context, c checkout, to string, environ []string, dir string, args []string) error {
 	// Commands as transports are for people at a terminal.
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "protocol.ext.allow=never"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "protocol.ext.allow=never"}, args...)...)
 	cmd.Dir, cmd.Env = dir, environ
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	said, err := f.run(ctx, cmd, c.host, to)
+	if err == nil || ctx.Err() != nil || patience.Is(err) {
+		return err
 	}
 	verb := args[0]
 	for i := 0; i < len(args) && strings.HasPrefix(args[i], "-"); i += 2 {
 		verb = args[min(i+2, len(args)-1)]
 	}
-	return fmt.Errorf("git %s failed (%w): %s", verb, err, strings.TrimSpace(out.String()))
+	return fmt.Errorf("git %s failed (%w): %s", verb, err, said)
 }

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"weir.dev/weir/internal/system/patience"
 )
 
 // hg clones a Mercurial repository. The directory keeps .hg.
@@ -21,16 +22,18 @@ func (f *Fetcher) hg(ctx context.Context, address, to string) error {
 	if _, err := exec.LookPath("hg"); err != nil {
 		return errors.New("hg must be available and on the PATH: install Mercurial to use modules in its repositories")
 	}
+	host := ""
+	if u, err := url.Parse(source); err == nil {
+		host = u.Host
+	}
 	run := func(args ...string) error {
-		var out bytes.Buffer
-		cmd := exec.CommandContext(ctx, "hg", append([]string{"--noninteractive", "--quiet"}, args...)...)
+		cmd := exec.Command("hg", append([]string{"--noninteractive", "--quiet"}, args...)...)
 		cmd.Env = append(slices.Clone(f.Environ), "HGPLAIN=1")
-		cmd.Stdout, cmd.Stderr = &out, &out
-		err := cmd.Run()
-		if err == nil || ctx.Err() != nil {
-			return ctx.Err()
+		said, err := f.run(ctx, cmd, host, to)
+		if err == nil || ctx.Err() != nil || patience.Is(err) {
+			return err
 		}
-		return fmt.Errorf("hg %s failed (%w): %s", args[0], err, strings.TrimSpace(out.String()))
+		return fmt.Errorf("hg %s failed (%w): %s", args[0], err, said)
 	}
 	if err := run("clone", "--noupdate", "--", source, to); err != nil {
 		return err

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/system/input"
 )
 
 // maxRedirects is how often an address may name another one.
@@ -59,7 +59,7 @@ func (f *Fetcher) checksums(ctx context.Context, base *url.URL, address string) 
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+	return io.ReadAll(input.Limited(resp.Body, at.String(), maxDocument))
 }
 
 // download fetches and unpacks an archive of the kind that is told once the
@@ -164,30 +164,33 @@ func parseRedirect(source string, base *url.URL) (module.Remote, error) {
 // metaSource finds <meta name="terraform-get" content="SOURCE"> in the head of
 // a page.
 func metaSource(page io.Reader) string {
-	tokens := html.NewTokenizer(page)
+	tokens := xml.NewDecoder(page)
+	tokens.Strict, tokens.Entity = false, xml.HTMLEntity
+	tokens.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	for {
-		switch tokens.Next() {
-		case html.ErrorToken:
+		token, err := tokens.RawToken()
+		if err != nil {
 			return ""
-		case html.EndTagToken:
-			if tokens.Token().Data == "head" {
+		}
+		switch tag := token.(type) {
+		case xml.EndElement:
+			if strings.EqualFold(tag.Name.Local, "head") {
 				return ""
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			token := tokens.Token()
-			if token.Data == "body" {
+		case xml.StartElement:
+			if strings.EqualFold(tag.Name.Local, "body") {
 				return ""
 			}
 			name, content := "", ""
-			for _, a := range token.Attr {
-				switch a.Key {
+			for _, a := range tag.Attr {
+				switch strings.ToLower(a.Name.Local) {
 				case "name":
-					name = a.Val
+					name = a.Value
 				case "content":
-					content = a.Val
+					content = a.Value
 				}
 			}
-			if token.Data == "meta" && name == "terraform-get" && content != "" {
+			if strings.EqualFold(tag.Name.Local, "meta") && name == "terraform-get" && content != "" {
 				return content
 			}
 		}

@@ -216,3 +216,12 @@ func (r *Reader) Replaced(by map[string]string) string {
 	}
 	return lines.String()
 }
+
+// Block reads the arguments of a block that is there once at most, nil where it isn't. What
+// is wrong with them has to be taken over with Took.
+func (r *Reader) Block(name string) *Reader {
+	if !r.Set(name) || r.Config.GetAttr(name).LengthInt() == 0 {
+		return nil
+	}
+	return &Reader{Config: r.Config.GetAttr(name).AsValueSlice()[0], Env: r.Env, within: r.Path(name)}
+}

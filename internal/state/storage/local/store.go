@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/system/failpoint"
+	"weir.dev/weir/internal/system/input"
 )
 
 // A Store is the state file of one workspace.
@@ -150,7 +151,7 @@ func readPath(path string) ([]byte, error) {
 const settled = time.Second
 
 func readOnce(path string) (content []byte, recent bool, err error) {
-	file, err := os.Open(path)
+	file, err := input.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, false, nil
 	}
@@ -291,6 +292,10 @@ func (s *Store) lockPath(path string) (file *durable.File, created bool, err err
 		if err != nil {
 			return nil, false, err
 		}
+		if err := isFile(file); err != nil {
+			file.Close()
+			return nil, false, err
+		}
 		if err = lockFile(file.File); err == nil && isAt(file.File, path) {
 			return file, false, nil
 		}
@@ -300,6 +305,18 @@ func (s *Store) lockPath(path string) (file *durable.File, created bool, err err
 		}
 	}
 	return nil, false, fmt.Errorf("the state file %s is replaced all the time", path)
+}
+
+// isFile refuses a pipe or a device, of which states couldn't be read.
+func isFile(file *durable.File) error {
+	info, err := file.Stat()
+	if err == nil {
+		err = input.Check(info)
+	}
+	if err != nil {
+		return &os.PathError{Op: "open", Path: file.Name(), Err: err}
+	}
+	return nil
 }
 
 // createLocked makes the file at a path, which is complete and locked as soon
@@ -319,7 +336,10 @@ func (s *Store) createLocked(path string) (*durable.File, error) {
 		return temp, nil
 	}
 	temp.Close()
-	if errors.Is(err, os.ErrExist) || errors.Is(err, errLocked) {
+	switch {
+	case errors.Is(err, os.ErrNotExist): // who held the lock meanwhile has tidied up
+		return nil, os.ErrExist
+	case errors.Is(err, os.ErrExist), errors.Is(err, errLocked):
 		return nil, err
 	}
 	// Where files have one name only, it is incomplete for a moment.
@@ -345,7 +365,7 @@ func isAt(file *os.File, path string) bool {
 
 // lockError tells who holds the lock, as far as is known.
 func (s *Store) lockError(err error) *storage.LockError {
-	text, readErr := os.ReadFile(s.infoPath())
+	text, readErr := input.File(s.infoPath())
 	if readErr != nil {
 		return &storage.LockError{Err: err}
 	}
@@ -358,7 +378,7 @@ func (s *Store) lockError(err error) *storage.LockError {
 
 // Holder implements storage.Held.
 func (s *Store) Holder(context.Context) (*storage.LockInfo, error) {
-	text, err := os.ReadFile(s.infoPath())
+	text, err := input.File(s.infoPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -414,7 +434,7 @@ func (h *held) release() error {
 // forceUnlock removes what a run left behind that ended without releasing its
 // lock. The lock itself ended with the run.
 func (s *Store) forceUnlock(id string) error {
-	text, err := os.ReadFile(s.infoPath())
+	text, err := input.File(s.infoPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the state %q is not locked", s.shown)
 	}

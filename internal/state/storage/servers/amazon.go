@@ -4,7 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -53,6 +56,10 @@ func (s *Amazon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	there, ok := s.objects[r.URL.Path]
 	switch r.Method {
 	case http.MethodGet:
+		if query := r.URL.Query(); query.Get("list-type") != "" {
+			_, _ = io.WriteString(w, s.list(strings.TrimSuffix(r.URL.Path, "/")+"/", query.Get("prefix")))
+			return
+		}
 		if !ok {
 			refuse(http.StatusNotFound, "NoSuchKey")
 			return
@@ -77,4 +84,15 @@ func (s *Amazon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		refuse(http.StatusMethodNotAllowed, "MethodNotAllowed")
 	}
+}
+
+// list is the objects of a bucket.
+func (s *Amazon) list(bucket, prefix string) string {
+	var keys strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(s.objects)) {
+		if key, in := strings.CutPrefix(path, bucket); in && strings.HasPrefix(key, prefix) {
+			keys.WriteString("<Contents><Key>" + key + "</Key></Contents>")
+		}
+	}
+	return "<ListBucketResult>" + keys.String() + "</ListBucketResult>"
 }

@@ -1,0 +1,67 @@
+package cliconfig
+
+import "weir.dev/weir/internal/word/addr"
+
+// A Budget says how often the service of a provider may be asked, or about one type; 0 is
+// for no limit.
+type Budget struct {
+	AtOnce    int
+	PerSecond float64
+}
+
+// BudgetOf is what a budget is for; Type is "" for all types together.
+type BudgetOf struct {
+	Provider addr.Provider
+	Type     string
+}
+
+// budgets reads blocks of the name provider_budget.
+func (r *reader) budgets(it item) {
+	if !it.json && len(it.labels) != 1 {
+		r.fail(it.pos, "Invalid CLI configuration", "A provider_budget block needs the address of a provider: provider_budget \"hashicorp/aws\" { ... }.")
+		return
+	}
+	for _, at := range it.children() {
+		p, err := r.registry.ParseProvider(at.name)
+		if err != nil {
+			r.fail(at.pos, "Invalid CLI configuration", "The provider_budget block %q isn't for the address of a provider: %s.", at.name, err)
+			continue
+		}
+		r.budget(at, BudgetOf{Provider: p}, func(arg item) bool {
+			if arg.name != "type" {
+				return false
+			}
+			if !arg.json && len(arg.labels) != 1 {
+				r.fail(arg.pos, "Invalid CLI configuration", "A type block in provider_budget needs the name of a type: type \"aws_instance\" { ... }.")
+				return true
+			}
+			for _, typ := range arg.children() {
+				r.budget(typ, BudgetOf{p, typ.name}, func(item) bool { return false })
+			}
+			return true
+		})
+	}
+}
+
+// budget reads the arguments of a budget; other is asked for what else there is.
+func (r *reader) budget(it item, of BudgetOf, other func(item) bool) {
+	b := r.config.Budgets[of]
+	for _, arg := range it.children() {
+		bad := false
+		switch {
+		case arg.name == "at_once":
+			bad = r.value(arg, &b.AtOnce) && b.AtOnce <= 0
+		case arg.name == "per_second":
+			bad = r.value(arg, &b.PerSecond) && !(b.PerSecond > 0)
+		case !other(arg):
+			r.unknown(arg, "a provider_budget block")
+		}
+		if bad {
+			r.fail(arg.pos, "Invalid CLI configuration", "%s in a provider_budget block has to be more than 0. Leave it out for no limit.", arg.name)
+		}
+	}
+	if r.config.Budgets == nil {
+		r.config.Budgets = map[BudgetOf]Budget{}
+	}
+	r.config.Budgets[of] = b
+}
