@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/front/view/jsonconfig"
 	"weir.dev/weir/internal/front/view/jsonplan"
 	"weir.dev/weir/internal/front/view/jsonstate"
+	"weir.dev/weir/internal/front/view/page"
 	"weir.dev/weir/internal/front/view/review"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation"
@@ -32,7 +33,7 @@ var showCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o showOptions
 		o.vars.Register(fs)
-		fs.StringVar(&o.Format, "format", "text", "Show a saved plan as `FORM`: text, or markdown for a comment on a change that is to be reviewed.")
+		fs.StringVar(&o.Format, "format", "text", "Show a saved plan as `FORM`: text, markdown for a comment on a change that is to be reviewed, or html for a page that needs nothing else.")
 		flags.Sensitive(fs, e.Screen)
 		flags.Detail(fs, e.Screen)
 		fs.BoolVar(&o.State, "state", false, "Show the current state, as without a path.")
@@ -80,11 +81,11 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		return e.showState(ctx, s.Prior())
 	}
 	data, err := e.directory.Input(o.Path)
-	if err != nil {
-		return e.Fail(diag.Unreadable.As("Failed to read the given file as a state or plan file"), "%s: %s.", o.Path, diag.Cause(err))
-	}
-	if len(data) == 0 {
-		return e.Fail(diag.Unreadable.As("Failed to read the given file as a state or plan file"), "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.Path)
+	switch unread := diag.Unreadable.As("Failed to read the given file as a state or plan file"); {
+	case err != nil:
+		return e.Fail(unread, "%s: %s.", o.Path, diag.Cause(err))
+	case len(data) == 0:
+		return e.Fail(unread, "%s is empty, as a crash or a full disk leaves it. Make the plan again, or take an intact copy of the state.", o.Path)
 	}
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
 		content, diags := e.directory.OpenPlan(o.Path, data)
@@ -123,17 +124,20 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 		return e.Written(view.Changes(e.Out, some, e.Viewing()))
 	}
 	var tree *program.Tree
-	if e.Documented() {
+	if e.Documented() || o.Format == "html" {
 		config, diags := e.directory.LoadSaved(ctx, content)
-		if config == nil || config.Tree == nil {
+		if config != nil && config.Tree != nil {
+			tree = config.Tree
+		} else if o.Format != "html" { // a page goes without
 			return e.Diags(diags)
 		}
-		tree = config.Tree
+	}
+	if o.Format == "html" {
+		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Durations: e.directory.Memory().Durations()}))
 	}
 	return e.Result("plan", func() ([]byte, error) { return jsonplan.Marshal(content.Plan, tree, e.Dialect.Version()) }, func() int {
 		code := e.Written(e.Plan(content.Plan))
-		g := content.Plan.Graph
-		if code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {
+		if g := content.Plan.Graph; code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {
 			code = e.Written(view.Steps(e.Out, content.Plan, e.Viewing()))
 		}
 		return code

@@ -3,7 +3,7 @@ package flags
 import (
 	"flag"
 
-	"weir.dev/weir/internal/front/view/dot"
+	"weir.dev/weir/internal/front/view/chart"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -13,7 +13,9 @@ type Graph struct {
 	// Kind is the operation whose graph is shown, "" for the usual one.
 	Kind string
 	Plan string // the path of a saved plan
-	Form dot.Form
+	Form chart.Form
+	// Full: nothing is folded.
+	Full bool
 }
 
 // Register registers all of them.
@@ -21,7 +23,8 @@ func (g *Graph) Register(fs *flag.FlagSet) {
 	g.Vars.Register(fs)
 	fs.StringVar(&g.Kind, "type", "", "The `KIND` of graph: plan, plan-refresh-only, plan-destroy or apply. By default apply with -plan and plan without.")
 	fs.StringVar(&g.Plan, "plan", "", "Show the steps of the saved plan at `PATH`.")
-	fs.StringVar((*string)(&g.Form), "format", string(dot.DOT), "The `LANGUAGE` that the graph is written in: dot or mermaid.")
+	fs.StringVar((*string)(&g.Form), "format", string(chart.DOT), "The `LANGUAGE` that the graph is written in: dot, mermaid, json, svg or html, which is a page that needs nothing else.")
+	fs.BoolVar(&g.Full, "detail", false, "Show each declaration, or of a saved plan each step, as dot and mermaid do.")
 	fs.Bool("draw-cycles", false, "")
 	fs.Int("module-depth", -1, "")
 }
@@ -35,9 +38,8 @@ func (g *Graph) Check() diag.List {
 	default:
 		return diag.BadOption.As("Unsupported graph type").List(`The -type=... argument must be either "plan", "plan-refresh-only", "plan-destroy", or "apply".`)
 	}
-	switch g.Form {
-	case "", dot.DOT, dot.Mermaid:
-		return nil
+	if !g.Form.Known() {
+		return diag.BadOption.As("Unsupported graph format").List("A graph can be written as dot, mermaid, json, svg or html, and -format says %q.", string(g.Form))
 	}
-	return diag.BadOption.As("Unsupported graph format").List("A graph can be written as dot or as mermaid, and -format says %q.", string(g.Form))
+	return nil
 }

@@ -201,6 +201,21 @@ func (p *planPrinter) deferredRows() {
 
 // weight says what a plan risks, and what its apply has to wait for.
 func (p *planPrinter) weight(rows []*brief.Row) {
+	text := "Nothing is destroyed."
+	if risk := Risk(rows); risk != "" {
+		text = "Riskiest: " + risk + "."
+	}
+	if steps, longest := Chain(p.plan.Graph); steps > 0 {
+		text += fmt.Sprintf(" %s, longest chain %d.", count(steps, "step"), longest)
+	}
+	if !p.o.Automation {
+		text += " All of each change: -detail."
+	}
+	p.prose(p.o.Pen.Paint(text, style.Gray))
+}
+
+// Risk says how many objects are lost; empty where none is.
+func Risk(rows []*brief.Row) string {
 	replaced, destroyed := 0, 0
 	for _, r := range rows {
 		switch {
@@ -217,17 +232,7 @@ func (p *planPrinter) weight(rows []*brief.Row) {
 	if replaced > 0 {
 		parts = append(parts, count(replaced, "object")+" replaced")
 	}
-	text := "Nothing is destroyed."
-	if len(parts) > 0 {
-		text = "Riskiest: " + strings.Join(parts, ", ") + "."
-	}
-	if steps, longest := chain(p.plan.Graph); steps > 0 {
-		text += fmt.Sprintf(" %s, longest chain %d.", count(steps, "step"), longest)
-	}
-	if !p.o.Automation {
-		text += " All of each change: -detail."
-	}
-	p.prose(p.o.Pen.Paint(text, style.Gray))
+	return strings.Join(parts, ", ")
 }
 
 func count(n int, what string) string {
@@ -237,9 +242,9 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// chain counts the steps of an apply that change something or ask a provider, and
+// Chain counts the steps of an apply that change something or ask a provider, and
 // those of the longest chain of which each waits for the one before.
-func chain(g *execgraph.Graph) (steps, longest int) {
+func Chain(g *execgraph.Graph) (steps, longest int) {
 	if g == nil {
 		return 0, 0
 	}

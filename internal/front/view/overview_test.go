@@ -114,7 +114,7 @@ func TestChain(t *testing.T) {
 		3: {Kind: execgraph.Apply, After: []execgraph.ID{0, 1}},
 		4: {Kind: execgraph.CloseProvider, After: []execgraph.ID{0, 1, 2, 3}, When: execgraph.Always},
 	}}
-	steps, longest := chain(g)
+	steps, longest := Chain(g)
 	// Three updates between opening and closing the provider; two follow each other.
 	if steps != len(g.Steps) || longest != 4 {
 		t.Errorf("%d steps, %d in a row", steps, longest)

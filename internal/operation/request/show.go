@@ -15,7 +15,7 @@ type Show struct {
 	Path, Plan string
 	// Module is the directory of a module, which is shown by itself.
 	Module string
-	// Of a saved plan: its form, text or markdown; the addresses whose changes are
+	// Of a saved plan: its form, text, markdown or html; the addresses whose changes are
 	// to be shown, all without any; whether the steps of its apply are, nil where
 	// that isn't said.
 	Format    string
@@ -53,10 +53,10 @@ func (s *Show) Check() diag.List {
 		return diag.BadOption.As("JSON output required for configuration").List("The -config option can be used only with -json.")
 	case s.Module != "" && !s.JSON:
 		return diag.BadOption.As("JSON output required for module").List("The -module=DIR option can be used only with -json.")
-	case s.Format != "text" && s.Format != "markdown":
-		return diag.BadOption.As("Invalid output format").List("There is no format %q: -format takes text and markdown.", s.Format)
-	case s.Format == "markdown" && (s.JSON || s.Steps != nil || !saved || len(s.Addresses) > 0):
-		return diag.Incompatible.List("With -format=markdown a saved plan is shown as a whole: give its path, without addresses, -json and -steps.")
+	case s.Format != "text" && s.Format != "markdown" && s.Format != "html":
+		return diag.BadOption.As("Invalid output format").List("There is no format %q: -format takes text, markdown and html.", s.Format)
+	case s.Format != "text" && (s.JSON || s.Steps != nil || !saved || len(s.Addresses) > 0):
+		return diag.Incompatible.List("With -format=%s a saved plan is shown as a whole: give its path, without addresses, -json and -steps.", s.Format)
 	case !saved && s.WantsSteps():
 		return diag.BadOption.As("Saved plan required").List("The -steps option shows the steps of a saved plan, so it needs the path of one.")
 	case s.JSON && len(s.Addresses) > 0 || s.WantsSteps() && len(s.Addresses) > 0:

@@ -26,7 +26,9 @@ func TestShow(t *testing.T) {
 		{Show{Format: "markdown"}, "Incompatible options"},
 		{Show{Format: "markdown", Path: "p", JSON: true}, "Incompatible options"},
 		{Show{Format: "markdown", Path: "p", Steps: &no}, "Incompatible options"},
-		{Show{Format: "html", Path: "p"}, "Invalid output format"},
+		{Show{Format: "html", Path: "p"}, ""},
+		{Show{Format: "html", Path: "p", JSON: true}, "Incompatible options"},
+		{Show{Format: "pdf", Path: "p"}, "Invalid output format"},
 		{Show{Path: "p", Addresses: []string{"a.b"}, JSON: true}, "Incompatible options"},
 		{Show{Path: "p", Addresses: []string{"a.b"}, Steps: &yes}, "Incompatible options"},
 	} {

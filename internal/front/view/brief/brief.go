@@ -82,7 +82,7 @@ func Rows(p *plan.Plan) []*Row {
 		byKey[key] = r
 		rows = append(rows, r)
 	}
-	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(danger(a.Action), danger(b.Action)) })
+	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(Danger(a.Action), Danger(b.Action)) })
 	return rows
 }
 
@@ -116,8 +116,8 @@ func (r *Row) add(c *plan.Change, differences []Difference) {
 	}
 }
 
-// danger orders actions: what is lost comes first.
-func danger(a plan.Action) int {
+// Danger orders actions: what is lost comes first.
+func Danger(a plan.Action) int {
 	return slices.Index([]plan.Action{
 		plan.Delete, plan.DeleteThenCreate, plan.CreateThenDelete, plan.ForgetThenCreate, plan.Forget,
 		plan.Update, plan.Create, plan.Read, plan.NoOp,

@@ -49,7 +49,7 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 		}
 		if s.Kind.Counts() {
 			c.total++
-			c.what[id] = what(p, s)
+			c.what[id] = What(p, s)
 			c.ids[work{s.Object, s.Kind}] = execgraph.ID(id)
 			if s.Kind == execgraph.Invoke {
 				c.invocations[p.Invocations[s.Invocation-1]] = execgraph.ID(id)

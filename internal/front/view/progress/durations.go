@@ -61,8 +61,8 @@ func (d Durations) Text() []byte {
 	return append(text, '\n')
 }
 
-// what is done by a step of a plan.
-func what(p *plan.Plan, s *execgraph.Step) string {
+// What is done by a step of a plan that people count, as durations are noted by.
+func What(p *plan.Plan, s *execgraph.Step) string {
 	switch s.Kind {
 	case execgraph.Apply:
 		action := plan.Create

@@ -73,24 +73,8 @@ func (d *document) head(p *plan.Plan, rows []*brief.Row) {
 	for _, line := range view.Named(p) {
 		d.add(escape(line) + "\n\n")
 	}
-	lost, replaced := 0, 0
-	for _, r := range rows {
-		switch {
-		case r.Action == plan.Delete:
-			lost += len(r.Changes)
-		case r.Action.IsReplace():
-			replaced += len(r.Changes)
-		}
-	}
-	var warning []string
-	if lost > 0 {
-		warning = append(warning, number(lost, "object")+" destroyed")
-	}
-	if replaced > 0 {
-		warning = append(warning, number(replaced, "object")+" replaced")
-	}
-	if len(warning) > 0 {
-		d.add("> **" + strings.Join(warning, ", ") + "**\n\n")
+	if risk := view.Risk(rows); risk != "" {
+		d.add("> **" + risk + "**\n\n")
 	}
 	if n := len(p.Deferred); n > 0 {
 		d.add(fmt.Sprintf("%s deferred to a later plan.\n\n", number(n, "change")))
