@@ -21,15 +21,29 @@ func (d *Place) Hosts() (storage.Hosts, error) {
 	}, nil
 }
 
+// fewest is how many objects there have to be for a list, unless the user says so: a list
+// may take as long as several reads.
+const fewest = 10
+
 // Limits are those of calls of providers: n at once, with 0 for as many as is usual, and
-// the user's budgets.
-func (d *Place) Limits(n int) (*pace.Limiter, diag.List) {
+// the user's budgets. Beside them is how many objects of
+// a type there have to be to look at them by a list, where lists are trusted.
+func (d *Place) Limits(n int) (*pace.Limiter, map[pace.Of]int, diag.List) {
 	config, _, diags := d.UserSettings()
 	s := pace.Settings{AtOnce: max(n, 0), Budgets: map[pace.Of]pace.Budget{}}
 	for of, b := range config.Budgets {
 		s.Budgets[pace.Of(of)] = pace.Budget(b)
 	}
-	return pace.New(s), diags
+	var lists map[pace.Of]int
+	for of, look := range config.Looks {
+		if look.ByList {
+			if lists == nil {
+				lists = map[pace.Of]int{}
+			}
+			lists[pace.Of(of)] = cmp.Or(look.From, fewest)
+		}
+	}
+	return pace.New(s), lists, diags
 }
 
 // StorageEnv is what backends and services for keys may know of the process.

@@ -16,6 +16,7 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/bulk"
 	"weir.dev/weir/internal/object/checks"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/lifecycle"
@@ -92,6 +93,7 @@ type Input struct {
 	Prior *state.Snapshot
 
 	Parallelism int
+	Lists       bulk.Trust
 	Sink        event.Sink
 	Now         time.Time
 	// NewKey makes the key of a deposed object: 8 hexadecimal digits.
@@ -123,6 +125,7 @@ type run struct {
 	asked     []arrange.Asked
 
 	scope *scope.Scope
+	lists *bulk.Lists // nil for none
 	// closed: nothing more is planned. told are the problems found until then;
 	// lacking is set when something was asked for that there isn't.
 	closed, lacking bool
@@ -225,6 +228,9 @@ func newRun(ctx context.Context, in Input) *run {
 		read = nil
 	}
 	r.scope = scope.New(in.Tree, in.Targets, in.Excludes, read)
+	if !r.scope.IsPart() && !r.SkipRefresh && !r.MinimalRefresh { // for few objects there is no list
+		r.lists = bulk.New(ctx, in.Lists, r.prior.Snapshot, nil, r.note)
+	}
 	return r
 }
 
