@@ -35,6 +35,14 @@ func Named(p *plan.Plan) (lines []string) {
 // Quoted is a text as one word of a shell that means itself.
 func Quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
+// leftOut heads a plan with how many objects it took for what they were.
+func (p *planPrinter) leftOut() {
+	if l := p.plan.LeftOut; l != nil {
+		p.WriteByte('\n')
+		p.prose(l.Say(p.plan.Timestamp))
+	}
+}
+
 // named heads a plan with what its patterns name.
 func (p *planPrinter) named() {
 	for i, line := range Named(p.plan) {

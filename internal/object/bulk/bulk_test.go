@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/object/bulk"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/proof/testkit"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/fake"
@@ -200,7 +201,7 @@ func TestWithoutList(t *testing.T) {
 		"without refresh":        {1, engine.PlanOptions{SkipRefresh: true}, 0, 0},
 		"to destroy":             {1, engine.PlanOptions{Mode: plan.Destroy}, 1, 0},
 		"to refresh":             {1, engine.PlanOptions{Mode: plan.RefreshOnly}, 1, 0},
-		"only what is to change": {1, engine.PlanOptions{MinimalRefresh: true}, 0, 0},
+		"only what is to change": {1, engine.PlanOptions{Looks: looks.Minimal()}, 0, 0},
 	} {
 		if _, diags := c.plan(t, objects(20), test.least, 3, test.options); len(diags) > 0 || c.Count("List") != test.lists || c.Count("Read") != test.read {
 			t.Errorf("%s: %s, %v", name, c.Counts(), diags)

@@ -1,6 +1,10 @@
 package cliconfig
 
-import "weir.dev/weir/internal/word/addr"
+import (
+	"time"
+
+	"weir.dev/weir/internal/word/addr"
+)
 
 // A Budget says how often the service of a provider may be asked, or about one type; 0 is
 // for no limit.
@@ -21,6 +25,9 @@ type Look struct {
 	// objects there have to be, 0 for the usual number.
 	ByList bool
 	From   int
+	// After is how long objects aren't looked at again where only what is old is looked at;
+	// nil where nothing is said.
+	After *time.Duration
 }
 
 // look reads an argument about refreshing; it reports whether it is one.
@@ -32,6 +39,15 @@ func (r *reader) look(arg item, of BudgetOf) bool {
 	case of.Type != "" && arg.name == "by_list_from":
 		if r.value(arg, &l.From) && l.From <= 0 {
 			r.fail(arg.pos, "Invalid CLI configuration", "by_list_from in a provider_budget block has to be more than 0. Leave it out for the usual number.")
+		}
+	case arg.name == "refresh_after":
+		text := ""
+		if r.value(arg, &text) {
+			after, err := time.ParseDuration(text)
+			if err != nil || after < 0 {
+				r.fail(arg.pos, "Invalid CLI configuration", "refresh_after in a provider_budget block has to be a duration such as \"90s\", \"15m\" or \"12h\", and it is %q.", text)
+			}
+			l.After = &after
 		}
 	case arg.name == "by_list" || arg.name == "by_list_from":
 		r.fail(arg.pos, "Invalid CLI configuration", "%s in a provider_budget block has to be in a type block: lists are trusted type by type.", arg.name)

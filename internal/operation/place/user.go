@@ -2,10 +2,12 @@ package place
 
 import (
 	"cmp"
+	"time"
 
 	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -45,6 +47,24 @@ func (d *Place) Limits(n int) (*pace.Limiter, map[pace.Of]int, diag.List) {
 	}
 	return pace.New(s), lists, diags
 }
+
+// RefreshAfter is how long objects of a type needn't be looked at again where only what is
+// old is.
+func (d *Place) RefreshAfter() func(addr.Provider, string) time.Duration {
+	config, _, _ := d.UserSettings() // loading tells what is wrong with the settings
+	return func(p addr.Provider, typ string) time.Duration {
+		for _, of := range []cliconfig.BudgetOf{{Provider: p, Type: typ}, {Provider: p}} {
+			if look := config.Looks[of]; look.After != nil {
+				return *look.After
+			}
+		}
+		return usualAge
+	}
+}
+
+// usualAge is how long ago objects may have been looked at without a setting: a while of
+// working on a configuration.
+const usualAge = 15 * time.Minute
 
 // StorageEnv is what backends and services for keys may know of the process.
 func (d *Place) StorageEnv() storage.Env {

@@ -135,11 +135,18 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	r.Facts.Secrets.AddMarked(instance.Marked(o.subject.Schema, o.before.Value, o.stored))
 	// What is upgraded or taken over is looked at in any case.
 	same := o.instance == nil || o.stored.SchemaVersion == o.subject.Schema.Version && !r.takesOver(o)
-	o.stale = r.MinimalRefresh && same
+	o.stale = same && !r.SkipRefresh && r.Looks.Leaves(o.addr, o.subject, o.before, o.conn, isWanted(r, o))
 	if !r.SkipRefresh && !o.stale {
 		return append(diags, r.look(t, o)...)
 	}
 	return append(diags, r.keep(o, nil)...)
+}
+
+// isWanted reports whether there is a reason of its own to look at an object: it is to end, has
+// moved, is in doubt, or somebody has named it.
+func isWanted(r *run, o *object) bool {
+	return o.instance == nil || o.previous != o.addr.Instance || r.Mode == plan.Destroy ||
+		slices.Contains(r.InDoubt, o.addr.Instance) || len(r.Targets) > 0 && r.scope.Wants(o.addr.Instance)
 }
 
 // look replaces the prior form of an object by what there is, unless it is gone.
@@ -148,6 +155,7 @@ func (r *run) look(t *promise.Task, o *object) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
+	r.Looks.Looked(o.addr, o.subject, o.before, o.conn)
 	if !o.before.Exists() {
 		o.stored = nil
 		return diags

@@ -23,6 +23,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/arrange"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/plan/prior"
 	"weir.dev/weir/internal/plan/references"
 	"weir.dev/weir/internal/plan/scope"
@@ -50,12 +51,11 @@ type Meaning struct {
 type Options struct {
 	Mode        plan.Mode
 	SkipRefresh bool
-	// MinimalRefresh: objects are only looked at where something is to be done with them
-	// by what the state says, other than ending them.
-	MinimalRefresh bool
-	Targets        []addr.Target
-	Excludes       []addr.Target
-	Replace        []addr.Instance
+	// Looks says what is only looked at where something is to be done with it.
+	Looks    *looks.Looks
+	Targets  []addr.Target
+	Excludes []addr.Target
+	Replace  []addr.Instance
 	// Invoke is the action that is invoked without anything else being done, nil for none.
 	Invoke *addr.Target
 	// Generated is the text of configuration that was made for imports and loaded with
@@ -228,8 +228,9 @@ func newRun(ctx context.Context, in Input) *run {
 		read = nil
 	}
 	r.scope = scope.New(in.Tree, in.Targets, in.Excludes, read)
-	if !r.scope.IsPart() && !r.SkipRefresh && !r.MinimalRefresh { // for few objects there is no list
-		r.lists = bulk.New(ctx, in.Lists, r.prior.Snapshot, nil, r.note)
+	r.Looks.Begin(r.prior.Snapshot, r.Now)
+	if !r.scope.IsPart() && !r.SkipRefresh { // for few objects there is no list
+		r.lists = bulk.New(ctx, in.Lists, r.prior.Snapshot, r.Looks.MayLook, r.note)
 	}
 	return r
 }
