@@ -35,3 +35,10 @@ func Remember(made *plan.Plan, s *session.Session, l *looks.Looks) {
 		session.KeepLooks(s, record)
 	}
 }
+
+// Forget forgets what is about to be changed: when that fails the state may have it as before.
+func Forget(p *plan.Plan, s *session.Session) {
+	if record := session.Looks(s); len(record) > 0 {
+		session.KeepLooks(s, looks.Without(record, p))
+	}
+}

@@ -38,8 +38,8 @@ func Looks(s *Session) []byte {
 	return sealed.Looks
 }
 
-// KeepLooks keeps the record. That this fails is no reason not to go on: more is looked at
-// the next time.
+// KeepLooks keeps the record. That this fails is no reason not to go on: then there is none,
+// rather than an old one, and everything is looked at the next time.
 func KeepLooks(s *Session, record []byte) {
 	path := looksFile(s)
 	if s.Seals.Encrypts() {
@@ -48,10 +48,11 @@ func KeepLooks(s *Session, record []byte) {
 			record, err = s.Seals.Seal(data)
 		}
 		if err != nil {
+			_ = s.Disk.Remove(path)
 			return
 		}
 	}
-	if s.Disk.MakeFolders(filepath.Dir(path), 0o700) == nil {
-		_ = s.Disk.Replace(path, record, 0o600)
+	if s.Disk.MakeFolders(filepath.Dir(path), 0o700) != nil || s.Disk.Replace(path, record, 0o600) != nil {
+		_ = s.Disk.Remove(path)
 	}
 }

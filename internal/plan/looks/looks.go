@@ -230,11 +230,29 @@ func (l *Looks) Record(s *state.Snapshot) []byte {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	groups := map[time.Time]map[string]string{}
-	for at, seen := range l.seen {
-		if s.Objects[at] == nil || at.Deposed != "" {
-			continue
+	maps.DeleteFunc(l.seen, func(at addr.Object, _ look) bool { return s.Objects[at] == nil || at.Deposed != "" })
+	return written(l.seen)
+}
+
+// Without is a record without the objects that a plan is to change, and without any if it
+// invokes actions, which may change everything.
+func Without(record []byte, p *plan.Plan) []byte {
+	seen := read(record)
+	for _, c := range p.Changes {
+		if c.Action != plan.NoOp {
+			delete(seen, c.Addr)
+			delete(seen, addr.Object{Instance: c.Previous})
 		}
+	}
+	if len(p.Invocations) > 0 {
+		clear(seen)
+	}
+	return written(seen)
+}
+
+func written(objects map[addr.Object]look) []byte {
+	groups := map[time.Time]map[string]string{}
+	for at, seen := range objects {
 		when := seen.at.UTC().Round(0)
 		if groups[when] == nil {
 			groups[when] = map[string]string{}

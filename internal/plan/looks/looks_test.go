@@ -255,6 +255,28 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestForgottenChanges: what an apply was to change is looked at although the state has it as
+// before, because the change failed half way.
+func TestForgottenChanges(t *testing.T) {
+	d := working(t)
+	c, p, _ := d.plan(strings.Replace(three, `name = "a"`, `name = "new"`, 1), engine.PlanOptions{})
+	d.record = looks.Without(d.record, p)
+	d.Fail("Apply", "sim_object", "out of order")
+	next, diags := engine.Apply(t.Context(), c, p, engine.ApplyOptions{})
+	if !diags.HasErrors() {
+		t.Fatal("nothing has failed")
+	}
+	d.State = next.Clone()
+	d.State.Lineage = "lineage"
+	if _, p, _ = d.plan(three, engine.PlanOptions{}); testkit.Changes(p) != "" || d.Count("Read") != 1 || p.LeftOut.Objects != 2 {
+		t.Errorf("%s, %s", testkit.Changes(p), d.Counts())
+	}
+	d.record = looks.Without(d.record, &plan.Plan{Invocations: []*plan.Invocation{{}}})
+	if d.plan(three, engine.PlanOptions{}); d.Count("Read") != 3 {
+		t.Errorf("after an action: %s", d.Counts())
+	}
+}
+
 // TestSay: ages are told as people do.
 func TestSay(t *testing.T) {
 	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
