@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -19,6 +20,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/fake"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/schema"
 	"weir.dev/weir/internal/word/work"
@@ -218,6 +220,38 @@ func TestWithoutList(t *testing.T) {
 	c.State = tainted
 	if _, diags := c.plan(t, objects(20), 1, 3, engine.PlanOptions{}); len(diags) > 0 || c.Count("List") != 1 || c.Count("Read") != 1 {
 		t.Errorf("tainted: %s, %v", c.Counts(), diags)
+	}
+}
+
+// TestListOfWhatIsDue: where only what is old is looked at, a list is asked for when enough is,
+// and what it has told of isn't old.
+func TestListOfWhatIsDue(t *testing.T) {
+	c := applied(t, 20)
+	c.State = c.State.Clone()
+	c.State.Lineage = "lineage"
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	var record []byte
+	for n, test := range []struct {
+		after       time.Duration
+		lists, read int
+	}{{0, 1, 0}, {time.Minute, 0, 0}, {time.Hour, 1, 0}, {time.Minute, 0, 0}} {
+		now = now.Add(test.after)
+		config, diags := c.Load(objects(20))
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		at := now
+		config.World.Now = func() time.Time { return at }
+		config.World.Lists = bulk.Trust{{Provider: testkit.Sim, Type: "sim_object"}: 20}
+		l := looks.Auto(record, func(addr.Provider, string) time.Duration { return time.Hour })
+		c.Reset()
+		p, diags := engine.Plan(t.Context(), config, c.State, engine.PlanOptions{Looks: l})
+		if written := l.Record(p.Previous); written != nil {
+			record = written
+		}
+		if diags.HasErrors() || testkit.Changes(p) != "" || c.Count("List") != test.lists || c.Count("Read") != test.read {
+			t.Errorf("%d: %s, %v", n, c.Counts(), diags)
+		}
 	}
 }
 
