@@ -23,6 +23,9 @@ type PlanOptions struct {
 	Destroy, RefreshOnly bool
 	// SkipRefresh takes the state for what exists.
 	SkipRefresh bool
+	// AutoRefresh leaves out objects that nothing is to be done with and that were looked
+	// at not long ago, as -refresh=auto does.
+	AutoRefresh bool
 	// Targets are addresses of objects or modules, or patterns such as aws_*.web, to
 	// limit the plan to, Excludes those to leave out, Replace those of objects to make
 	// anew.
@@ -33,7 +36,7 @@ type PlanOptions struct {
 
 // planning is the options as the engine has them.
 func (o PlanOptions) planning() (request.Planning, diag.List) {
-	p := request.Planning{SkipRefresh: o.SkipRefresh, AllowDeferral: o.AllowDeferral}
+	p := request.Planning{SkipRefresh: o.SkipRefresh, AutoRefresh: o.AutoRefresh, AllowDeferral: o.AllowDeferral}
 	var diags diag.List
 	targets := func(texts []string) (list []addr.Target) {
 		for _, text := range texts {

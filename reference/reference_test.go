@@ -58,7 +58,7 @@ func TestManual(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]string{"weir.1": ".SH GLOBAL OPTIONS", "weir-plan.1": `.B \-refresh=false`, "weir-state-mv.1": `.BR weir\-state (1)`, "weir-state.1": ".SH SUBCOMMANDS"} {
+	for name, want := range map[string]string{"weir.1": ".SH GLOBAL OPTIONS", "weir-plan.1": `.B \-refresh=WHICH`, "weir-state-mv.1": `.BR weir\-state (1)`, "weir-state.1": ".SH SUBCOMMANDS"} {
 		if !strings.Contains(pages[name], want) {
 			t.Errorf("%s lacks %s", name, want)
 		}

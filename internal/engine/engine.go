@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/lang/files"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/bulk"
 	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/planner"
@@ -41,7 +42,9 @@ type World struct {
 	Parallelism int // calls of providers at once; 0 means 10, and more reads where that pays
 	// Calls are the limits of calls where stages and others share them; nil where nobody
 	// does.
-	Calls  *pace.Limiter
+	Calls *pace.Limiter
+	// Lists says which lists of objects are trusted in place of reading each.
+	Lists  bulk.Trust
 	Random io.Reader // nil for that of the system
 	// TemplateDepth is how deep templates may render templates; 0 means the
 	// default.

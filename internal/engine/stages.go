@@ -199,7 +199,7 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 		Facts: c.facts(cty.False, functions.Env{
 			Pure: true, PlanTimestamp: func() (time.Time, bool) { return now, true },
 		}),
-		Parallelism: c.World.Parallelism, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
+		Parallelism: c.World.Parallelism, Lists: c.World.Lists, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
 	}, diags
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval/observe"
+	"weir.dev/weir/internal/operation/refresh"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
@@ -60,6 +61,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	if recorder != nil {
 		o.Journal = recorder
 	}
+	refresh.Forget(p, w.Session)
 	result, diags := engine.Apply(ctx, w.Config, p, o)
 	diags.Append(w.Keep(saving, recorder, result))
 	diags = append(outlasting(found, diags), diags...)

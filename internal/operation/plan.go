@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/refresh"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/why"
@@ -59,6 +60,7 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 	}
 	made, diags := w.subject.Plan(ctx, w, o)
 	diags.Append(generated)
+	refresh.Remember(made, w.Session, o.Looks)
 	return made, diags
 }
 
@@ -70,16 +72,11 @@ func (w *Work) Explain(ctx context.Context, p request.Planning, target addr.Targ
 
 func (w *Work) options(p request.Planning) engine.PlanOptions {
 	return engine.PlanOptions{
-		Mode:           p.Mode,
-		SkipRefresh:    p.SkipRefresh,
-		MinimalRefresh: p.MinimalRefresh,
-		Targets:        p.Targets,
-		Excludes:       p.Excludes,
-		Replace:        p.Replace,
-		AllowDeferral:  p.AllowDeferral,
-		Invoke:         p.Invoke,
-		InDoubt:        journal.Instances(w.Doubts()),
-		Needed:         w.Needed(),
-		Meaning:        engine.MeaningIn(w.dir.Dialect),
+		Mode: p.Mode, SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, Invoke: p.Invoke,
+		Looks:   refresh.Looks(p, w.Session, w.dir.Keeper.Place),
+		Targets: p.Targets, Excludes: p.Excludes, Replace: p.Replace,
+		InDoubt: journal.Instances(w.Doubts()),
+		Needed:  w.Needed(),
+		Meaning: engine.MeaningIn(w.dir.Dialect),
 	}
 }

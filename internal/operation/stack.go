@@ -72,7 +72,7 @@ func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
 // no more than n calls, and n processes beside those that one deployment needs by
 // itself. It returns how many deployments to work on at once.
 func (s *Stack) Limit(n int) int {
-	s.shared.calls, _ = s.Limits(n) // loading tells what is wrong with the settings
+	s.shared.calls, _, _ = s.Limits(n) // loading tells what is wrong with the settings
 	if n <= 0 {
 		n = 10
 	}

@@ -216,7 +216,7 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 			diags.Add(diag.BadOption.As("Invalid TF_TEMPLATE_RECURSION_DEPTH").New(diag.Error, "How deep templates may render templates has to be a positive whole number, and it is %q.", text))
 		}
 	}
-	calls, more := d.Limits(l.Parallelism)
+	calls, lists, more := d.Limits(l.Parallelism)
 	diags.Append(more)
 	catalog := &supply.Late{}
 	if l.warm && !diags.HasErrors() && d.Catalog == nil {
@@ -238,7 +238,7 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 		Workspace:   workspace,
 		Now:         d.Now,
 		Random:      d.Random,
-		Parallelism: l.Parallelism, Calls: calls,
+		Parallelism: l.Parallelism, Calls: calls, Lists: lists,
 		Sink:    l.Sink,
 		Secrets: d.Secrets,
 

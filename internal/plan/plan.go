@@ -224,11 +224,38 @@ type Plan struct {
 	// Named is what those of them that are patterns name.
 	Named     []Named
 	Timestamp time.Time
+	// LeftOut are the objects that weren't looked at because they were not long ago; nil
+	// where there are none.
+	LeftOut *LeftOut
 	// Errored: planning failed and the plan can't be applied.
 	Errored bool
 
 	// Schemas of the providers in use, for whoever shows or applies it.
 	Schemas map[addr.Provider]*provider.Schemas
+}
+
+// LeftOut counts objects that were taken for what they were when they were last looked at,
+// none longer ago than since then.
+type LeftOut struct {
+	Objects int
+	Since   time.Time
+}
+
+// Say says that for people, of a plan of that time.
+func (l *LeftOut) Say(planned time.Time) string {
+	age, unit := planned.Sub(l.Since), "minute"
+	n := int((age + time.Minute - 1) / time.Minute)
+	if n > 120 {
+		n, unit = (n+59)/60, "hour"
+	}
+	within := "the last " + unit
+	if n > 1 {
+		within = fmt.Sprintf("the last %d %ss", n, unit)
+	}
+	if l.Objects == 1 {
+		return "1 object wasn't read again: it was within " + within + ", and nothing is to be done with it (-refresh=auto)."
+	}
+	return fmt.Sprintf("%d objects weren't read again: they were within %s, and nothing is to be done with them (-refresh=auto).", l.Objects, within)
 }
 
 // A Named has the resources that a pattern names, in order.

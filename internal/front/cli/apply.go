@@ -63,7 +63,7 @@ var refreshCommand = &command{
 		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
 		fs.Bool("refresh", true, "") // what it does
 		fs.Bool("refresh-only", true, "")
-		a.Refresh, a.RefreshOnly, a.approved, a.quiet = true, true, true, true
+		a.RefreshOnly, a.approved, a.quiet = true, true, true
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},
 }

@@ -101,9 +101,9 @@ func (t *Table[E]) Complete(words []string) []Candidate {
 		if f.Usage == "" {
 			return
 		}
-		_, usage := flag.UnquoteUsage(f)
+		placeholder, usage := flag.UnquoteUsage(f)
 		word := "-" + f.Name
-		if boolean, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !boolean.IsBoolFlag() {
+		if boolean, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !boolean.IsBoolFlag() || placeholder != "" {
 			word += "="
 		} else if f.DefValue == "true" {
 			word += "=false"

@@ -108,6 +108,9 @@ func entry(f *flag.Flag) Entry {
 	head := "-" + f.Name
 	boolean, ok := f.Value.(interface{ IsBoolFlag() bool })
 	switch {
+	case ok && boolean.IsBoolFlag() && placeholder != "": // more than a switch
+		head += "=" + placeholder
+		usage += " By default " + f.DefValue + "."
 	case ok && boolean.IsBoolFlag() && f.DefValue == "true":
 		head += "=false"
 	case ok && boolean.IsBoolFlag():

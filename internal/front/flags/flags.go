@@ -6,7 +6,9 @@
 package flags
 
 import (
+	"errors"
 	"flag"
+	"strconv"
 	"time"
 
 	"weir.dev/weir/internal/front/commands"
@@ -55,7 +57,7 @@ func (f State) Options() states.Options {
 // A Plan has the flags that plan, apply, destroy and refresh share.
 type Plan struct {
 	request.Plan
-	Refresh     bool
+	Refresh     Refresh
 	Parallelism int // operations at once; 0 is for the usual number
 }
 
@@ -63,7 +65,8 @@ type Plan struct {
 func (o *Plan) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Destroy, "destroy", false, "Plan to destroy everything that is managed.")
 	fs.BoolVar(&o.RefreshOnly, "refresh-only", false, "Plan only to bring the state up to date with what exists.")
-	fs.BoolVar(&o.Refresh, "refresh", true, "Don't ask providers whether objects changed outside.")
+	o.Refresh = Refreshing
+	fs.Var(&o.Refresh, "refresh", "Whether to ask providers if objects changed outside: `WHICH` is true, false, or auto for those alone that are to be changed or weren't asked about of late.")
 	fs.BoolVar(&o.MinimalRefresh, "minimal-refresh", false, "Ask providers only about objects that are to be changed or replaced by what the state says.")
 	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Put off what can't be planned yet instead of failing.")
 	o.RegisterScope(fs, "Work on")
@@ -80,9 +83,45 @@ func (o *Plan) RegisterScope(fs *flag.FlagSet, work string) {
 	fs.Var((*commands.Texts)(&o.ExcludeFiles), "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
 }
 
+// A Refresh says what is asked for before a plan is made.
+type Refresh uint8
+
+const (
+	Refreshing     Refresh = iota // everything
+	NotRefreshing                 // nothing
+	AutoRefreshing                // what wasn't of late
+)
+
+// String implements flag.Value.
+func (r *Refresh) String() string {
+	if r == nil {
+		return ""
+	}
+	return [...]string{"true", "false", "auto"}[*r]
+}
+
+// Set implements flag.Value.
+func (r *Refresh) Set(text string) error {
+	if text == "auto" {
+		*r = AutoRefreshing
+		return nil
+	}
+	on, err := strconv.ParseBool(text)
+	if *r = NotRefreshing; on {
+		*r = Refreshing
+	}
+	if err != nil {
+		return errors.New("it has to be true, false or auto")
+	}
+	return nil
+}
+
+// IsBoolFlag lets the flag stand without a value.
+func (r *Refresh) IsBoolFlag() bool { return true }
+
 // Choose checks the flags and their combinations.
 func (o *Plan) Choose() (request.Planning, diag.List) {
-	o.SkipRefresh = !o.Refresh
+	o.SkipRefresh, o.AutoRefresh = o.Refresh == NotRefreshing, o.Refresh == AutoRefreshing
 	return o.Read()
 }
 

@@ -41,6 +41,11 @@ func TestPlan(t *testing.T) {
 		"-minimal-refresh -refresh-only":      "Incompatible refresh options",
 		"-minimal-refresh -refresh=false":     "Incompatible refresh options",
 		"-minimal-refresh -invoke=action.a.b": "Incompatible refresh options",
+		"-refresh":                            "",
+		"-refresh=auto":                       "",
+		"-refresh=auto -refresh-only":         "",
+		"-refresh=auto -destroy":              "",
+		"-refresh=auto -minimal-refresh":      "Incompatible refresh options",
 		"-target=a.b -exclude=c.d":            "Invalid combination of arguments",
 		"-target=a":                           `Invalid target "a"`,
 		"-replace=module.a":                   `Invalid force-replace address "module.a"`,
@@ -54,6 +59,9 @@ func TestPlan(t *testing.T) {
 		}
 		if p.SkipRefresh != strings.Contains(line, "-refresh=false") && want == "" {
 			t.Errorf("%s: refreshing is left out: %v", line, p.SkipRefresh)
+		}
+		if p.AutoRefresh != strings.Contains(line, "-refresh=auto") {
+			t.Errorf("%s: refreshing what is old: %v", line, p.AutoRefresh)
 		}
 	}
 }

@@ -35,9 +35,19 @@ func Named(p *plan.Plan) (lines []string) {
 // Quoted is a text as one word of a shell that means itself.
 func Quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// named heads a plan with what its patterns name.
-func (p *planPrinter) named() {
-	for i, line := range Named(p.plan) {
+// Heading are the lines that come before a plan: what its patterns name, and how many
+// objects it took for what they were.
+func Heading(p *plan.Plan) []string {
+	lines := Named(p)
+	if p.LeftOut != nil {
+		lines = append(lines, p.LeftOut.Say(p.Timestamp))
+	}
+	return lines
+}
+
+// heading writes them.
+func (p *planPrinter) heading() {
+	for i, line := range Heading(p.plan) {
 		if i == 0 {
 			p.WriteByte('\n')
 		}

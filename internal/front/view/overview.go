@@ -30,7 +30,7 @@ func Overview(w io.Writer, pl *plan.Plan, o Options) error {
 	if len(rows) == 0 || pl.Mode == plan.RefreshOnly {
 		return Plan(w, pl, o)
 	}
-	p.named()
+	p.heading()
 	if pl.Errored {
 		p.WriteString("\n" + Engine + " planned the following actions, but then encountered a problem:\n\n")
 	} else {

@@ -27,7 +27,7 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	p := &planPrinter{printer: printer{o: o}, plan: pl}
 	p.shown = p.changes()
 	p.outputs = outputChanges(pl.Outputs, o)
-	p.named()
+	p.heading()
 	drifted := p.drift()
 	if len(p.shown) == 0 && p.outputs == "" && len(pl.Invocations) == 0 && (len(pl.Deferred) == 0 || pl.Errored) {
 		p.nothing(drifted)

@@ -1,6 +1,10 @@
 package cliconfig
 
-import "weir.dev/weir/internal/word/addr"
+import (
+	"time"
+
+	"weir.dev/weir/internal/word/addr"
+)
 
 // A Budget says how often the service of a provider may be asked, or about one type; 0 is
 // for no limit.
@@ -13,6 +17,48 @@ type Budget struct {
 type BudgetOf struct {
 	Provider addr.Provider
 	Type     string
+}
+
+// A Look says how objects of a type are looked at when a state is refreshed.
+type Look struct {
+	// ByList: what a list of all objects has unchanged isn't read. From is how many
+	// objects there have to be, 0 for the usual number.
+	ByList bool
+	From   int
+	// After is how long objects aren't looked at again where only what is old is looked at;
+	// nil where nothing is said.
+	After *time.Duration
+}
+
+// look reads an argument about refreshing; it reports whether it is one.
+func (r *reader) look(arg item, of BudgetOf) bool {
+	l := r.config.Looks[of]
+	switch {
+	case of.Type != "" && arg.name == "by_list":
+		r.value(arg, &l.ByList)
+	case of.Type != "" && arg.name == "by_list_from":
+		if r.value(arg, &l.From) && l.From <= 0 {
+			r.fail(arg.pos, "Invalid CLI configuration", "by_list_from in a provider_budget block has to be more than 0. Leave it out for the usual number.")
+		}
+	case arg.name == "refresh_after":
+		text := ""
+		if r.value(arg, &text) {
+			after, err := time.ParseDuration(text)
+			if err != nil || after < 0 {
+				r.fail(arg.pos, "Invalid CLI configuration", "refresh_after in a provider_budget block has to be a duration such as \"90s\", \"15m\" or \"12h\", and it is %q.", text)
+			}
+			l.After = &after
+		}
+	case arg.name == "by_list" || arg.name == "by_list_from":
+		r.fail(arg.pos, "Invalid CLI configuration", "%s in a provider_budget block has to be in a type block: lists are trusted type by type.", arg.name)
+	default:
+		return false
+	}
+	if r.config.Looks == nil {
+		r.config.Looks = map[BudgetOf]Look{}
+	}
+	r.config.Looks[of] = l
+	return true
 }
 
 // budgets reads blocks of the name provider_budget.
@@ -53,6 +99,7 @@ func (r *reader) budget(it item, of BudgetOf, other func(item) bool) {
 			bad = r.value(arg, &b.AtOnce) && b.AtOnce <= 0
 		case arg.name == "per_second":
 			bad = r.value(arg, &b.PerSecond) && !(b.PerSecond > 0)
+		case r.look(arg, of):
 		case !other(arg):
 			r.unknown(arg, "a provider_budget block")
 		}

@@ -46,6 +46,7 @@ type Config struct {
 	Containers   Containers
 	Stacks       Stacks
 	Budgets      map[BudgetOf]Budget
+	Looks        map[BudgetOf]Look
 
 	// Files are the files that were read.
 	Files []string

@@ -121,6 +121,16 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
+// TestReadLooks: how objects are looked at is said by type.
+func TestReadLooks(t *testing.T) {
+	c, problems := read(t, "rc", "provider_budget \"aws\" {\n  type \"aws_a\" {\n    by_list = true\n    by_list_from = 30\n    at_once = 2\n  }\n  refresh_after = \"1h\"\n  type \"aws_b\" {\n    by_list = false\n    refresh_after = \"0s\"\n  }\n}\n")
+	hour, never := time.Hour, time.Duration(0)
+	aws := addr.OpenTofu.Provider("aws")
+	if want := (map[BudgetOf]Look{{aws, "aws_a"}: {ByList: true, From: 30}, {aws, "aws_b"}: {After: &never}, {Provider: aws}: {After: &hour}}); problems != "" || !reflect.DeepEqual(c.Looks, want) || c.Budgets[BudgetOf{aws, "aws_a"}].AtOnce != 2 {
+		t.Errorf("%+v %s", c.Looks, problems)
+	}
+}
+
 func TestReadProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"x = 1":                             "rc:1,1-1: warning: Unknown setting",
@@ -151,6 +161,11 @@ func TestReadProblems(t *testing.T) {
 		"provider_budget \"a\" {\n per_second = \"fast\"\n}":                     "The value of per_second doesn't fit",
 		"provider_budget \"a\" {\n type {}\n}":                                   "rc:2,2-2: error: Invalid CLI configuration; A type block in provider_budget needs the name",
 		"provider_budget \"a\" {\n often = 1\n}":                                 `no setting "often" in a provider_budget block`,
+		"provider_budget \"a\" {\n by_list = true\n}":                            "rc:2,2-2: error: Invalid CLI configuration; by_list in a provider_budget block has to be in a type block",
+		"provider_budget \"a\" {\n type \"b\" { by_list_from = 0 }\n}":           "by_list_from in a provider_budget block has to be more than 0",
+		"provider_budget \"a\" {\n type \"b\" { by_list = \"some\" }\n}":         "The value of by_list doesn't fit",
+		"provider_budget \"a\" {\n refresh_after = \"soon\"\n}":                  `rc:2,2-2: error: Invalid CLI configuration; refresh_after in a provider_budget block has to be a duration such as "90s", "15m" or "12h", and it is "soon"`,
+		"provider_budget \"a\" {\n type \"b\" { refresh_after = \"-1s\" }\n}":    "refresh_after in a provider_budget block has to be a duration",
 		"registry_protocols { retry_count = \"x\" }":                             "value of retry_count",
 	} {
 		if _, got := read(t, "rc", text); !strings.Contains(got, want) {

@@ -2,10 +2,12 @@ package place
 
 import (
 	"cmp"
+	"time"
 
 	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -21,16 +23,48 @@ func (d *Place) Hosts() (storage.Hosts, error) {
 	}, nil
 }
 
+// fewest is how many objects there have to be for a list, unless the user says so: a list
+// may take as long as several reads.
+const fewest = 10
+
 // Limits are those of calls of providers: n at once, with 0 for as many as is usual, and
-// the user's budgets.
-func (d *Place) Limits(n int) (*pace.Limiter, diag.List) {
+// the user's budgets. Beside them is how many objects of
+// a type there have to be to look at them by a list, where lists are trusted.
+func (d *Place) Limits(n int) (*pace.Limiter, map[pace.Of]int, diag.List) {
 	config, _, diags := d.UserSettings()
 	s := pace.Settings{AtOnce: max(n, 0), Budgets: map[pace.Of]pace.Budget{}}
 	for of, b := range config.Budgets {
 		s.Budgets[pace.Of(of)] = pace.Budget(b)
 	}
-	return pace.New(s), diags
+	var lists map[pace.Of]int
+	for of, look := range config.Looks {
+		if look.ByList {
+			if lists == nil {
+				lists = map[pace.Of]int{}
+			}
+			lists[pace.Of(of)] = cmp.Or(look.From, fewest)
+		}
+	}
+	return pace.New(s), lists, diags
 }
+
+// RefreshAfter is how long objects of a type needn't be looked at again where only what is
+// old is.
+func (d *Place) RefreshAfter() func(addr.Provider, string) time.Duration {
+	config, _, _ := d.UserSettings() // loading tells what is wrong with the settings
+	return func(p addr.Provider, typ string) time.Duration {
+		for _, of := range []cliconfig.BudgetOf{{Provider: p, Type: typ}, {Provider: p}} {
+			if look := config.Looks[of]; look.After != nil {
+				return *look.After
+			}
+		}
+		return usualAge
+	}
+}
+
+// usualAge is how long ago objects may have been looked at without a setting: a while of
+// working on a configuration.
+const usualAge = 15 * time.Minute
 
 // StorageEnv is what backends and services for keys may know of the process.
 func (d *Place) StorageEnv() storage.Env {

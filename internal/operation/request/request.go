@@ -23,10 +23,13 @@ type Planning struct {
 	SkipRefresh bool
 	// MinimalRefresh: only what is to be changed by what the state says is looked at.
 	MinimalRefresh bool
-	Targets        []addr.Target
-	Excludes       []addr.Target
-	Replace        []addr.Instance
-	AllowDeferral  bool
+	// AutoRefresh: what was looked at not long ago, and doesn't change by what the state
+	// says, isn't looked at.
+	AutoRefresh   bool
+	Targets       []addr.Target
+	Excludes      []addr.Target
+	Replace       []addr.Instance
+	AllowDeferral bool
 	// Invoke is the action that is invoked without anything else being done, nil for none.
 	Invoke *addr.Target
 	// Generate names a new file for the configuration of imports that have none.
@@ -38,6 +41,7 @@ type Plan struct {
 	Destroy, RefreshOnly       bool
 	SkipRefresh, AllowDeferral bool
 	MinimalRefresh             bool
+	AutoRefresh                bool
 	Targets, TargetFiles       []string
 	Excludes, ExcludeFiles     []string
 	Replace                    []string
@@ -64,7 +68,7 @@ func (p *Plan) IsGiven() bool {
 
 // Read reads the addresses and checks the combination.
 func (p *Plan) Read() (Planning, diag.List) {
-	c := Planning{SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, MinimalRefresh: p.MinimalRefresh}
+	c := Planning{SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, MinimalRefresh: p.MinimalRefresh, AutoRefresh: p.AutoRefresh}
 	var diags diag.List
 	switch {
 	case p.Destroy && p.RefreshOnly:
@@ -83,6 +87,8 @@ func (p *Plan) Read() (Planning, diag.List) {
 		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh option leaves out looking at objects that don't change otherwise. A plan that does nothing but look at objects can't be made with it."))
 	case p.SkipRefresh:
 		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh and -refresh=false options are mutually-exclusive: with -refresh=false nothing is looked at in any case."))
+	case p.AutoRefresh:
+		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh and -refresh=auto options are mutually-exclusive: both say what is looked at."))
 	case p.Destroy: // what ends is ended however it looks by now
 		c.SkipRefresh, c.MinimalRefresh = true, false
 	}

@@ -37,6 +37,8 @@ type planRecord struct {
 	Excludes  []string            `msgpack:"excludes"`
 	Named     []namedRecord       `msgpack:"named,omitempty"`
 	Timestamp string              `msgpack:"timestamp"`
+	LeftOut   int                 `msgpack:"left_out,omitempty"` // objects
+	Since     string              `msgpack:"since,omitempty"`
 	Errored   bool                `msgpack:"errored"`
 }
 
@@ -123,6 +125,9 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 		Checks:    p.Checks,
 		Timestamp: p.Timestamp.UTC().Format(time.RFC3339Nano),
 		Errored:   p.Errored,
+	}
+	if p.LeftOut != nil {
+		r.LeftOut, r.Since = p.LeftOut.Objects, p.LeftOut.Since.UTC().Format(time.RFC3339Nano)
 	}
 	var err error
 	if r.Changes, err = fromChanges(types, p.Changes); err != nil {
@@ -291,6 +296,12 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 	p := &plan.Plan{Mode: plan.Mode(r.Mode), Checks: r.Checks, Errored: r.Errored, Variables: map[string]*plan.Variable{}}
 	if p.Timestamp, err = time.Parse(time.RFC3339Nano, r.Timestamp); err != nil {
 		return nil, err
+	}
+	if r.LeftOut > 0 {
+		p.LeftOut = &plan.LeftOut{Objects: r.LeftOut}
+		if p.LeftOut.Since, err = time.Parse(time.RFC3339Nano, r.Since); err != nil {
+			return nil, err
+		}
 	}
 	if p.Changes, err = toChanges(types, r.Changes); err != nil {
 		return nil, err

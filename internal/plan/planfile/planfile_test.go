@@ -46,6 +46,23 @@ func TestWriteIsPrivateAndReplaces(t *testing.T) {
 	}
 }
 
+// TestLeftOut: a saved plan says what wasn't looked at for it.
+func TestLeftOut(t *testing.T) {
+	c := sample(t)
+	since := time.Date(2030, 1, 2, 3, 4, 5, 6, time.UTC)
+	for _, want := range []*plan.LeftOut{nil, {Objects: 5, Since: since}} {
+		c.Plan.LeftOut = want
+		data, err := Encode(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(data)
+		if err != nil || (want == nil) != (got.Plan.LeftOut == nil) || want != nil && *got.Plan.LeftOut != *want {
+			t.Errorf("%+v, %v", got.Plan.LeftOut, err)
+		}
+	}
+}
+
 // TestDamage changes a file at every place: no change may go unnoticed.
 func TestDamage(t *testing.T) {
 	data, err := Encode(sample(t))

@@ -36,6 +36,7 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 	r.spareChecks(objects, p)
 	for _, o := range objects {
 		p.Schemas[o.conn.Addr.Provider] = o.conn.Schemas
+		p.LeftOut = r.Looks.Left(o.addr, o.stale, p.LeftOut)
 		if o.change != nil {
 			p.Changes = append(p.Changes, o.change)
 		}

@@ -135,19 +135,27 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	r.Facts.Secrets.AddMarked(instance.Marked(o.subject.Schema, o.before.Value, o.stored))
 	// What is upgraded or taken over is looked at in any case.
 	same := o.instance == nil || o.stored.SchemaVersion == o.subject.Schema.Version && !r.takesOver(o)
-	o.stale = r.MinimalRefresh && same
+	o.stale = same && !r.SkipRefresh && r.Looks.Leaves(o.addr, o.subject, o.before, o.conn, isWanted(r, o))
 	if !r.SkipRefresh && !o.stale {
-		return append(diags, r.look(o)...)
+		return append(diags, r.look(t, o)...)
 	}
 	return append(diags, r.keep(o, nil)...)
 }
 
+// isWanted reports whether there is a reason of its own to look at an object: it is to end, has
+// moved, is in doubt, or somebody has named it.
+func isWanted(r *run, o *object) bool {
+	return o.instance == nil || o.previous != o.addr.Instance || r.Mode == plan.Destroy ||
+		slices.Contains(r.InDoubt, o.addr.Instance) || len(r.Targets) > 0 && r.scope.Wants(o.addr.Instance)
+}
+
 // look replaces the prior form of an object by what there is, unless it is gone.
-func (r *run) look(o *object) diag.List {
-	diags := r.refresh(o)
+func (r *run) look(t *promise.Task, o *object) diag.List {
+	diags := r.refresh(t, o)
 	if diags.HasErrors() {
 		return diags
 	}
+	r.Looks.Looked(o.addr, o.subject, o.before, o.conn)
 	if !o.before.Exists() {
 		o.stored = nil
 		return diags
@@ -183,13 +191,15 @@ func (r *run) takesOver(o *object) bool {
 
 // refresh replaces the prior form of an object by the present one and notes
 // the difference.
-func (r *run) refresh(o *object) diag.List {
+func (r *run) refresh(t *promise.Task, o *object) diag.List {
 	idKey, id := instance.Identify(o.before.Value, o.subject.Schema.Block, o.stored.Sensitive)
 	e := event.Event{Kind: event.RefreshStart, Addr: o.addr, IDKey: idKey, IDValue: id}
 	r.tell(e)
 	old := o.before
 	var diags diag.List
-	o.conn.Ask(r.ctx, connect.Read, o.addr.Name, func() diag.List { o.before, _, diags = o.subject.Refresh(r.ctx, old); return diags })
+	if !r.lists.Unchanged(t, o.conn, o.subject, old) {
+		o.conn.Ask(r.ctx, connect.Read, o.addr.Name, func() diag.List { o.before, _, diags = o.subject.Refresh(r.ctx, old); return diags })
+	}
 	e.Kind = event.RefreshComplete
 	if v := o.before.Value; v == cty.NilVal || v.IsNull() { // it is gone
 		e.IDKey, e.IDValue = "", ""
@@ -280,7 +290,7 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	o.change = r.changeOf(o, config, p, force)
 	if o.stale && o.change.Action != plan.NoOp {
 		o.stale = false
-		if more = r.look(o); more.HasErrors() {
+		if more = r.look(t, o); more.HasErrors() {
 			return append(diags, more...)
 		}
 		return append(more, r.planChange(t, o, config)...)

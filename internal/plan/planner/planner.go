@@ -16,12 +16,14 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/bulk"
 	"weir.dev/weir/internal/object/checks"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/arrange"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/plan/prior"
 	"weir.dev/weir/internal/plan/references"
 	"weir.dev/weir/internal/plan/scope"
@@ -49,12 +51,11 @@ type Meaning struct {
 type Options struct {
 	Mode        plan.Mode
 	SkipRefresh bool
-	// MinimalRefresh: objects are only looked at where something is to be done with them
-	// by what the state says, other than ending them.
-	MinimalRefresh bool
-	Targets        []addr.Target
-	Excludes       []addr.Target
-	Replace        []addr.Instance
+	// Looks says what is only looked at where something is to be done with it.
+	Looks    *looks.Looks
+	Targets  []addr.Target
+	Excludes []addr.Target
+	Replace  []addr.Instance
 	// Invoke is the action that is invoked without anything else being done, nil for none.
 	Invoke *addr.Target
 	// Generated is the text of configuration that was made for imports and loaded with
@@ -92,6 +93,7 @@ type Input struct {
 	Prior *state.Snapshot
 
 	Parallelism int
+	Lists       bulk.Trust
 	Sink        event.Sink
 	Now         time.Time
 	// NewKey makes the key of a deposed object: 8 hexadecimal digits.
@@ -123,6 +125,7 @@ type run struct {
 	asked     []arrange.Asked
 
 	scope *scope.Scope
+	lists *bulk.Lists // nil for none
 	// closed: nothing more is planned. told are the problems found until then;
 	// lacking is set when something was asked for that there isn't.
 	closed, lacking bool
@@ -225,6 +228,10 @@ func newRun(ctx context.Context, in Input) *run {
 		read = nil
 	}
 	r.scope = scope.New(in.Tree, in.Targets, in.Excludes, read)
+	r.Looks.Begin(r.prior.Snapshot, r.Now)
+	if !r.scope.IsPart() && !r.SkipRefresh { // for few objects there is no list
+		r.lists = bulk.New(ctx, in.Lists, r.prior.Snapshot, r.Looks.MayLook, r.note)
+	}
 	return r
 }
 

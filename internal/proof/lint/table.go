@@ -91,6 +91,7 @@ var table = []row{
 	{"operation", "*", "front/cli front/login front/view"},
 	{"operation/cliconfig", "only word/ system/", ""},
 	{"operation/leftover", "apply plan suite/testresult", "engine/"},
+	{"operation/refresh", "plan plan/looks", "plan/planner"},
 	{"operation/request", "only word/ plan system/input", ""},
 	{"operation/session", "plan plan/execgraph", "plan/planner apply/"},
 	{"operation/settings", "eval/", ""},

@@ -32,6 +32,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/proof/txtar"
 	"weir.dev/weir/internal/provider"
@@ -339,7 +340,7 @@ func (s *story) planOptions(args []string) engine.PlanOptions {
 		case "skip-refresh":
 			o.SkipRefresh = true
 		case "minimal-refresh":
-			o.MinimalRefresh = true
+			o.Looks = looks.Minimal()
 		case "defer":
 			o.AllowDeferral = true
 		case "removed-destroys":

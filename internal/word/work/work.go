@@ -25,6 +25,8 @@ var (
 	Decoded    Counter // objects of a state
 	Calls      Counter // of providers about resource instances
 	Shared     Counter // data sources that were answered by the call for another
+	Lists      Counter // of provider objects that were asked for to refresh many
+	Listed     Counter // objects that needn't be read because a list had them unchanged
 	Refused    Counter // of these, because the provider was asked too often
 	Steps      Counter // of execution graphs
 	Edges      Counter // between these steps
@@ -36,7 +38,7 @@ var all = []struct {
 	name string
 	*Counter
 }{
-	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"shared", &Shared}, {"refused", &Refused},
+	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"shared", &Shared}, {"lists", &Lists}, {"listed", &Listed}, {"refused", &Refused},
 	{"steps", &Steps}, {"edges", &Edges}, {"state-bytes", &StateBytes}, {"plan-bytes", &PlanBytes},
 }
 

@@ -41,6 +41,7 @@ type document struct {
 	Actions         []*invocation           `json:"action_invocations,omitempty"`
 	Checks          []jsonstate.CheckResult `json:"checks,omitempty"`
 	Timestamp       string                  `json:"timestamp,omitempty"`
+	LeftOut         *LeftOut                `json:"objects_left_out,omitempty"`
 	Applyable       bool                    `json:"applyable"`
 	Complete        bool                    `json:"complete"`
 	Errored         bool                    `json:"errored"`
@@ -99,13 +100,27 @@ type Importing struct {
 	Identity json.RawMessage `json:"identity,omitempty"`
 }
 
+// LeftOut counts objects that weren't read again because they were not long ago.
+type LeftOut struct {
+	Count int    `json:"count"`
+	Since string `json:"since"`
+}
+
+// LeftOutOf are those of a plan, nil where there are none.
+func LeftOutOf(p *plan.Plan) *LeftOut {
+	if p.LeftOut == nil {
+		return nil
+	}
+	return &LeftOut{p.LeftOut.Objects, p.LeftOut.Since.UTC().Format(time.RFC3339)}
+}
+
 // Marshal writes a plan together with the configuration it was made for, which
 // may be nil. Version is that of the engine.
 func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
 	doc := document{
 		FormatVersion: FormatVersion, Version: version, Errored: p.Errored,
 		Applyable: !p.Errored && p.HasChanges(), Complete: !p.Errored && len(p.Deferred) == 0 && len(p.Targets)+len(p.Excludes) == 0,
-		Checks: jsonstate.Checks(p.Checks),
+		Checks: jsonstate.Checks(p.Checks), LeftOut: LeftOutOf(p),
 	}
 	if !p.Timestamp.IsZero() {
 		doc.Timestamp = p.Timestamp.UTC().Format(time.RFC3339)

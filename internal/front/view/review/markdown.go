@@ -70,7 +70,7 @@ func (d *document) head(p *plan.Plan, rows []*brief.Row) {
 	default:
 		d.add("### " + stream.PlanText(p.Counts()) + "\n\n")
 	}
-	for _, line := range view.Named(p) {
+	for _, line := range view.Heading(p) {
 		d.add(escape(line) + "\n\n")
 	}
 	if risk := view.Risk(rows); risk != "" {

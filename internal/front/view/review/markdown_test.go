@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
@@ -72,6 +73,15 @@ func TestMarkdown(t *testing.T) {
 	}
 	if want, err := os.ReadFile(path); err != nil || got != string(want) {
 		t.Errorf("%v; got:\n%s", err, got)
+	}
+}
+
+// TestMarkdownOfLeftOut: who reviews a plan sees what it went by.
+func TestMarkdownOfLeftOut(t *testing.T) {
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	p := &plan.Plan{Timestamp: now, LeftOut: &plan.LeftOut{Objects: 2, Since: now}}
+	if got := render(t, p, Limit); !strings.HasPrefix(got, "### No changes\n\n2 objects weren't read again") {
+		t.Errorf("%q", got)
 	}
 }
 

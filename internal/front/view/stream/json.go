@@ -221,6 +221,9 @@ type output struct {
 func (j *JSON) Plan(p *plan.Plan) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if left := jsonplan.LeftOutOf(p); left != nil {
+		j.write("info", p.LeftOut.Say(p.Timestamp), "log", map[string]any{"objects_left_out": left})
+	}
 	for _, c := range jsonplan.Shown(jsonplan.Drift(p)) {
 		out := changeOf(c)
 		j.write("info", fmt.Sprintf("%s: Drift detected (%s)", out.Resource.Addr, out.Action), "resource_drift", map[string]any{"change": out})

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path/filepath"
+
+	"weir.dev/weir/internal/system/input"
+)
+
+// looksFile is where the record of when objects were looked at is. It says nothing that the
+// state doesn't, and not that without it, but it is about what exists now: it is kept where
+// it can be lost.
+func looksFile(s *Session) string {
+	sum := sha256.Sum256([]byte(s.journalPath()))
+	return filepath.Join(s.DataDir, "looks", s.workspace+"-"+hex.EncodeToString(sum[:])[:12]+".json")
+}
+
+// sealedLooks is the record in a form that is sealed as states are.
+type sealedLooks struct {
+	Version int             `json:"version"`
+	Serial  uint64          `json:"serial"`
+	Lineage string          `json:"lineage"`
+	Looks   json.RawMessage `json:"looks"`
+}
+
+// Looks is the record of when objects were looked at, nil without one that can be read.
+func Looks(s *Session) []byte {
+	data, err := input.File(looksFile(s))
+	if err != nil || !s.Seals.Encrypts() {
+		return data // what isn't a record is an empty one
+	}
+	var sealed sealedLooks
+	if data, _, err = s.Seals.Open(data); err != nil || json.Unmarshal(data, &sealed) != nil {
+		return nil
+	}
+	return sealed.Looks
+}
+
+// KeepLooks keeps the record. That this fails is no reason not to go on: then there is none,
+// rather than an old one, and everything is looked at the next time.
+func KeepLooks(s *Session, record []byte) {
+	path := looksFile(s)
+	if s.Seals.Encrypts() {
+		data, err := json.Marshal(sealedLooks{Version: 4, Lineage: "looks", Looks: record})
+		if err == nil {
+			record, err = s.Seals.Seal(data)
+		}
+		if err != nil {
+			_ = s.Disk.Remove(path)
+			return
+		}
+	}
+	if s.Disk.MakeFolders(filepath.Dir(path), 0o700) != nil || s.Disk.Replace(path, record, 0o600) != nil {
+		_ = s.Disk.Remove(path)
+	}
+}
