@@ -38,6 +38,8 @@ type Options struct {
 	// Overview: plans are shown with one row for changes that are alike; nil leaves
 	// it to where they are shown.
 	Overview *bool
+	// Full: of each change there is all that other engines show, on a terminal too.
+	Full bool
 	// Follow is how it is shown what goes on.
 	Follow Follow
 	// Deprecations says which deprecation warnings are shown: all, local or none.
@@ -278,7 +280,7 @@ func (s *Screen) Prose() int {
 
 // Viewing is how nouns are set for people.
 func (s *Screen) Viewing() view.Options {
-	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation}
+	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation, Fold: s.Terminal && !s.Automation && !s.Full}
 }
 
 // Plan shows a plan as it was asked for: on a terminal with one row for changes that
@@ -311,7 +313,7 @@ func (s *Screen) Stopped(e view.End) {
 // SetDetail reads the value of -detail.
 func (o *Options) SetDetail(text string) error {
 	overview := text == "brief"
-	o.Overview = &overview
+	o.Overview, o.Full = &overview, text == "full"
 	if !overview && text != "true" && text != "full" {
 		return errors.New("has to be full or brief")
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -67,15 +66,15 @@ func Changes(w io.Writer, pl *plan.Plan, o Options) error {
 }
 
 // Change writes one planned change.
-func Change(w io.Writer, pl *plan.Plan, c *plan.Change) error {
-	p := &planPrinter{plan: pl}
+func Change(w io.Writer, pl *plan.Plan, c *plan.Change, o Options) error {
+	p := &planPrinter{printer: printer{o: o}, plan: pl}
 	p.WriteString(p.change(c) + "\n")
 	return p.flush(w)
 }
 
 // OutputChanges writes how root outputs change, nothing where none does.
-func OutputChanges(w io.Writer, pl *plan.Plan) error {
-	_, err := io.WriteString(w, outputChanges(pl.Outputs, Options{}))
+func OutputChanges(w io.Writer, pl *plan.Plan, o Options) error {
+	_, err := io.WriteString(w, outputChanges(pl.Outputs, o))
 	return err
 }
 
@@ -116,7 +115,7 @@ func (p *planPrinter) drift() bool {
 		if n.Action == plan.NoOp && !(refreshOnly && c.Moved()) {
 			continue
 		}
-		text.WriteString("\n" + p.comment(c, true) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + n.Text(0, diff.Options{Pen: p.o.Pen, ShowSensitive: p.o.ShowSensitive}) + "\n")
+		text.WriteString("\n" + p.comment(c, true) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + n.Text(0, p.o.diff()) + "\n")
 	}
 	if text.Len() == 0 {
 		return false
@@ -223,11 +222,10 @@ func Applied(w io.Writer, n plan.Counts, destroy bool, o Options) error {
 
 // change sets one change with its heading.
 func (p *planPrinter) change(c *plan.Change) string {
-	return p.comment(c, false) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + p.compare(c, nil).Text(0, diff.Options{
-		Pen: p.o.Pen, ShowSensitive: p.o.ShowSensitive,
-		BlankSymbols: c.Action == plan.Forget, NoNull: c.Action == plan.Forget,
-		ShowUnchanged: c.Importing != nil,
-	}) + p.around(c)
+	o := p.o.diff()
+	o.BlankSymbols, o.NoNull = c.Action == plan.Forget, c.Action == plan.Forget
+	o.ShowUnchanged = c.Importing != nil
+	return p.comment(c, false) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + p.compare(c, nil).Text(0, o) + p.around(c)
 }
 
 func (p *planPrinter) compare(c *plan.Change, relevant []cty.Path) *diff.Node {
@@ -404,7 +402,7 @@ func (p *planPrinter) deferrals() {
 		p.WriteString("\n" + p.o.Pen.Paint("  # "+clean.Line(d.Change.Addr.String()), style.Bold) + " was deferred\n")
 		p.WriteString("  # (" + deferral(d.Reason) + ")\n")
 		p.WriteString(diff.Symbol(d.Change.Action, p.o.Pen) + " " + header(d.Change) +
-			p.compare(d.Change, nil).Text(0, diff.Options{Pen: p.o.Pen, ShowSensitive: p.o.ShowSensitive}) + "\n")
+			p.compare(d.Change, nil).Text(0, p.o.diff()) + "\n")
 	}
 }
 
@@ -468,7 +466,7 @@ func deferral(reason string) string {
 func outputChanges(all []*plan.OutputChange, o Options) string {
 	width := 0
 	for _, c := range all {
-		width = max(width, utf8.RuneCountInString(diff.Name(c.Name)))
+		width = max(width, o.diff().Columns(diff.Name(c.Name)))
 	}
 	var b strings.Builder
 	for _, c := range all {
@@ -476,7 +474,9 @@ func outputChanges(all []*plan.OutputChange, o Options) string {
 			continue
 		}
 		n := diff.Of(covered(c.Before, c.Sensitive || c.BeforeSensitive), covered(c.After, c.Sensitive || c.BeforeSensitive))
-		fmt.Fprintf(&b, "%s %-*s = %s\n", diff.Symbol(c.Action, o.Pen), width, diff.Name(c.Name), n.Text(0, diff.Options{Pen: o.Pen, ShowSensitive: o.ShowSensitive}))
+		name := diff.Name(c.Name)
+		pad := strings.Repeat(" ", width-o.diff().Columns(name))
+		fmt.Fprintf(&b, "%s %s = %s\n", diff.Symbol(c.Action, o.Pen), name+pad, n.Text(0, o.diff()))
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/style"
 )
 
@@ -29,6 +30,13 @@ type Options struct {
 	Product string
 	// Automation leaves out advice on what to run next.
 	Automation bool
+	// Fold sets differences for who reads them: see diff.Options.
+	Fold bool
+}
+
+// diff are the options for differences.
+func (o Options) diff() diff.Options {
+	return diff.Options{Pen: o.Pen, ShowSensitive: o.ShowSensitive, Fold: o.Fold}
 }
 
 func (o Options) product() string {

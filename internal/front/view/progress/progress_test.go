@@ -220,7 +220,7 @@ func TestScreens(t *testing.T) {
 				})
 				d.Close()
 				golden(t, fmt.Sprintf("apply-%d.txt", width), seen.String())
-				if left := s.all(); strings.Contains(left, "running") || strings.Count(strings.ReplaceAll(left, "\n", ""), "Creation complete") != 42 {
+				if left := s.all(); strings.Contains(left, "running") || strings.Count(strings.Join(strings.Fields(left), " "), "Creation complete") != 42 {
 					t.Errorf("at the end there is:\n%s", left)
 				}
 			})

@@ -133,10 +133,13 @@ func (d *document) details(p *plan.Plan, rows []*brief.Row) {
 	}
 }
 
+// folded is how a difference is written: there is no room for what stays.
+var folded = view.Options{Fold: true}
+
 // detail is one change, folded.
 func detail(p *plan.Plan, c *plan.Change) string {
 	var text bytes.Buffer
-	if err := view.Change(&text, p, c); err != nil {
+	if err := view.Change(&text, p, c, folded); err != nil {
 		return ""
 	}
 	fence := "```"
@@ -150,7 +153,7 @@ func detail(p *plan.Plan, c *plan.Change) string {
 // outputs writes how root outputs change.
 func (d *document) outputs(p *plan.Plan) {
 	var text bytes.Buffer
-	if view.OutputChanges(&text, p) != nil || text.Len() == 0 {
+	if view.OutputChanges(&text, p, folded) != nil || text.Len() == 0 {
 		return
 	}
 	if !d.add("\n<details><summary>Changes to outputs</summary>\n\n```diff\n" + marked(text.String()) + "```\n\n</details>\n") {
