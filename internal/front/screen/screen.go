@@ -340,8 +340,8 @@ func (s *Screen) SayAs(typ string, payload map[string]any, format string, args .
 
 // Log puts a message for people into the stream, if there is one.
 func (s *Screen) Log(text string) {
-	if s.Stream != nil {
-		s.Stream.Log(strings.TrimSpace(text))
+	if text = strings.TrimSpace(text); s.Stream != nil && text != "" {
+		s.Stream.Log(text)
 	}
 }
 
