@@ -10,9 +10,7 @@ import (
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/state/journal"
-	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -62,14 +60,8 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 	return made, diags
 }
 
-// Explain makes a plan and tells why it deals as it does with the objects that
-// the target names.
-func (w *Work) Explain(ctx context.Context, p request.Planning, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
-	return engine.Explain(ctx, w.Config, w.Snapshot(), w.options(p), target)
-}
-
 func (w *Work) options(p request.Planning) engine.PlanOptions {
-	return engine.PlanOptions{
+	o := engine.PlanOptions{
 		Mode:           p.Mode,
 		SkipRefresh:    p.SkipRefresh,
 		MinimalRefresh: p.MinimalRefresh,
@@ -82,4 +74,8 @@ func (w *Work) options(p request.Planning) engine.PlanOptions {
 		Needed:         w.Needed(),
 		Meaning:        engine.MeaningIn(w.dir.Dialect),
 	}
+	if p.Explained {
+		w.Reasons = w.Config.Reasons(&o)
+	}
+	return o
 }

@@ -232,7 +232,7 @@ func TestCommands(t *testing.T) {
 		}
 		p.write("main.tf", "locals { x = abs(\"a\", 1) + cidrsubnet(\"10.0.0.0/8\", var.n, \"x\") }\nvariable \"n\" {}\nresource \"terraform_data\" \"x\" { nmae = 1 }\n")
 		each(p, "plan -json -var=n=1")
-		r.document(r.validation, p.output(strings.Fields(compat + "validate -json")...))
+		r.document(r.validation, p.output(strings.Fields(compat+"validate -json")...))
 	}
 	p := r.in("main.tf", "output \"x\" { value = lower(\"X\") }\nresource \"terraform_data\" \"d\" {}\n", "x.tftest.hcl", tested)
 	p.run("init -json")

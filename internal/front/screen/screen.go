@@ -22,6 +22,7 @@ import (
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/secret"
@@ -137,7 +138,9 @@ type Screen struct {
 
 	// Stream is set where results are a stream of JSON objects; Progress and Counter
 	// where a command shows what it does.
-	Stream   *stream.JSON
+	Stream *stream.JSON
+	// Because has the causes of changes of the plan that is shown; nil where nothing does.
+	Because  func(*plan.Change) []why.Chain
 	Progress stream.Progress
 	Counter  *stream.Counter
 	// Memory is from one run to the next; nil is none.
@@ -280,20 +283,24 @@ func (s *Screen) Prose() int {
 
 // Viewing is how nouns are set for people.
 func (s *Screen) Viewing() view.Options {
-	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation, Fold: s.Terminal && !s.Automation && !s.Full}
+	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation, Fold: s.Terminal && !s.Automation && !s.Full, Because: s.Because}
 }
 
 // Plan shows a plan as it was asked for: on a terminal with one row for changes that
 // are alike.
 func (s *Screen) Plan(p *plan.Plan) error {
-	overview := s.Terminal && !s.Automation
-	if s.Overview != nil {
-		overview = *s.Overview
-	}
-	if overview {
+	if s.Brief() {
 		return view.Overview(s.Out, p, s.Viewing())
 	}
 	return view.Plan(s.Out, p, s.Viewing())
+}
+
+// Brief reports whether a plan is shown with one row for changes that are alike.
+func (s *Screen) Brief() bool {
+	if s.Overview != nil {
+		return *s.Overview && !s.JSON
+	}
+	return s.Terminal && !s.Automation && !s.JSON
 }
 
 // Stopped shows what an apply came to that didn't do everything.

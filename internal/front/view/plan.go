@@ -83,6 +83,7 @@ type planPrinter struct {
 	plan    *plan.Plan
 	shown   []*plan.Change
 	outputs string
+	away    map[addr.Object]plan.Action // what was found to have happened outside
 }
 
 // changes are those that are listed.
@@ -327,8 +328,31 @@ func (p *planPrinter) comment(c *plan.Change, drift bool) string {
 	if c.Moved() && c.Action != plan.NoOp {
 		say("  # (moved from %s)", clean.Line(c.Previous.String()))
 	}
+	if text := p.outside(c); text != "" && !drift {
+		say("  # (%s)", text)
+	}
 	lines = append(lines, importing(c, pen)...)
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// outside says what has become of an object outside, for who reads a plan at a terminal.
+func (p *planPrinter) outside(c *plan.Change) string {
+	if !p.o.Fold {
+		return ""
+	}
+	if p.away == nil {
+		p.away = map[addr.Object]plan.Action{}
+		for _, d := range p.plan.Drift {
+			p.away[d.Addr] = d.Action
+		}
+	}
+	switch p.away[c.Addr] {
+	case plan.Delete:
+		return "it was deleted outside of " + Engine
+	case plan.Update:
+		return "it was changed outside of " + Engine
+	}
+	return ""
 }
 
 func importing(c *plan.Change, pen style.Pen) []string {
@@ -500,7 +524,7 @@ func Approval(p *plan.Plan, workspace string) (what, query, description string) 
 			"weir will write these changes to the state without modifying any real infrastructure.\nThere is no undo. Only 'yes' will be accepted to confirm."
 	}
 	return "Apply", "Do you want to perform these actions" + in + "?",
-		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. With 'details' all of each change is shown first."
+		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. With 'details' all of each change is shown first, with 'why ADDRESS' what one comes from."
 }
 
 // NextSteps says what to do with a plan that changes something and was saved in a

@@ -13,6 +13,8 @@ import (
 
 	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/why"
 )
 
 // Engine is the engine's name in texts for people.
@@ -32,6 +34,8 @@ type Options struct {
 	Automation bool
 	// Fold sets differences for who reads them: see diff.Options.
 	Fold bool
+	// Because has the causes of a planned change; nil where nothing knows them.
+	Because func(*plan.Change) []why.Chain
 }
 
 // diff are the options for differences.

@@ -31,6 +31,8 @@ type Planning struct {
 	Invoke *addr.Target
 	// Generate names a new file for the configuration of imports that have none.
 	Generate string
+	// Explained: somebody may ask why the plan is as it is.
+	Explained bool
 }
 
 // A Plan is what is asked of a plan. The files have addresses, one a line.

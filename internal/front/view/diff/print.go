@@ -32,6 +32,8 @@ type Options struct {
 
 	// forces: the parts say that they force a replacement.
 	forces bool
+	// begins: the beginning is enough.
+	begins bool
 }
 
 // Text sets the difference. All lines but the first are indented by the given
@@ -159,7 +161,7 @@ func (l *later) text(n *Node, indent int, o Options) string {
 		return known + o.replacement(n.replace)
 	}
 	old := o.inner()
-	old.NoNull = true
+	old.NoNull, old.begins = true, o.Fold
 	if _, ok := l.before.body.(*ellipsis); ok {
 		return known + o.replacement(n.replace)
 	}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/front/view/clean"
+	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 )
 
@@ -78,8 +80,17 @@ func heredoc(n *Node, before, after *string, indent int, o Options) string {
 		if s == nil {
 			s = after
 		}
-		for _, line := range linesOf(*s) {
+		lines := linesOf(*s)
+		hidden := len(lines) - beside
+		if !o.begins || hidden < beside {
+			hidden = 0
+		}
+		for _, line := range lines[:len(lines)-hidden] {
 			write(plan.NoOp, line)
+		}
+		if hidden > 0 {
+			note := fmt.Sprintf("# (%d lines hidden)", hidden)
+			b.WriteString(o.start(indent+1, plan.NoOp) + o.Pen.Paint(note, style.Gray) + "\n")
 		}
 	default:
 		for _, l := range o.folded(changedLines(*before, *after)) {

@@ -18,19 +18,23 @@ func asYAML(n *Node, before, after *string, indent int, o Options) (string, bool
 	if !o.Fold || n.Action != plan.Update || before == nil || after == nil {
 		return "", false
 	}
-	from, ok := decodeYAML(*before)
+	from, to, ok := YAML(*before, *after)
 	if !ok {
 		return "", false
 	}
-	to, ok := decodeYAML(*after)
-	if !ok || !slices.Equal(comments(*before), comments(*after)) {
-		return "", false
+	return structure("yamlencode", Of(from, to), n, indent, o), true
+}
+
+// YAML are the values that two texts hold which differ in these; false where one holds
+// none, or where they differ in something else, too.
+func YAML(before, after string) (from, to cty.Value, ok bool) {
+	if from, ok = decodeYAML(before); !ok {
+		return from, to, false
 	}
-	inner := Of(from, to)
-	if inner.Action == plan.NoOp {
-		return "", false // it differs in how it is written
+	if to, ok = decodeYAML(after); !ok || !slices.Equal(comments(before), comments(after)) {
+		return from, to, false
 	}
-	return structure("yamlencode", inner, n, indent, o), true
+	return from, to, Of(from, to).Action != plan.NoOp // else it is how they are written
 }
 
 // longestYAML is the size above which a text isn't taken for anything but lines.
