@@ -89,10 +89,14 @@ func TestOverviewOfEqualChanges(t *testing.T) {
 	for i := range 500 {
 		p.Changes = append(p.Changes, change(t, fmt.Sprintf("sim_object.node[%d]", i), plan.Update, full(), with(full(), values{"name": text("gen-2")})))
 	}
-	got := overview(t, p, Options{Width: 80})
-	if n := strings.Count(got, "\n"); n > 25 {
-		t.Errorf("%d lines", n)
+	for _, width := range []int{40, 80, 200} {
+		got := overview(t, p, Options{Width: width})
+		golden(t, fmt.Sprintf("equal-%d.txt", width), got)
+		if n := strings.Count(got, "\n"); n > 25 {
+			t.Errorf("%d lines at %d columns", n, width)
+		}
 	}
+	got := overview(t, p, Options{Width: 80})
 	if !strings.Contains(got, `~ sim_object.node[0…499]  ×500  name "full" → "gen-2"`) || !strings.Contains(got, "\nPlan: 0 to add, 500 to change, 0 to destroy.\n") {
 		t.Error(got)
 	}
