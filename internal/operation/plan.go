@@ -48,6 +48,10 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 // Plan makes a plan. It is nil if that wasn't possible at all, and may be there
 // beside errors.
 func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.List) {
+	p, diags := p.In(w.Snapshot())
+	if diags.HasErrors() {
+		return nil, diags
+	}
 	o := w.options(p)
 	var generated diag.List
 	if p.Generate != "" && p.Mode == plan.Normal {

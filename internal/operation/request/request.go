@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -33,6 +36,24 @@ type Planning struct {
 	Generate string
 	// Explained: somebody may ask why the plan is as it is.
 	Explained bool
+
+	replacing []addr.Target // patterns of -replace
+}
+
+// In is what is asked for of a state: what patterns of -replace name there is known then.
+func (p Planning) In(s *state.Snapshot) (Planning, diag.List) {
+	if s == nil {
+		s = state.Empty()
+	}
+	var diags diag.List
+	for _, t := range p.replacing {
+		found := edit.Managed(s, t)
+		if len(found) == 0 {
+			diags.Add(edit.Unmatched(s, t))
+		}
+		p.Replace = append(slices.Clip(p.Replace), found...)
+	}
+	return p, diags
 }
 
 // A Plan is what is asked of a plan. The files have addresses, one a line.
@@ -100,14 +121,14 @@ func (p *Plan) Read() (Planning, diag.List) {
 	for _, text := range p.Replace {
 		t, err := addr.ParsePattern(text)
 		switch {
-		case err == nil && t.IsPattern():
-			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "The -replace option needs the address of a resource instance, and this is a pattern. For several instances give it several times."))
 		case err != nil:
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "%s.", err))
 		case t.IsModule():
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "The -replace option needs the address of a resource instance, and this is a module."))
 		case t.Name.Mode != addr.Managed:
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "Only managed resources can be used with the -replace=... option."))
+		case t.IsPattern():
+			c.replacing = append(c.replacing, t)
 		default:
 			c.Replace = append(c.Replace, t.Instance())
 		}
