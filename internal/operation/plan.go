@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -48,7 +49,7 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 // Plan makes a plan. It is nil if that wasn't possible at all, and may be there
 // beside errors.
 func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.List) {
-	p, diags := p.In(w.Snapshot())
+	p, diags := p.In(edit.In(w.Snapshot()))
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -52,10 +52,7 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		if code := e.commit(ctx, s, next); code != 0 {
 			return code
 		}
-		did := "marked as tainted"
-		if !taint {
-			did = "successfully untainted"
-		}
+		did := map[bool]string{true: "marked as tainted", false: "successfully untainted"}[taint]
 		for _, i := range marked {
 			e.Say("Resource instance %s has been %s.\n", i, did)
 		}

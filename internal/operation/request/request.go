@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -40,17 +38,12 @@ type Planning struct {
 	replacing []addr.Target // patterns of -replace
 }
 
-// In is what is asked for of a state: what patterns of -replace name there is known then.
-func (p Planning) In(s *state.Snapshot) (Planning, diag.List) {
-	if s == nil {
-		s = state.Empty()
-	}
+// In is what is asked for where the patterns of -replace name something.
+func (p Planning) In(named func(addr.Target) ([]addr.Instance, diag.List)) (Planning, diag.List) {
 	var diags diag.List
 	for _, t := range p.replacing {
-		found := edit.Managed(s, t)
-		if len(found) == 0 {
-			diags.Add(edit.Unmatched(s, t))
-		}
+		found, more := named(t)
+		diags.Append(more)
 		p.Replace = append(slices.Clip(p.Replace), found...)
 	}
 	return p, diags

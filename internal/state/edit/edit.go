@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 )
 
 // Targets reads addresses of what a state has.
@@ -61,9 +62,20 @@ func One(s *state.Snapshot, text string) (addr.Object, diag.List) {
 	}
 	at := addr.Object{Instance: i}
 	if s.Objects[at] == nil {
-		return at, diag.NoInstance.As("No instance found for the given address").List("This command requires that the address references one specific instance. %s Please modify the address to reference a specific instance.", list)
+		return at, diag.NoInstance.As("No instance found for the given address").List("This command requires that the address references one specific instance. %s Please modify the address to reference a specific instance.%s", list, nearest(s, i))
 	}
 	return at, nil
+}
+
+// nearest proposes the address that was probably meant, among instances and resources.
+func nearest(s *state.Snapshot, i addr.Instance) string {
+	var names []string
+	for at := range s.Objects {
+		if names = append(names, at.Instance.String()); i.Key == addr.NoKey && at.Key != addr.NoKey {
+			names = append(names, at.Resource.String())
+		}
+	}
+	return near.Ask(i.String(), names)
 }
 
 // Has reports whether a state has anything that the target names.
@@ -124,7 +136,7 @@ func Remove(s *state.Snapshot, targets []addr.Target) (next *state.Snapshot, rem
 			return nil, removed, append(diags, Unmatched(s, t))
 		}
 		if !found {
-			diags.Add(diag.BadAddress.As("Invalid target address").New(diag.Error, "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t))
+			diags.Add(diag.BadAddress.As("Invalid target address").New(diag.Error, "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.%s", t, nearest(s, t.Instance())))
 			return nil, removed, diags
 		}
 	}
@@ -168,7 +180,7 @@ func Mark(s *state.Snapshot, t addr.Target, tainted bool) (next *state.Snapshot,
 	case o == nil && hasDeposed(s, i):
 		return nil, nil, fmt.Sprintf("Resource instance %s is currently part-way through a create_before_destroy replacement action: it has no current object. Run apply to complete it.", i), nil
 	case o == nil:
-		return nil, nil, fmt.Sprintf("Resource instance %s was not found in the state.", i), nil
+		return nil, nil, fmt.Sprintf("Resource instance %s was not found in the state.%s", i, nearest(s, i)), nil
 	case !o.Tainted && !tainted:
 		return nil, nil, "", NotTainted.List("Resource instance %s is not currently tainted, and so it cannot be untainted.", i)
 	}
@@ -187,7 +199,7 @@ func mark(s *state.Snapshot, i addr.Instance, tainted bool) {
 // markMatches marks those of what a pattern names that aren't so yet. Without a result and
 // a problem there is nothing that it names.
 func markMatches(s *state.Snapshot, t addr.Target, tainted bool) (next *state.Snapshot, marked []addr.Instance, diags diag.List) {
-	found := Managed(s, t)
+	found := managed(s, t)
 	if len(found) == 0 {
 		return nil, nil, nil
 	}
@@ -204,8 +216,23 @@ func markMatches(s *state.Snapshot, t addr.Target, tainted bool) (next *state.Sn
 	return next, marked, nil
 }
 
-// Managed lists the instances of managed resources that a target names.
-func Managed(s *state.Snapshot, t addr.Target) []addr.Instance {
+// In has the instances of managed resources that patterns name in a state, which may be nil.
+// That there is none is a problem.
+func In(s *state.Snapshot) func(addr.Target) ([]addr.Instance, diag.List) {
+	if s == nil {
+		s = state.Empty()
+	}
+	return func(t addr.Target) ([]addr.Instance, diag.List) {
+		found := managed(s, t)
+		if len(found) == 0 {
+			return nil, diag.List{Unmatched(s, t)}
+		}
+		return found, nil
+	}
+}
+
+// managed lists the instances of managed resources that a target names.
+func managed(s *state.Snapshot, t addr.Target) []addr.Instance {
 	var list []addr.Instance
 	for _, at := range Select(s, []addr.Target{t}, "") {
 		if at.Name.Mode == addr.Managed {
