@@ -351,12 +351,13 @@ func (w *Workspace) Explain(ctx context.Context, o PlanOptions, address string) 
 		return nil, w.failure(diags)
 	}
 	defer work.Unlock()
-	_, list, diags := work.Explain(ctx, p, target)
+	p.Explained = true
+	made, diags := work.Plan(ctx, p)
 	if err := w.failure(diags); err != nil {
 		return nil, err
 	}
 	var out []Explanation
-	for _, x := range list {
+	for _, x := range work.Reasons.Of(made, target) {
 		out = append(out, explanation(x))
 	}
 	return out, nil

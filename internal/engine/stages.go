@@ -12,7 +12,6 @@ import (
 
 	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/engine/validate"
-	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/eval/deprecated"
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/program"
@@ -21,7 +20,6 @@ import (
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/finder"
 	"weir.dev/weir/internal/plan/planner"
-	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -201,22 +199,6 @@ func (c *Config) planning(prior *state.Snapshot, o PlanOptions) (planner.Input, 
 		}),
 		Parallelism: c.World.Parallelism, Lists: c.World.Lists, Sink: c.World.Sink, Now: now, NewKey: c.newKey,
 	}, diags
-}
-
-// Explain makes a plan and tells why it deals as it does with the objects that
-// the target names.
-func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
-	in := why.Input{Tree: c.Tree, Replace: o.Replace, Sources: map[string]why.Source{}}
-	for name, v := range c.Inputs {
-		in.Sources[name] = why.Source{From: v.From, Range: v.Range}
-	}
-	o.Observe = func(root *eval.Frame) { in.Root = root }
-	p, diags := Plan(ctx, c, prior, o)
-	if p == nil || in.Root == nil {
-		return p, nil, diags
-	}
-	in.Plan = p
-	return p, why.Explain(in, target), diags
 }
 
 // newKey makes the key of a deposed object.

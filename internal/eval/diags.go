@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -16,6 +15,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -240,32 +240,9 @@ func rangeText(r hcl.Range) string {
 // Suggestion is " Did you mean …?" with the closest of the names when it is
 // close to the given one, and empty otherwise.
 func Suggestion(given string, names []string) string {
-	best, distance := "", 3
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		d := levenshtein.Distance(given, name, nil)
-		if swapped(given, name) {
-			d = 1
-		}
-		// A letter is rather wrong than missing.
-		if d < distance || d == distance && best != "" && len(best) != len(given) && len(name) == len(given) {
-			best, distance = name, d
-		}
-	}
+	best := near.Name(given, names)
 	if best == "" {
 		return ""
 	}
 	return " Did you mean " + addr.Quote(best) + "?"
-}
-
-// swapped reports whether two neighbouring letters have changed places.
-func swapped(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := 0; i+1 < len(a); i++ {
-		if a[i] != b[i] {
-			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-		}
-	}
-	return false
 }

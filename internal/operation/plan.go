@@ -11,9 +11,8 @@ import (
 	"weir.dev/weir/internal/operation/refresh"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/why"
+	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/state/journal"
-	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -51,6 +50,10 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 // Plan makes a plan. It is nil if that wasn't possible at all, and may be there
 // beside errors.
 func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.List) {
+	p, diags := p.In(edit.In(w.Snapshot()))
+	if diags.HasErrors() {
+		return nil, diags
+	}
 	o := w.options(p)
 	var generated diag.List
 	if p.Generate != "" && p.Mode == plan.Normal {
@@ -64,14 +67,8 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 	return made, diags
 }
 
-// Explain makes a plan and tells why it deals as it does with the objects that
-// the target names.
-func (w *Work) Explain(ctx context.Context, p request.Planning, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
-	return engine.Explain(ctx, w.Config, w.Snapshot(), w.options(p), target)
-}
-
 func (w *Work) options(p request.Planning) engine.PlanOptions {
-	return engine.PlanOptions{
+	o := engine.PlanOptions{
 		Mode: p.Mode, SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, Invoke: p.Invoke,
 		Looks:   refresh.Looks(p, w.Session, w.dir.Keeper.Place),
 		Targets: p.Targets, Excludes: p.Excludes, Replace: p.Replace,
@@ -79,4 +76,8 @@ func (w *Work) options(p request.Planning) engine.PlanOptions {
 		Needed:  w.Needed(),
 		Meaning: engine.MeaningIn(w.dir.Dialect),
 	}
+	if p.Explained {
+		w.Reasons = w.Config.Reasons(&o)
+	}
+	return o
 }

@@ -85,7 +85,8 @@ func (d *Directory) Configuration() Subject {
 // A Work is a configuration with the state that it is about, which was read and
 // perhaps locked, and with the providers that both need.
 type Work struct {
-	Config *engine.Config
+	Config  *engine.Config
+	Reasons *engine.Reasons // of the plan; nil unless it is to be explained
 	*session.Claimed
 	dir     *Directory
 	subject Subject

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 
+	"weir.dev/weir/internal/front/approval"
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/stream"
@@ -99,6 +100,7 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
+	options.Explained = options.Explained || !a.approved
 	return e.apply(ctx, e.directory.Configuration(), a.opening(e, "apply"), options, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget})
 }
 
@@ -156,7 +158,7 @@ func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Pl
 		return found, true
 	}
 	if !a.quiet || !a.JSON || found.HasErrors() {
-		a.showPlan(made)
+		a.showPlan(w, made)
 	}
 	if a.rounds {
 		a.Notice(view.PutOff(made))
@@ -173,7 +175,8 @@ func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Pl
 			return found, approved && !refused
 		}
 	}
-	return found, !made.HasChanges() || a.approved || a.approve(ctx, made, w.Workspace())
+	defer func() { w.Reasons = nil }() // they hold more than an apply needs
+	return found, !made.HasChanges() || a.approved || a.approve(ctx, w, made)
 }
 
 // Limits implements operation.Approver.
@@ -210,28 +213,22 @@ func (a *approver) Again(round int) {
 }
 
 // approve asks whether to go on.
-func (e *env) approve(ctx context.Context, p *plan.Plan, workspace string) bool {
-	what, query, description := view.Approval(p, workspace)
-	q := question{query: "\n" + query, description: description, always: true}
-	answer, err := e.ask(ctx, q)
-	for err == nil && answer == "details" {
-		if e.Written(view.Plan(e.Out, p, e.Viewing())) != 0 {
-			return false
-		}
-		answer, err = e.ask(ctx, q)
-	}
+func (e *env) approve(ctx context.Context, w *operation.Work, p *plan.Plan) bool {
+	what, query, description := view.Approval(p, w.Workspace())
+	answer, err := approval.Question{Plan: p, Ask: func() (string, error) {
+		return e.ask(ctx, question{query: "\n" + query, description: description, always: true})
+	}, Reasons: w.Reasons}.Put(e.Screen)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return false
 	case err != nil:
 		e.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
-		return false
 	case answer != "yes":
 		e.Say("\n%s cancelled.\n", what)
-		return false
+	default:
+		e.Say("\n")
+		return true
 	}
-	e.Say("\n")
-	return true
+	return false
 }
 
 // applied shows the totals, unless programs are to be told of outputs alone, and

@@ -6,6 +6,7 @@ import (
 
 	"weir.dev/weir/docs"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 )
 
 var explainCommand = &command{
@@ -30,11 +31,12 @@ func (e *env) codes() int {
 }
 
 func (e *env) explain(code string) int {
+	var codes []string
 	for _, x := range docs.Kinds() {
-		if x.Code == code {
+		if codes = append(codes, x.Code); x.Code == code {
 			e.Say("%s (%s)\n\n%s\n", x.Summary, x.Code, x.Text)
 			return 0
 		}
 	}
-	return e.Fail(diag.BadOption.As("Unknown code"), "There is no kind of problem with the code %q. To list all codes, run: weir explain", code)
+	return e.Fail(diag.BadOption.As("Unknown code"), "There is no kind of problem with the code %q. To list all codes, run: weir explain.%s", code, near.Ask(code, codes))
 }

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 )
 
 var outputCommand = &command{
@@ -62,7 +63,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 		e.JSON = true // keep standard output for the value
 		return e.noOutputs()
 	case !ok:
-		return e.Fail(view.NoOutputs.As("Output \""+o.name+"\" not found"), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run apply, since the state won't be updated with new output variables until that command is run.")
+		return e.Fail(view.NoOutputs.As("Output \""+o.name+"\" not found"), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run apply, since the state won't be updated with new output variables until that command is run.%s", near.Ask(o.name, sortedKeys(all)))
 	}
 	return e.Result("output", func() ([]byte, error) { return jsonstate.OneOutput(out) }, func() int {
 		if o.raw {

@@ -67,7 +67,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if made == nil {
 		return e.Diags(diags)
 	}
-	e.showPlan(made)
+	e.showPlan(w, made)
 	if p.out != "" {
 		if err := w.Save(ctx, p.out, release.Current().Version, made); err != nil {
 			diags.Add(diag.Unwritable.As("Failed to write plan file").New(diag.Error, "The plan file could not be written: %s.", err))
@@ -89,7 +89,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 // name.
 func (p *planning) options(e *env, command string) (request.Planning, diag.List) {
 	o, diags := p.Choose()
-	o.Generate = p.generate
+	o.Generate, o.Explained = p.generate, e.Brief()
 	diags.Append(e.directory.Check(o, command))
 	return o, diags
 }
@@ -104,12 +104,13 @@ func (p *planning) opening(e *env, command string) operation.Opening {
 }
 
 // showPlan shows a plan to people or as part of the stream.
-func (e *env) showPlan(p *plan.Plan) {
+func (e *env) showPlan(w *operation.Work, p *plan.Plan) {
 	if e.Stream != nil {
 		e.Stream.Plan(p)
 	}
 	if e.JSON || p.Errored && len(p.Changes) == 0 {
 		return
 	}
+	e.Because = w.Reasons.Because(p)
 	e.Written(e.Plan(p))
 }

@@ -7,14 +7,13 @@ import (
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/state/edit"
-	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
 
 var taintCommand = &command{
 	Name: "taint", Args: "ADDRESS", Min: 1, Max: 1,
 	Synopsis: "Mark a resource instance as not fully functional",
-	Long:     "The next plan replaces the object. plan -replace=ADDRESS does the same without a change to the state and shows the effect first.",
+	Long:     "The next plan replaces the object. plan -replace=ADDRESS does the same without a change to the state and shows the effect first. ADDRESS may be a pattern, quoted for the shell: 'aws_instance.web[*]'.",
 	JSON:     screen.Messages,
 	Setup:    func(e *env, fs *flag.FlagSet) runner { return e.setupTaint(fs, "taint", true) },
 }
@@ -22,6 +21,7 @@ var taintCommand = &command{
 var untaintCommand = &command{
 	Name: "untaint", Args: "ADDRESS", Min: 1, Max: 1,
 	Synopsis: "Remove the 'tainted' state from a resource instance",
+	Long:     "ADDRESS may be a pattern, quoted for the shell: 'aws_instance.web[*]'. Of what it names only tainted objects are changed.",
 	JSON:     screen.Messages,
 	Setup:    func(e *env, fs *flag.FlagSet) runner { return e.setupTaint(fs, "untaint", false) },
 }
@@ -32,21 +32,18 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 	flags.RemoteVersion(fs)
 	missing := fs.Bool("allow-missing", false, "Succeed even if there is no such object.")
 	return func(ctx context.Context, args []string) int {
-		i, err := addr.ParseInstance(args[0])
-		if err != nil {
-			return e.Fail(diag.BadAddress.As("Invalid resource instance address"), "%s.", err)
-		}
-		if i.Name.Mode != addr.Managed {
-			return e.Fail(diag.BadAddress.As("Invalid resource instance address"), "Resource instance %s cannot be tainted: only managed resources can.", i)
+		at, diags := edit.Markable(args[0])
+		if diags != nil {
+			return e.Diags(diags)
 		}
 		s := e.locked(ctx, f.Options(), operation)
 		if s == nil {
 			return 1
 		}
-		next, absent, diags := edit.Mark(s.Prior(), i, taint)
+		next, marked, absent, diags := edit.Mark(s.Prior(), at, taint)
 		switch {
 		case absent != "" && *missing:
-			return e.Diags(diag.NoInstance.Warnings("Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
+			return e.Diags(diag.NoInstance.Warnings("Resource instance %s was not found, but this is not an error because -allow-missing was set.", at))
 		case absent != "":
 			return e.Fail(diag.NoInstance, "%s", absent)
 		case diags.HasErrors():
@@ -55,10 +52,9 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 		if code := e.commit(ctx, s, next); code != 0 {
 			return code
 		}
-		if taint {
-			e.Say("Resource instance %s has been marked as tainted.\n", i)
-		} else {
-			e.Say("Resource instance %s has been successfully untainted.\n", i)
+		did := map[bool]string{true: "marked as tainted", false: "successfully untainted"}[taint]
+		for _, i := range marked {
+			e.Say("Resource instance %s has been %s.\n", i, did)
 		}
 		return 0
 	}

@@ -33,7 +33,7 @@ func (e *env) ask(ctx context.Context, q question) (string, error) {
 	pen := e.Pen()
 	fmt.Fprintf(e.Out, "%s\n", pen.Paint(q.query, style.Bold))
 	if q.description != "" {
-		fmt.Fprint(e.Out, terminal.Indent(q.description, 2, 78))
+		fmt.Fprint(e.Out, terminal.Indent(q.description, 2, min(e.Prose(), 78)))
 	}
 	fmt.Fprintf(e.Out, "\n  %s ", pen.Paint("Enter a value:", style.Bold))
 	if q.secret && e.inTerminal {

@@ -42,10 +42,12 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 		return 1
 	}
 	defer w.Unlock()
-	made, list, diags := w.Explain(ctx, chosen, target)
+	chosen.Explained = true
+	made, diags := w.Plan(ctx, chosen)
 	if made == nil || diags.HasErrors() {
 		return e.Diags(diags)
 	}
+	list := w.Reasons.Of(made, target)
 	if len(list) == 0 {
 		return e.Fail(diag.NoInstance.As("Nothing to explain"), "The plan has no object at %s. Check the address; \"%s state list\" shows what there is, and the plan what would be.", target, e.program)
 	}

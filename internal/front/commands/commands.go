@@ -150,7 +150,7 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 	case n < c.Min:
 		return t.misused(c, diag.BadOption.As("Required argument missing").List("The %s command expects %s.", c.Name, c.expects()))
 	case c.Max >= 0 && n > c.Max:
-		return t.misused(c, diag.BadOption.As("Too many command line arguments").List("The %s command expects %s. Options have to stand before positional arguments.", c.Name, c.expects()))
+		return t.misused(c, diag.BadOption.As("Too many command line arguments").List("The %s command expects %s. Options have to stand before positional arguments.%s", c.Name, c.expects(), t.nested(c.Name, fs.Arg(0))))
 	}
 	if c.JSON != screen.Own {
 		if code := t.Screen.Begin(c.JSON); code != 0 {
@@ -263,6 +263,14 @@ func (t *Table[E]) nearest(group, given string) string {
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
 	return all[0].name
+}
+
+// nested proposes a command below another one, which an argument was perhaps meant to name.
+func (t *Table[E]) nested(name, given string) string {
+	if c := t.nearest(name+" ", given); c != "" {
+		return fmt.Sprintf(" Did you mean: %q?", c)
+	}
+	return ""
 }
 
 // nearestFlag is a sentence about the flag that was perhaps meant by one that there isn't.

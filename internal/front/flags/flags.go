@@ -70,7 +70,7 @@ func (o *Plan) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.MinimalRefresh, "minimal-refresh", false, "Ask providers only about objects that are to be changed or replaced by what the state says.")
 	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Put off what can't be planned yet instead of failing.")
 	o.RegisterScope(fs, "Work on")
-	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept. May be repeated.")
+	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept, or all that a pattern such as 'aws_instance.web[*]' names in the state. May be repeated.")
 	fs.Var((*commands.Texts)(&o.Invoke), "invoke", "Invoke the action at `ADDRESS`, and do nothing else.")
 	Parallelism(fs, &o.Parallelism)
 }
@@ -175,7 +175,7 @@ func Stream(fs *flag.FlagSet, on *screen.Screen) {
 
 // Detail registers -detail.
 func Detail(fs *flag.FlagSet, on *screen.Screen) {
-	fs.BoolFunc("detail", "Show all of each change, as where the output isn't a terminal. With -detail=brief changes that are alike have one row, as on a terminal.", on.SetDetail)
+	fs.BoolFunc("detail", "Show all of each change, as where the output isn't a terminal; on a terminal without the lines of long texts that stay, unless it is -detail=full. With -detail=brief changes that are alike have one row, as on a terminal.", on.SetDetail)
 }
 
 // Sensitive registers -show-sensitive.

@@ -22,6 +22,7 @@ import (
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/secret"
@@ -38,6 +39,8 @@ type Options struct {
 	// Overview: plans are shown with one row for changes that are alike; nil leaves
 	// it to where they are shown.
 	Overview *bool
+	// Full: of each change there is all that other engines show, on a terminal too.
+	Full bool
 	// Follow is how it is shown what goes on.
 	Follow Follow
 	// Deprecations says which deprecation warnings are shown: all, local or none.
@@ -135,7 +138,9 @@ type Screen struct {
 
 	// Stream is set where results are a stream of JSON objects; Progress and Counter
 	// where a command shows what it does.
-	Stream   *stream.JSON
+	Stream *stream.JSON
+	// Because has the causes of changes of the plan that is shown; nil where nothing does.
+	Because  func(*plan.Change) []why.Chain
 	Progress stream.Progress
 	Counter  *stream.Counter
 	// Memory is from one run to the next; nil is none.
@@ -278,20 +283,24 @@ func (s *Screen) Prose() int {
 
 // Viewing is how nouns are set for people.
 func (s *Screen) Viewing() view.Options {
-	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation}
+	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation, Fold: s.Terminal && !s.Automation && !s.Full, Because: s.Because}
 }
 
 // Plan shows a plan as it was asked for: on a terminal with one row for changes that
 // are alike.
 func (s *Screen) Plan(p *plan.Plan) error {
-	overview := s.Terminal && !s.Automation
-	if s.Overview != nil {
-		overview = *s.Overview
-	}
-	if overview {
+	if s.Brief() {
 		return view.Overview(s.Out, p, s.Viewing())
 	}
 	return view.Plan(s.Out, p, s.Viewing())
+}
+
+// Brief reports whether a plan is shown with one row for changes that are alike.
+func (s *Screen) Brief() bool {
+	if s.Overview != nil {
+		return *s.Overview && !s.JSON
+	}
+	return s.Terminal && !s.Automation && !s.JSON
 }
 
 // Stopped shows what an apply came to that didn't do everything.
@@ -311,7 +320,7 @@ func (s *Screen) Stopped(e view.End) {
 // SetDetail reads the value of -detail.
 func (o *Options) SetDetail(text string) error {
 	overview := text == "brief"
-	o.Overview = &overview
+	o.Overview, o.Full = &overview, text == "full"
 	if !overview && text != "true" && text != "full" {
 		return errors.New("has to be full or brief")
 	}
@@ -338,8 +347,8 @@ func (s *Screen) SayAs(typ string, payload map[string]any, format string, args .
 
 // Log puts a message for people into the stream, if there is one.
 func (s *Screen) Log(text string) {
-	if s.Stream != nil {
-		s.Stream.Log(strings.TrimSpace(text))
+	if text = strings.TrimSpace(text); s.Stream != nil && text != "" {
+		s.Stream.Log(text)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/front/view/brief"
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/diff"
+	"weir.dev/weir/internal/front/view/jsonplan"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
@@ -64,6 +65,9 @@ func (p *planPrinter) rows(rows []*brief.Row) {
 	}
 	for i, r := range rows {
 		said := Said(r)
+		if text := p.o.because(r); text != "" {
+			said = append(said, text)
+		}
 		line := diff.Symbol(r.Action, p.o.Pen) + " " + p.o.Pen.Paint(addresses[i], style.Bold)
 		used := 4 + style.Width(addresses[i])
 		column := 4 + widest + 2
@@ -88,7 +92,7 @@ func (p *planPrinter) rows(rows []*brief.Row) {
 				if j+k > 0 {
 					used = 0
 				}
-				p.WriteString(strings.Repeat(" ", max(column-used, 0)) + part + "\n")
+				p.WriteString(strings.Repeat(" ", max(column-used, 0)) + strings.TrimRight(part, " ") + "\n")
 			}
 		}
 	}
@@ -201,9 +205,14 @@ func (p *planPrinter) deferredRows() {
 
 // weight says what a plan risks, and what its apply has to wait for.
 func (p *planPrinter) weight(rows []*brief.Row) {
-	text := "Nothing is destroyed."
+	text := ""
+	if n := len(jsonplan.Shown(jsonplan.Drift(p.plan))); n > 0 {
+		text = count(n, "object") + " changed or deleted outside of " + Engine + ". "
+	}
 	if risk := Risk(rows); risk != "" {
-		text = "Riskiest: " + risk + "."
+		text += "Riskiest: " + risk + "."
+	} else {
+		text += "Nothing is destroyed."
 	}
 	if steps, longest := Chain(p.plan.Graph); steps > 0 {
 		text += fmt.Sprintf(" %s, longest chain %d.", count(steps, "step"), longest)

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/plan/why"
 )
 
 func overview(t testing.TB, p *plan.Plan, o Options) string {
@@ -88,10 +89,14 @@ func TestOverviewOfEqualChanges(t *testing.T) {
 	for i := range 500 {
 		p.Changes = append(p.Changes, change(t, fmt.Sprintf("sim_object.node[%d]", i), plan.Update, full(), with(full(), values{"name": text("gen-2")})))
 	}
-	got := overview(t, p, Options{Width: 80})
-	if n := strings.Count(got, "\n"); n > 25 {
-		t.Errorf("%d lines", n)
+	for _, width := range []int{40, 80, 200} {
+		got := overview(t, p, Options{Width: width})
+		golden(t, fmt.Sprintf("equal-%d.txt", width), got)
+		if n := strings.Count(got, "\n"); n > 25 {
+			t.Errorf("%d lines at %d columns", n, width)
+		}
 	}
+	got := overview(t, p, Options{Width: 80})
 	if !strings.Contains(got, `~ sim_object.node[0…499]  ×500  name "full" → "gen-2"`) || !strings.Contains(got, "\nPlan: 0 to add, 500 to change, 0 to destroy.\n") {
 		t.Error(got)
 	}
@@ -133,5 +138,51 @@ func BenchmarkOverview(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/change")
 		})
+	}
+}
+
+// TestOutside: for who reads all of each change, its heading has what happened outside.
+func TestOutside(t *testing.T) {
+	p := mixed(t)
+	for fold, want := range map[bool]int{true: 1, false: 0} {
+		got := render(t, p, Options{Fold: fold})
+		for _, text := range []string{"sim_object.gone will be created\n  # (it was deleted outside of weir)\n", "sim_object.drifted will be updated in-place\n  # (it was changed outside of weir)\n"} {
+			if n := strings.Count(got, text); n != want {
+				t.Errorf("folded %t: %q is there %d times", fold, text, n)
+			}
+		}
+	}
+}
+
+// TestBecause: a row says what its changes come from, where that is the same for them.
+func TestBecause(t *testing.T) {
+	given := why.Chain{{Kind: why.Attribute}, {Kind: why.Local, Subject: "local.x"}, {Kind: why.Given, Subject: "var.v", Name: "file"}}
+	through := why.Chain{{Kind: why.Attribute}, {Kind: why.Change, Subject: "sim_object.other"}, {Kind: why.Given, Subject: "var.w", Name: "argument"}}
+	perhaps := why.Chain{{Kind: why.Attribute}, {Kind: why.Given, Subject: "var.x", Maybe: true}}
+	written := why.Chain{{Kind: why.Attribute}, {Kind: why.Written}}
+	p := &plan.Plan{}
+	for i := range 30 {
+		p.Changes = append(p.Changes, change(t, fmt.Sprintf("sim_object.node[%d]", i), plan.Update, full(), with(full(), values{"name": text("gen-2")})))
+	}
+	for _, test := range []struct {
+		first, last []why.Chain
+		want        string
+	}{
+		{[]why.Chain{given, written}, []why.Chain{given}, "because of var.v (file)"},
+		{[]why.Chain{through, given}, []why.Chain{through, given}, "because of sim_object.other, var.v (file)"},
+		{[]why.Chain{given}, []why.Chain{through}, ""},
+		{[]why.Chain{given, through}, []why.Chain{through}, "because of sim_object.other"},
+		{[]why.Chain{perhaps}, []why.Chain{perhaps}, ""},
+		{nil, nil, ""},
+	} {
+		got := overview(t, p, Options{Width: 200, Because: func(c *plan.Change) []why.Chain {
+			if c == p.Changes[29] {
+				return test.last
+			}
+			return test.first
+		}})
+		if test.want == "" && strings.Contains(got, "because") || !strings.Contains(got, test.want) {
+			t.Errorf("%q isn't in\n%s", test.want, got)
+		}
 	}
 }

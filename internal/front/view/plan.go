@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -67,15 +66,15 @@ func Changes(w io.Writer, pl *plan.Plan, o Options) error {
 }
 
 // Change writes one planned change.
-func Change(w io.Writer, pl *plan.Plan, c *plan.Change) error {
-	p := &planPrinter{plan: pl}
+func Change(w io.Writer, pl *plan.Plan, c *plan.Change, o Options) error {
+	p := &planPrinter{printer: printer{o: o}, plan: pl}
 	p.WriteString(p.change(c) + "\n")
 	return p.flush(w)
 }
 
 // OutputChanges writes how root outputs change, nothing where none does.
-func OutputChanges(w io.Writer, pl *plan.Plan) error {
-	_, err := io.WriteString(w, outputChanges(pl.Outputs, Options{}))
+func OutputChanges(w io.Writer, pl *plan.Plan, o Options) error {
+	_, err := io.WriteString(w, outputChanges(pl.Outputs, o))
 	return err
 }
 
@@ -84,6 +83,7 @@ type planPrinter struct {
 	plan    *plan.Plan
 	shown   []*plan.Change
 	outputs string
+	away    map[addr.Object]plan.Action // what was found to have happened outside
 }
 
 // changes are those that are listed.
@@ -116,7 +116,7 @@ func (p *planPrinter) drift() bool {
 		if n.Action == plan.NoOp && !(refreshOnly && c.Moved()) {
 			continue
 		}
-		text.WriteString("\n" + p.comment(c, true) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + n.Text(0, diff.Options{Pen: p.o.Pen, ShowSensitive: p.o.ShowSensitive}) + "\n")
+		text.WriteString("\n" + p.comment(c, true) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + n.Text(0, p.o.diff()) + "\n")
 	}
 	if text.Len() == 0 {
 		return false
@@ -223,11 +223,10 @@ func Applied(w io.Writer, n plan.Counts, destroy bool, o Options) error {
 
 // change sets one change with its heading.
 func (p *planPrinter) change(c *plan.Change) string {
-	return p.comment(c, false) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + p.compare(c, nil).Text(0, diff.Options{
-		Pen: p.o.Pen, ShowSensitive: p.o.ShowSensitive,
-		BlankSymbols: c.Action == plan.Forget, NoNull: c.Action == plan.Forget,
-		ShowUnchanged: c.Importing != nil,
-	}) + p.around(c)
+	o := p.o.diff()
+	o.BlankSymbols, o.NoNull = c.Action == plan.Forget, c.Action == plan.Forget
+	o.ShowUnchanged = c.Importing != nil
+	return p.comment(c, false) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + p.compare(c, nil).Text(0, o) + p.around(c)
 }
 
 func (p *planPrinter) compare(c *plan.Change, relevant []cty.Path) *diff.Node {
@@ -329,8 +328,31 @@ func (p *planPrinter) comment(c *plan.Change, drift bool) string {
 	if c.Moved() && c.Action != plan.NoOp {
 		say("  # (moved from %s)", clean.Line(c.Previous.String()))
 	}
+	if text := p.outside(c); text != "" && !drift {
+		say("  # (%s)", text)
+	}
 	lines = append(lines, importing(c, pen)...)
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// outside says what has become of an object outside, for who reads a plan at a terminal.
+func (p *planPrinter) outside(c *plan.Change) string {
+	if !p.o.Fold {
+		return ""
+	}
+	if p.away == nil {
+		p.away = map[addr.Object]plan.Action{}
+		for _, d := range p.plan.Drift {
+			p.away[d.Addr] = d.Action
+		}
+	}
+	switch p.away[c.Addr] {
+	case plan.Delete:
+		return "it was deleted outside of " + Engine
+	case plan.Update:
+		return "it was changed outside of " + Engine
+	}
+	return ""
 }
 
 func importing(c *plan.Change, pen style.Pen) []string {
@@ -404,7 +426,7 @@ func (p *planPrinter) deferrals() {
 		p.WriteString("\n" + p.o.Pen.Paint("  # "+clean.Line(d.Change.Addr.String()), style.Bold) + " was deferred\n")
 		p.WriteString("  # (" + deferral(d.Reason) + ")\n")
 		p.WriteString(diff.Symbol(d.Change.Action, p.o.Pen) + " " + header(d.Change) +
-			p.compare(d.Change, nil).Text(0, diff.Options{Pen: p.o.Pen, ShowSensitive: p.o.ShowSensitive}) + "\n")
+			p.compare(d.Change, nil).Text(0, p.o.diff()) + "\n")
 	}
 }
 
@@ -468,7 +490,7 @@ func deferral(reason string) string {
 func outputChanges(all []*plan.OutputChange, o Options) string {
 	width := 0
 	for _, c := range all {
-		width = max(width, utf8.RuneCountInString(diff.Name(c.Name)))
+		width = max(width, o.diff().Columns(diff.Name(c.Name)))
 	}
 	var b strings.Builder
 	for _, c := range all {
@@ -476,7 +498,9 @@ func outputChanges(all []*plan.OutputChange, o Options) string {
 			continue
 		}
 		n := diff.Of(covered(c.Before, c.Sensitive || c.BeforeSensitive), covered(c.After, c.Sensitive || c.BeforeSensitive))
-		fmt.Fprintf(&b, "%s %-*s = %s\n", diff.Symbol(c.Action, o.Pen), width, diff.Name(c.Name), n.Text(0, diff.Options{Pen: o.Pen, ShowSensitive: o.ShowSensitive}))
+		name := diff.Name(c.Name)
+		pad := strings.Repeat(" ", width-o.diff().Columns(name))
+		fmt.Fprintf(&b, "%s %s = %s\n", diff.Symbol(c.Action, o.Pen), name+pad, n.Text(0, o.diff()))
 	}
 	return b.String()
 }
@@ -500,7 +524,7 @@ func Approval(p *plan.Plan, workspace string) (what, query, description string) 
 			"weir will write these changes to the state without modifying any real infrastructure.\nThere is no undo. Only 'yes' will be accepted to confirm."
 	}
 	return "Apply", "Do you want to perform these actions" + in + "?",
-		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. With 'details' all of each change is shown first."
+		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. With 'details' all of each change is shown first, with 'why ADDRESS' what one comes from."
 }
 
 // NextSteps says what to do with a plan that changes something and was saved in a

@@ -11,7 +11,10 @@ import (
 	"io"
 	"strings"
 
+	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/why"
 )
 
 // Engine is the engine's name in texts for people.
@@ -29,6 +32,15 @@ type Options struct {
 	Product string
 	// Automation leaves out advice on what to run next.
 	Automation bool
+	// Fold sets differences for who reads them: see diff.Options.
+	Fold bool
+	// Because has the causes of a planned change; nil where nothing knows them.
+	Because func(*plan.Change) []why.Chain
+}
+
+// diff are the options for differences.
+func (o Options) diff() diff.Options {
+	return diff.Options{Pen: o.Pen, ShowSensitive: o.ShowSensitive, Fold: o.Fold}
 }
 
 func (o Options) product() string {

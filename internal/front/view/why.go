@@ -125,7 +125,7 @@ func linkText(l why.Link) string {
 	subject, path := clean.Line(l.Subject), strings.TrimPrefix(value.PathString(l.Path), ".")
 	change := ""
 	if l.Before != cty.NilVal && l.After != cty.NilVal && len(l.Path) > 0 {
-		change = ": " + short(l.Before) + " -> " + short(l.After)
+		change = ": " + sides(l.Before, l.After)
 	}
 	switch l.Kind {
 	case why.Attribute, why.Computed, why.Unknown:
@@ -233,6 +233,39 @@ func source(l why.Link) string {
 	return ", by default"
 }
 
+// beside is how much of two long texts is shown before the place where they part.
+const beside = 20
+
+// sides are two values on a line. Of long texts that begin alike they are what is around
+// the place where they part.
+func sides(before, after cty.Value) string {
+	if from, to := longText(before), longText(after); from != nil && to != nil {
+		same := 0
+		for same < min(len(from), len(to)) && from[same] == to[same] {
+			same++
+		}
+		if cut := same - beside; cut > 0 && (len(from) > longest || len(to) > longest) {
+			part := func(text []rune) string { return short(cty.StringVal("..." + string(text[cut:]))) }
+			return part(from) + " -> " + part(to)
+		}
+	}
+	return short(before) + " -> " + short(after)
+}
+
+// longText is a text that may be shown; nil for all else.
+func longText(v cty.Value) []rune {
+	if v == cty.NilVal || value.Hidden(v) {
+		return nil
+	}
+	if v, _ = v.Unmark(); !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
+		return nil
+	}
+	return []rune(v.AsString())
+}
+
+// longest is how many characters of a text are shown.
+const longest = 60
+
 // short is a value on a line.
 func short(v cty.Value) string {
 	if v == cty.NilVal {
@@ -250,8 +283,8 @@ func short(v cty.Value) string {
 		return "null"
 	case ty == cty.String:
 		text := []rune(v.AsString())
-		if len(text) > 60 {
-			text = append(text[:57], []rune("...")...)
+		if len(text) > longest {
+			text = append(text[:longest-3], []rune("...")...)
 		}
 		return strconv.Quote(clean.Line(string(text)))
 	case ty.IsPrimitiveType():

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/plan"
@@ -34,6 +35,21 @@ type Planning struct {
 	Invoke *addr.Target
 	// Generate names a new file for the configuration of imports that have none.
 	Generate string
+	// Explained: somebody may ask why the plan is as it is.
+	Explained bool
+
+	replacing []addr.Target // patterns of -replace
+}
+
+// In is what is asked for where the patterns of -replace name something.
+func (p Planning) In(named func(addr.Target) ([]addr.Instance, diag.List)) (Planning, diag.List) {
+	var diags diag.List
+	for _, t := range p.replacing {
+		found, more := named(t)
+		diags.Append(more)
+		p.Replace = append(slices.Clip(p.Replace), found...)
+	}
+	return p, diags
 }
 
 // A Plan is what is asked of a plan. The files have addresses, one a line.
@@ -104,14 +120,14 @@ func (p *Plan) Read() (Planning, diag.List) {
 	for _, text := range p.Replace {
 		t, err := addr.ParsePattern(text)
 		switch {
-		case err == nil && t.IsPattern():
-			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "The -replace option needs the address of a resource instance, and this is a pattern. For several instances give it several times."))
 		case err != nil:
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "%s.", err))
 		case t.IsModule():
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "The -replace option needs the address of a resource instance, and this is a module."))
 		case t.Name.Mode != addr.Managed:
 			diags.Add(diag.BadAddress.As(fmt.Sprintf("Invalid force-replace address %q", text)).New(diag.Error, "Only managed resources can be used with the -replace=... option."))
+		case t.IsPattern():
+			c.replacing = append(c.replacing, t)
 		default:
 			c.Replace = append(c.Replace, t.Instance())
 		}

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 )
 
 // Workspaces lists the workspaces of the backend, and tells which is selected.
@@ -133,7 +134,7 @@ func (d *Keeper) SelectWorkspace(ctx context.Context, name string, create bool) 
 		change = WorkspaceSame
 	case there:
 	case !create:
-		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "You can create this workspace with the \"new\" subcommand or include the \"-or-create\" flag with the \"select\" subcommand."))
+		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "You can create this workspace with the \"new\" subcommand or include the \"-or-create\" flag with the \"select\" subcommand.%s", near.Ask(name, names)))
 		return WorkspaceSame, diags
 	default:
 		if err := b.CreateWorkspace(ctx, name); err != nil {
@@ -161,7 +162,7 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 	}
 	switch {
 	case !slices.Contains(names, name):
-		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "Use \"%s workspace list\" to see which there are.", d.Program))
+		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "Use \"%s workspace list\" to see which there are.%s", d.Program, near.Ask(name, names)))
 		return 0, diags
 	case name == current:
 		diags.Add(diag.BadWorkspace.As("Workspace \""+name+"\" is your active workspace.").New(diag.Error, "You cannot delete the currently active workspace. Please switch to another workspace and try again."))

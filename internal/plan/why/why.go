@@ -135,8 +135,19 @@ type Explanation struct {
 // addresses. Objects without a change are left out unless the target is
 // exactly their address. The result is empty when nothing in the plan is
 // meant.
-func Explain(in Input, target addr.Target) []Explanation {
-	e := newExplainer(in)
+func Explain(in Input, target addr.Target) []Explanation { return Begin(in).Explain(target) }
+
+// An Explainer explains several objects of one plan.
+type Explainer struct{ *explainer }
+
+// Begin makes one.
+func Begin(in Input) Explainer { return Explainer{newExplainer(in)} }
+
+// Causes are the chains for what the plan does with one object.
+func (e Explainer) Causes(c *plan.Change) []Chain { return e.causes(c) }
+
+// Explain is as the function of that name.
+func (e Explainer) Explain(target addr.Target) []Explanation {
 	var list []Explanation
 	exact := func(c *plan.Change) bool {
 		return !target.IsModule() && target.Instance() == c.Addr.Instance
@@ -144,12 +155,12 @@ func Explain(in Input, target addr.Target) []Explanation {
 	matches := func(i addr.Instance) bool {
 		return target.Matches(i) && i.Name.Mode == target.Name.Mode || target.IsModule() && target.Matches(i)
 	}
-	for _, c := range in.Plan.Changes {
+	for _, c := range e.in.Plan.Changes {
 		if matches(c.Addr.Instance) && (exact(c) || c.Action != plan.NoOp || c.Moved() || c.Importing != nil) {
 			list = append(list, e.explain(c, ""))
 		}
 	}
-	for _, d := range in.Plan.Deferred {
+	for _, d := range e.in.Plan.Deferred {
 		if matches(d.Change.Addr.Instance) {
 			list = append(list, e.explain(d.Change, d.Reason))
 		}

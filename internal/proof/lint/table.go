@@ -104,7 +104,8 @@ var table = []row{
 	{"front/", "word/ plan plan/event front/", ""},
 	{"front/cli", "*", ""}, // beside, it prints pages of docs
 	{"front/flags", "operation/cliconfig operation/place operation/request operation/session operation/states state/storage", ""},
-	{"front/screen", "eval/deprecated", ""},
+	{"front/screen", "eval/deprecated plan/why", ""},
+	{"front/approval", "plan/why", ""},
 	{"front/snapshot", "suite/testfile", "engine/"},
 	{"front/telemetry", "only word/trace system/agent system/origin", ""},
 	{"front/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},

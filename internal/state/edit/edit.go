@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 )
 
 // Targets reads addresses of what a state has.
@@ -61,9 +62,20 @@ func One(s *state.Snapshot, text string) (addr.Object, diag.List) {
 	}
 	at := addr.Object{Instance: i}
 	if s.Objects[at] == nil {
-		return at, diag.NoInstance.As("No instance found for the given address").List("This command requires that the address references one specific instance. %s Please modify the address to reference a specific instance.", list)
+		return at, diag.NoInstance.As("No instance found for the given address").List("This command requires that the address references one specific instance. %s Please modify the address to reference a specific instance.%s", list, nearest(s, i))
 	}
 	return at, nil
+}
+
+// nearest proposes the address that was probably meant, among instances and resources.
+func nearest(s *state.Snapshot, i addr.Instance) string {
+	var names []string
+	for at := range s.Objects {
+		if names = append(names, at.Instance.String()); i.Key == addr.NoKey && at.Key != addr.NoKey {
+			names = append(names, at.Resource.String())
+		}
+	}
+	return near.Ask(i.String(), names)
 }
 
 // Has reports whether a state has anything that the target names.
@@ -124,34 +136,110 @@ func Remove(s *state.Snapshot, targets []addr.Target) (next *state.Snapshot, rem
 			return nil, removed, append(diags, Unmatched(s, t))
 		}
 		if !found {
-			diags.Add(diag.BadAddress.As("Invalid target address").New(diag.Error, "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.", t))
+			diags.Add(diag.BadAddress.As("Invalid target address").New(diag.Error, "No matching objects found for %s. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.%s", t, nearest(s, t.Instance())))
 			return nil, removed, diags
 		}
 	}
 	return next, removed, nil
 }
 
-// Mark says of an instance that it is tainted, or that it isn't. Where there is
-// no such object, absent says why. The state may be nil.
-func Mark(s *state.Snapshot, i addr.Instance, tainted bool) (next *state.Snapshot, absent string, diags diag.List) {
-	if s == nil {
-		return nil, fmt.Sprintf("The state currently contains no resource instances whatsoever, so %s cannot be changed. Perhaps nothing was applied yet, or the state is in another workspace.", i), nil
+// Markable reads the address of an instance that can be tainted, or a pattern for some.
+func Markable(text string) (addr.Target, diag.List) {
+	invalid := diag.BadAddress.As("Invalid resource instance address")
+	t, err := addr.ParsePattern(text)
+	if err == nil && !t.IsPattern() {
+		_, err = addr.ParseInstance(text)
 	}
-	current := addr.Object{Instance: i}
-	o := s.Objects[current]
+	switch {
+	case err != nil:
+		return t, invalid.List("%s.", err)
+	case t.IsModule():
+		return t, invalid.List("%s names modules, and only resource instances can be tainted. For all that is in them write %s.*.*", t, t)
+	case t.Name.Mode != addr.Managed:
+		return t, invalid.List("Resource instance %s cannot be tainted: only managed resources can.", t)
+	}
+	return t, nil
+}
+
+// Mark says of an instance, or of all that a pattern names, that they are tainted, or that
+// they aren't. Where there is no such object, absent says why. The state may be nil.
+func Mark(s *state.Snapshot, t addr.Target, tainted bool) (next *state.Snapshot, marked []addr.Instance, absent string, diags diag.List) {
+	if s == nil {
+		return nil, nil, fmt.Sprintf("The state currently contains no resource instances whatsoever, so %s cannot be changed. Perhaps nothing was applied yet, or the state is in another workspace.", t), nil
+	}
+	if t.IsPattern() {
+		next, marked, diags = markMatches(s, t, tainted)
+		if next == nil && diags == nil {
+			absent = Unmatched(s, t).Detail
+		}
+		return next, marked, absent, diags
+	}
+	i := t.Instance()
+	o := s.Objects[addr.Object{Instance: i}]
 	switch {
 	case o == nil && hasDeposed(s, i):
-		return nil, fmt.Sprintf("Resource instance %s is currently part-way through a create_before_destroy replacement action: it has no current object. Run apply to complete it.", i), nil
+		return nil, nil, fmt.Sprintf("Resource instance %s is currently part-way through a create_before_destroy replacement action: it has no current object. Run apply to complete it.", i), nil
 	case o == nil:
-		return nil, fmt.Sprintf("Resource instance %s was not found in the state.", i), nil
+		return nil, nil, fmt.Sprintf("Resource instance %s was not found in the state.%s", i, nearest(s, i)), nil
 	case !o.Tainted && !tainted:
-		return nil, "", NotTainted.List("Resource instance %s is not currently tainted, and so it cannot be untainted.", i)
+		return nil, nil, "", NotTainted.List("Resource instance %s is not currently tainted, and so it cannot be untainted.", i)
 	}
-	changed := *o
-	changed.Tainted = tainted
 	next = s.Clone()
-	next.Objects[current] = &changed
-	return next, "", nil
+	mark(next, i, tainted)
+	return next, []addr.Instance{i}, "", nil
+}
+
+func mark(s *state.Snapshot, i addr.Instance, tainted bool) {
+	at := addr.Object{Instance: i}
+	changed := *s.Objects[at]
+	changed.Tainted = tainted
+	s.Objects[at] = &changed
+}
+
+// markMatches marks those of what a pattern names that aren't so yet. Without a result and
+// a problem there is nothing that it names.
+func markMatches(s *state.Snapshot, t addr.Target, tainted bool) (next *state.Snapshot, marked []addr.Instance, diags diag.List) {
+	found := managed(s, t)
+	if len(found) == 0 {
+		return nil, nil, nil
+	}
+	next = s.Clone()
+	for _, i := range found {
+		if s.Objects[addr.Object{Instance: i}].Tainted != tainted {
+			mark(next, i, tainted)
+			marked = append(marked, i)
+		}
+	}
+	if len(marked) == 0 && !tainted {
+		return nil, nil, NotTainted.List("None of the %d resource instances that %s names is currently tainted, and so none can be untainted.", len(found), t)
+	}
+	return next, marked, nil
+}
+
+// In has the instances of managed resources that patterns name in a state, which may be nil.
+// That there is none is a problem.
+func In(s *state.Snapshot) func(addr.Target) ([]addr.Instance, diag.List) {
+	if s == nil {
+		s = state.Empty()
+	}
+	return func(t addr.Target) ([]addr.Instance, diag.List) {
+		found := managed(s, t)
+		if len(found) == 0 {
+			return nil, diag.List{Unmatched(s, t)}
+		}
+		return found, nil
+	}
+}
+
+// managed lists the instances of managed resources that a target names.
+func managed(s *state.Snapshot, t addr.Target) []addr.Instance {
+	var list []addr.Instance
+	for _, at := range Select(s, []addr.Target{t}, "") {
+		if at.Name.Mode == addr.Managed {
+			list = append(list, at.Instance)
+		}
+	}
+	return list
 }
 
 func hasDeposed(s *state.Snapshot, i addr.Instance) bool {

@@ -144,13 +144,18 @@ func TestMark(t *testing.T) {
 		{"a.x", "a.x", "a.x=a.x!", true},
 		{"a.x!", "a.x", "a.x=a.x", false},
 		{"a.x", "a.x", "Resource instance is not tainted", false},
-		{"a.x", "a.y", "Resource instance a.y was not found in the state.", true},
+		{"a.x", "a.y", "Resource instance a.y was not found in the state. Did you mean a.x?", true},
+		{"a.x", "bcd.y", "Resource instance bcd.y was not found in the state.", true},
+		{"a.x b.y! b.z", "b.*", "a.x=a.x b.y=b.y! b.z=b.z!", true},
+		{"a.x b.y! b.z", "*.*", "a.x=a.x b.y=b.y b.z=b.z", false},
+		{"a.x b.y!", "a.*", "Resource instance is not tainted", false},
+		{"a.x", "b.*", "The state has no resource that the pattern names. There are a.x.", true},
 	} {
-		i, err := addr.ParseInstance(c.at)
-		if err != nil {
-			t.Fatal(err)
+		at, diags := Markable(c.at)
+		if diags != nil {
+			t.Fatal(diags)
 		}
-		next, got, diags := Mark(stateOf(t, c.have), i, c.tainted)
+		next, _, got, diags := Mark(stateOf(t, strings.Fields(c.have)...), at, c.tainted)
 		switch {
 		case diags.HasErrors():
 			got = diags[0].Summary
@@ -171,7 +176,7 @@ func TestOne(t *testing.T) {
 		"a.*[1]":     "a.y[1]",
 		"a.y[*]":     "One specific instance is needed, and the pattern names 2, among them a.y[0] and a.y[1]. To list all of them, use \"state list 'a.y[*]'\".",
 		"b*.x":       "The state has no resource that the pattern names. There are a.x, a.y, module.m.a.z.",
-		"a.w":        "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance.",
+		"a.w":        "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance. Did you mean a.x?",
 		"module.m":   "\"module.m\" is a module; the address of a resource instance is needed. This command requires that the address references one specific instance. To view the available instances, use \"state list\".",
 		"module.m[*": "invalid address \"module.m[*\": a closing bracket is missing. This command requires that the address references one specific instance. To view the available instances, use \"state list\".",
 	} {

@@ -12,6 +12,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/front/view/clean"
+	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/word/schema"
@@ -160,8 +161,13 @@ func (f *finder) keyed(path cty.Path, before, after cty.Value) {
 	}
 }
 
-// documents reads two texts as JSON, where both are objects or lists.
+// documents reads two texts as JSON or YAML, where both are objects or lists.
 func documents(before, after cty.Value) (from, to cty.Value, ok bool) {
+	if before.Type() == cty.String && after.Type() == cty.String {
+		if from, to, ok = diff.YAML(before.AsString(), after.AsString()); ok {
+			return from, to, true
+		}
+	}
 	read := func(v cty.Value) (cty.Value, bool) {
 		if v.Type() != cty.String {
 			return cty.NilVal, false

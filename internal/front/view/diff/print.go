@@ -25,9 +25,15 @@ type Options struct {
 	NoSymbols, BlankSymbols bool
 	// NoNull leaves out the `-> null` behind what goes away.
 	NoNull bool
+	// Fold is for people who read it: of long texts the lines around those that change,
+	// YAML as the values it holds, columns by what characters take on a screen. Without
+	// it the text is one that programs and people know from other engines.
+	Fold bool
 
 	// forces: the parts say that they force a replacement.
 	forces bool
+	// begins: the beginning is enough.
+	begins bool
 }
 
 // Text sets the difference. All lines but the first are indented by the given
@@ -107,6 +113,14 @@ func (o Options) unchanged(count int, what string) string {
 	return o.Pen.Paint(fmt.Sprintf("# (%d unchanged %s hidden)", count, what), style.Gray)
 }
 
+// Columns is how much room a name takes.
+func (o Options) Columns(name string) int {
+	if o.Fold {
+		return style.Width(name)
+	}
+	return utf8.RuneCountInString(name)
+}
+
 // inner are the options for parts; forcing a replacement isn't inherited.
 func (o Options) inner() Options {
 	o.forces = false
@@ -147,7 +161,7 @@ func (l *later) text(n *Node, indent int, o Options) string {
 		return known + o.replacement(n.replace)
 	}
 	old := o.inner()
-	old.NoNull = true
+	old.NoNull, old.begins = true, o.Fold
 	if _, ok := l.before.body.(*ellipsis); ok {
 		return known + o.replacement(n.replace)
 	}
@@ -273,7 +287,7 @@ func (m *mapping) text(n *Node, indent int, o Options) string {
 	part := o.inner()
 	part.NoNull = o.NoNull || n.Action == plan.Delete || m.nested
 	part.forces = n.replace && m.nested
-	names, width := sortedNames(m.parts, strconv.Quote)
+	names, width := sortedNames(m.parts, strconv.Quote, o)
 	if m.nested {
 		width = 0
 	}
@@ -323,7 +337,7 @@ func isImportant(name string) bool { return name == "id" || name == "name" || na
 
 // attributes writes a line for each attribute and one for the hidden.
 func attributes(b *strings.Builder, parts map[string]*Node, indent int, o Options) {
-	names, width := sortedNames(parts, Name)
+	names, width := sortedNames(parts, Name, o)
 	hidden := 0
 	for _, name := range names {
 		p, as := parts[name], o
@@ -344,7 +358,7 @@ func attributes(b *strings.Builder, parts map[string]*Node, indent int, o Option
 
 func line(b *strings.Builder, name string, width int, n *Node, indent int, o Options) {
 	writeWarning(b, n, indent, o)
-	pad := strings.Repeat(" ", max(width-utf8.RuneCountInString(name), 0))
+	pad := strings.Repeat(" ", max(width-o.Columns(name), 0))
 	b.WriteString(o.start(indent, n.Action) + name + pad + " = " + n.Text(indent, o))
 }
 
@@ -356,10 +370,10 @@ func writeWarning(b *strings.Builder, n *Node, indent int, o Options) {
 	}
 }
 
-func sortedNames(parts map[string]*Node, shown func(string) string) (names []string, width int) {
+func sortedNames(parts map[string]*Node, shown func(string) string, o Options) (names []string, width int) {
 	for name := range parts {
 		names = append(names, name)
-		width = max(width, utf8.RuneCountInString(shown(name)))
+		width = max(width, o.Columns(shown(name)))
 	}
 	sort.Strings(names)
 	return names, width

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/front/view/clean"
+	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 )
 
@@ -32,6 +34,9 @@ func (t *text) text(n *Node, indent int, o Options) string {
 		after = before
 	}
 	if s, ok := asJSON(n, before, after, indent, o); ok {
+		return s
+	}
+	if s, ok := asYAML(n, before, after, indent, o); ok {
 		return s
 	}
 	if before != nil && isMultiline(*before) || after != nil && isMultiline(*after) {
@@ -75,28 +80,90 @@ func heredoc(n *Node, before, after *string, indent int, o Options) string {
 		if s == nil {
 			s = after
 		}
-		for _, line := range linesOf(*s) {
+		lines := linesOf(*s)
+		hidden := len(lines) - beside
+		if !o.begins || hidden < beside {
+			hidden = 0
+		}
+		for _, line := range lines[:len(lines)-hidden] {
 			write(plan.NoOp, line)
 		}
-	default:
-		from, to := linesOf(*before), linesOf(*after)
-		if slices.Equal(from, to) {
-			// They differ in how they end.
-			from, to = strings.Split(*before, "\n"), strings.Split(*after, "\n")
+		if hidden > 0 {
+			note := fmt.Sprintf("# (%d lines hidden)", hidden)
+			b.WriteString(o.start(indent+1, plan.NoOp) + o.Pen.Paint(note, style.Gray) + "\n")
 		}
-		align(from, to, func(int, int) bool { return false }, func(i, j int) {
-			switch {
-			case j < 0:
-				write(plan.Delete, from[i])
-			case i < 0:
-				write(plan.Create, to[j])
-			default:
-				write(plan.NoOp, from[i])
+	default:
+		for _, l := range o.folded(changedLines(*before, *after)) {
+			if l.hidden > 0 {
+				b.WriteString(o.start(indent+1, plan.NoOp) + o.unchanged(l.hidden, "line") + "\n")
+				continue
 			}
-		})
+			write(l.action, l.text)
+		}
 	}
 	b.WriteString(o.start(indent, plan.NoOp) + "EOT" + o.null(n))
 	return b.String()
+}
+
+// A changedLine is a line that stays, comes or goes, or stands for so many that stay.
+type changedLine struct {
+	action plan.Action
+	text   string
+	hidden int
+}
+
+func changedLines(before, after string) []changedLine {
+	from, to := linesOf(before), linesOf(after)
+	if slices.Equal(from, to) {
+		// They differ in how they end.
+		from, to = strings.Split(before, "\n"), strings.Split(after, "\n")
+	}
+	var all []changedLine
+	align(from, to, func(int, int) bool { return false }, func(i, j int) {
+		switch {
+		case j < 0:
+			all = append(all, changedLine{action: plan.Delete, text: from[i]})
+		case i < 0:
+			all = append(all, changedLine{action: plan.Create, text: to[j]})
+		default:
+			all = append(all, changedLine{action: plan.NoOp, text: from[i]})
+		}
+	})
+	return all
+}
+
+// beside is how many lines that stay are shown before and after one that doesn't.
+const beside = 3
+
+// folded hides lines that stay and are far from those that don't, where that makes the
+// text shorter.
+func (o Options) folded(lines []changedLine) []changedLine {
+	if !o.Fold || o.ShowUnchanged {
+		return lines
+	}
+	var out []changedLine
+	for i := 0; i < len(lines); {
+		end := i
+		for end < len(lines) && lines[end].action == plan.NoOp {
+			end++
+		}
+		from, to := i+beside, end-beside
+		if i == 0 {
+			from = 0
+		}
+		if end == len(lines) {
+			to = end
+		}
+		if hidden := to - from; hidden > 1 {
+			out = append(append(append(out, lines[i:from]...), changedLine{hidden: hidden}), lines[to:end]...)
+		} else {
+			out = append(out, lines[i:end]...)
+		}
+		for i = end; i < len(lines) && lines[i].action != plan.NoOp; i++ {
+			out = append(out, lines[i])
+		}
+	}
+	return out
 }
 
 func linesOf(s string) []string {
@@ -111,7 +178,11 @@ func asJSON(n *Node, before, after *string, indent int, o Options) (string, bool
 	if !okBefore || !okAfter || from == cty.NilVal && to == cty.NilVal {
 		return "", false
 	}
-	inner := Of(from, to)
+	return structure("jsonencode", Of(from, to), n, indent, o), true
+}
+
+// structure sets what a text holds as an argument of the function that makes such a text.
+func structure(function string, inner, n *Node, indent int, o Options) string {
 	part := o.inner()
 	part.NoNull = true
 	action, note, forces := n.Action, "", o.replacement(n.replace)
@@ -127,10 +198,10 @@ func asJSON(n *Node, before, after *string, indent int, o Options) (string, bool
 	}
 	body := inner.Text(indent+1, part)
 	if !strings.Contains(body, "\n") {
-		return "jsonencode(" + body + ")" + note + forces + o.null(n), true
+		return function + "(" + body + ")" + note + forces + o.null(n)
 	}
-	return "jsonencode(" + note + "\n" + o.start(indent+1, action) + body + forces + "\n" +
-		o.start(indent, plan.NoOp) + ")" + o.null(n), true
+	return function + "(" + note + "\n" + o.start(indent+1, action) + body + forces + "\n" +
+		o.start(indent, plan.NoOp) + ")" + o.null(n)
 }
 
 // decodeJSON reads a string that holds a JSON object or array. Null gives

@@ -56,7 +56,7 @@ func details(p *plan.Plan, rows []*brief.Row, tree *program.Tree, hide *secret.K
 	left := room
 	write := func(out *detail, c *plan.Change) {
 		var text bytes.Buffer
-		if left <= 0 || view.Change(&text, p, c) != nil {
+		if left <= 0 || view.Change(&text, p, c, folded) != nil {
 			out.Left++
 			return
 		}

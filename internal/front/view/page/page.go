@@ -270,10 +270,13 @@ func modules(rows []*brief.Row) []*branch {
 // A line is one of a text in the form of diffs.
 type line struct{ Class, Text string }
 
+// folded is how a difference is written: what stays of long texts is left out.
+var folded = view.Options{Fold: true}
+
 // outputs is how root outputs change.
 func outputs(p *plan.Plan, hide *secret.Known) (list []line) {
 	var text bytes.Buffer
-	if view.OutputChanges(&text, p) != nil {
+	if view.OutputChanges(&text, p, folded) != nil {
 		return nil
 	}
 	for t := range strings.Lines(hide.Mask(text.String())) {

@@ -81,11 +81,32 @@ func New(area *Area, above io.Writer, o Options) *Display {
 		o.Now = time.Now
 	}
 	d := &Display{
-		o: o, area: area, above: above, lines: stream.Human(above, stream.Options{Pen: o.Pen, Shown: stream.Ends, Now: o.Now}),
+		o: o, area: area, above: above, lines: stream.Human(byWords{above, o.Size}, stream.Options{Pen: o.Pen, Shown: stream.Ends, Now: o.Now}),
 		byKey: map[string]*row{}, stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go d.run()
 	return d
+}
+
+// narrow is the width below which lines are broken at spaces: the terminal would break them
+// anywhere. On a wider one they are left whole, that they can be copied.
+const narrow = 60
+
+// byWords writes lines so that words stay whole on a narrow terminal.
+type byWords struct {
+	io.Writer
+	size func() (width, height int)
+}
+
+func (w byWords) Write(text []byte) (int, error) {
+	width, _ := w.size()
+	if width < narrow {
+		if _, err := io.WriteString(w.Writer, style.Hang(string(text), width, "  ")); err != nil {
+			return 0, err
+		}
+		return len(text), nil
+	}
+	return w.Writer.Write(text)
 }
 
 func (d *Display) run() {

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
@@ -143,7 +144,7 @@ func creations(t *testing.T, first, second int) *plan.Plan {
 
 // perform does the steps of a plan, so many at once, each for as long as is said, and
 // calls at each end.
-func perform(d *Display, p *plan.Plan, atOnce int, takes func(execgraph.ID) time.Duration, each func(ended int)) {
+func perform(d stream.Progress, p *plan.Plan, atOnce int, takes func(execgraph.ID) time.Duration, each func(ended int)) {
 	type running struct {
 		id  execgraph.ID
 		end time.Time
@@ -220,7 +221,7 @@ func TestScreens(t *testing.T) {
 				})
 				d.Close()
 				golden(t, fmt.Sprintf("apply-%d.txt", width), seen.String())
-				if left := s.all(); strings.Contains(left, "running") || strings.Count(strings.ReplaceAll(left, "\n", ""), "Creation complete") != 42 {
+				if left := s.all(); strings.Contains(left, "running") || strings.Count(strings.Join(strings.Fields(left), " "), "Creation complete") != 42 {
 					t.Errorf("at the end there is:\n%s", left)
 				}
 			})
@@ -270,6 +271,92 @@ func TestLeft(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFrames records a terminal of 80×24 during an apply of 300 objects: the counts are
+// right, nothing flickers, and at the end every object has its line.
+func TestFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(t, 80, 24)
+		size := func() (int, int) { return 80, 24 }
+		area := NewArea(s, size)
+		d := New(area, area.Over(s), Options{Size: size, Before: Durations{"sim_first create": {5, 3}, "sim_second create": {9, 3}}})
+		p := creations(t, 200, 100)
+		random := rand.New(rand.NewPCG(3, 4))
+		var frames strings.Builder
+		var said time.Duration
+		var at time.Time
+		perform(d, p, 10, func(id execgraph.ID) time.Duration {
+			if id >= 200 {
+				return time.Duration(7000+random.IntN(4000)) * time.Millisecond
+			}
+			return time.Duration(3000+random.IntN(4000)) * time.Millisecond
+		}, func(ended int) {
+			if ended == 1 || ended == 30 || ended == 150 || ended == 299 {
+				time.Sleep(300 * time.Millisecond)
+				synctest.Wait()
+				fmt.Fprintf(&frames, "%s\n%s", strings.Repeat("=", 80), s.shown())
+				head := s.head()
+				if !strings.Contains(head, fmt.Sprintf("  %d/300 ", ended)) {
+					t.Errorf("when %d have ended, the screen says %q", ended, head)
+				}
+				if _, after, ok := strings.Cut(head, "about "); ok && ended == 30 {
+					text, _, _ := strings.Cut(after, " left")
+					said, _ = time.ParseDuration(text)
+					at = time.Now()
+				}
+			}
+		})
+		if left := time.Since(at); said < left*3/4 || said > left*5/4 {
+			t.Errorf("%s were left, it said %s", left, said)
+		}
+		d.Close()
+		fmt.Fprintf(&frames, "%s\n%s", strings.Repeat("=", 80), s.shown())
+		golden(t, "frames-80.txt", frames.String())
+		if n := strings.Count(s.all(), "Creation complete"); n != 300 || strings.Contains(s.all(), "Applying") {
+			t.Errorf("%d lines at the end:\n%s", n, s.all())
+		}
+		// It draws four times a second at most, and once for each line above it.
+		if most := 4*int(time.Since(d.begun)/time.Second) + 2*300; s.writes > 2*most {
+			t.Errorf("it was written to %d times", s.writes)
+		}
+	})
+}
+
+// head is the line that says how far an apply is, empty where there is none.
+func (s *screen) head() string {
+	for line := range strings.Lines(s.shown()) {
+		if strings.HasPrefix(line, "Applying  ") {
+			return line
+		}
+	}
+	return ""
+}
+
+// TestPiped: where the output isn't a terminal, no line of 300 objects is lost, and the
+// counts between them are those of the lines before.
+func TestPiped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		h := stream.Human(&out, stream.Options{})
+		perform(h, creations(t, 200, 100), 10, func(id execgraph.ID) time.Duration { return time.Duration(3+id%9) * time.Second }, func(int) {})
+		h.Close()
+		complete, counts := map[string]bool{}, 0
+		for line := range strings.Lines(out.String()) {
+			if at, _, ok := strings.Cut(line, ": Creation complete"); ok {
+				complete[at] = true
+			}
+			if before, _, ok := strings.Cut(line, " of 300 done"); ok {
+				counts++
+				if n := strings.TrimSpace(before); n != fmt.Sprint(len(complete)) {
+					t.Errorf("after %d lines: %s", len(complete), line)
+				}
+			}
+		}
+		if len(complete) != 300 || counts == 0 {
+			t.Errorf("%d lines, %d counts:\n%s", len(complete), counts, out.String())
+		}
+	})
 }
 
 // TestOver: whatever is written while there are lines at the bottom stays above them, as

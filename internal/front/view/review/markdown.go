@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/brief"
@@ -31,12 +32,8 @@ func Markdown(w io.Writer, p *plan.Plan, limit int) error {
 	rows := brief.Rows(p)
 	d := &document{limit: limit - reserve}
 	d.head(p, rows)
-	shown := d.table(rows)
-	if shown < len(rows) {
-		d.end = fmt.Sprintf("\nThere is no room for the other %s, and for changes in full.\n", number(len(rows)-shown, "row"))
-	} else {
-		d.details(p, rows)
-	}
+	d.table(rows)
+	d.details(p, rows)
 	d.outputs(p)
 	_, err := io.WriteString(w, d.text.String()+d.end)
 	return err
@@ -81,26 +78,60 @@ func (d *document) head(p *plan.Plan, rows []*brief.Row) {
 	}
 }
 
-// table writes the rows and says how many there was room for.
-func (d *document) table(rows []*brief.Row) int {
+// table writes the rows. Where there is no room for all of them it leaves some for
+// changes in full, and says what is missing.
+func (d *document) table(rows []*brief.Row) {
 	if len(rows) == 0 {
-		return 0
+		return
+	}
+	lines, size := make([]string, len(rows)), 0
+	for i, r := range rows {
+		lines[i] = line(r)
+		size += utf8.RuneCountInString(lines[i])
 	}
 	d.add("| | objects | | |\n|---|---|--:|---|\n")
-	for i, r := range rows {
-		count := ""
-		if len(r.Changes) > 1 {
-			count = fmt.Sprintf("×%d", len(r.Changes))
-		}
-		said := view.Said(r)
-		for j, text := range said {
-			said[j] = escape(text)
-		}
-		if !d.add(fmt.Sprintf("| %s | %s | %s | %s |\n", action(r.Action), code(r.Addresses()), count, strings.Join(said, "<br>"))) {
-			return i
+	room := d.limit
+	if d.size+size > room {
+		room = d.size + (d.limit-d.size)*2/3
+	}
+	for i, text := range lines {
+		if d.size+utf8.RuneCountInString(text) > room || !d.add(text) {
+			d.add(fmt.Sprintf("\nThere is no room for the other %s: %s.\n", number(len(rows)-i, "row"), actions(rows[i:])))
+			return
 		}
 	}
-	return len(rows)
+}
+
+// line is a row of the table.
+func line(r *brief.Row) string {
+	count := ""
+	if len(r.Changes) > 1 {
+		count = fmt.Sprintf("×%d", len(r.Changes))
+	}
+	said := view.Said(r)
+	for j, text := range said {
+		said[j] = escape(text)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", action(r.Action), code(r.Addresses()), count, strings.Join(said, "<br>"))
+}
+
+// actions say how many changes of which kind there are in rows.
+func actions(rows []*brief.Row) string {
+	var kinds []string
+	counts := map[string]int{}
+	for _, r := range rows {
+		kind := action(r.Action)
+		if counts[kind] == 0 {
+			kinds = append(kinds, kind)
+		}
+		counts[kind] += len(r.Changes)
+	}
+	for i, kind := range kinds {
+		if kinds[i] = fmt.Sprintf("%s ×%d", kind, counts[kind]); kind == "" {
+			kinds[i] = fmt.Sprintf("moved or imported ×%d", counts[kind])
+		}
+	}
+	return strings.Join(kinds, ", ")
 }
 
 // details writes the first change of each row in full.
@@ -117,10 +148,13 @@ func (d *document) details(p *plan.Plan, rows []*brief.Row) {
 	}
 }
 
+// folded is how a difference is written: there is no room for what stays.
+var folded = view.Options{Fold: true}
+
 // detail is one change, folded.
 func detail(p *plan.Plan, c *plan.Change) string {
 	var text bytes.Buffer
-	if err := view.Change(&text, p, c); err != nil {
+	if err := view.Change(&text, p, c, folded); err != nil {
 		return ""
 	}
 	fence := "```"
@@ -134,7 +168,7 @@ func detail(p *plan.Plan, c *plan.Change) string {
 // outputs writes how root outputs change.
 func (d *document) outputs(p *plan.Plan) {
 	var text bytes.Buffer
-	if view.OutputChanges(&text, p) != nil || text.Len() == 0 {
+	if view.OutputChanges(&text, p, folded) != nil || text.Len() == 0 {
 		return
 	}
 	if !d.add("\n<details><summary>Changes to outputs</summary>\n\n```diff\n" + marked(text.String()) + "```\n\n</details>\n") {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,64 @@ func TestLimit(t *testing.T) {
 		}
 		if cut := strings.Contains(got, "There is no room for the other"); cut != (limit < Limit) {
 			t.Errorf("within %d characters: %t", limit, cut)
+		}
+	}
+}
+
+// TestMixed: five thousand changes of all kinds fit a comment. What is lost is on top, in
+// the table as in what is folded, and what is left out is counted.
+func TestMixed(t *testing.T) {
+	kinds := []plan.Action{plan.Create, plan.Update, plan.Update, plan.Read, plan.Update, plan.Create, plan.DeleteThenCreate, plan.Update, plan.Delete, plan.Forget}
+	p := &plan.Plan{}
+	for i := range 5000 {
+		kind := kinds[i%len(kinds)]
+		before, after := object("small", "hunter2"), object(fmt.Sprintf("size-%d", i), "hunter3")
+		switch kind {
+		case plan.Create, plan.Read:
+			before = none
+		case plan.Delete, plan.Forget:
+			after = none
+		}
+		// Half of them are alike, each twenty.
+		at := fmt.Sprintf("module.m%d.sim.r%d", i%7, i)
+		if i/10%2 == 0 {
+			at = fmt.Sprintf("module.m.sim.alike%d_%d[%d]", i/400, i%10, i)
+		}
+		p.Changes = append(p.Changes, change(t, at, kind, before, after))
+	}
+	got := render(t, p, Limit)
+	if n := utf8.RuneCountInString(got); n > Limit || n < Limit/2 {
+		t.Errorf("%d characters", n)
+	}
+	if strings.Contains(got, "hunter") {
+		t.Error("a secret is shown")
+	}
+	kept, last := 0, 0
+	for line := range strings.Lines(got) {
+		symbol, isRow := strings.CutPrefix(line, "| `")
+		if !isRow {
+			continue
+		}
+		symbol, _, _ = strings.Cut(symbol, "`")
+		rank := slices.Index([]string{"-", "-/+", ".", "~", "+", "<="}, symbol)
+		if kept++; rank < last {
+			t.Fatalf("after something of rank %d comes %s", last, line)
+		}
+		last = rank
+	}
+	if kept < 300 {
+		t.Errorf("%d rows", kept)
+	}
+	folded := strings.Count(got, "<details>")
+	if folded < 20 || folded != strings.Count(got, "</details>") || strings.Count(got, "\n```") != 2*folded {
+		t.Errorf("%d folded changes", folded)
+	}
+	if _, after, _ := strings.Cut(got, "<details><summary><code>"); !strings.HasPrefix(after, "- ") {
+		t.Error("what is lost isn't first among what is folded")
+	}
+	for _, text := range []string{"### Plan: 1500 to add, 2000 to change, 1000 to destroy, 500 to forget.", "There is no room for the other ", "\nNot shown in full: "} {
+		if !strings.Contains(got, text) {
+			t.Errorf("%q isn't there", text)
 		}
 	}
 }

@@ -51,20 +51,46 @@ func (p Pen) Paint(text string, styles ...Style) string {
 // DefaultWidth is the width of output that isn't a terminal.
 const DefaultWidth = 78
 
-// Width is how many columns of a terminal plain text takes.
+// Width is how many columns of a terminal text takes, painted or not. What is joined to the character
+// before it, as in emoji of several, takes none.
 func Width(text string) int {
-	n := 0
+	n, last, joined, painting := 0, 0, false, false
 	for _, r := range text {
+		own := 1
 		switch {
+		case painting:
+			painting = r != 'm'
+			continue
+		case r == '\x1b':
+			painting = true
+			continue
+		case r < 0x7f:
+		case r == joiner:
+			joined = true
+			continue
+		case r == asEmoji:
+			// It makes the character before it as wide as other emoji.
+			if own = 0; last == 1 {
+				own, last = 1, 2
+			}
+			n += own
+			continue
 		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+			continue
+		case joined, '\U0001f3fb' <= r && r <= '\U0001f3ff' && last == 2: // the latter colour skin
+			own = 0
 		case isWide(r):
-			n += 2
-		default:
-			n++
+			own = 2
+		}
+		n += own
+		if last = own; joined {
+			last, joined = 2, false
 		}
 	}
 	return n
 }
+
+const joiner, asEmoji = '\u200d', '\ufe0f'
 
 func isWide(r rune) bool {
 	if r < 0x1100 {
@@ -77,7 +103,10 @@ func isWide(r rune) bool {
 // Wrap breaks every line of text at spaces so that it fits the width, where
 // words allow it. Lines that begin with a space are left as they are: they are
 // code or lists. A limit below 1 means no limit.
-func Wrap(text string, limit int) string {
+func Wrap(text string, limit int) string { return Hang(text, limit, "") }
+
+// Hang is Wrap with something before what continues a line.
+func Hang(text string, limit int, before string) string {
 	if limit < 1 {
 		return text
 	}
@@ -88,7 +117,7 @@ func Wrap(text string, limit int) string {
 		if strings.HasPrefix(body, " ") || Width(body) <= limit {
 			b.WriteString(body)
 		} else {
-			wrapLine(&b, body, limit)
+			wrapLine(&b, body, limit, before)
 		}
 		if hasEnd {
 			b.WriteByte('\n')
@@ -97,15 +126,15 @@ func Wrap(text string, limit int) string {
 	return b.String()
 }
 
-func wrapLine(b *strings.Builder, line string, limit int) {
+func wrapLine(b *strings.Builder, line string, limit int, before string) {
 	at := 0
 	for i, word := range strings.Split(line, " ") {
 		n := Width(word)
 		switch {
 		case i == 0:
 		case at+1+n > limit:
-			b.WriteByte('\n')
-			at = 0
+			b.WriteString("\n" + before)
+			at = Width(before)
 		default:
 			b.WriteByte(' ')
 			at++

@@ -30,3 +30,14 @@ func TestPaint(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestWidth(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "plain": 5, "ä": 1, "e\u0301": 1, "日本語": 6, "ｶﾅ": 2, "한글": 4, "🚀": 2, "👩\u200d👩\u200d👧": 2, "👍🏽": 2, "❤": 1, "❤\ufe0f": 2,
+		"🇩🇪": 2, "a\u200bb": 2, "a🚀b": 4, "👩\u200d💻x": 3,
+	} {
+		if got := Width(text); got != want {
+			t.Errorf("%q takes %d columns, want %d", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/why"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+// Reasons tell why a plan deals as it does with its objects. They keep the evaluated
+// configuration for that, so they are only for plans that somebody asks about.
+type Reasons struct {
+	in   why.Input
+	made why.Explainer
+}
+
+// Reasons are those of the plan that is made with the options next.
+func (c *Config) Reasons(o *PlanOptions) *Reasons {
+	r := &Reasons{in: why.Input{Tree: c.Tree, Replace: o.Replace, Sources: map[string]why.Source{}}}
+	for name, v := range c.Inputs {
+		r.in.Sources[name] = why.Source{From: v.From, Range: v.Range}
+	}
+	o.Observe = func(root *eval.Frame) { r.in.Root = root }
+	return r
+}
+
+// about begins to explain a plan; false where its reasons aren't known.
+func (r *Reasons) about(p *plan.Plan) bool {
+	if r == nil || r.in.Root == nil || p == nil {
+		return false
+	}
+	if r.in.Plan != p {
+		r.in.Plan = p
+		r.made = why.Begin(r.in)
+	}
+	return true
+}
+
+// Of explains the objects of a plan that the target names.
+func (r *Reasons) Of(p *plan.Plan, target addr.Target) []why.Explanation {
+	if !r.about(p) {
+		return nil
+	}
+	return r.made.Explain(target)
+}
+
+// Because is how one asks for the causes of one change of a plan, nil where they aren't
+// known.
+func (r *Reasons) Because(p *plan.Plan) func(*plan.Change) []why.Chain {
+	if !r.about(p) {
+		return nil
+	}
+	return r.made.Causes
+}
+
+// Explain makes a plan and tells why it deals as it does with the objects that
+// the target names.
+func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
+	r := c.Reasons(&o)
+	p, diags := Plan(ctx, c, prior, o)
+	return p, r.Of(p, target), diags
+}

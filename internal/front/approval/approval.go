@@ -1,0 +1,76 @@
+// Package approval asks people whether a plan is to be carried out, and shows them more of
+// it before they answer.
+//
+// It owns what may be answered. It refuses to know how a question is put and what is done
+// with the answer.
+package approval
+
+import (
+	"strings"
+
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/why"
+	"weir.dev/weir/internal/word/addr"
+)
+
+// A Question is whether a plan is to be carried out.
+type Question struct {
+	Plan *plan.Plan
+	// Ask asks once.
+	Ask func() (answer string, err error)
+	// Reasons explain objects of the plan.
+	Reasons Reasons
+}
+
+// Reasons tell why a plan deals as it does with what a target names.
+type Reasons interface {
+	Of(p *plan.Plan, target addr.Target) []why.Explanation
+}
+
+// Put asks until there is an answer: all of each change is shown for "details", and what a
+// change comes from for "why ADDRESS".
+func (q Question) Put(on *screen.Screen) (answer string, err error) {
+	for {
+		if answer, err = q.Ask(); err != nil {
+			return "", err
+		}
+		verb, address, _ := strings.Cut(strings.TrimSpace(answer), " ")
+		switch {
+		case verb == "details" && address == "":
+			err = view.Plan(on.Out, q.Plan, on.Viewing())
+		case verb == "why":
+			err = q.explain(on, strings.TrimSpace(address))
+		default:
+			return answer, nil
+		}
+		if on.Written(err) != 0 {
+			return "", nil
+		}
+	}
+}
+
+func (q Question) explain(on *screen.Screen, address string) error {
+	target, err := addr.ParsePattern(address)
+	if err != nil {
+		on.Say("%q isn't an address: %s. Write why and an address as above, such as why %s.\n", address, err, q.example())
+		return nil
+	}
+	list := q.Reasons.Of(q.Plan, target)
+	if len(list) == 0 {
+		on.Say("The plan does nothing at %s.\n", target)
+		return nil
+	}
+	return view.Why(on.Out, list, on.Viewing())
+}
+
+// example is the address of something that changes.
+func (q Question) example() string {
+	for _, c := range q.Plan.Changes {
+		if c.Action != plan.NoOp {
+			return c.Addr.Instance.String()
+		}
+	}
+	return "TYPE.NAME"
+}
