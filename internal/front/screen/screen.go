@@ -38,6 +38,8 @@ type Options struct {
 	// Overview: plans are shown with one row for changes that are alike; nil leaves
 	// it to where they are shown.
 	Overview *bool
+	// Timings: where the time went is told at the end.
+	Timings bool
 	// Follow is how it is shown what goes on.
 	Follow Follow
 	// Deprecations says which deprecation warnings are shown: all, local or none.
