@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weir.dev/weir/internal/provider/plugin/output"
 )
 
 // TestFlood: a plugin that writes more to its standard error than anybody
@@ -21,7 +23,7 @@ func TestFlood(t *testing.T) {
 	for _, d := range ask(t.Context(), p, "flooding panic").Diags {
 		detail += d.Detail
 	}
-	if !strings.Contains(detail, "panic: at the cheese") || len(detail) > 4*maxTrace {
+	if !strings.Contains(detail, "panic: at the cheese") || len(detail) > 4*output.MaxTrace {
 		t.Errorf("%d bytes are said: %.300s", len(detail), detail)
 	}
 	if grown := heap() - before; grown > flooded/4 {
@@ -43,8 +45,8 @@ func heap() int {
 // ended, whatever it writes meanwhile.
 func TestNoHandshake(t *testing.T) {
 	for role, want := range map[string]string{
-		"silent":  "timeout while waiting for plugin to start",
-		"endless": "plugin",
+		"silent":  "didn't say in time",
+		"endless": "It wrote something else than where it serves, \"xxx",
 		"floods":  "It ended with exit status 5 (no cheese) before it said",
 	} {
 		t.Run(role, func(t *testing.T) {
@@ -55,7 +57,7 @@ func TestNoHandshake(t *testing.T) {
 			before := heap()
 			p, _, diags := Start(t.Context(), command)
 			text := diags.Err().Error()
-			if p != nil || !strings.Contains(text, want) || len(text) > 4*maxTrace {
+			if p != nil || !strings.Contains(text, want) || len(text) > 4*output.MaxTrace {
 				t.Errorf("%d bytes are said: %.500s", len(text), text)
 			}
 			if grown := heap() - before; grown > flooded/4 {

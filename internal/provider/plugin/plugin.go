@@ -19,23 +19,19 @@
 package plugin
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/plugin/handshake"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -167,111 +163,24 @@ var callSizes = grpc.WithDefaultCallOptions(
 
 // launch starts the process and waits until it serves, or until ctx ends.
 func launch(ctx context.Context, command Command) (*incarnation, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	p := newProcess(command)
-	log := logger(command)
-	// What a plugin prints beside its logs.
-	output := log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})
-	gp := goplugin.NewClient(&goplugin.ClientConfig{
-		HandshakeConfig: goplugin.HandshakeConfig{
-			MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
-			MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
-		},
-		VersionedPlugins: map[int]goplugin.PluginSet{
-			5: {"provider": dispenser{protocol: 5}},
-			6: {"provider": dispenser{protocol: 6}},
-		},
-		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         command.Guard == nil && p.lookup("TF_DISABLE_PLUGIN_TLS") == "",
-		RunnerFunc:       p.run,
-		SkipHostEnv:      true,
-		StartTimeout:     cmp.Or(command.patience, startPatience),
-		Logger:           log,
-		Stderr:           &p.said,
-		SyncStdout:       output,
-		SyncStderr:       io.MultiWriter(output, &p.told),
-		GRPCDialOptions:  []grpc.DialOption{callSizes, grpc.WithStatsHandler(watcher{})},
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: socketDir()},
-	})
-	end := sync.OnceValue(func() error { return p.stop(gp) })
-
-	type result struct {
-		conn grpc.ClientConnInterface
-		err  error
-	}
-	started := make(chan result, 1)
-	go func() {
-		conn, err := dispense(gp)
-		started <- result{conn, err}
-	}()
-	select {
-	case r := <-started:
-		if r.err != nil {
-			end()
-			return nil, p.explain(r.err)
-		}
-		return &incarnation{conn: r.conn, process: p, end: end}, nil
-	case <-ctx.Done():
-		p.kill()
-		go func() {
-			<-started
-			end()
-		}()
-		return nil, ctx.Err()
-	}
-}
-
-func dispense(gp *goplugin.Client) (grpc.ClientConnInterface, error) {
-	protocol, err := gp.Client()
+	p, err := newProcess(command)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := protocol.Dispense("provider")
+	served, err := p.start(ctx)
+	var conn *grpc.ClientConn
+	if err == nil {
+		conn, err = served.Dial(p.identity, callSizes, grpc.WithStatsHandler(watcher{}))
+	}
 	if err != nil {
+		p.abandon()
 		return nil, err
 	}
-	return raw.(grpc.ClientConnInterface), nil
-}
-
-// A dispenser gives the connection of one protocol version.
-type dispenser struct {
-	goplugin.NetRPCUnsupportedPlugin
-	protocol int
-}
-
-func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return speak(conn, d.protocol), nil
-}
-
-func (d dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
-	return fmt.Errorf("a client of plugins serves none")
-}
-
-// logger is where go-plugin and the plugin log to.
-func logger(command Command) hclog.Logger {
-	if command.Log == nil {
-		return hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
-	}
-	level := hclog.LevelFromString(command.LogLevel)
-	if level == hclog.NoLevel {
-		level = hclog.Trace
-	}
-	return hclog.New(&hclog.LoggerOptions{
-		Name:              "provider",
-		Level:             level,
-		Output:            command.Log,
-		JSONFormat:        strings.EqualFold(command.LogLevel, "JSON"),
-		IndependentLevels: true,
-	})
-}
-
-// socketDir is where sockets may be made: their names have to fit in about a
-// hundred bytes, which a deep temporary directory would use up.
-func socketDir() string {
-	if dir := os.TempDir(); len(dir) > 50 && filepath.Separator == '/' {
-		return "/tmp"
-	}
-	return ""
+	ctx, cancel := context.WithCancel(context.Background())
+	printed := p.log.Printed("provider")
+	go handshake.Print(ctx, conn, printed, io.MultiWriter(printed, &p.told))
+	return &incarnation{
+		conn: speak(conn, served.Protocol), process: p,
+		end: sync.OnceValue(func() error { defer cancel(); return p.stop(conn) }),
+	}, nil
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -18,44 +19,62 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
-	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
 
 	"weir.dev/weir/internal/provider/guard"
+	"weir.dev/weir/internal/provider/plugin/handshake"
+	"weir.dev/weir/internal/provider/plugin/output"
 	"weir.dev/weir/internal/system/child"
 )
 
 // A process is one plugin process.
 type process struct {
-	command Command
-	env     []string
-	cmd     *exec.Cmd
-	stdout  io.ReadCloser
-	stderr  io.ReadCloser
-	stdin   io.Closer     // of a guard, which takes its end for the end of this process
-	said    lastWords     // to the standard error
-	told    lastWords     // as the standard error, over the connection
-	exited  chan struct{} // closed when the process has ended
-	drained chan struct{} // closed when all that it printed was read
-	status  string        // how it ended, set before exited is closed
-	sockets string        // directory for the plugin's sockets
+	command  Command
+	env      []string
+	identity *handshake.Identity // nil without TLS
+	sockets  string              // directory for the plugin's sockets
+	log      *output.Relay       // nil for none
+	cmd      *exec.Cmd
+	stdout   io.ReadCloser
+	stderr   io.ReadCloser
+	stdin    io.Closer        // of a guard, which takes its end for the end of this process
+	said     output.LastWords // to the standard error
+	told     output.LastWords // as the standard error, over the connection
+	exited   chan struct{}    // closed when the process has ended
+	drained  chan struct{}    // closed when all that it printed was read, and it has ended
+	status   string           // how it ended, set before exited is closed
 
 	// unheard: nobody waited for an answer that the guard is to keep.
 	unheard atomic.Bool
-
-	mu      sync.Mutex
-	started bool
-	killed  bool
 }
 
-func newProcess(command Command) *process {
+// newProcess makes a process with what it needs to be a plugin.
+func newProcess(command Command) (*process, error) {
 	env := command.Env
 	if env == nil {
 		env = os.Environ()
 	}
 	p := &process{command: command, env: slices.Clip(env), exited: make(chan struct{}), drained: make(chan struct{})}
-	return p
+	if command.Log != nil {
+		p.log = output.NewRelay(command.Log, command.LogLevel)
+	}
+	var err error
+	if command.Guard == nil && p.lookup("TF_DISABLE_PLUGIN_TLS") == "" {
+		if p.identity, err = handshake.NewIdentity(); err != nil {
+			return nil, err
+		}
+	}
+	p.sockets, err = os.MkdirTemp(socketDir(), "plugin-dir")
+	return p, err
+}
+
+// socketDir is where sockets may be made: their names have to fit in about a
+// hundred bytes, which a deep temporary directory would use up.
+func socketDir() string {
+	if dir := os.TempDir(); len(dir) > 50 && filepath.Separator == '/' {
+		return "/tmp"
+	}
+	return ""
 }
 
 // lookup reads the environment that the plugin will have.
@@ -85,50 +104,105 @@ func (p *process) logEnv() []string {
 	return off
 }
 
-// run makes the process for go-plugin, which passes its own variables in the
-// environment of spec.
-func (p *process) run(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Runner, error) {
-	p.sockets = sockets
+// prepare makes the command and its pipes.
+func (p *process) prepare() (err error) {
 	p.cmd = &exec.Cmd{
 		Path: p.command.Path,
 		Dir:  p.command.Dir,
 		Args: []string{p.command.Path},
-		Env:  slices.Concat(p.env, p.logEnv(), spec.Env),
+		Env:  slices.Concat(p.env, p.logEnv(), handshake.Env(p.sockets, p.identity)),
 	}
-	var err error
 	if g := p.command.Guard; g != nil {
 		p.cmd.Path = g.Program
 		p.cmd.Args = []string{g.Program, guard.Command, g.Hold + strconv.FormatInt(guards.Add(1), 10), p.command.Path}
 		if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if p.stdout, err = p.cmd.StdoutPipe(); err != nil {
-		return nil, err
+		return err
 	}
 	p.stderr, err = p.cmd.StderrPipe()
-	return p, err
+	return err
 }
 
 // guards counts those that this process has started.
 var guards atomic.Int64
 
-func (p *process) Start(context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.killed {
-		return errors.New("the start was cancelled")
+// start starts the process and waits until it says where it serves.
+func (p *process) start(ctx context.Context) (handshake.Served, error) {
+	if err := ctx.Err(); err != nil {
+		return handshake.Served{}, err
+	}
+	if err := p.prepare(); err != nil {
+		return handshake.Served{}, err
 	}
 	onDeath := syscall.SIGKILL
 	if p.command.Guard != nil {
 		onDeath = 0 // it ends by itself, when everything is answered
 	}
-	err := child.Start(p.cmd, onDeath)
-	p.started = err == nil
-	if p.started {
-		go p.watch()
+	if err := child.Start(p.cmd, onDeath); err != nil {
+		return handshake.Served{}, err
 	}
-	return err
+	p.log.Say(output.Debug, "provider", "plugin started", "path", p.command.Path, "pid", strconv.Itoa(p.cmd.Process.Pid))
+	go p.watch()
+	return p.handshake(ctx, p.read())
+}
+
+// read reads all that the process prints. The result gets its first line, or as much of it
+// as a line of a plugin may have; less when its output ended.
+func (p *process) read() <-chan string {
+	first := make(chan string, 1)
+	var both sync.WaitGroup
+	both.Go(func() {
+		const longest = 16 << 10
+		r := bufio.NewReaderSize(p.stdout, longest)
+		line, err := r.ReadSlice('\n')
+		first <- string(line)
+		for err == nil || errors.Is(err, bufio.ErrBufferFull) {
+			_, err = r.Discard(longest)
+		}
+	})
+	both.Go(func() {
+		said := io.Writer(&p.said)
+		if p.log != nil {
+			said = io.MultiWriter(&p.said, p.log.Records("provider."+p.name()))
+		}
+		_, _ = io.Copy(said, p.stderr)
+	})
+	go func() {
+		both.Wait()
+		<-p.exited
+		p.log.Say(output.Debug, "provider", "plugin process ended", "path", p.command.Path, "status", p.status)
+		p.stdout.Close()
+		p.stderr.Close()
+		if p.stdin != nil {
+			p.stdin.Close()
+		}
+		close(p.drained)
+	}()
+	return first
+}
+
+// handshake waits for the line that says where the process serves.
+func (p *process) handshake(ctx context.Context, first <-chan string) (handshake.Served, error) {
+	patience := time.NewTimer(cmp.Or(p.command.patience, startPatience))
+	defer patience.Stop()
+	select {
+	case <-ctx.Done():
+		return handshake.Served{}, ctx.Err()
+	case <-patience.C:
+		return handshake.Served{}, errors.New("it didn't say in time where it serves")
+	case line := <-first:
+		served, err := handshake.Parse(line)
+		if errors.Is(err, handshake.ErrLine) {
+			err = errors.New(p.diagnose(line))
+		}
+		if err != nil {
+			return served, p.explain(err)
+		}
+		return served, nil
+	}
 }
 
 // watch waits for the end of the process, which need not be the end of its
@@ -144,29 +218,8 @@ func (p *process) watch() {
 	close(p.exited)
 }
 
-// Wait is called when all output has been read.
-func (p *process) Wait(context.Context) error {
-	close(p.drained)
-	<-p.exited
-	p.stdout.Close()
-	p.stderr.Close()
-	if p.stdin != nil {
-		p.stdin.Close()
-	}
-	return nil
-}
-
-func (p *process) Kill(context.Context) error {
-	p.kill()
-	return nil
-}
-
-// kill ends the process and what it started in its group; before the start it
-// prevents it.
+// kill ends the process and what it started in its group.
 func (p *process) kill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.killed = true
 	if p.ended() {
 		select {
 		case <-p.drained: // the number may be another process's by now
@@ -174,37 +227,44 @@ func (p *process) kill() {
 		default: // somebody in the group lives
 		}
 	}
-	if p.started {
-		child.Kill(p.cmd.Process)
-	}
+	child.Kill(p.cmd.Process)
 }
 
 // stop asks the plugin to end, and kills it when it doesn't. A guard that still has
 // to hear something ends by itself after that, and the plugin with it.
-func (p *process) stop(gp *goplugin.Client) error {
+func (p *process) stop(conn *grpc.ClientConn) error {
 	if p.unheard.Load() {
+		defer conn.Close()
 		return p.stdin.Close()
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		gp.Kill()
-		if p.sockets != "" {
-			os.RemoveAll(p.sockets)
-		}
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-time.After(closeGrace + time.Second):
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	if !p.ended() {
+		_ = handshake.Shutdown(ctx, conn) // it may end before it answers
 	}
-	// A child of the plugin may hold its standard error open.
+	err := conn.Close()
+	select {
+	case <-p.drained:
+	case <-ctx.Done():
+		// Or something that it started holds its output open.
+		err = p.abandon()
+	}
+	os.RemoveAll(p.sockets)
+	return err
+}
+
+// abandon kills the process, if it was started, and removes what it leaves.
+func (p *process) abandon() error {
+	defer os.RemoveAll(p.sockets)
+	if p.cmd == nil || p.cmd.Process == nil {
+		return nil
+	}
 	p.kill()
 	select {
-	case <-done:
+	case <-p.drained:
 		return nil
 	case <-time.After(closeGrace):
-		return fmt.Errorf("%s doesn't end", p.Name())
+		return fmt.Errorf("%s doesn't end", p.name())
 	}
 }
 
@@ -247,49 +307,36 @@ func (p *process) end() *crash {
 	case <-p.drained:
 	case <-time.After(500 * time.Millisecond): // a child holds it open
 	}
-	return &crash{how: p.status, trace: p.said.trace(), tail: cmp.Or(p.said.tail(), p.told.tail())}
+	return &crash{how: p.status, trace: p.said.Trace(), tail: cmp.Or(p.said.Tail(), p.told.Tail())}
 }
 
 // explain adds what the plugin said when it crashed.
 func (p *process) explain(err error) error {
-	if text := p.said.trace(); text != "" {
+	if text := p.said.Trace(); text != "" {
 		return fmt.Errorf("%w\n\n%s", err, text)
 	}
 	return err
 }
 
-func (p *process) Diagnose(context.Context) string {
-	info, err := os.Stat(p.command.Path)
-	switch {
-	case err != nil:
-		return err.Error()
-	case runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
-		return "The file isn't executable."
+// diagnose says why the first line isn't that of a plugin.
+func (p *process) diagnose(line string) string {
+	did := "It printed nothing"
+	if line = strings.TrimSpace(line); line != "" {
+		did = "It wrote something else than where it serves, " + strconv.Quote(strings.ToValidUTF8(line[:min(len(line), maxQuoted)], "\uFFFD"))
 	}
-	did := "It wrote something else than where it serves"
+	// Its output has ended where there is none, and so it does in a moment.
 	select {
 	case <-p.exited:
 		did = "It ended with " + p.end().short() + " before it said where it serves"
+		if line != "" {
+			did += ", and wrote " + strconv.Quote(strings.ToValidUTF8(line[:min(len(line), maxQuoted)], "\uFFFD"))
+		}
 	case <-time.After(500 * time.Millisecond):
 	}
 	return did + ": is it a provider for " + runtime.GOOS + "_" + runtime.GOARCH + "?"
 }
 
-func (p *process) Stdout() io.ReadCloser { return p.stdout }
-func (p *process) Stderr() io.ReadCloser { return p.stderr }
-func (p *process) Name() string          { return filepath.Base(p.command.Path) }
+// maxQuoted is how much of what isn't understood is shown, in bytes.
+const maxQuoted = 200
 
-func (p *process) ID() string {
-	if p.cmd.Process == nil {
-		return ""
-	}
-	return strconv.Itoa(p.cmd.Process.Pid)
-}
-
-func (p *process) PluginToHost(network, address string) (string, string, error) {
-	return network, address, nil
-}
-
-func (p *process) HostToPlugin(network, address string) (string, string, error) {
-	return network, address, nil
-}
+func (p *process) name() string { return filepath.Base(p.command.Path) }

@@ -1,4 +1,4 @@
-package plugin
+package output
 
 import (
 	"bytes"
@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// What is kept of a plugin's standard error.
+// What is kept of a plugin's standard error, in bytes.
 const (
-	maxTrace     = 16 << 10
+	MaxTrace     = 16 << 10
 	maxTailLines = 10
 	maxTailLine  = 300
 )
 
-// lastWords keeps what may tell why a plugin ended: what follows the line with
+// LastWords keeps what may tell why a plugin ended: what follows the line with
 // which a Go program reports its crash, up to a limit, and the last lines that
 // aren't records of a log, which nobody asked for here.
-type lastWords struct {
+type LastWords struct {
 	mu    sync.Mutex
 	line  bytes.Buffer // the beginning of the line that is being written
 	crash bytes.Buffer
@@ -25,7 +25,7 @@ type lastWords struct {
 }
 
 // Write gets parts of lines; the end of a line may come alone.
-func (w *lastWords) Write(b []byte) (int, error) {
+func (w *LastWords) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for rest := b; len(rest) > 0; {
@@ -36,7 +36,7 @@ func (w *lastWords) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (w *lastWords) add(part []byte, ended bool) {
+func (w *LastWords) add(part []byte, ended bool) {
 	if w.crash.Len() > 0 {
 		w.keep(part)
 		if ended {
@@ -67,21 +67,21 @@ func (w *lastWords) add(part []byte, ended bool) {
 	w.line.Reset()
 }
 
-func (w *lastWords) keep(b []byte) {
-	if room := maxTrace - w.crash.Len(); room > 0 {
+func (w *LastWords) keep(b []byte) {
+	if room := MaxTrace - w.crash.Len(); room > 0 {
 		w.crash.Write(b[:min(room, len(b))])
 	}
 }
 
-// trace is the report of a crash, or empty.
-func (w *lastWords) trace() string {
+// Trace is the report of a crash, or empty.
+func (w *LastWords) Trace() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.ToValidUTF8(strings.TrimSpace(w.crash.String()), "\uFFFD")
 }
 
-// tail is the last lines before a crash or the end.
-func (w *lastWords) tail() string {
+// Tail is the last lines before a crash or the end.
+func (w *LastWords) Tail() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.lines, "\n")
