@@ -190,7 +190,7 @@ class Suite:
 
     def refresh(self):
         """2,000 objects of a simulated cloud that takes 100 ms for a read: as many at once as the engine finds good, to
-        ten at a time; and with a limit of calls a second, of which the ratio is the part that is used."""
+        ten at a time, by the clock; and with a limit of calls a second, of which the ratio is the part that is used."""
         n, d = 2000, os.path.join(self.base, "cloud")
         os.makedirs(os.path.join(d, "objects"))
         instances = []
@@ -209,7 +209,7 @@ class Suite:
                 f.write(text)
         usual, plan = self.env, ["plan", "-no-color", "-detailed-exitcode"]
         self.env = dict(usual, TF_CLI_CONFIG_FILE=os.path.join(d, "rc"), SIM_CLOUD=d, SIM_LOG="off", SIM_LATENCY="100ms", SIM_AT_ONCE="100")
-        ten, many = self.time(plan + ["-parallelism=10"], d), self.time(plan, d, 3)
+        ten, many = self.time(plan + ["-parallelism=10"], d), min((self.time(plan, d) for _ in range(3)), key=lambda r: r["wall"])
         self.add("refresh", n, "ten at once", ten)
         self.add("refresh", n, "default ÷ ten", many, goal=(("ratio", 0.15), None), ratio=many["wall"] / ten["wall"])
         self.env.update(SIM_PER_SECOND="50")
