@@ -178,7 +178,8 @@ backends: build $(COLLECTOR) ## backends with real servers, and another engine o
 bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
 	go build -o bench/bare/bare ./bench/bare
-	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
+	go build -C conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
+	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
 parity: build ## ask bin/weir what it accepts of what its peers do, for docs/parity.md

@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
 	"weir.dev/weir/internal/word/secret"
+	"weir.dev/weir/internal/word/trace"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -116,6 +117,8 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 	told := false
 	var err error
 	r.pool.Occupy(func() {
+		_, span := trace.Begin(trace.About(r.commands, o), trace.Program, "provisioner "+p.Type)
+		defer func() { span.End(err != nil) }()
 		r.tell(e)
 		err = kind.Run(r.commands, at, unmarked, func(line string) {
 			out := e

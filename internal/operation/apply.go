@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/trace"
 )
 
 // Limits say when an apply has to end early.
@@ -41,10 +43,7 @@ type Outcome struct {
 // Apply carries out a plan and saves the state, whatever happens. Found are the
 // problems of planning that weren't told yet. The outcome is nil beside errors.
 func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limits) (*Outcome, diag.List) {
-	saving := l.Saving
-	if saving == nil {
-		saving = context.WithoutCancel(ctx)
-	}
+	saving := trace.Join(cmp.Or(l.Saving, context.WithoutCancel(ctx)), ctx)
 	o, diags := w.dir.callLimits()
 	if diags.HasErrors() {
 		return nil, append(found, diags...)

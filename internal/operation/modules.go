@@ -110,7 +110,7 @@ func (m *moduleInstaller) note(used module.Manifest) diag.List {
 // LoadModules loads the configuration and its tests as far as their declarations
 // go; with get it installs modules on the way and notes them.
 func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.VariableInput, tests string, get, upgrade bool, tell func(line string)) (*Tested, diag.List) {
-	world, diags := d.World(Loading{})
+	world, diags := d.World(ctx, Loading{})
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -162,7 +162,7 @@ func (d *Directory) LoadSaved(ctx context.Context, c planfile.Content) (*engine.
 
 func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs map[string]module.VariableInput, l Loading) (*engine.Config, diag.List) {
 	l.Workspace = c.Backend.Workspace
-	world, diags := d.World(l)
+	world, diags := d.World(ctx, l)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -248,7 +248,7 @@ func (s *Stack) Load(ctx context.Context, one *deploy.Deployment, l Loading) (*e
 
 func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
 	l.Workspace = storage.DefaultWorkspace
-	world, diags := s.World(l)
+	world, diags := s.World(ctx, l)
 	world.Workspace = "" // there are none
 	if diags.HasErrors() {
 		return nil, diags

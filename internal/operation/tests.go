@@ -31,7 +31,7 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	inputs, diags := d.Inputs(l.Vars)
 	extra, more := d.testInputs(tests, inputs)
 	diags.Append(more)
-	world, more := d.World(l)
+	world, more := d.World(ctx, l)
 	diags.Append(more)
 	guard, more := d.guard()
 	diags.Append(more)

@@ -178,7 +178,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 			return nil, diags
 		}
 	}
-	world, more := d.World(l)
+	world, more := d.World(ctx, l)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
@@ -201,7 +201,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 }
 
 // World is what a run takes from outside.
-func (d *Directory) World(l Loading) (engine.World, diag.List) {
+func (d *Directory) World(ctx context.Context, l Loading) (engine.World, diag.List) {
 	workspace := l.Workspace
 	var diags diag.List
 	if workspace == "" {
@@ -221,7 +221,7 @@ func (d *Directory) World(l Loading) (engine.World, diag.List) {
 	diags.Append(more)
 	catalog := &supply.Late{}
 	if l.warm && !diags.HasErrors() && d.Catalog == nil {
-		d.Warm(catalog)
+		d.Warm(ctx, catalog)
 	}
 	var source files.Source
 	if l.Record {

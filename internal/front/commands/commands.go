@@ -157,6 +157,8 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 			return code
 		}
 	}
+	ctx, tell := t.Screen.Timed(ctx)
+	defer tell()
 	return run(ctx, fs.Args())
 }
 

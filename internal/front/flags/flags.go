@@ -169,6 +169,7 @@ func Stream(fs *flag.FlagSet, on *screen.Screen) {
 	commands.RegisterJSON(fs, on)
 	Sensitive(fs, on)
 	Detail(fs, on)
+	fs.BoolVar(&on.Timings, "timings", false, "Tell at the end where the time went, on the standard error and as a message of -json: stages, calls of providers, and the critical path.")
 	fs.Func("progress", "How to show what goes on, the `KIND`: tty as the last lines of the terminal, plain as lines, json as with -json, quiet not at all. By default it is tty on a terminal and plain elsewhere.", on.SetProgress)
 	fs.Func("deprecation", "Which deprecation warnings to show: module:all, module:local or module:none, the `CHOICE`.", on.SetDeprecation)
 }

@@ -41,6 +41,8 @@ type Options struct {
 	Overview *bool
 	// Full: of each change there is all that other engines show, on a terminal too.
 	Full bool
+	// Timings: where the time went is told at the end.
+	Timings bool
 	// Follow is how it is shown what goes on.
 	Follow Follow
 	// Deprecations says which deprecation warnings are shown: all, local or none.

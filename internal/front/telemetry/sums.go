@@ -66,7 +66,7 @@ func (s sums) add(span *trace.Span) {
 func (s sums) encode(about []trace.Fact, version string, now time.Time) []byte {
 	const cumulative = 2
 	return exported(about, version, func(scope *message) {
-		for _, kind := range []trace.Kind{trace.Command, trace.Stage, trace.State, trace.Call} {
+		for _, kind := range []trace.Kind{trace.Command, trace.Stage, trace.State, trace.Call, trace.Program, trace.Start, trace.Wait} {
 			points := s.points[kind]
 			if len(points) == 0 {
 				continue

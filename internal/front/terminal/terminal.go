@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/word/trace"
 )
 
 // Is reports whether a file is a terminal.
@@ -65,6 +66,8 @@ func NewLines(from io.Reader) *Lines {
 
 // Next waits for a line. The last one may lack its end.
 func (r *Lines) Next(ctx context.Context) (string, error) {
+	_, span := trace.Begin(ctx, trace.Wait, "wait for an answer")
+	defer span.End(false)
 	if !r.waiting {
 		r.waiting = true
 		go func() {

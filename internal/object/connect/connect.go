@@ -337,6 +337,9 @@ func (p *Pool) take(a addr.Provider) provider.Provider {
 	}
 	delete(p.spare, a)
 	delete(p.live, a)
+	if !a.IsBuiltin() {
+		work.Kept.Add(1)
+	}
 	return running
 }
 

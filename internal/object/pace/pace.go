@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/trace"
 	"weir.dev/weir/internal/word/work"
 )
 
@@ -168,14 +169,28 @@ func (l *Limiter) Do(ctx context.Context, k Kind, s Subject, call func() Answer,
 		if !answer.Refused || k == Local || k == Once || time.Since(first)+pause > patience {
 			return
 		}
+		span := waits(ctx, s, "wait to ask again")
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
+		}
+		span.End(false)
+		if ctx.Err() != nil {
 			return
 		}
 	}
+}
+
+// waits begins a span of a call that waits.
+func waits(ctx context.Context, s Subject, name string) *trace.Span {
+	_, span := trace.Begin(ctx, trace.Wait, name)
+	if s.Type != "" {
+		span.Set(trace.Provider, s.Provider.Type)
+		span.Set(trace.Type, s.Type)
+	}
+	return span
 }
 
 // Watch has somebody told for how many calls and waits there should be room at the same
@@ -207,6 +222,7 @@ func (l *Limiter) enter(ctx context.Context, k Kind, s Subject) *turn {
 		return t
 	default:
 	}
+	defer waits(ctx, s, "wait for a turn").End(false)
 	select {
 	case <-t.came:
 	case <-ctx.Done():

@@ -79,7 +79,7 @@ func (d *Supplier) supplied() (s *supply, complete func()) {
 
 // Warm starts the providers that are locked while the configuration is loaded,
 // since they are those that the configuration needed when it was initialized.
-func (d *Supplier) Warm(c *Late) {
+func (d *Supplier) Warm(ctx context.Context, c *Late) {
 	s, complete := d.supplied()
 	ready := make(chan struct{})
 	go func() {
@@ -88,7 +88,7 @@ func (d *Supplier) Warm(c *Late) {
 		if s.catalog == nil {
 			return
 		}
-		s.catalog.Warm(slices.SortedFunc(maps.Keys(s.installed), addr.Provider.Compare))
+		s.catalog.Warm(ctx, slices.SortedFunc(maps.Keys(s.installed), addr.Provider.Compare))
 	}()
 	c.early = func() *supply {
 		<-ready

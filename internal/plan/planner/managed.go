@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/work"
 )
 
 // managed plans an instance of a managed resource and returns what it will
@@ -139,6 +140,7 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if !r.SkipRefresh && !o.stale {
 		return append(diags, r.look(t, o)...)
 	}
+	work.Unread.Add(1)
 	return append(diags, r.keep(o, nil)...)
 }
 
@@ -290,6 +292,7 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	o.change = r.changeOf(o, config, p, force)
 	if o.stale && o.change.Action != plan.NoOp {
 		o.stale = false
+		work.Unread.Add(-1)
 		if more = r.look(t, o); more.HasErrors() {
 			return append(diags, more...)
 		}

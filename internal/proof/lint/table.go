@@ -108,6 +108,7 @@ var table = []row{
 	{"front/approval", "plan/why", ""},
 	{"front/snapshot", "suite/testfile", "engine/"},
 	{"front/telemetry", "only word/trace system/agent system/origin", ""},
+	{"front/timings", "only word/trace word/work front/view/style front/view/clean", ""},
 	{"front/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
 	{"front/view/coverview", "suite/coverage", ""},
 	{"front/view/packages", "provider/install", ""},

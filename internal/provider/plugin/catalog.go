@@ -11,6 +11,8 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/trace"
+	"weir.dev/weir/internal/word/work"
 )
 
 // A Builtin makes a provider that runs inside of the engine.
@@ -114,28 +116,29 @@ func (c *Catalog) remembered(p addr.Provider, e *entry) bool {
 		return false
 	}
 	e.schemas, e.askFirst = schemas, askFirst
+	work.Known.Add(1)
 	return true
 }
 
 // Warm starts providers that will be needed, in the background. Problems are
-// reported to those who ask for the provider.
-func (c *Catalog) Warm(providers []addr.Provider) {
+// reported to those who ask for the provider. It is seen as a part of what ctx belongs to.
+func (c *Catalog) Warm(ctx context.Context, providers []addr.Provider) {
 	for _, p := range providers {
 		if c.sources.Builtins[p] != nil {
 			continue
 		}
-		e := c.entry(p)
+		e := c.entry(ctx, p)
 		c.mu.Lock()
 		if !e.warmed && !c.closed {
 			e.warmed = true
-			c.pending.Go(func() { c.begin(p, e) })
+			c.pending.Go(func() { c.begin(trace.Join(c.ctx, ctx), p, e) })
 		}
 		c.mu.Unlock()
 	}
 }
 
 // begin starts a process ahead where schemas were had without one.
-func (c *Catalog) begin(p addr.Provider, e *entry) {
+func (c *Catalog) begin(ctx context.Context, p addr.Provider, e *entry) {
 	<-e.done
 	b := &beginning{done: make(chan struct{})}
 	defer close(b.done)
@@ -146,7 +149,7 @@ func (c *Catalog) begin(p addr.Provider, e *entry) {
 	}
 	c.mu.Unlock()
 	if wanted {
-		b.client, b.diags = c.another(c.ctx, p, e)
+		b.client, b.diags = c.another(ctx, p, e)
 	}
 }
 
@@ -285,7 +288,7 @@ func (c *Catalog) command(p addr.Provider) (Command, bool) {
 }
 
 // entry gives the entry of a provider, which is being filled if it is new.
-func (c *Catalog) entry(p addr.Provider) *entry {
+func (c *Catalog) entry(ctx context.Context, p addr.Provider) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[p]; e != nil {
@@ -305,7 +308,7 @@ func (c *Catalog) entry(p addr.Provider) *entry {
 		if c.remembered(p, e) {
 			return
 		}
-		cl, diags := c.run(c.ctx, command, func(cl *client, ctx context.Context) diag.List {
+		cl, diags := c.run(trace.Join(c.ctx, ctx), command, func(cl *client, ctx context.Context) diag.List {
 			if c.memory != nil {
 				cl.store = func(data []byte) { c.memory.Store(p, data) }
 			}
@@ -335,7 +338,10 @@ func (c *Catalog) run(ctx context.Context, command Command, prepare func(*client
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
+	ctx, span := trace.Begin(ctx, trace.Start, "start provider")
+	span.Set(trace.Provider, command.name())
 	cl, diags := start(ctx, command, prepare)
+	span.End(cl == nil)
 	if cl == nil {
 		return nil, diags
 	}
@@ -352,7 +358,7 @@ func (c *Catalog) run(ctx context.Context, command Command, prepare func(*client
 
 // await gives the finished entry of a provider, or nil when ctx ends before.
 func (c *Catalog) await(ctx context.Context, p addr.Provider) (*entry, diag.List) {
-	e := c.entry(p)
+	e := c.entry(ctx, p)
 	select {
 	case <-e.done:
 		return e, e.diags

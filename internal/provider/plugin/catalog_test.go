@@ -25,7 +25,7 @@ func TestCatalogUsesProcessOfSchemasFirst(t *testing.T) {
 	command := self(t, "6")
 	c := NewCatalog(Sources{Installed: map[addr.Provider]string{a: command.Path}}, command)
 	defer c.Close()
-	c.Warm([]addr.Provider{a})
+	c.Warm(t.Context(), []addr.Provider{a})
 	schemas, diags := c.Schemas(t.Context(), a)
 	if diags != nil || schemas.Resources.Schema("test_thing") == nil {
 		t.Fatal(schemas, diags)
@@ -67,7 +67,7 @@ func TestRelease(t *testing.T) {
 	command := self(t, "6")
 	c := NewCatalog(Sources{Installed: map[addr.Provider]string{a: command.Path, b: command.Path}}, command)
 	defer c.Close()
-	c.Warm([]addr.Provider{a, b})
+	c.Warm(t.Context(), []addr.Provider{a, b})
 	c.Release(func(p addr.Provider) bool { return p == a })
 	if _, diags := c.Schemas(t.Context(), b); diags != nil {
 		t.Fatal(diags)
@@ -228,7 +228,7 @@ func TestCatalogRemembers(t *testing.T) {
 			t.Errorf("protocol %s: %v, %d processes", protocol, diags, len(c.running))
 		}
 		warm := open(m)
-		warm.Warm([]addr.Provider{a})
+		warm.Warm(t.Context(), []addr.Provider{a})
 		for range 2 {
 			if p, diags := warm.Start(t.Context(), a); diags != nil || read(t, p, "pid") == "" {
 				t.Errorf("protocol %s: warm: %v", protocol, diags)

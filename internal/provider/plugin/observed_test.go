@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/trace"
 )
 
@@ -48,5 +50,37 @@ func TestObserved(t *testing.T) {
 		if got := fmt.Sprint(seen); got != want {
 			t.Errorf("%s: %s, not %s", name, got, want)
 		}
+	}
+}
+
+// TestStartsAreSeen: a process that is started before anybody asks for it is a part of what
+// the context belongs to, and what it is asked first is below its start.
+func TestStartsAreSeen(t *testing.T) {
+	var mu sync.Mutex
+	var last byte
+	ended := map[string]*trace.Span{}
+	run := &trace.Run{Now: time.Now, NewID: func() trace.SpanID {
+		mu.Lock()
+		defer mu.Unlock()
+		last++
+		return trace.SpanID{last}
+	}, Ended: func(s *trace.Span) {
+		mu.Lock()
+		defer mu.Unlock()
+		ended[s.Name] = s
+	}}
+	a := testProvider("a")
+	command := self(t, "6")
+	c := NewCatalog(Sources{Installed: map[addr.Provider]string{a: command.Path}}, command)
+	defer c.Close()
+	c.Warm(run.Watch(t.Context()), []addr.Provider{a})
+	if _, diags := c.Schemas(t.Context(), a); diags != nil {
+		t.Fatal(diags)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	start, asked := ended["start provider"], ended["GetProviderSchema"]
+	if start == nil || asked == nil || asked.Parent != start.ID || start.Failed || len(start.Facts) != 1 {
+		t.Errorf("start: %+v, asked: %+v", start, asked)
 	}
 }

@@ -19,6 +19,9 @@ const (
 	Stage   Kind = "stage"   // loading, validating, planning, applying
 	State   Kind = "state"   // a store of states is asked
 	Call    Kind = "call"    // a provider is asked
+	Program Kind = "program" // a provisioner runs
+	Start   Kind = "start"   // a process of a provider is started, and asked what it declares
+	Wait    Kind = "wait"    // it isn't a call's turn, or an answer of a person is waited for
 )
 
 // The names of facts. That of calls is one of the conventions of OpenTelemetry.

@@ -28,6 +28,9 @@ var (
 	Lists      Counter // of provider objects that were asked for to refresh many
 	Listed     Counter // objects that needn't be read because a list had them unchanged
 	Refused    Counter // of these, because the provider was asked too often
+	Known      Counter // providers whose declarations were remembered, so that none was asked for them
+	Kept       Counter // processes of providers that went on to serve, rather than others being started
+	Unread     Counter // objects that a plan didn't ask providers about, as options said
 	Steps      Counter // of execution graphs
 	Edges      Counter // between these steps
 	StateBytes Counter // of states written
@@ -39,22 +42,29 @@ var all = []struct {
 	*Counter
 }{
 	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"shared", &Shared}, {"lists", &Lists}, {"listed", &Listed}, {"refused", &Refused},
+	{"known", &Known}, {"kept", &Kept}, {"unread", &Unread},
 	{"steps", &Steps}, {"edges", &Edges}, {"state-bytes", &StateBytes}, {"plan-bytes", &PlanBytes},
 }
 
 // Count runs f and returns by how much each counter grew, by name. Nothing
 // else must be at work in the process.
 func Count(f func()) map[string]int64 {
-	before := make([]int64, len(all))
-	for i, c := range all {
-		before[i] = c.n.Load()
-	}
+	before := Counts()
 	f()
-	grown := make(map[string]int64, len(all))
-	for i, c := range all {
-		grown[c.name] = c.n.Load() - before[i]
+	grown := Counts()
+	for name, n := range before {
+		grown[name] -= n
 	}
 	return grown
+}
+
+// Counts are the counters as they are, by name.
+func Counts() map[string]int64 {
+	counts := make(map[string]int64, len(all))
+	for _, c := range all {
+		counts[c.name] = c.n.Load()
+	}
+	return counts
 }
 
 // Write lists the counters, one on each line.

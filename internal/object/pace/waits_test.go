@@ -1,0 +1,49 @@
+package pace_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir.dev/weir/internal/object/pace"
+	"weir.dev/weir/internal/word/trace"
+)
+
+// TestWaitsAreSeen: a call that has to wait for its turn, or to ask again, has a span for
+// that, and one that needn't has none.
+func TestWaitsAreSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var seen []string
+		run := &trace.Run{Now: time.Now, NewID: func() trace.SpanID { return trace.SpanID{1} }, Ended: func(s *trace.Span) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, fmt.Sprint(s.Kind, " ", s.Name, " ", s.Stop.Sub(s.Start), " ", s.Facts))
+		}}
+		ctx := run.Watch(context.Background())
+		l := pace.New(pace.Settings{AtOnce: 1})
+		var calls sync.WaitGroup
+		for range 2 {
+			calls.Go(func() {
+				l.Do(ctx, pace.Read, about("net_port"), func() pace.Answer { time.Sleep(time.Second); return pace.Answer{} }, nil)
+			})
+		}
+		calls.Wait()
+		refused := true
+		l.Do(ctx, pace.Read, about("net_port"), func() pace.Answer {
+			defer func() { refused = false }()
+			return pace.Answer{Refused: refused}
+		}, nil)
+		slices.Sort(seen)
+		facts := fmt.Sprintf("[{weir.provider %s} {weir.type net_port}]", about("net_port").Provider.Type)
+		want := "wait wait for a turn 1s " + facts + "\nwait wait to ask again 500ms " + facts
+		if got := strings.Join(seen, "\n"); got != want {
+			t.Errorf("seen:\n%s\nand not\n%s", got, want)
+		}
+	})
+}
