@@ -274,10 +274,9 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	}
 	var p lifecycle.Planned
 	var more diag.List
-	ignore := program.Paths(res.IgnoreChanges)
 	o.conn.Ask(r.ctx, connect.Plan, o.addr.Name, func() diag.List {
 		p, more = o.subject.Plan(r.ctx, lifecycle.PlanInput{
-			Prior: o.before, Config: config.Value, Ignore: ignore, IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,
+			Prior: o.before, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,
 		})
 		return more
 	})
@@ -304,10 +303,9 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 // changeOf makes the change that a provider's plan comes to.
 func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
 	sch := o.subject.Schema
-	sensitive := instance.Sensitive(o.instance.Resource, o.stored, config)
 	c := &plan.Change{
 		Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr,
-		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(configured.MarkPaths(p.Value, sensitive)),
+		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(configured.MarkPaths(p.Value, instance.Sensitive(o.instance.Resource, o.stored, config))),
 		BeforeIdentity: o.before.Identity, AfterIdentity: p.Identity,
 		Private: p.Private, Importing: importingOf(r, o),
 	}
