@@ -268,7 +268,7 @@ func short(v cty.Value) string {
 		}
 		return strconv.Quote(clean.Line(text))
 	case t == cty.Number:
-		return v.AsBigFloat().Text('f', -1)
+		return diff.NumberText(v.AsBigFloat())
 	case t == cty.Bool:
 		return strconv.FormatBool(v.True())
 	case isKeyed(v):

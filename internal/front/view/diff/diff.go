@@ -7,6 +7,7 @@
 package diff
 
 import (
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -351,11 +352,23 @@ func scalarText(v cty.Value) string {
 	case v == cty.NilVal || v.IsNull():
 		return "null"
 	case v.Type() == cty.Number:
-		return v.AsBigFloat().Text('f', -1)
+		return NumberText(v.AsBigFloat())
 	case v.Type() == cty.Bool:
 		return strconv.FormatBool(v.True())
 	}
 	return "(" + v.Type().FriendlyName() + ")"
+}
+
+// mostBits is how far from 1 a number may be to be written with all its digits: nobody
+// counts more of them, and one of a few characters may have millions.
+const mostBits = 10_000
+
+// NumberText is a number as it is shown.
+func NumberText(n *big.Float) string {
+	if e := n.MantExp(nil); e > mostBits || e < -mostBits {
+		return n.Text('p', 10) // it needs no decimal digits
+	}
+	return n.Text('f', -1)
 }
 
 // stringOf returns the text of a string, nil for null or nothing.

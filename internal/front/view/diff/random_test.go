@@ -37,7 +37,7 @@ func (m maker) plain(ty cty.Type, depth int) cty.Value {
 		types := []cty.Type{cty.String, cty.Number, cty.List(cty.String), cty.Object(map[string]cty.Type{"a": cty.String, "b": cty.Map(cty.Bool)}), cty.Tuple([]cty.Type{cty.String, cty.Bool})}
 		return m.plain(types[m.IntN(len(types))], depth)
 	case ty == cty.String:
-		return cty.StringVal([]string{"", "a", "b", "two\nlines", "two\nother\nlines", `{"k":[1,"x"],"n":null}`, `{"k": [1]}`, `[broken`, "secret"}[m.IntN(9)])
+		return cty.StringVal([]string{"", "a", "b", "two\nlines", "two\nother\nlines", `{"k":[1,"x"],"n":null}`, `{"k": [1]}`, `[broken`, "secret", "a: 1\nb: [x]\n", "a: 2\nc: {d: true}\n"}[m.IntN(11)])
 	case ty == cty.Number:
 		return cty.NumberIntVal(m.Int64N(3))
 	case ty == cty.Bool:
@@ -103,7 +103,7 @@ func TestRandomObjects(t *testing.T) {
 	paths := []cty.Path{cty.GetAttrPath("list").IndexInt(0), cty.GetAttrPath("nested_map"), cty.GetAttrPath("list_block").IndexInt(1).GetAttr("s"), cty.GetAttrPath("wo")}
 	for range 300 {
 		before, after := m.plain(b.ImpliedType(), 0), m.plain(b.ImpliedType(), 0)
-		for _, o := range []Options{{}, {ShowUnchanged: true, NoSymbols: true, NoNull: true}, {ShowSensitive: true, BlankSymbols: true}} {
+		for _, o := range []Options{{}, {ShowUnchanged: true, NoSymbols: true, NoNull: true}, {ShowSensitive: true, BlankSymbols: true}, {Fold: true}} {
 			Object(before, after, b, paths, nil).Text(0, o)
 			Object(before, after, b, nil, paths).Text(0, o)
 			Of(before, after).Text(1, o)

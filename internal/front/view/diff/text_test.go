@@ -105,6 +105,10 @@ func TestNotYAML(t *testing.T) {
 			t.Errorf("taken for YAML:\n%s\n%s", before, changed(before, before+moreOf(before), Options{Fold: true}))
 		}
 	}
+	// Few characters may be a number of very many digits.
+	for _, text := range []string{"a: 1e400000000\nb: 1\n", "a: 1e-400000000\nb: 1\n", `{"a":1e400000000,"b":1}`} {
+		changed(text, strings.Replace(text, "1e", "2e", 1), Options{Fold: true})
+	}
 	if yaml("# one\na: 1\nb: 2\n", "# two\na: 1\nb: 3\n") || yaml("a: 1\nb: 2\n", "a:   1\nb: 2\n") {
 		t.Error("a change beside the values isn't shown")
 	}
@@ -123,4 +127,18 @@ func TestWideNames(t *testing.T) {
 	before := cty.MapVal(map[string]cty.Value{"日本": cty.StringVal("a"), "name": cty.StringVal("a"), "🚀": cty.StringVal("a")})
 	after := cty.MapVal(map[string]cty.Value{"日本": cty.StringVal("b"), "name": cty.StringVal("b"), "🚀": cty.StringVal("b")})
 	golden(t, "wide.txt", Typed(before, after).Text(0, Options{Fold: true})+"\n")
+}
+
+// FuzzYAML: no text makes the comparison panic, one with itself has no difference, and what
+// is shown of a number is in the text.
+func FuzzYAML(f *testing.F) {
+	for _, text := range []string{service, "a: 1.10\nb: [1, \"x\"]\n", "- a\n- {b: c}\n", "a: |\n  x\n  y\nb: >-\n  z\n", "a: 1e400\nb: 1\n"} {
+		f.Add(text, text+"more: 1\n")
+	}
+	f.Fuzz(func(t *testing.T, before, after string) {
+		changed(before, after, Options{Fold: true})
+		if _, _, ok := YAML(before, before); ok {
+			t.Errorf("%q differs from itself", before)
+		}
+	})
 }

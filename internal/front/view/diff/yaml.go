@@ -140,8 +140,11 @@ func written(v cty.Value) int {
 
 // isDecimal reports whether a number is written as one that is shown.
 func isDecimal(word string) bool {
+	if strings.Trim(word, "-0123456789.") != "" {
+		return false
+	}
 	v, err := cty.ParseNumberVal(word)
-	return err == nil && scalarText(v) == word && strings.Trim(word, "-0123456789.") == ""
+	return err == nil && scalarText(v) == word
 }
 
 // collect puts all texts within a value, names of members included, into a set.
