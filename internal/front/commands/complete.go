@@ -143,6 +143,7 @@ var choices = map[string][]string{
 	"completion": completion.Shells,
 	"-progress":  {"auto", "tty", "plain", "json", "quiet"},
 	"-detail":    {"full", "brief"},
+	"-refresh":   {"true", "false", "auto"},
 }
 
 // addressed are the flags whose values are addresses, and the commands whose arguments are.
