@@ -179,7 +179,11 @@ func compare(b *bytes.Buffer, a *asker, name string, p *peer, why map[string]str
 			}
 		}
 	}
-	fmt.Fprintf(b, "## %s %s\n\n%d of %d commands, %d of %d flags; %d flags are left out for a reason.\n\n", title, p.Version, has, len(commands), mine, flags, left)
+	fmt.Fprintf(b, "## %s %s\n\n%d of %d commands, %d of %d flags", title, p.Version, has, len(commands), mine, flags)
+	if left > 0 {
+		fmt.Fprintf(b, "; %d are left out for a reason", left)
+	}
+	b.WriteString(".\n\n")
 	if len(rows) > 0 {
 		b.WriteString("| command | not accepted | why |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n\n")
 	}

@@ -62,8 +62,7 @@ var refreshCommand = &command{
 		a.RegisterScope(fs, "Refresh")
 		flags.Parallelism(fs, &a.Parallelism)
 		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
-		fs.Bool("refresh", true, "") // what it does
-		fs.Bool("refresh-only", true, "")
+		flags.Refreshed(fs)
 		a.RefreshOnly, a.approved, a.quiet = true, true, true
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},

@@ -75,6 +75,17 @@ func (o *Plan) Register(fs *flag.FlagSet) {
 	Parallelism(fs, &o.Parallelism)
 }
 
+// Refreshed registers the flags of plans that scripts may give refresh too, where the other
+// engines take them without effect.
+func Refreshed(fs *flag.FlagSet) {
+	for _, name := range []string{"refresh", "refresh-only", "destroy"} {
+		fs.Bool(name, false, "")
+	}
+	for _, name := range []string{"replace", "invoke"} {
+		fs.Func(name, "", func(string) error { return nil })
+	}
+}
+
 // RegisterScope registers the flags that leave out a part, of the work that is named.
 func (o *Plan) RegisterScope(fs *flag.FlagSet, work string) {
 	fs.Var((*commands.Texts)(&o.Targets), "target", work+" the object at `ADDRESS` and what it depends on, and nothing else. With stars for names and keys, quoted for the shell, it is all that fit: 'aws_*.web', 'module.net[*]', '**.aws_vpc.main' in any module. May be repeated.")

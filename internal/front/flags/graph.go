@@ -25,7 +25,8 @@ func (g *Graph) Register(fs *flag.FlagSet) {
 	fs.StringVar(&g.Plan, "plan", "", "Show the steps of the saved plan at `PATH`.")
 	fs.StringVar((*string)(&g.Form), "format", string(chart.DOT), "The `LANGUAGE` that the graph is written in: dot, mermaid, json, svg or html, which is a page that needs nothing else.")
 	fs.BoolVar(&g.Full, "detail", false, "Show each declaration, or of a saved plan each step, as dot and mermaid do.")
-	fs.Bool("draw-cycles", false, "")
+	fs.Bool("draw-cycles", false, "") // of graphs of other engines, as the next two
+	fs.Bool("verbose", false, "")
 	fs.Int("module-depth", -1, "")
 }
 
