@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # memory and a millisecond of every start.
 export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build reference man coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
+.PHONY: help build reference man docs coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -124,6 +124,9 @@ reference: ## write docs/reference anew, from the table of commands
 MAN := .cache/man
 man: ## the manual as pages of man, in .cache/man
 	go run ./reference -man $(MAN) -version 0.1.0
+
+docs: ## the pages as a site, in .cache/site; fails on links that lead nowhere
+	cd tools && go run ./site -root=.. -out=$(CURDIR)/.cache/site
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice
