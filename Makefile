@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # memory and a millisecond of every start.
 export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build reference man docs coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
+.PHONY: help build reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -97,7 +97,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd backends && go vet ./...
 	cd temporal && go vet ./depot ./flow ./rounds ./work # the others compile Temporal's server: make durable
 	go test -count=1 ./internal/proof/lint
-	cd tools && go vet ./... && go test ./... && go run ./notice -check
+	cd tools && go vet ./... && go test -count=1 ./... && go run ./notice -check # anew: pages are outside of the module, so that their changes go unnoticed
 	$(STATICCHECK) ./...
 	$(GOSEC) -quiet -exclude-generated -exclude=$(UNSUITED) $(SECURED)
 	go mod tidy -diff
@@ -127,6 +127,10 @@ man: ## the manual as pages of man, in .cache/man
 
 docs: ## the pages as a site, in .cache/site; fails on links that lead nowhere
 	cd tools && go run ./site -root=.. -out=$(CURDIR)/.cache/site
+
+pictures: build ## record docs/images/terminal.svg, and draw the chart from bench's recorded table
+	scripts/record bin/weir docs/images/terminal.svg
+	bench/chart.py
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice
@@ -183,6 +187,7 @@ bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER=
 	go build -o bench/bare/bare ./bench/bare
 	go build -C conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
 	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
+	$(if $(RECORD),bench/chart.py)
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
 parity: build ## ask bin/weir what it accepts of what its peers do, for docs/parity.md
