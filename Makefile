@@ -33,8 +33,9 @@ temporal: ## bin/weir-temporal: durable deployments of stacks
 demo: build ## plan, apply and look at a small example with the built-in provider
 	examples/demo.sh bin/weir
 
-examples: build ## the examples as they are described, among them tests of a module and linked stacks
+examples: build ## the examples and the commands of docs/concepts.md as they are described, among them tests of a module and linked stacks
 	examples/demo.sh bin/weir >/dev/null
+	examples/concepts.sh bin/weir >/dev/null
 	examples/tested.sh bin/weir >/dev/null
 	examples/stacks.sh bin/weir >/dev/null
 
