@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # memory and a millisecond of every start.
 export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build reference man coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
+.PHONY: help build reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -33,8 +33,9 @@ temporal: ## bin/weir-temporal: durable deployments of stacks
 demo: build ## plan, apply and look at a small example with the built-in provider
 	examples/demo.sh bin/weir
 
-examples: build ## the examples as they are described, among them tests of a module and linked stacks
+examples: build ## the examples and the commands of docs/concepts.md as they are described, among them tests of a module and linked stacks
 	examples/demo.sh bin/weir >/dev/null
+	examples/concepts.sh bin/weir >/dev/null
 	examples/tested.sh bin/weir >/dev/null
 	examples/stacks.sh bin/weir >/dev/null
 
@@ -97,7 +98,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd backends && go vet ./...
 	cd temporal && go vet ./depot ./flow ./rounds ./work # the others compile Temporal's server: make durable
 	go test -count=1 ./internal/proof/lint
-	cd tools && go vet ./... && go test ./... && go run ./notice -check
+	cd tools && go vet ./... && go test -count=1 ./... && go run ./notice -check # anew: pages are outside of the module, so that their changes go unnoticed
 	$(STATICCHECK) ./...
 	$(GOSEC) -quiet -exclude-generated -exclude=$(UNSUITED) $(SECURED)
 	go mod tidy -diff
@@ -124,6 +125,13 @@ reference: ## write docs/reference anew, from the table of commands
 MAN := .cache/man
 man: ## the manual as pages of man, in .cache/man
 	go run ./reference -man $(MAN) -version 0.1.0
+
+docs: ## the pages as a site, in .cache/site; fails on links that lead nowhere
+	cd tools && go run ./site -root=.. -out=$(CURDIR)/.cache/site
+
+pictures: build ## record docs/images/terminal.svg, and draw the chart from bench's recorded table
+	scripts/record bin/weir docs/images/terminal.svg
+	bench/chart.py
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice
@@ -180,6 +188,7 @@ bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER=
 	go build -o bench/bare/bare ./bench/bare
 	go build -C conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
 	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
+	$(if $(RECORD),bench/chart.py)
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
 parity: build ## ask bin/weir what it accepts of what its peers do, for docs/parity.md

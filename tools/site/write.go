@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+//go:embed page.html
+var layout string
+
+//go:embed style.css
+var style []byte
+
+var layouted = template.Must(template.New("page").Parse(layout))
+
+// A section is a heading of the index with the pages that it leads to.
+type section struct {
+	Title string
+	Items []item
+}
+
+type item struct {
+	Title, Path string
+}
+
+// Write makes the site anew in dir: each page where it is in the repository, and the files
+// that pages link to.
+func (b *Book) Write(dir string) error {
+	files := map[string][]byte{"style.css": style}
+	sections := b.sections()
+	for _, name := range b.names {
+		p := b.pages[name]
+		content, err := b.html(p, sections)
+		if err != nil {
+			return err
+		}
+		files[address(name)] = content
+		for _, l := range p.links {
+			to := b.target(l)
+			if to == "" || b.pages[to] != nil || b.folder(to) {
+				continue
+			}
+			if files[to], err = fs.ReadFile(b.files, to); err != nil {
+				return err
+			}
+		}
+	}
+	fresh := filepath.Clean(dir) + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
+		return err
+	}
+	for name, content := range files {
+		file := filepath.Join(fresh, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Rename(fresh, dir)
+}
+
+func (b *Book) folder(name string) bool {
+	info, err := fs.Stat(b.files, name)
+	return err == nil && info.IsDir()
+}
+
+// address is where a page is in the site.
+func address(name string) string {
+	if dir, file := path.Split(name); file == "README.md" {
+		return dir + "index.html"
+	}
+	return strings.TrimSuffix(name, ".md") + ".html"
+}
+
+// sections are what the index has, for the list beside every page.
+func (b *Book) sections() []section {
+	p := b.pages[index]
+	if p == nil {
+		return nil
+	}
+	list := []section{{"", []item{{"weir", address("README.md")}, {"All pages", address(index)}}}}
+	links := map[ast.Node]*link{}
+	for _, l := range p.links {
+		links[l.node] = l
+	}
+	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		if h, ok := n.(*ast.Heading); ok && h.Level == 2 {
+			list = append(list, section{Title: plain(h, p.source)})
+		}
+		if l := links[n]; l != nil {
+			if to := b.target(l); b.pages[to] != nil {
+				last := &list[len(list)-1]
+				last.Items = append(last.Items, item{plain(n, p.source), address(to)})
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return list
+}
+
+// html is a page as it stands in the site. It changes the tree: once for each page.
+func (b *Book) html(p *page, sections []section) ([]byte, error) {
+	for _, l := range p.links {
+		b.point(p, l)
+	}
+	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if h, ok := n.(*ast.Heading); ok && entering {
+			id, _ := h.AttributeString("id")
+			anchor := ast.NewLink()
+			anchor.Destination = append([]byte("#"), id.([]byte)...)
+			anchor.SetAttributeString("class", []byte("anchor"))
+			anchor.SetAttributeString("aria-label", []byte("Link to this heading"))
+			anchor.AppendChild(anchor, ast.NewString([]byte("#")))
+			h.AppendChild(h, anchor)
+		}
+		return ast.WalkContinue, nil
+	})
+	var body bytes.Buffer
+	if err := markdown.Renderer().Render(&body, p.source, p.root); err != nil {
+		return nil, err
+	}
+	var outline []heading
+	for _, h := range p.headings {
+		if h.Level == 2 {
+			outline = append(outline, h)
+		}
+	}
+	if len(outline) < 3 {
+		outline = nil
+	}
+	up := strings.Repeat("../", strings.Count(p.name, "/"))
+	var page bytes.Buffer
+	err := layouted.Execute(&page, map[string]any{
+		"Title": p.title, "Up": up, "Here": address(p.name), "Sections": sections,
+		"Outline": outline, "Body": template.HTML(body.String()), // our own
+	})
+	return page.Bytes(), err
+}
+
+// point has a link lead to where its file is in the site. What isn't there, as folders of
+// sources, is text.
+func (b *Book) point(p *page, l *link) {
+	to := b.target(l)
+	if to == "" {
+		return
+	}
+	if b.folder(to) {
+		parent := l.node.Parent()
+		for child := l.node.FirstChild(); child != nil; child = l.node.FirstChild() {
+			parent.InsertBefore(parent, l.node, child)
+		}
+		parent.RemoveChild(parent, l.node)
+		return
+	}
+	if b.pages[to] != nil {
+		to = address(to)
+	}
+	if l.fragment != "" {
+		to += "#" + l.fragment
+	}
+	to = strings.Repeat("../", strings.Count(p.name, "/")) + to
+	switch n := l.node.(type) {
+	case *ast.Link:
+		n.Destination = []byte(to)
+	case *ast.Image:
+		n.Destination = []byte(to)
+	}
+}
