@@ -23,7 +23,7 @@ type Watcher struct {
 	Interval time.Duration
 	// Only says which names in directories matter; nil is all.
 	Only func(name string) bool
-	seen     map[string]stamp
+	seen map[string]stamp
 }
 
 // A stamp differs when a file was written again.
