@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # memory and a millisecond of every start.
 export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules ci clean soak
+.PHONY: help build reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -57,7 +57,7 @@ fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZT
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)
 
 # What many goroutines work on at once. The detector needs a C compiler.
-RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/object/pace ./internal/state/journal ./internal/state/storage/... ./internal/front/telemetry ./internal/front/terminal ./internal/system/patience
+RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/object/pace ./internal/state/journal ./internal/state/storage/... ./internal/front/follow ./internal/front/live ./internal/front/telemetry ./internal/front/terminal ./internal/system/patience
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 
@@ -86,7 +86,7 @@ UNSUITED := G104,G204,G301,G302,G304,G306,G401,G501,G505
 SECURED := -exclude-dir=internal/proof -exclude-dir=internal/state/storage/servers . ./cmd/... ./internal/...
 
 lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modules, imports allowed per package
-	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends parity reference temporal tools versus); \
+	@badly=$$(gofmt -l *.go weirtest examples cmd internal bench conformance chaos aws outside real backends browser parity reference temporal tools versus); \
 	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
 	go vet ./...
 	cd outside && go vet ./...
@@ -123,6 +123,9 @@ reference: ## write docs/reference anew, from the table of commands
 	go run ./reference -pages docs/reference
 
 MAN := .cache/man
+page: build ## clicks through the page of weir ui in Chromium, where there is one; no part of make ci
+	cd browser && go vet ./... && WEIR=$(CURDIR)/bin/weir go test -count=1 ./...
+
 man: ## the manual as pages of man, in .cache/man
 	go run ./reference -man $(MAN) -version 0.1.0
 

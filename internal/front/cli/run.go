@@ -59,7 +59,7 @@ type Process struct {
 func Run(p Process) (code int) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			fmt.Fprintf(p.Err, crashText, problem, debug.Stack())
+			fmt.Fprintf(p.Err, screen.CrashText, problem, debug.Stack())
 			code = exitPanic
 		}
 	}()
@@ -85,19 +85,6 @@ func Run(p Process) (code int) {
 	t.Leave = commands.Leave(p.Executable, e.vars["PATH"], append([]string{"WEIR_COMPAT=" + e.Dialect.String()}, p.Environ...))
 	return t.Run(ctx, args)
 }
-
-const crashText = `
-!!!!!!!!!!!!!!!!!!!!!!!!!!! WEIR CRASH !!!!!!!!!!!!!!!!!!!!!!!!!!!!
-
-weir came upon a state of affairs that it does not expect. That is a mistake in
-weir, not in your configuration. Please report it with the text below, after
-taking out what is confidential.
-
-panic: %v
-
-%s
-!!!!!!!!!!!!!!!!!!!!!!!!!!! WEIR CRASH !!!!!!!!!!!!!!!!!!!!!!!!!!!!
-`
 
 // globalFlags handles what stands before the command and returns the rest.
 func (e *env) globalFlags(p Process) ([]string, error) {

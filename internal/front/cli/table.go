@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/docs"
 	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/screen"
 )
 
 type (
@@ -18,10 +19,12 @@ type (
 // table has all commands in the order of the help text.
 var table = slices.Concat([]*command{
 	initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
-	analyzeCommand, completionCommand, consoleCommand, explainCommand, fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand,
+	analyzeCommand, commands.Completion(spoken), consoleCommand, commands.Explain(spoken, docs.Kinds), fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand,
 	modulesCommand, outputCommand, queryCommand, recoverCommand, refreshCommand, showCommand,
-	taintCommand, testCommand, untaintCommand, versionCommand, whyCommand,
+	taintCommand, testCommand, uiCommand, untaintCommand, versionCommand, whyCommand,
 }, metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands)
+
+func spoken(e *env) (*screen.Screen, string) { return e.Screen, e.program }
 
 func (e *env) table() *commands.Table[*env] {
 	return &commands.Table[*env]{Program: e.program, Screen: e.Screen, Env: e, All: table, Examples: docs.Examples}

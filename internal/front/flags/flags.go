@@ -139,6 +139,16 @@ func (o *Plan) Choose() (request.Planning, diag.List) {
 // Vars has -var and -var-file in the order of the command line.
 type Vars []place.Var
 
+// Files are those that values are read from.
+func (v Vars) Files() (names []string) {
+	for _, one := range v {
+		if one.File {
+			names = append(names, one.Value)
+		}
+	}
+	return names
+}
+
 // Register registers both.
 func (v *Vars) Register(fs *flag.FlagSet) {
 	fs.Func("var", "Set an input variable of the root module: `NAME=VALUE`. May be repeated.", func(s string) error {

@@ -461,6 +461,13 @@ func (s *Screen) DiagText(l diag.List) string {
 	return s.text(s.Err, s.Secrets.Diagnostics(l), s.CompactWarnings)
 }
 
+// PlainText sets problems as they are printed, for who shows them elsewhere.
+func (s *Screen) PlainText(l diag.List) string {
+	l = s.hinted(s.Secrets.Diagnostics(s.Deprecations.Shown(l.Condense())))
+	l.Sort()
+	return diags.Text(l, s.sources(l), diags.Options{Plain: true, Width: style.DefaultWidth, ConsolidateWarnings: true, ConsolidateErrors: true})
+}
+
 // sources are the files that problems are about, without secrets.
 func (s *Screen) sources(l diag.List) map[string][]byte {
 	all := s.Sources()

@@ -107,6 +107,8 @@ var table = []row{
 	{"front/screen", "eval/deprecated plan/why", ""},
 	{"front/approval", "plan/why", ""},
 	{"front/snapshot", "suite/testfile", "engine/"},
+	{"front/live", "plan/execgraph", "front/view/page"},
+	{"front/follow", "lang/program state/journal suite/watch", ""},
 	{"front/telemetry", "only word/trace system/agent system/origin", ""},
 	{"front/timings", "only word/trace word/work front/view/style front/view/clean", ""},
 	{"front/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
@@ -135,7 +137,7 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "front/cli front/login front/telemetry lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin system/container system/patience", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "front/cli front/live front/login front/telemetry lang/module/fetch operation/outside provider/install provider/provisioner/remote state/keyservice state/storage/ system/agent system/origin system/container system/patience", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "front/cli front/terminal lang/module/fetch operation operation/cliconfig operation/outside operation/settings provider/guard provider/plugin provider/provisioner state/storage/ system/child front/companion", "let the caller hand over what the process would tell"},
 	{"os/signal", "front/terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cmd/weir front/cli front/commands front/flags front/terminal proof/story", "take options as a struct"},

@@ -21,7 +21,9 @@ import (
 type Watcher struct {
 	Dir      string // where relative names start
 	Interval time.Duration
-	seen     map[string]stamp
+	// Only says which names in directories matter; nil is all.
+	Only func(name string) bool
+	seen map[string]stamp
 }
 
 // A stamp differs when a file was written again.
@@ -52,6 +54,9 @@ func (w *Watcher) look(names, dirs []string) map[string]stamp {
 			continue
 		}
 		for _, e := range entries {
+			if w.Only != nil && !w.Only(e.Name()) {
+				continue
+			}
 			info, err := e.Info()
 			add(filepath.Join(dir, e.Name()), info, err)
 		}

@@ -80,9 +80,9 @@ func details(p *plan.Plan, rows []*brief.Row, tree *program.Tree, hide *secret.K
 	return d
 }
 
-// secrets are texts that are sensitive anywhere in the plan: a page is handed on, so
+// Secrets are texts that are sensitive anywhere in the plan: a page is handed on, so
 // they aren't shown either where a provider repeats them in a place that isn't.
-func secrets(p *plan.Plan, tree *program.Tree) *secret.Known {
+func Secrets(p *plan.Plan, tree *program.Tree) *secret.Known {
 	hide := &secret.Known{}
 	for _, list := range [][]*plan.Change{p.Changes, p.Drift} {
 		for _, c := range list {

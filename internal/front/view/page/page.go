@@ -56,7 +56,7 @@ var script string
 // Plan writes the page of a plan.
 func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 	rows := brief.Rows(p)
-	c, hide := chart.OfPlan(p), secrets(p, beside.Tree)
+	c, hide := chart.OfPlan(p), Secrets(p, beside.Tree)
 	m := &model{
 		Script:  template.JS("\n" + chart.Script + script), // #nosec G203 -- part of the program
 		CSS:     template.CSS(layered.Style + css),         // #nosec G203 -- part of the program
@@ -113,18 +113,22 @@ type model struct {
 
 // head says what the plan comes to.
 func (m *model) head(p *plan.Plan) {
-	switch {
-	case p.Errored:
-		m.Heading, m.Failed = "Planning failed", true
-	case !p.HasChanges() && len(brief.Rows(p)) == 0:
-		m.Heading = "No changes"
-	default:
-		m.Heading = stream.PlanText(p.Counts())
-	}
+	m.Heading, m.Failed = Heading(p)
 	m.Title = m.Heading
 	if p.Mode == plan.Destroy {
 		m.Title = "Destroy: " + m.Title
 	}
+}
+
+// Heading says what a plan comes to, and whether it failed.
+func Heading(p *plan.Plan) (text string, failed bool) {
+	switch {
+	case p.Errored:
+		return "Planning failed", true
+	case !p.HasChanges() && len(brief.Rows(p)) == 0:
+		return "No changes", false
+	}
+	return stream.PlanText(p.Counts()), false
 }
 
 // notes are what one has to know before reading on.

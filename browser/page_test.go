@@ -1,0 +1,266 @@
+// Package browser clicks through the page of a run in a real browser: plan, approval,
+// apply, failure, refusal, files that change, and many objects.
+//
+// It drives the program in WEIR as people do. Without Chromium its tests are skipped.
+package browser
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long anything may take before a test is given up: no test depends on
+// how long it does.
+const patience = 3 * time.Minute
+
+// tab opens a tab whose page must not complain.
+func tab(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 860), chromedp.WSURLReadTimeout(patience))
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	chromedp.ListenTarget(ctx, func(e any) {
+		switch e := e.(type) {
+		case *runtime.EventExceptionThrown:
+			t.Errorf("the page throws %s", e.ExceptionDetails.Error())
+		case *log.EventEntryAdded:
+			// The stream ends with the run; an answer that is refused is one of the tests.
+			if e.Entry.Level == log.LevelError && !strings.Contains(e.Entry.Text, "ERR_") && !strings.Contains(e.Entry.Text, "409") {
+				t.Errorf("the page logs %s", e.Entry.Text)
+			}
+		}
+	})
+	return ctx
+}
+
+// A run is weir ui in a directory.
+type run struct {
+	t       *testing.T
+	dir     string
+	address string
+	cmd     *exec.Cmd
+}
+
+func weir(t *testing.T, config string, args ...string) *run {
+	t.Helper()
+	program := os.Getenv("WEIR")
+	if program == "" {
+		t.Skip("WEIR names no program: make page does")
+	}
+	r := &run{t: t, dir: t.TempDir()}
+	r.write(config)
+	cmd := exec.Command(program, append([]string{"ui"}, args...)...)
+	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.cmd = cmd
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	for r.address == "" && lines.Scan() {
+		r.address = regexp.MustCompile(`http://\S+`).FindString(lines.Text())
+	}
+	go func() {
+		for lines.Scan() {
+			// what the terminal shows has tests of its own
+		}
+	}()
+	return r
+}
+
+func (r *run) write(config string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, "main.tf"), []byte(config), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// code waits for the end.
+func (r *run) code() int {
+	_ = r.cmd.Wait()
+	return r.cmd.ProcessState.ExitCode()
+}
+
+func do(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
+	t.Helper()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says waits until a part of the page has a text.
+func says(selector, text string) chromedp.Action {
+	return chromedp.Poll(fmt.Sprintf("(document.querySelector(%q)||{}).innerText?.includes(%q)", selector, text), nil, chromedp.WithPollingTimeout(patience))
+}
+
+func button(choice string) string { return "button[data-choice=" + choice + "]" }
+
+// shot keeps a picture where SHOTS names a directory.
+func shot(t *testing.T, name string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		dir := os.Getenv("SHOTS")
+		if dir == "" {
+			return nil
+		}
+		var data []byte
+		if err := chromedp.CaptureScreenshot(&data).Do(ctx); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644)
+	})
+}
+
+func scheme(name string) chromedp.Action {
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
+}
+
+const small = `
+variable "size" {
+  default = 3
+}
+variable "password" {
+  default   = "hunter2hunter2"
+  sensitive = true
+}
+resource "terraform_data" "net" {
+  input = "10.0.0.0/16"
+}
+resource "terraform_data" "node" {
+  count = var.size
+  input = "${terraform_data.net.output}-${count.index}"
+}
+resource "terraform_data" "user" {
+  input      = var.password
+  depends_on = [terraform_data.node]
+}
+`
+
+func TestApprove(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, small)
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), says("h1", "Plan: 5 to add"))
+	// Another size is planned anew, and the page asks about that plan.
+	r.write(strings.Replace(small, "default = 3", "default = 40", 1))
+	do(t, ctx, says("h1", "Plan: 42 to add"), chromedp.WaitVisible(button("approve")), chromedp.Sleep(time.Second), shot(t, "light"),
+		scheme("dark"), shot(t, "dark"), scheme("light"),
+		chromedp.EmulateViewport(400, 800), shot(t, "narrow"), chromedp.EmulateViewport(1280, 860))
+	var wide bool
+	do(t, ctx, chromedp.EmulateViewport(360, 700), chromedp.Evaluate("document.documentElement.scrollWidth > innerWidth", &wide), chromedp.EmulateViewport(1280, 860))
+	if wide {
+		t.Error("a narrow page has to be scrolled sideways")
+	}
+	// Keys are enough: the first answer is the next to the link that leads to it.
+	var focused string
+	do(t, ctx, chromedp.KeyEvent("\t"), chromedp.KeyEvent("\t"), chromedp.Evaluate("document.activeElement.dataset.choice || document.activeElement.id", &focused))
+	if focused != "approve" && focused != "answers" {
+		t.Errorf("the keys lead to %q", focused)
+	}
+	do(t, ctx, chromedp.Click(button("approve")), says("h1", "Apply complete! Resources: 42 added"), says("#status", "42 of 42 done"), shot(t, "done"))
+	if code := r.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, small)
+	var text string
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("refuse")),
+		chromedp.Navigate(r.address+"plan/1"), chromedp.Click(".row summary"), chromedp.WaitVisible(".row .diff"), chromedp.Evaluate("document.documentElement.innerHTML", &text))
+	if !strings.Contains(text, "terraform_data.node") || strings.Contains(text, "hunter2") {
+		t.Errorf("the plan is %.2000s", text)
+	}
+	// The framed plan shows itself, too, although it may not see the page around it.
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("refuse")), chromedp.WaitVisible("iframe#plan"),
+		chromedp.Click(button("refuse")), says("h1", "Refused"), says("#end", "weir ui"))
+	if code := r.code(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestFailure(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, `
+resource "terraform_data" "good" {
+  input = "a"
+}
+resource "terraform_data" "slow" {
+  provisioner "local-exec" {
+    command = "while ! test -e go; do sleep 0.1; done; echo no route to host >&2; exit 3"
+  }
+}
+resource "terraform_data" "after" {
+  input = terraform_data.slow.id
+}
+`)
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
+		says("#running", "terraform_data.slow"), shot(t, "running"))
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, says("h1", "Apply failed"), says("#problems", "exit status 3"), says("#end", "1 of 3 done"), says("#end", "because of terraform_data.slow"), says("#end", "weir apply"), shot(t, "failed"),
+		scheme("dark"), shot(t, "failed-dark"))
+	if code := r.code(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestBroken(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, "resource \"terraform_data\" \"a\" {\n  input = nosuch.thing\n}\n")
+	do(t, ctx, chromedp.Navigate(r.address), says("h1", "Planning failed"), says("#problems", "nosuch"), chromedp.WaitVisible(button("end")), shot(t, "broken"))
+	r.write("resource \"terraform_data\" \"a\" {\n}\n")
+	do(t, ctx, says("h1", "Plan: 1 to add"), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
+	if code := r.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestMany: 2,000 objects are planned, looked at late by a second tab, and applied.
+func TestMany(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, `
+resource "terraform_data" "first" {
+  for_each = toset([for i in range(1000) : tostring(i)])
+  input    = each.key
+}
+resource "terraform_data" "second" {
+  for_each = terraform_data.first
+  input    = each.value.output
+}
+`)
+	do(t, ctx, chromedp.Navigate(r.address), says("h1", "Plan: 2000 to add"), chromedp.WaitVisible(button("approve")), chromedp.Sleep(time.Second), shot(t, "many"))
+	var paint float64
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")),
+		chromedp.Evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime || 0", &paint))
+	t.Logf("first paint after %.0f ms", paint)
+	do(t, ctx, chromedp.Click(button("approve")), says("h1", "Apply complete! Resources: 2000 added"))
+	if code := r.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

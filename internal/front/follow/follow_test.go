@@ -1,0 +1,317 @@
+package follow
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/front/live"
+	"weir.dev/weir/internal/front/screen"
+	"weir.dev/weir/internal/front/view/stream"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/value"
+)
+
+type (
+	work    struct{}
+	outcome struct{ ok bool }
+)
+
+func (work) Stored() (uint64, bool)      { return 4, true }
+func (work) Doubts() []journal.Operation { return nil }
+
+// terminal is the approver that a run stands before.
+type terminal struct {
+	decide func(*plan.Plan, diag.List) (approved, refused bool)
+	told   []string
+}
+
+func (a *terminal) note(what string, l diag.List) {
+	for _, d := range l {
+		what += " " + d.Summary
+	}
+	a.told = append(a.told, what)
+}
+
+func (a *terminal) Opened(l diag.List)  { a.note("opened", l) }
+func (a *terminal) Problem(l diag.List) { a.note("problem", l) }
+func (a *terminal) Again(int)           {}
+func (a *terminal) Limits() (int, func()) {
+	return 0, func() {}
+}
+
+func (a *terminal) Applied(_ *plan.Plan, _ outcome, l diag.List) { a.note("applied", l) }
+
+func (a *terminal) Planned(_ context.Context, _ work, p *plan.Plan, l diag.List) (diag.List, bool) {
+	a.note("planned", l)
+	if p == nil || l.HasErrors() {
+		return nil, false
+	}
+	if !p.HasChanges() {
+		return nil, true
+	}
+	approved, _ := a.decide(p, l)
+	return nil, approved
+}
+
+const sensitive = "hunter2hunter2"
+
+// changing is a plan that creates something with a secret, which the provider repeats.
+func changing(t *testing.T) *plan.Plan {
+	t.Helper()
+	i, err := addr.ParseInstance("sim_node.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Action: plan.Create, Before: cty.NullVal(cty.DynamicPseudoType), After: cty.ObjectVal(map[string]cty.Value{
+		"password": cty.StringVal(sensitive).Mark(value.Sensitive), "url": cty.StringVal("https://me:" + sensitive + "@db"),
+	})}
+	return &plan.Plan{Changes: []*plan.Change{c}, Resources: []addr.Resource{i.Resource.Erase()}, Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.Apply, Object: c.Addr, Change: 1}}}}
+}
+
+// A round is what one plan and apply of a test come to.
+type round struct {
+	opened  diag.List
+	plan    *plan.Plan
+	found   diag.List
+	applied diag.List
+}
+
+type stand struct {
+	t        *testing.T
+	handler  http.Handler
+	server   *live.Server
+	terminal *terminal
+	code     chan int
+	cancel   context.CancelFunc
+	rounds   int
+}
+
+// start begins a run in a directory of its own.
+func start(t *testing.T, rounds ...round) *stand {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, "main.tf", "")
+	server, err := live.New(bytes.NewReader(make([]byte, 64)), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stand{t: t, handler: server.Handler(80), server: server, terminal: &terminal{}, code: make(chan int, 1)}
+	out := &screen.Screen{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Sources: func() map[string][]byte { return nil }, Counter: &stream.Counter{}}
+	out.Progress = out.Counter
+	r := &Run[work, outcome, int]{Approver: s.terminal, Screen: out, Server: server, Program: "weir"}
+	s.terminal.decide = r.Decide
+	r.Tree = func(work) *program.Tree { return nil }
+	r.Came = func(o outcome) (bool, bool, diag.List) { return o.ok, false, nil }
+	r.Apply = func(ctx context.Context, sink event.Sink, by Approver[work, outcome, int]) bool {
+		now := rounds[min(s.rounds, len(rounds)-1)]
+		s.rounds++
+		if now.opened.HasErrors() {
+			by.Problem(now.opened)
+			return false
+		}
+		by.Opened(now.opened)
+		if _, approved := by.Planned(ctx, work{}, now.plan, now.found); !approved {
+			return false
+		}
+		sink(event.Event{Kind: event.ApplyBegin, Plan: now.plan})
+		for i := range now.plan.Graph.Steps {
+			ending := event.Done
+			if now.applied.HasErrors() {
+				ending = event.Failed
+			}
+			sink(event.Event{Kind: event.StepEnd, Step: execgraph.ID(i), Ending: ending})
+		}
+		by.Applied(now.plan, outcome{!now.applied.HasErrors()}, now.applied)
+		return !now.applied.HasErrors()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	go func() {
+		code := r.Run(ctx)
+		server.Close()
+		s.code <- code
+	}()
+	synctest.Wait()
+	return s
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Clean(name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *stand) answer(number int, choice string) int {
+	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:80"+s.server.Path()+"answer", strings.NewReader(fmt.Sprintf(`{"plan":%d,"choice":%q}`, number, choice)))
+	r.Header.Set("Origin", "http://127.0.0.1:80")
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	synctest.Wait()
+	return w.Code
+}
+
+func (s *stand) get(path string) string {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // what there is by now
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:80"+s.server.Path()+path, nil)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	return w.Body.String()
+}
+
+// kinds are those of the messages that a page gets now.
+func (s *stand) kinds() string {
+	var all []string
+	for _, m := range regexp.MustCompile(`"type":"([a-z]+)"`).FindAllStringSubmatch(s.get("events"), -1) {
+		all = append(all, m[1])
+	}
+	return strings.Join(all, " ")
+}
+
+func (s *stand) want(kinds string) {
+	s.t.Helper()
+	if got := s.kinds(); got != kinds {
+		s.t.Errorf("the page is told %s, want %s", got, kinds)
+	}
+}
+
+func (s *stand) ends(code int, heading string) {
+	s.t.Helper()
+	synctest.Wait()
+	select {
+	case got := <-s.code:
+		if got != code {
+			s.t.Errorf("exit code %d, want %d", got, code)
+		}
+	default:
+		s.t.Fatal("it goes on")
+	}
+	if text := s.get("events"); !strings.Contains(text, `"heading":"`+heading) {
+		s.t.Errorf("no heading %q in %s", heading, text)
+	}
+}
+
+func failure(text string) diag.List {
+	return diag.List{diag.Unwritable.New(diag.Error, "%s", text)}
+}
+
+func TestApprove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)})
+		s.want("planning planned ask")
+		if text := s.get("plan/1"); !strings.Contains(text, "sim_node.a") || strings.Contains(text, sensitive) {
+			t.Errorf("the plan is %s", text)
+		}
+		if code := s.answer(1, "approve"); code != http.StatusNoContent {
+			t.Error(code)
+		}
+		s.ends(0, "Apply complete!")
+		s.want("planning planned ask answered applying count end")
+	})
+}
+
+func TestRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)})
+		s.answer(1, "refuse")
+		s.ends(1, "Refused")
+		s.want("planning planned ask answered end")
+	})
+}
+
+func TestInterrupt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)})
+		s.cancel()
+		s.ends(1, "Ended")
+		s.want("planning planned ask withdrawn end")
+	})
+}
+
+// TestFailure: what failed and why is told once, without what is sensitive.
+func TestFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		warning := diag.Unwritable.Warnings("A warning.")
+		s := start(t, round{plan: changing(t), found: warning, applied: append(failure("No such user me:"+sensitive+"."), warning...)})
+		s.answer(1, "approve")
+		s.ends(1, "Apply failed")
+		s.want("planning planned problems ask answered applying count problems end")
+		text := s.get("events")
+		for _, part := range []string{"No such user me:(sensitive", "0 of 1 done, 1 failed", "The state is saved, serial 4.", "next       weir apply"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("nothing of %q in %s", part, text)
+			}
+		}
+		if strings.Contains(text, sensitive) {
+			t.Errorf("a secret in %s", text)
+		}
+	})
+}
+
+// TestEdits: a plan whose files change is replaced, and so is one that failed; other files
+// change nothing.
+func TestEdits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)}, round{opened: failure("Broken.")}, round{plan: changing(t)}, round{plan: &plan.Plan{Graph: &execgraph.Graph{}}})
+		write(t, "notes.txt", "x")
+		write(t, "terraform.tfstate", "x")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.want("planning planned ask")
+		write(t, "main.tf", "a")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.want("planning problems planned ask")
+		if code := s.answer(1, "approve"); code != http.StatusConflict {
+			t.Errorf("the earlier plan was approved: %d", code)
+		}
+		if code := s.answer(2, "approve"); code != http.StatusConflict {
+			t.Errorf("a plan that failed was approved: %d", code)
+		}
+		write(t, "x.auto.tfvars", "a")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.want("planning planned ask")
+		write(t, "main.tf", "none")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if text := s.get("events"); !strings.Contains(text, `"changed":["main.tf"]`) || !strings.Contains(text, "No changes") {
+			t.Error(text)
+		}
+		if s.rounds != 4 {
+			t.Errorf("%d plans", s.rounds)
+		}
+		s.answer(4, "end")
+		s.ends(0, "Apply complete! Resources: 0 added")
+	})
+}
+
+func TestFailedEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{found: failure("Broken.")})
+		s.want("planning problems planned ask")
+		s.answer(1, "end")
+		s.ends(1, "Ended")
+	})
+}

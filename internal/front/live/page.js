@@ -1,0 +1,143 @@
+
+// Shows what happens and sends answers. All text is set as text.
+(() => {
+  const at = (id) => document.getElementById(id);
+  const make = (name, text, cls) => {
+    const e = document.createElement(name);
+    if (text !== undefined) e.textContent = text;
+    if (cls) e.className = cls;
+    return e;
+  };
+  const mostShown = 40;
+  let state, last = 0, lost = false;
+  const reset = () => {
+    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, document: 0, end: null, stopping: false };
+  };
+  const number = (n, what) => n === 1 ? "1 " + what : n + " " + what + "s";
+  const progress = () => {
+    const c = state.count || { done: 0, failed: 0, skipped: 0 };
+    return `${c.done} of ${state.of} done` + (c.failed ? `, ${c.failed} failed` : "") + (c.skipped ? `, ${c.skipped} not begun` : "");
+  };
+  const take = {
+    planning: (m) => { reset(); if (m.changed.length) state.status = m.changed.join(", ") + " changed."; },
+    looked: (m) => { state.status = `Asked about ${m.done} of ${number(m.of, "object")}.`; },
+    planned: (m) => {
+      state.heading = m.heading; state.mood = m.failed ? "failed" : ""; state.document = m.document ? m.plan : 0;
+      state.running.clear(); state.status = "";
+    },
+    problems: (m) => { state.problems.push(m); },
+    ask: (m) => {
+      state.ask = m;
+      state.status = m.choices.includes("approve") ? "Nothing is done before you approve. Files that change are planned again." : "Files that change are planned again.";
+    },
+    answered: (m) => { state.ask = null; state.status = m.choice === "approve" ? "Approved." : ""; },
+    withdrawn: () => { state.ask = null; state.status = "The question was withdrawn."; },
+    applying: (m) => { state.ask = null; state.heading = "Applying…"; state.of = m.of; },
+    count: (m) => { state.count = m; },
+    start: (m) => { state.running.set(m.call, m); },
+    finish: (m) => {
+      const one = state.running.get(m.call);
+      state.running.delete(m.call);
+      if (one && m.failed) state.failures.push(one);
+    },
+    stopping: () => { state.stopping = true; },
+    end: (m) => { state.end = m; state.ask = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : "done"; state.status = ""; },
+  };
+  const words = { approve: "Approve and apply", refuse: "Refuse", end: "End" };
+  const answer = async (plan, choice) => {
+    for (const b of at("answers").children) b.disabled = true;
+    let problem = "";
+    try {
+      const r = await fetch("answer", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ plan, choice }) });
+      if (!r.ok) problem = await r.text();
+    } catch { problem = "weir doesn't answer any more. See the terminal."; }
+    if (state.end) return;
+    at("refused").textContent = problem;
+    at("refused").hidden = !problem;
+    if (problem) for (const b of at("answers").children) b.disabled = false;
+  };
+  // What is on the page already; it is touched only where something else is to be seen.
+  const shown = {};
+  const once = (name, key, draw) => { if (shown[name] !== key) { shown[name] = key; draw(); } };
+  const text = (id, s) => once(id, s, () => { at(id).textContent = s; });
+  const elapsed = (ms) => {
+    const s = Math.max(0, Math.floor(ms / 1000));
+    return s < 60 ? s + "s" : Math.floor(s / 60) + "m" + String(s % 60).padStart(2, "0") + "s";
+  };
+  const draw = () => {
+    document.body.className = state.mood;
+    text("heading", state.heading);
+    once("title", state.heading, () => { document.title = state.heading; });
+    const going = state.of > 0;
+    text("status", lost ? "weir doesn't answer. It may have ended: see the terminal." : going ? progress() + (state.stopping && !state.end ? ". Stopping: what runs is awaited, nothing else is begun." : "") : state.status);
+    const bar = at("bar"), c = state.count;
+    bar.hidden = !going;
+    if (going) { bar.max = state.of; bar.value = c ? c.done + c.failed : 0; }
+    once("answers", state.ask ? state.ask.plan + state.ask.choices.join() : "", () => {
+      at("answers").replaceChildren(...(state.ask ? state.ask.choices : []).map((choice) => {
+        const b = make("button", words[choice], choice === "approve" ? "go" : ""), plan = state.ask.plan;
+        b.dataset.choice = choice;
+        b.addEventListener("click", () => answer(plan, choice));
+        return b;
+      }));
+      at("refused").hidden = true;
+    });
+    once("end", state.end, () => {
+      at("end").hidden = !state.end || !state.end.text;
+      at("end").firstElementChild.textContent = state.end ? state.end.text : "";
+    });
+    once("problems", state.problems.at(-1), () => {
+      at("problems").hidden = !state.problems.length;
+      at("problems").replaceChildren(at("problems-head"), ...state.problems.map((p) => make("pre", p.text, p.errors ? "error" : "warning")));
+    });
+    once("failures", state.failures.length, () => {
+      at("failures").hidden = !state.failures.length;
+      at("failures").querySelector("small").textContent = state.failures.length || "";
+      at("failures").querySelector("ul").replaceChildren(...state.failures.slice(0, mostShown).map((f) => {
+        const item = make("li");
+        item.append(make("code", f.name), " ", make("span", f.word, f.class));
+        return item;
+      }), ...(state.failures.length > mostShown ? [make("li", `and ${state.failures.length - mostShown} more`)] : []));
+    });
+    const rows = [...state.running.values()].slice(0, mostShown);
+    once("running", [...rows.map((r) => r.call), state.running.size].join(), () => {
+      at("running").hidden = !rows.length;
+      at("running").querySelector("small").textContent = state.running.size > rows.length ? `${state.running.size}, the first ${rows.length} of them:` : state.running.size;
+      at("running").querySelector("tbody").replaceChildren(...rows.map((r) => {
+        const row = make("tr"), name = make("td"), time = make("td");
+        name.append(make("code", r.name));
+        time.dataset.at = r.at;
+        row.append(name, make("td", r.word, r.class), time);
+        return row;
+      }));
+    });
+    for (const cell of document.querySelectorAll("[data-at]")) cell.textContent = elapsed(Date.now() - cell.dataset.at);
+    once("plan", state.document, () => {
+      at("plan").hidden = !state.document;
+      at("plan").src = state.document ? "plan/" + state.document : "about:blank";
+    });
+  };
+  let planned = false;
+  const soon = () => {
+    if (planned) return;
+    planned = true;
+    setTimeout(() => { planned = false; draw(); }, 50);
+  };
+  reset();
+  const events = new EventSource("events");
+  events.onopen = () => { lost = false; soon(); };
+  events.onmessage = (e) => {
+    const m = JSON.parse(e.data), id = Number(e.lastEventId);
+    if (id <= last) return;
+    last = id;
+    take[m.type]?.(m);
+    if (m.type === "end") events.close();
+    soon();
+  };
+  events.onerror = () => {
+    if (state.end) return;
+    lost = true;
+    soon();
+  };
+  setInterval(() => { if (state.running.size) draw(); }, 1000);
+})();
