@@ -19,31 +19,12 @@ import (
 	"weir.dev/weir/internal/state/storage/storagetest"
 )
 
-// there is a client for which every host is the server.
-type there struct{ to *url.URL }
-
-func (t there) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Host = r.URL.Host
-	r.URL.Scheme, r.URL.Host = t.to.Scheme, t.to.Host
-	return http.DefaultTransport.RoundTrip(r)
-}
-
 func serve(t *testing.T) (*servers.Azure, *http.Client) {
 	t.Helper()
 	s := &servers.Azure{}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	to, err := url.Parse(server.URL)
-	do(t, err)
-	return s, &http.Client{Transport: there{to}}
-}
-
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	return s, &http.Client{Transport: storagetest.Only{Address: server.Listener.Addr().String()}}
 }
 
 func made(env, values map[string]string) (*Backend, string) {
@@ -61,11 +42,7 @@ func made(env, values map[string]string) (*Backend, string) {
 		}
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
+	return b, storagetest.Said(diags)
 }
 
 func opened(t *testing.T, client *http.Client, env, values map[string]string) *Backend {
@@ -76,13 +53,6 @@ func opened(t *testing.T, client *http.Client, env, values map[string]string) *B
 	}
 	b.HTTP = client
 	return b
-}
-
-func state(t *testing.T, b *Backend, name string) storage.Store {
-	t.Helper()
-	s, err := b.State(name)
-	do(t, err)
-	return s
 }
 
 var withKey = map[string]string{"access_key": servers.AzureKey}
@@ -102,37 +72,37 @@ func info(operation string) storage.LockInfo {
 func TestLock(t *testing.T) {
 	server, client := serve(t)
 	b := opened(t, client, nil, withKey)
-	s := state(t, b, "dev")
+	s := storagetest.State(t, b, "dev")
 	id, err := s.Lock(t.Context(), info("OperationTypeApply"))
-	do(t, err)
+	storagetest.Do(t, err)
 	if got, _ := server.Blob("a b/app.tfstateenv:dev"); string(got) != storage.NoState {
 		t.Errorf("there is %q", got)
 	}
-	do(t, s.Write(t.Context(), []byte("{}")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("{}")))
 	service, err := b.open(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	at, err := service.properties(t.Context(), "a b/app.tfstateenv:dev")
-	do(t, err)
+	storagetest.Do(t, err)
 	text, _ := base64.StdEncoding.DecodeString(at.metadata["terraformlockid"])
 	if holder, err := storage.ParseLockInfo(text); err != nil || holder.ID != id || holder.Path != "https://account.blob.core.windows.net/states/a%20b/app.tfstateenv:dev" {
 		t.Errorf("%s %v", text, err)
 	}
-	if err := state(t, b, "dev").Write(t.Context(), []byte("other")); err == nil || !strings.Contains(err.Error(), "somebody has locked the state") {
+	if err := storagetest.State(t, b, "dev").Write(t.Context(), []byte("other")); err == nil || !strings.Contains(err.Error(), "somebody has locked the state") {
 		t.Errorf("written beside a lock: %v", err)
 	}
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 	// The lease is there, and nobody said whose it is.
-	do(t, service.lease(t.Context(), "a b/app.tfstateenv:dev", "11111111-1111-1111-1111-111111111111"))
+	storagetest.Do(t, service.lease(t.Context(), "a b/app.tfstateenv:dev", "11111111-1111-1111-1111-111111111111"))
 	if _, err := s.Lock(t.Context(), info("next")); err == nil || !strings.Contains(err.Error(), "was empty") {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Unlock(t.Context(), id); err == nil {
 		t.Error("released with another id")
 	}
-	do(t, s.Unlock(t.Context(), "11111111-1111-1111-1111-111111111111"))
+	storagetest.Do(t, s.Unlock(t.Context(), "11111111-1111-1111-1111-111111111111"))
 	id, err = s.Lock(t.Context(), info("next"))
-	do(t, err)
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, err)
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 }
 
 // TestEmpty has the blob that an incumbent puts before it locks.
@@ -140,14 +110,14 @@ func TestEmpty(t *testing.T) {
 	server, client := serve(t)
 	b := opened(t, client, nil, withKey)
 	service, err := b.open(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	_, err = service.put(t.Context(), "a b/app.tfstate", []byte{}, entry{}, "")
-	do(t, err)
-	s := state(t, b, "default")
+	storagetest.Do(t, err)
+	s := storagetest.State(t, b, "default")
 	if got, err := s.Read(t.Context()); got != nil || err != nil {
 		t.Errorf("%q %v", got, err)
 	}
-	do(t, s.Write(t.Context(), []byte("{}")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("{}")))
 	if got, _ := server.Blob("a b/app.tfstate"); string(got) != "{}" {
 		t.Errorf("%q", got)
 	}
@@ -155,35 +125,35 @@ func TestEmpty(t *testing.T) {
 
 func TestLostAnswer(t *testing.T) {
 	server, client := serve(t)
-	s := state(t, opened(t, client, nil, withKey), "default")
+	s := storagetest.State(t, opened(t, client, nil, withKey), "default")
 	for _, content := range []string{"1", "2"} {
 		_, err := s.Read(t.Context())
-		do(t, err)
+		storagetest.Do(t, err)
 		server.Lose()
-		do(t, s.Write(t.Context(), []byte(content)))
+		storagetest.Do(t, s.Write(t.Context(), []byte(content)))
 	}
 }
 
 func TestSnapshots(t *testing.T) {
 	server, client := serve(t)
 	b := opened(t, client, map[string]string{"ARM_SNAPSHOT": "true"}, withKey)
-	s := state(t, b, "dev")
+	s := storagetest.State(t, b, "dev")
 	for _, content := range []string{"1", "2", "3"} {
-		do(t, s.Write(t.Context(), []byte(content)))
+		storagetest.Do(t, s.Write(t.Context(), []byte(content)))
 	}
 	if _, n := server.Blob("a b/app.tfstateenv:dev"); n != 2 {
 		t.Errorf("%d snapshots", n)
 	}
-	do(t, b.DeleteWorkspace(t.Context(), "dev"))
-	do(t, b.DeleteWorkspace(t.Context(), "dev"))
+	storagetest.Do(t, b.DeleteWorkspace(t.Context(), "dev"))
+	storagetest.Do(t, b.DeleteWorkspace(t.Context(), "dev"))
 }
 
 // TestSealing: requests have the customer's key or the scope.
 func TestSealing(t *testing.T) {
 	server, client := serve(t)
 	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
-	do(t, state(t, opened(t, client, nil, map[string]string{"access_key": "a2V5", "customer_provided_key": key}), "default").Write(t.Context(), []byte("1")))
-	do(t, state(t, opened(t, client, nil, map[string]string{"access_key": "a2V5", "encryption_scope": "mine"}), "dev").Write(t.Context(), []byte("1")))
+	storagetest.Do(t, storagetest.State(t, opened(t, client, nil, map[string]string{"access_key": "a2V5", "customer_provided_key": key}), "default").Write(t.Context(), []byte("1")))
+	storagetest.Do(t, storagetest.State(t, opened(t, client, nil, map[string]string{"access_key": "a2V5", "encryption_scope": "mine"}), "dev").Write(t.Context(), []byte("1")))
 	var keys, scopes int
 	for _, r := range server.Log() {
 		if r.Header.Get("X-Ms-Encryption-Key") == key && r.Header.Get("X-Ms-Encryption-Algorithm") == "AES256" {
@@ -201,7 +171,7 @@ func TestSealing(t *testing.T) {
 // TestWho has each kind of credentials that can be had without a machine of Azure's.
 func TestWho(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
-	do(t, os.WriteFile(file, []byte("s"), 0o600))
+	storagetest.Do(t, os.WriteFile(file, []byte("s"), 0o600))
 	base := map[string]string{"use_cli": "false", "tenant_id": "tenant", "client_id": "client", "subscription_id": "sub", "resource_group_name": "group"}
 	for name, test := range map[string]struct {
 		env, values map[string]string

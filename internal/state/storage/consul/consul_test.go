@@ -25,13 +25,6 @@ func serve(t *testing.T) (*servers.Consul, string) {
 	return s, strings.TrimPrefix(server.URL, "http://")
 }
 
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func made(dir string, env map[string]string, values map[string]cty.Value) (*Backend, string) {
 	config := Schema().EmptyValue().AsValueMap()
 	config["path"] = cty.StringVal("team/a b")
@@ -39,11 +32,7 @@ func made(dir string, env map[string]string, values map[string]cty.Value) (*Back
 		config[name] = v
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Dir: dir, Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
+	return b, storagetest.Said(diags)
 }
 
 func opened(t *testing.T, address string, values map[string]cty.Value) *Backend {
@@ -53,13 +42,6 @@ func opened(t *testing.T, address string, values map[string]cty.Value) *Backend 
 		t.Fatal(said)
 	}
 	return b
-}
-
-func state(t *testing.T, b *Backend, name string) storage.Store {
-	t.Helper()
-	s, err := b.State(name)
-	do(t, err)
-	return s
 }
 
 func TestContract(t *testing.T) {
@@ -85,21 +67,21 @@ func TestContract(t *testing.T) {
 func TestPieces(t *testing.T) {
 	server, address := serve(t)
 	b := opened(t, address, nil)
-	s := state(t, b, "dev")
+	s := storagetest.State(t, b, "dev")
 	large := bytes.Repeat([]byte("x"), 1<<20)
 	for _, test := range []struct {
 		state []byte
 		keys  int
 	}{{[]byte("1"), 1}, {large, 3}, {large, 3}, {append(large, large...), 5}, {[]byte("2"), 1}, {large, 3}} {
-		do(t, s.Write(t.Context(), test.state))
-		if got, err := state(t, b, "dev").Read(t.Context()); err != nil || !bytes.Equal(got, test.state) {
+		storagetest.Do(t, s.Write(t.Context(), test.state))
+		if got, err := storagetest.State(t, b, "dev").Read(t.Context()); err != nil || !bytes.Equal(got, test.state) {
 			t.Fatalf("%d bytes instead of %d: %v", len(got), len(test.state), err)
 		}
 		if keys := server.Keys(); len(keys) != test.keys {
 			t.Errorf("%q", keys)
 		}
 	}
-	do(t, b.DeleteWorkspace(t.Context(), "dev"))
+	storagetest.Do(t, b.DeleteWorkspace(t.Context(), "dev"))
 	if keys := server.Keys(); len(keys) != 0 {
 		t.Errorf("left: %q", keys)
 	}
@@ -107,12 +89,12 @@ func TestPieces(t *testing.T) {
 
 func TestLostAnswer(t *testing.T) {
 	server, address := serve(t)
-	s := state(t, opened(t, address, nil), "default")
+	s := storagetest.State(t, opened(t, address, nil), "default")
 	for _, content := range []string{"1", "2"} {
 		_, err := s.Read(t.Context())
-		do(t, err)
+		storagetest.Do(t, err)
 		server.Lose()
-		do(t, s.Write(t.Context(), []byte(content)))
+		storagetest.Do(t, s.Write(t.Context(), []byte(content)))
 	}
 }
 
@@ -120,9 +102,9 @@ func TestLostAnswer(t *testing.T) {
 func TestSession(t *testing.T) {
 	server, address := serve(t)
 	b := opened(t, address, nil)
-	s := state(t, b, "default")
+	s := storagetest.State(t, b, "default")
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("OperationTypeApply", "someone@somewhere", "1"))
-	do(t, err)
+	storagetest.Do(t, err)
 	if _, session := server.Value("team/a b/.lock"); session != id {
 		t.Errorf("held by %q, not %q", session, id)
 	}
@@ -131,13 +113,13 @@ func TestSession(t *testing.T) {
 		t.Errorf("%s %v", text, err)
 	}
 	server.End()
-	other := state(t, b, "default")
+	other := storagetest.State(t, b, "default")
 	next, err := other.Lock(t.Context(), storage.NewLockInfo("next", "someone@somewhere", "1"))
-	do(t, err)
+	storagetest.Do(t, err)
 	if err := s.Unlock(t.Context(), id); err == nil || !strings.Contains(err.Error(), "does not match existing lock") {
 		t.Errorf("released what isn't its own: %v", err)
 	}
-	do(t, other.Unlock(t.Context(), next))
+	storagetest.Do(t, other.Unlock(t.Context(), next))
 	if err := s.Unlock(t.Context(), id); err == nil || !strings.Contains(err.Error(), "isn't locked") {
 		t.Errorf("got %v", err)
 	}
@@ -148,7 +130,7 @@ func TestSession(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	dir := t.TempDir()
-	do(t, os.WriteFile(filepath.Join(dir, "token"), []byte("filed\n"), 0o600))
+	storagetest.Do(t, os.WriteFile(filepath.Join(dir, "token"), []byte("filed\n"), 0o600))
 	text := func(name, value string) map[string]cty.Value {
 		return map[string]cty.Value{name: cty.StringVal(value)}
 	}

@@ -10,18 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/state/storage/bucket"
 	"weir.dev/weir/internal/state/storage/rest"
 )
-
-// keys are credentials, until a time if it isn't zero.
-type keys struct {
-	id, secret, token string
-	until             time.Time
-}
 
 // A role is one to assume.
 type role struct {
@@ -32,13 +26,11 @@ type role struct {
 // access is who asks.
 type access struct {
 	api      *api
-	keys     keys
+	keys     bucket.Keys
 	instance string // the role of the CVM instance, which counts more than keys
 	role     *role  // nil for none
 	metadata url.URL
-
-	mu  sync.Mutex
-	now *keys
+	ring     bucket.Ring
 }
 
 // A profile is one of tccli.
@@ -54,16 +46,16 @@ func readAccess(r *arguments.Reader, of *api) *access {
 	a := &access{
 		api: of, instance: r.Text("cam_role_name", "TENCENTCLOUD_CAM_ROLE_NAME"),
 		metadata: url.URL{Scheme: "http", Host: "metadata.tencentyun.com"},
-		keys: keys{
-			id:     r.Text("secret_id", "TENCENTCLOUD_SECRET_ID"),
-			secret: r.Text("secret_key", "TENCENTCLOUD_SECRET_KEY"),
-			token:  r.Text("security_token", "TENCENTCLOUD_SECURITY_TOKEN"),
+		keys: bucket.Keys{
+			ID:     r.Text("secret_id", "TENCENTCLOUD_SECRET_ID"),
+			Secret: r.Text("secret_key", "TENCENTCLOUD_SECRET_KEY"),
+			Token:  r.Text("security_token", "TENCENTCLOUD_SECURITY_TOKEN"),
 		},
 	}
 	var p profile
-	if a.keys == (keys{}) {
+	if a.keys == (bucket.Keys{}) {
 		p = readProfile(r, a.instance != "")
-		a.keys = keys{id: strings.TrimSpace(p.ID), secret: strings.TrimSpace(p.Secret), token: strings.TrimSpace(p.Token)}
+		a.keys = bucket.Keys{ID: strings.TrimSpace(p.ID), Secret: strings.TrimSpace(p.Secret), Token: strings.TrimSpace(p.Token)}
 	}
 	a.role = readRole(r, p)
 	return a
@@ -129,32 +121,27 @@ func readRole(r *arguments.Reader, p profile) *role {
 	return as
 }
 
-// early is how long before their end credentials are renewed.
-const early = 5 * time.Minute
+// get is the credentials for a request.
+func (a *access) get(ctx context.Context) (bucket.Keys, error) {
+	return a.ring.Get(func() (bucket.Keys, error) { return a.find(ctx) })
+}
 
-// get finds the credentials for a request.
-func (a *access) get(ctx context.Context) (keys, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.now != nil && (a.now.until.IsZero() || time.Until(a.now.until) > early) {
-		return *a.now, nil
-	}
+func (a *access) find(ctx context.Context) (bucket.Keys, error) {
 	k := a.keys
 	var err error
 	if a.instance != "" {
 		if k, err = a.fromInstance(ctx); err != nil {
-			return keys{}, fmt.Errorf("the CAM role %q of this CVM instance gave no credentials: %w", a.instance, err)
+			return bucket.Keys{}, fmt.Errorf("the CAM role %q of this CVM instance gave no credentials: %w", a.instance, err)
 		}
 	}
-	if k.id == "" || k.secret == "" {
-		return keys{}, errors.New("no credentials were found: set secret_id and secret_key, or TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY, or profile, or cam_role_name")
+	if k.ID == "" || k.Secret == "" {
+		return bucket.Keys{}, errors.New("no credentials were found: set secret_id and secret_key, or TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY, or profile, or cam_role_name")
 	}
 	if a.role != nil {
 		if k, err = a.assume(ctx, k); err != nil {
-			return keys{}, fmt.Errorf("the role %q can't be assumed: %w", a.role.arn, err)
+			return bucket.Keys{}, fmt.Errorf("the role %q can't be assumed: %w", a.role.arn, err)
 		}
 	}
-	a.now = &k
 	return k, nil
 }
 
@@ -166,16 +153,16 @@ type given struct {
 	ExpiredTime  int64
 }
 
-func (g given) keys() keys {
-	k := keys{id: g.TmpSecretID, secret: g.TmpSecretKey, token: g.Token}
+func (g given) keys() bucket.Keys {
+	k := bucket.Keys{ID: g.TmpSecretID, Secret: g.TmpSecretKey, Token: g.Token}
 	if g.ExpiredTime > 0 {
-		k.until = time.Unix(g.ExpiredTime, 0)
+		k.Until = time.Unix(g.ExpiredTime, 0)
 	}
 	return k
 }
 
 // fromInstance asks the metadata service.
-func (a *access) fromInstance(ctx context.Context) (keys, error) {
+func (a *access) fromInstance(ctx context.Context) (bucket.Keys, error) {
 	client := &rest.Client{HTTP: a.api.http, Base: a.metadata, Patience: a.api.patience}
 	var said struct {
 		given
@@ -189,7 +176,7 @@ func (a *access) fromInstance(ctx context.Context) (keys, error) {
 }
 
 // assume asks STS for credentials of the role.
-func (a *access) assume(ctx context.Context, as keys) (keys, error) {
+func (a *access) assume(ctx context.Context, as bucket.Keys) (bucket.Keys, error) {
 	ask := map[string]any{"RoleArn": a.role.arn, "RoleSessionName": a.role.session, "DurationSeconds": a.role.seconds}
 	if a.role.policy != "" {
 		ask["Policy"] = url.QueryEscape(a.role.policy)
@@ -202,11 +189,11 @@ func (a *access) assume(ctx context.Context, as keys) (keys, error) {
 		ExpiredTime int64
 	}
 	if err := a.api.call(ctx, as, "sts", "AssumeRole", ask, &said); err != nil {
-		return keys{}, err
+		return bucket.Keys{}, err
 	}
 	said.given.ExpiredTime = said.ExpiredTime
 	if said.TmpSecretID == "" {
-		return keys{}, errors.New("STS answered without credentials")
+		return bucket.Keys{}, errors.New("STS answered without credentials")
 	}
 	return said.keys(), nil
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"weir.dev/weir/internal/state/storage/bucket"
 	"weir.dev/weir/internal/system/patience"
 )
 
@@ -50,7 +51,7 @@ const (
 )
 
 // call asks a service of the API as the keys.
-func (a *api) call(ctx context.Context, as keys, service, action string, ask, into any) error {
+func (a *api) call(ctx context.Context, as bucket.Keys, service, action string, ask, into any) error {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (a *api) call(ctx context.Context, as keys, service, action string, ask, in
 	}
 }
 
-func (a *api) once(ctx context.Context, as keys, service, action string, body []byte, into any) error {
+func (a *api) once(ctx context.Context, as bucket.Keys, service, action string, body []byte, into any) error {
 	host := service + "." + a.domain
 	scheme := a.scheme
 	if scheme == "" {
@@ -88,7 +89,7 @@ func (a *api) once(ctx context.Context, as keys, service, action string, body []
 	now := time.Now()
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "X-TC-Action": action, "X-TC-Version": "2018-08-13", "X-TC-Region": a.region,
-		"X-TC-Timestamp": strconv.FormatInt(now.Unix(), 10), "X-TC-Language": "en-US", "X-TC-Token": as.token,
+		"X-TC-Timestamp": strconv.FormatInt(now.Unix(), 10), "X-TC-Language": "en-US", "X-TC-Token": as.Token,
 		"Authorization": authorization(as, service, host, body, now.UTC()),
 	} {
 		if value != "" {
@@ -122,7 +123,7 @@ func (a *api) once(ctx context.Context, as keys, service, action string, body []
 }
 
 // authorization signs a request in the way that is called TC3.
-func authorization(as keys, service, host string, body []byte, now time.Time) string {
+func authorization(as bucket.Keys, service, host string, body []byte, now time.Time) string {
 	sum := func(text []byte) string {
 		h := sha256.Sum256(text)
 		return hex.EncodeToString(h[:])
@@ -137,6 +138,6 @@ func authorization(as keys, service, host string, body []byte, now time.Time) st
 	date := now.Format(time.DateOnly)
 	scope := date + "/" + service + "/tc3_request"
 	text := "TC3-HMAC-SHA256\n" + strconv.FormatInt(now.Unix(), 10) + "\n" + scope + "\n" + sum([]byte(canonical))
-	key := mac(mac(mac([]byte("TC3"+as.secret), date), service), "tc3_request")
-	return "TC3-HMAC-SHA256 Credential=" + as.id + "/" + scope + ", SignedHeaders=" + signed + ", Signature=" + hex.EncodeToString(mac(key, text))
+	key := mac(mac(mac([]byte("TC3"+as.Secret), date), service), "tc3_request")
+	return "TC3-HMAC-SHA256 Credential=" + as.ID + "/" + scope + ", SignedHeaders=" + signed + ", Signature=" + hex.EncodeToString(mac(key, text))
 }

@@ -16,8 +16,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -72,11 +70,12 @@ func Schema() *schema.Block {
 
 // A Backend is the states under a key and a prefix of a bucket.
 type Backend struct {
-	bucket, prefix, key string
-	encrypt             bool
-	acl                 string
-	address             *url.URL // of the bucket
-	api                 *api
+	bucket  string
+	layout  bucket.Layout
+	encrypt bool
+	acl     string
+	address *url.URL // of the bucket
+	api     *api
 
 	mu     sync.Mutex
 	opened *bucket.Service
@@ -86,16 +85,16 @@ type Backend struct {
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	r := &arguments.Reader{Config: config, Env: env}
 	b := &Backend{
-		bucket: r.Text("bucket"), prefix: r.Text("prefix"), key: r.TextOr("terraform.tfstate", "key"),
+		bucket: r.Text("bucket"), layout: bucket.Layout{Prefix: r.Text("prefix"), Key: r.TextOr("terraform.tfstate", "key")},
 		encrypt: r.BoolOr(true, "encrypt"), acl: r.TextOr("private", "acl"),
 	}
 	if b.bucket == "" {
 		r.Problem("bucket", "Invalid backend configuration", "The name of the bucket must not be empty.")
 	}
-	if strings.HasPrefix(b.prefix, "/") || strings.HasPrefix(b.prefix, "./") {
+	if strings.HasPrefix(b.layout.Prefix, "/") || strings.HasPrefix(b.layout.Prefix, "./") {
 		r.Problem("prefix", "Invalid backend configuration", "prefix must not start with '/' or './'")
 	}
-	if strings.HasPrefix(b.key, "/") || strings.HasSuffix(b.key, "/") {
+	if strings.HasPrefix(b.layout.Key, "/") || strings.HasSuffix(b.layout.Key, "/") {
 		r.Problem("key", "Invalid backend configuration", "key can not start and end with '/'")
 	}
 	if b.acl != "private" && b.acl != "public-read" {
@@ -149,33 +148,14 @@ func (b *Backend) open(context.Context) (*bucket.Service, error) {
 	return b.opened, nil
 }
 
-// under is what the keys of all workspaces begin with.
-func (b *Backend) under() string {
-	if prefix := strings.Trim(b.prefix, "/"); prefix != "" {
-		return prefix + "/"
-	}
-	return ""
-}
-
 // Workspaces lists the states.
 func (b *Backend) Workspaces(ctx context.Context) ([]string, error) {
 	service, err := b.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := service.List(ctx, b.under())
-	if err != nil {
-		return nil, b.explain(err)
-	}
-	var names []string
-	for _, key := range keys {
-		name, rest, found := strings.Cut(strings.TrimPrefix(key, b.under()), "/")
-		if found && name != "" && rest == b.key && name != storage.DefaultWorkspace {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return append([]string{storage.DefaultWorkspace}, names...), nil
+	names, err := b.layout.Workspaces(ctx, service)
+	return names, b.explain(err)
 }
 
 // explain says so where the bucket isn't there.
@@ -210,23 +190,12 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if err := service.Remove(ctx, s.Key); err != nil {
 		return fmt.Errorf("failed to delete file %s: %w", s.Key, err)
 	}
-	if err := s.SetNote(ctx, nil); err != nil && !errors.Is(err, storage.ErrNoNotes) {
-		return err
-	}
-	return nil
-}
-
-// path is the key of a workspace's state.
-func (b *Backend) path(name string) string {
-	if name == storage.DefaultWorkspace {
-		return path.Join(b.prefix, b.key)
-	}
-	return path.Join(b.prefix, name, b.key)
+	return s.ClearNote(ctx)
 }
 
 // Place is the object, with the address of the bucket.
 func (b *Backend) Place(name string) string {
-	return b.address.Host + " cos://" + b.bucket + "/" + b.path(name)
+	return b.address.Host + " cos://" + b.bucket + "/" + b.layout.Path(name)
 }
 
 // State opens the state of a workspace.
@@ -238,7 +207,7 @@ func (b *Backend) State(name string) (storage.Store, error) {
 }
 
 func (b *Backend) store(name string) *store {
-	key := b.path(name)
+	key := b.layout.Path(name)
 	return &store{b: b, State: bucket.State{
 		Open: b.open, Key: key, Beside: key + ".intents", Header: b.header, Unless: "X-Cos-Forbid-Overwrite", Check: whole,
 	}}

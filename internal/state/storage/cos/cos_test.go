@@ -17,13 +17,6 @@ import (
 	"weir.dev/weir/internal/state/storage/storagetest"
 )
 
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func serve(t *testing.T) (*servers.Tencent, string) {
 	t.Helper()
 	s := servers.NewTencent()
@@ -43,21 +36,7 @@ func made(env map[string]string, transport http.RoundTripper, given values) (*Ba
 		config[name] = v
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Transport: transport, Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
-}
-
-// all has every request go to one address, whatever its host, in clear.
-type all struct{ address string }
-
-func (a all) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Host = r.URL.Host
-	r.URL.Scheme, r.URL.Host = "http", a.address
-	return http.DefaultTransport.RoundTrip(r)
+	return b, storagetest.Said(diags)
 }
 
 func opened(t *testing.T, address string, given values) *Backend {
@@ -66,18 +45,11 @@ func opened(t *testing.T, address string, given values) *Backend {
 	for name, v := range given {
 		config[name] = v
 	}
-	b, said := made(nil, all{address}, config)
+	b, said := made(nil, storagetest.Only{Address: address}, config)
 	if b == nil {
 		t.Fatal(said)
 	}
 	return b
-}
-
-func state(t *testing.T, b *Backend, name string) storage.Store {
-	t.Helper()
-	s, err := b.State(name)
-	do(t, err)
-	return s
 }
 
 func TestContract(t *testing.T) {
@@ -112,17 +84,17 @@ func TestSilent(t *testing.T) {
 // TestLostAnswers has the service do what it is asked for, and not say so, or be busy.
 func TestLostAnswers(t *testing.T) {
 	server, address := serve(t)
-	s := state(t, opened(t, address, nil), "default")
+	s := storagetest.State(t, opened(t, address, nil), "default")
 	_, err := s.Read(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	server.Lose()
-	do(t, s.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 	server.Lose()
-	do(t, s.Write(t.Context(), []byte("2")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("2")))
 	server.Fail(2)
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, err)
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 	if got := server.Object("terraform.tfstate"); string(got) != "2" {
 		t.Errorf("stored %q", got)
 	}
@@ -135,7 +107,7 @@ func TestLostAnswers(t *testing.T) {
 // force-unlock removes by what the message has as the ID.
 func TestTagLeftBehind(t *testing.T) {
 	server, address := serve(t)
-	s := state(t, opened(t, address, nil), "default")
+	s := storagetest.State(t, opened(t, address, nil), "default")
 	value := digest([]byte("states:terraform.tfstate.tflock"))
 	server.Tag("tencentcloud-terraform-lock:" + value)
 	_, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
@@ -143,17 +115,17 @@ func TestTagLeftBehind(t *testing.T) {
 	if !errors.As(err, &held) || held.Holder == nil || held.Holder.ID != value || !strings.Contains(err.Error(), "has left the tag") {
 		t.Fatalf("got %v", err)
 	}
-	do(t, s.Unlock(t.Context(), held.Holder.ID))
+	storagetest.Do(t, s.Unlock(t.Context(), held.Holder.ID))
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, err)
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 }
 
 // TestNoBucket: a bucket that isn't there is no bucket without a state.
 func TestNoBucket(t *testing.T) {
 	_, address := serve(t)
 	b := opened(t, address, values{"bucket": text("other")})
-	if got, err := state(t, b, "default").Read(t.Context()); err == nil || !strings.Contains(err.Error(), "NoSuchBucket") {
+	if got, err := storagetest.State(t, b, "default").Read(t.Context()); err == nil || !strings.Contains(err.Error(), "NoSuchBucket") {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := b.Workspaces(t.Context()); err == nil || !strings.Contains(err.Error(), "bucket other not exists") {
@@ -165,7 +137,7 @@ func TestNoBucket(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	server, address := serve(t)
 	server.Put("terraform.tfstate", []byte("1"))
-	if _, err := state(t, opened(t, address, nil), "default").Read(t.Context()); err == nil || !strings.Contains(err.Error(), digest([]byte("1"))) {
+	if _, err := storagetest.State(t, opened(t, address, nil), "default").Read(t.Context()); err == nil || !strings.Contains(err.Error(), digest([]byte("1"))) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -173,13 +145,13 @@ func TestDamaged(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	server, address := serve(t)
 	home := t.TempDir()
-	do(t, os.Mkdir(filepath.Join(home, ".tccli"), 0o700))
+	storagetest.Do(t, os.Mkdir(filepath.Join(home, ".tccli"), 0o700))
 	for name, content := range map[string]string{
 		"default": `{"secretId":"key ","secretKey":"secret"}`,
 		"role":    `{"secretId":"key","secretKey":"secret","role-arn":"qcs::cam::uin/1:roleName/p","role-session-name":"s"}`,
 		"broken":  `{`,
 	} {
-		do(t, os.WriteFile(filepath.Join(home, ".tccli", name+".credential"), []byte(content), 0o600))
+		storagetest.Do(t, os.WriteFile(filepath.Join(home, ".tccli", name+".credential"), []byte(content), 0o600))
 	}
 	role := func(given map[string]cty.Value) cty.Value {
 		all := Schema().Blocks["assume_role"].Block.EmptyValue().AsValueMap()
@@ -213,7 +185,7 @@ func TestCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := len(server.Assumed())
-			b, said := made(test.env, all{address}, test.given)
+			b, said := made(test.env, storagetest.Only{Address: address}, test.given)
 			if b == nil {
 				t.Fatal(said)
 			}
@@ -224,7 +196,7 @@ func TestCredentials(t *testing.T) {
 				}
 				return
 			}
-			do(t, err)
+			storagetest.Do(t, err)
 			got := ""
 			for _, ask := range server.Assumed()[before:] {
 				got = strings.TrimSpace(strings.Join([]string{ask["RoleArn"].(string), ask["RoleSessionName"].(string), cty.NumberFloatVal(ask["DurationSeconds"].(float64)).AsBigFloat().Text('f', 0)}, " "))

@@ -20,8 +20,8 @@ func (b *Backend) sign(ctx context.Context, r *http.Request, _ string) error {
 	if err != nil {
 		return err
 	}
-	if k.token != "" {
-		r.Header.Set("X-Cos-Security-Token", k.token)
+	if k.Token != "" {
+		r.Header.Set("X-Cos-Security-Token", k.Token)
 	}
 	headers := url.Values{"host": {r.URL.Host}}
 	for name, values := range r.Header {
@@ -41,9 +41,9 @@ func (b *Backend) sign(ctx context.Context, r *http.Request, _ string) error {
 	}
 	text := strings.ToLower(r.Method) + "\n" + path + "\n" + listed(query) + "\n" + listed(headers) + "\n"
 	sum := sha1.Sum([]byte(text))
-	signature := mac(mac(k.secret, lasts), "sha1\n"+lasts+"\n"+hex.EncodeToString(sum[:])+"\n")
+	signature := mac(mac(k.Secret, lasts), "sha1\n"+lasts+"\n"+hex.EncodeToString(sum[:])+"\n")
 	r.Header.Set("Authorization", strings.Join([]string{
-		"q-sign-algorithm=sha1", "q-ak=" + k.id, "q-sign-time=" + lasts, "q-key-time=" + lasts,
+		"q-sign-algorithm=sha1", "q-ak=" + k.ID, "q-sign-time=" + lasts, "q-key-time=" + lasts,
 		"q-header-list=" + strings.Join(names(headers), ";"), "q-url-param-list=" + strings.Join(names(query), ";"), "q-signature=" + signature,
 	}, "&"))
 	return nil

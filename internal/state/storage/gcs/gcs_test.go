@@ -42,11 +42,7 @@ func made(env map[string]string, values map[string]cty.Value) (*Backend, string)
 		config[name] = v
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
+	return b, storagetest.Said(diags)
 }
 
 func opened(t *testing.T, address string, values map[string]cty.Value) *Backend {
@@ -88,32 +84,25 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestLostAnswers has the service do what it is asked for, and not say so.
 func TestLostAnswers(t *testing.T) {
 	c, address := serve(t)
 	s, err := opened(t, address, nil).State("default")
-	do(t, err)
+	storagetest.Do(t, err)
 	_, err = s.Read(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	c.Lose()
-	do(t, s.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 	c.Lose()
-	do(t, s.Write(t.Context(), []byte("2")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("2")))
 	c.Lose()
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
+	storagetest.Do(t, err)
 	if _, want := c.Object("default.tflock"); id != strconv.Itoa(want) {
 		t.Errorf("id %s, want %d", id, want)
 	}
 	c.Fail(2)
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 	if content, _ := c.Object("default.tfstate"); string(content) != "2" {
 		t.Errorf("stored %q", content)
 	}
@@ -124,19 +113,19 @@ func TestKeys(t *testing.T) {
 	c, address := serve(t)
 	const key = "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="
 	inFile := filepath.Join(t.TempDir(), "key")
-	do(t, os.WriteFile(inFile, []byte(key+"\n"), 0o600))
+	storagetest.Do(t, os.WriteFile(inFile, []byte(key+"\n"), 0o600))
 	for _, given := range []string{key, inFile} {
 		s, err := opened(t, address, map[string]cty.Value{"encryption_key": cty.StringVal(given)}).State("default")
-		do(t, err)
+		storagetest.Do(t, err)
 		c.Log()
-		do(t, s.Write(t.Context(), []byte("1")))
+		storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 		id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-		do(t, err)
+		storagetest.Do(t, err)
 		log := c.Log()
 		if state, lock := log[0].Header.Get("X-Goog-Encryption-Key"), log[1].Header.Get("X-Goog-Encryption-Key"); state != key || lock != "" {
 			t.Errorf("keys %q and %q", state, lock)
 		}
-		do(t, s.Unlock(t.Context(), id))
+		storagetest.Do(t, s.Unlock(t.Context(), id))
 	}
 }
 
@@ -148,7 +137,7 @@ func TestImpersonation(t *testing.T) {
 	})
 	b.access.iam = address
 	_, err := b.Workspaces(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	want := "token POST /v1/projects/-/serviceAccounts/deploy@p.iam.gserviceaccount.com:generateAccessToken\nother GET /storage/v1/b/states/o"
 	if got := said(c); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -198,9 +187,9 @@ func TestCredentials(t *testing.T) {
 	}))
 	defer tokens.Close()
 	dir := t.TempDir()
-	do(t, os.WriteFile(filepath.Join(dir, "jwt"), []byte("jwt"), 0o600))
+	storagetest.Do(t, os.WriteFile(filepath.Join(dir, "jwt"), []byte("jwt"), 0o600))
 	credentials := fmt.Sprintf(inside, tokens.URL, filepath.Join(dir, "jwt"))
-	do(t, os.WriteFile(filepath.Join(dir, "key.json"), []byte(credentials), 0o600))
+	storagetest.Do(t, os.WriteFile(filepath.Join(dir, "key.json"), []byte(credentials), 0o600))
 	for _, given := range []string{credentials, filepath.Join(dir, "key.json")} {
 		b, problem := made(nil, map[string]cty.Value{"credentials": cty.StringVal(given), "storage_custom_endpoint": cty.StringVal(address + "/storage/v1/")})
 		if b == nil {
@@ -208,7 +197,7 @@ func TestCredentials(t *testing.T) {
 		}
 		c.Log()
 		_, err := b.Workspaces(t.Context())
-		do(t, err)
+		storagetest.Do(t, err)
 		if got := said(c); got != "federated GET /storage/v1/b/states/o" || asked != "jwt" {
 			t.Errorf("got %s, asked for %s", got, asked)
 		}

@@ -24,13 +24,6 @@ func serve(t *testing.T) (*servers.Kubernetes, string) {
 	return s, server.URL
 }
 
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func made(dir string, env map[string]string, values map[string]cty.Value) (*Backend, string) {
 	config := Schema().EmptyValue().AsValueMap()
 	config["secret_suffix"] = cty.StringVal("app")
@@ -38,11 +31,7 @@ func made(dir string, env map[string]string, values map[string]cty.Value) (*Back
 		config[name] = v
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Dir: dir, Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
+	return b, storagetest.Said(diags)
 }
 
 func opened(t *testing.T, address string, values map[string]cty.Value) *Backend {
@@ -52,13 +41,6 @@ func opened(t *testing.T, address string, values map[string]cty.Value) *Backend 
 		t.Fatal(said)
 	}
 	return b
-}
-
-func state(t *testing.T, b *Backend, name string) storage.Store {
-	t.Helper()
-	s, err := b.State(name)
-	do(t, err)
-	return s
 }
 
 func TestContract(t *testing.T) {
@@ -84,19 +66,19 @@ func TestSilent(t *testing.T) {
 
 func TestLostAnswer(t *testing.T) {
 	server, address := serve(t)
-	s := state(t, opened(t, address, nil), "default")
+	s := storagetest.State(t, opened(t, address, nil), "default")
 	for _, content := range []string{"1", "2"} {
 		_, err := s.Read(t.Context())
-		do(t, err)
+		storagetest.Do(t, err)
 		server.Lose()
-		do(t, s.Write(t.Context(), []byte(content)))
+		storagetest.Do(t, s.Write(t.Context(), []byte(content)))
 	}
 	for range 2 { // made, and taken again
 		server.Lose()
 		id, err := s.Lock(t.Context(), storage.NewLockInfo("test", "me", "1"))
-		do(t, err)
+		storagetest.Do(t, err)
 		server.Lose()
-		do(t, s.Unlock(t.Context(), id))
+		storagetest.Do(t, s.Unlock(t.Context(), id))
 	}
 }
 
@@ -104,14 +86,14 @@ func TestLostAnswer(t *testing.T) {
 func TestObjects(t *testing.T) {
 	server, address := serve(t)
 	b := opened(t, address, map[string]cty.Value{"labels": cty.MapVal(map[string]cty.Value{"team": cty.StringVal("a")})})
-	s := state(t, b, "dev")
+	s := storagetest.State(t, b, "dev")
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("OperationTypeApply", "someone@somewhere", "1"))
-	do(t, err)
-	do(t, s.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, err)
+	storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 	// Somebody adds a label, and leaves the state alone.
 	const secret, lease = "/api/v1/namespaces/default/secrets/tfstate-dev-app", "/apis/coordination.k8s.io/v1/namespaces/default/leases/lock-tfstate-dev-app"
 	server.Change(secret, func(o map[string]any) { object(o).part("metadata", "labels")["other"] = "b" })
-	do(t, s.Write(t.Context(), []byte("2")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("2")))
 	server.Change(secret, func(o map[string]any) {
 		got := object(o)
 		for name, want := range map[string]string{"tfstate": "true", "tfstateSecretSuffix": "app", "tfstateWorkspace": "dev", "app.kubernetes.io/managed-by": "terraform", "team": "a", "other": "b"} {
@@ -134,7 +116,7 @@ func TestObjects(t *testing.T) {
 	if _, err := s.Lock(t.Context(), storage.NewLockInfo("next", "me", "1")); err == nil || !strings.Contains(err.Error(), id) {
 		t.Errorf("got %v", err)
 	}
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 	if err := s.Unlock(t.Context(), id); err == nil || !strings.Contains(err.Error(), "already unlocked") {
 		t.Errorf("got %v", err)
 	}
@@ -186,7 +168,7 @@ func TestWho(t *testing.T) {
 		"token":  "filed\n",
 		"login":  "#!/bin/sh\necho \"$KUBERNETES_EXEC_INFO\" | grep -q 'client.authentication.k8s.io/v1\"' || exit 1\n[ $1 = a ] || { echo no such user >&2; exit 1; }\necho '{\"status\":{\"token\":\"'$WHO'\"}}'\n",
 	} {
-		do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700))
+		storagetest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700))
 	}
 	text := func(values ...string) map[string]cty.Value {
 		all := map[string]cty.Value{"config_path": cty.StringVal("config")}

@@ -3,7 +3,6 @@ package oci
 import (
 	"crypto/x509"
 	"encoding/pem"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -18,13 +17,6 @@ import (
 	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
 )
-
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func serve(t *testing.T) (*servers.Oracle, string) {
 	t.Helper()
@@ -43,11 +35,7 @@ func made(env, given values) (*Backend, string) {
 		config[name] = cty.StringVal(v)
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
+	return b, storagetest.Said(diags)
 }
 
 const override = "CLIENT_HOST_OVERRIDES"
@@ -63,23 +51,6 @@ func opened(t *testing.T, s *servers.Oracle, address string, given values) *Back
 		t.Fatal(said)
 	}
 	return b
-}
-
-func state(t *testing.T, b *Backend, name string) storage.Store {
-	t.Helper()
-	s, err := b.State(name)
-	do(t, err)
-	return s
-}
-
-// all has every request go to one address, whatever its host, in clear.
-type all struct{ address string }
-
-func (a all) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Host = r.URL.Host
-	r.URL.Scheme, r.URL.Host = "http", a.address
-	return http.DefaultTransport.RoundTrip(r)
 }
 
 func TestContract(t *testing.T) {
@@ -115,22 +86,22 @@ func TestSilent(t *testing.T) {
 // TestLostAnswers has the service do what it is asked for, and not say so, or be busy.
 func TestLostAnswers(t *testing.T) {
 	server, address := serve(t)
-	s := state(t, opened(t, server, address, nil), "default")
+	s := storagetest.State(t, opened(t, server, address, nil), "default")
 	_, err := s.Read(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	server.Lose()
-	do(t, s.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 	server.Lose()
-	do(t, s.Write(t.Context(), []byte("2")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("2")))
 	server.Lose()
 	server.Fail(1)
 	info := storage.NewLockInfo("apply", "me", "1")
 	id, err := s.Lock(t.Context(), info)
-	do(t, err)
+	storagetest.Do(t, err)
 	if id != info.ID {
 		t.Errorf("the lock is %s", id)
 	}
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 	if got := server.Object("terraform.tfstate"); string(got) != "2" {
 		t.Errorf("stored %q", got)
 	}
@@ -141,7 +112,7 @@ func TestLostAnswers(t *testing.T) {
 func TestNoBucket(t *testing.T) {
 	server, address := serve(t)
 	for _, given := range []values{{"bucket": "other"}, {"namespace": "other"}} {
-		s := state(t, opened(t, server, address, given), "default")
+		s := storagetest.State(t, opened(t, server, address, given), "default")
 		if got, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "BucketNotFound: Either the bucket does not exist") {
 			t.Errorf("%v: %q, %v", given, got, err)
 		}
@@ -155,26 +126,26 @@ func TestKeys(t *testing.T) {
 		"Opc-Sse-Kms-Key-Id":   {"kms_key_id": "key"},
 		"Opc-Sse-Customer-Key": {"sse_customer_key": "key", "sse_customer_key_sha256": "sum"},
 	} {
-		s := state(t, opened(t, server, address, given), "default")
+		s := storagetest.State(t, opened(t, server, address, given), "default")
 		server.Log()
-		do(t, s.Write(t.Context(), []byte("1")))
+		storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 		id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-		do(t, err)
+		storagetest.Do(t, err)
 		log := server.Log()
 		if state, lock := log[0].Header.Get(header), log[1].Header.Get(header); state != "key" || lock != "" {
 			t.Errorf("%s: %q and %q", header, state, lock)
 		}
-		do(t, s.Unlock(t.Context(), id))
+		storagetest.Do(t, s.Unlock(t.Context(), id))
 	}
 }
 
 func TestCredentials(t *testing.T) {
 	server, address := serve(t)
 	home := t.TempDir()
-	do(t, os.Mkdir(filepath.Join(home, ".oci"), 0o700))
+	storagetest.Do(t, os.Mkdir(filepath.Join(home, ".oci"), 0o700))
 	file := func(name, content string) string {
 		path := filepath.Join(home, ".oci", name)
-		do(t, os.WriteFile(path, []byte(content), 0o600))
+		storagetest.Do(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	key := file("key.pem", server.Key())
@@ -183,12 +154,12 @@ func TestCredentials(t *testing.T) {
 	file("ip_key.pem", server.Key())
 	file("intermediate.pem", server.Certificate())
 	pod := t.TempDir()
-	do(t, os.WriteFile(filepath.Join(pod, "token"), []byte("account\n"), 0o600))
+	storagetest.Do(t, os.WriteFile(filepath.Join(pod, "token"), []byte("account\n"), 0o600))
 	block, _ := pem.Decode([]byte(server.Key()))
 	private, err := x509.ParsePKCS1PrivateKey(block.Bytes)
-	do(t, err)
+	storagetest.Do(t, err)
 	der, err := pkcs8.MarshalPrivateKey(private, []byte("secret"), nil)
-	do(t, err)
+	storagetest.Do(t, err)
 	encrypted := string(pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: der}))
 	file("config", "[DEFAULT]\n[api]\nuser=user\ntenancy=tenancy\nfingerprint=print\nregion=eu-frankfurt-1\nkey_file="+key+
 		"\n[session]\ntenancy=tenancy\nfingerprint=print\nregion=eu-frankfurt-1\nkey_file="+key+"\nsecurity_token_file="+token+"\n")
@@ -224,7 +195,7 @@ func TestCredentials(t *testing.T) {
 			continue
 		}
 		server.Log()
-		b.access.pod, b.access.transport = pod, all{strings.TrimPrefix(address, "http://")}
+		b.access.pod, b.access.transport = pod, storagetest.Only{Address: strings.TrimPrefix(address, "http://")}
 		_, err := b.Workspaces(t.Context())
 		if want, fails := strings.CutPrefix(test.want, "! "); fails {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -278,7 +249,7 @@ func TestOnBehalf(t *testing.T) {
 	b := opened(t, server, address, nil)
 	b.access.certainlyBehalf, b.access.onBehalf = true, "theirs"
 	_, err := b.Workspaces(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	request := server.Log()[0]
 	if request.Header.Get("Opc-Obo-Token") != "theirs" || !strings.Contains(request.Header.Get("Authorization"), "opc-obo-token") {
 		t.Errorf("%v", request.Header)

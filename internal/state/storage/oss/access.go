@@ -14,20 +14,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/state/storage/bucket"
 	"weir.dev/weir/internal/state/storage/rest"
 )
-
-// keys are credentials, until a time if it isn't zero.
-type keys struct {
-	id, secret, token string
-	until             time.Time
-}
 
 // A role is one to assume.
 type role struct {
@@ -37,7 +31,7 @@ type role struct {
 
 // access is who asks.
 type access struct {
-	keys     keys
+	keys     bucket.Keys
 	instance string // the role of the ECS instance, where there are no keys
 	role     *role  // nil for none
 	region   string
@@ -45,9 +39,7 @@ type access struct {
 	metadata url.URL
 	http     *http.Client
 	patience time.Duration
-
-	mu  sync.Mutex
-	now *keys
+	ring     bucket.Ring
 }
 
 // A profile is one of the shared credentials file.
@@ -72,14 +64,14 @@ func readAccess(r *arguments.Reader, client *http.Client, patience time.Duration
 		return text
 	}
 	a := &access{http: client, patience: patience, metadata: url.URL{Scheme: "http", Host: "100.100.100.200"}}
-	a.keys = keys{
-		id:     or(r.Text("access_key", "ALICLOUD_ACCESS_KEY", "ALICLOUD_ACCESS_KEY_ID"), p.AccessKeyID),
-		secret: or(r.Text("secret_key", "ALICLOUD_SECRET_KEY", "ALICLOUD_ACCESS_KEY_SECRET"), p.AccessKeySecret),
-		token:  or(r.Text("security_token", "ALICLOUD_SECURITY_TOKEN"), p.Token),
+	a.keys = bucket.Keys{
+		ID:     or(r.Text("access_key", "ALICLOUD_ACCESS_KEY", "ALICLOUD_ACCESS_KEY_ID"), p.AccessKeyID),
+		Secret: or(r.Text("secret_key", "ALICLOUD_SECRET_KEY", "ALICLOUD_ACCESS_KEY_SECRET"), p.AccessKeySecret),
+		Token:  or(r.Text("security_token", "ALICLOUD_SECURITY_TOKEN"), p.Token),
 	}
 	a.instance = or(r.Text("ecs_role_name", "ALICLOUD_ECS_ROLE_NAME"), p.InstanceRole)
 	a.region = or(r.Text("region", "ALICLOUD_REGION", "ALICLOUD_DEFAULT_REGION"), p.Region)
-	if a.keys.id == "" && a.instance == "" && problem != nil {
+	if a.keys.ID == "" && a.instance == "" && problem != nil {
 		r.Problem("profile", "Invalid backend configuration", "The profile can't be used: %s.", problem)
 	}
 	a.role = readRole(r, p)
@@ -185,32 +177,27 @@ func readRole(r *arguments.Reader, p profile) *role {
 	return as
 }
 
-// early is how long before their end credentials are renewed.
-const early = 5 * time.Minute
+// get is the credentials for a request.
+func (a *access) get(ctx context.Context) (bucket.Keys, error) {
+	return a.ring.Get(func() (bucket.Keys, error) { return a.find(ctx) })
+}
 
-// get finds the credentials for a request.
-func (a *access) get(ctx context.Context) (keys, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.now != nil && (a.now.until.IsZero() || time.Until(a.now.until) > early) {
-		return *a.now, nil
-	}
+func (a *access) find(ctx context.Context) (bucket.Keys, error) {
 	k := a.keys
 	var err error
-	if k.id == "" && a.instance != "" {
+	if k.ID == "" && a.instance != "" {
 		if k, err = a.fromInstance(ctx); err != nil {
-			return keys{}, fmt.Errorf("the RAM role %q of this ECS instance gave no credentials: %w", a.instance, err)
+			return bucket.Keys{}, fmt.Errorf("the RAM role %q of this ECS instance gave no credentials: %w", a.instance, err)
 		}
 	}
-	if k.id == "" || k.secret == "" {
-		return keys{}, errors.New("no credentials were found: set access_key and secret_key, or ALICLOUD_ACCESS_KEY and ALICLOUD_SECRET_KEY, or profile, or ecs_role_name")
+	if k.ID == "" || k.Secret == "" {
+		return bucket.Keys{}, errors.New("no credentials were found: set access_key and secret_key, or ALICLOUD_ACCESS_KEY and ALICLOUD_SECRET_KEY, or profile, or ecs_role_name")
 	}
 	if a.role != nil {
 		if k, err = a.assume(ctx, k); err != nil {
-			return keys{}, fmt.Errorf("the RAM role %q can't be assumed: %w", a.role.arn, err)
+			return bucket.Keys{}, fmt.Errorf("the RAM role %q can't be assumed: %w", a.role.arn, err)
 		}
 	}
-	a.now = &k
 	return k, nil
 }
 
@@ -222,12 +209,12 @@ type given struct {
 	Expiration      time.Time
 }
 
-func (g given) keys() keys {
-	return keys{g.AccessKeyID, g.AccessKeySecret, g.SecurityToken, g.Expiration}
+func (g given) keys() bucket.Keys {
+	return bucket.Keys{ID: g.AccessKeyID, Secret: g.AccessKeySecret, Token: g.SecurityToken, Until: g.Expiration}
 }
 
 // fromInstance asks the metadata service of ECS, with a token where it wants one.
-func (a *access) fromInstance(ctx context.Context) (keys, error) {
+func (a *access) fromInstance(ctx context.Context) (bucket.Keys, error) {
 	client := &rest.Client{HTTP: a.http, Base: a.metadata, Patience: a.patience}
 	header := http.Header{}
 	_, token, err := client.Do(ctx, rest.Request{Method: http.MethodPut, Path: "/latest/api/token", Header: http.Header{"X-Aliyun-Ecs-Metadata-Token-Ttl-Seconds": {"21600"}}})
@@ -246,21 +233,21 @@ func (a *access) fromInstance(ctx context.Context) (keys, error) {
 }
 
 // assume asks STS for credentials of the role.
-func (a *access) assume(ctx context.Context, as keys) (keys, error) {
+func (a *access) assume(ctx context.Context, as bucket.Keys) (bucket.Keys, error) {
 	query := url.Values{
 		"Action": {"AssumeRole"}, "Version": {"2015-04-01"}, "Format": {"JSON"},
 		"RoleArn": {a.role.arn}, "RoleSessionName": {a.role.session}, "DurationSeconds": {strconv.Itoa(a.role.seconds)},
-		"AccessKeyId": {as.id}, "SignatureMethod": {"HMAC-SHA1"}, "SignatureVersion": {"1.0"},
+		"AccessKeyId": {as.ID}, "SignatureMethod": {"HMAC-SHA1"}, "SignatureVersion": {"1.0"},
 		"SignatureNonce": {uuid.NewString()}, "Timestamp": {time.Now().UTC().Format("2006-01-02T15:04:05Z")},
 	}
 	if a.role.policy != "" {
 		query.Set("Policy", a.role.policy)
 	}
-	if as.token != "" {
-		query.Set("SecurityToken", as.token)
+	if as.Token != "" {
+		query.Set("SecurityToken", as.Token)
 	}
 	canonical := strings.ReplaceAll(query.Encode(), "+", "%20")
-	sum := hmac.New(sha1.New, []byte(as.secret+"&"))
+	sum := hmac.New(sha1.New, []byte(as.Secret+"&"))
 	sum.Write([]byte("GET&%2F&" + url.QueryEscape(canonical)))
 	query.Set("Signature", base64.StdEncoding.EncodeToString(sum.Sum(nil)))
 	client := &rest.Client{HTTP: a.http, Base: *a.sts, Patience: a.patience, Say: func(body []byte) string {

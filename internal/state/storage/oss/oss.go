@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -85,15 +84,16 @@ type Backend struct {
 	// and Pause how long to wait before each further look.
 	Patience, Pause time.Duration
 
-	bucket, key, prefix string
-	encrypt             bool
-	acl                 string
-	endpoint            *url.URL
-	region              string // "" where it isn't known
-	access              *access
-	table               *table // nil without one
-	patience            time.Duration
-	http                *http.Client
+	bucket   string
+	layout   bucket.Layout
+	encrypt  bool
+	acl      string
+	endpoint *url.URL
+	region   string // "" where it isn't known
+	access   *access
+	table    *table // nil without one
+	patience time.Duration
+	http     *http.Client
 
 	mu     sync.Mutex
 	opened *bucket.Service
@@ -104,7 +104,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	r := &arguments.Reader{Config: config, Env: env}
 	b := &Backend{
 		Patience: 10 * time.Second, Pause: 2 * time.Second,
-		bucket: r.Text("bucket"), key: r.TextOr("terraform.tfstate", "key"), encrypt: r.Bool("encrypt"), acl: r.Text("acl"),
+		bucket: r.Text("bucket"), layout: bucket.Layout{Key: r.TextOr("terraform.tfstate", "key")}, encrypt: r.Bool("encrypt"), acl: r.Text("acl"),
 		patience: r.Patience(), http: agent.Client(&http.Client{Transport: env.Transport}, agent.Name(r.Getenv)),
 	}
 	if b.bucket == "" {
@@ -114,8 +114,8 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	if strings.HasPrefix(prefix, "/") || strings.HasPrefix(prefix, "./") {
 		r.Problem("prefix", "Invalid backend configuration", "workspace_key_prefix must not start with '/' or './'")
 	}
-	b.prefix = strings.TrimPrefix(strings.Trim(prefix, "/"), "./")
-	if strings.HasPrefix(b.key, "/") || strings.HasSuffix(b.key, "/") {
+	b.layout.Prefix = strings.TrimPrefix(strings.Trim(prefix, "/"), "./")
+	if strings.HasPrefix(b.layout.Key, "/") || strings.HasSuffix(b.layout.Key, "/") {
 		r.Problem("key", "Invalid backend configuration", "key can not start and end with '/'")
 	}
 	if b.acl != "" && !slices.Contains([]string{"private", "public-read", "public-read-write"}, b.acl) {
@@ -208,7 +208,7 @@ func (b *Backend) sign(ctx context.Context, r *http.Request, key string) error {
 	product := "oss"
 	what := &signer.SigningContext{
 		Product: &product, Region: &b.region, Bucket: &b.bucket, Request: r,
-		Credentials: &credentials.Credentials{AccessKeyID: k.id, AccessKeySecret: k.secret, SecurityToken: k.token},
+		Credentials: &credentials.Credentials{AccessKeyID: k.ID, AccessKeySecret: k.Secret, SecurityToken: k.Token},
 	}
 	if key != "" {
 		what.Key = &key
@@ -225,23 +225,11 @@ func (b *Backend) Workspaces(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix := ""
-	if b.prefix != "" {
-		prefix = b.prefix + "/"
-	}
-	keys, err := service.List(ctx, prefix)
+	names, err := b.layout.Workspaces(ctx, service)
 	if err != nil {
 		return nil, fmt.Errorf("the states in the bucket %q can't be listed: %w", b.bucket, err)
 	}
-	var names []string
-	for _, key := range keys {
-		name, rest, found := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		if found && name != "" && rest == b.key && name != storage.DefaultWorkspace {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return append([]string{storage.DefaultWorkspace}, names...), nil
+	return names, nil
 }
 
 // CreateWorkspace makes the object of the workspace, unless it is there.
@@ -268,7 +256,7 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	if err := service.Remove(ctx, s.Key); err != nil {
 		return fmt.Errorf("error deleting state %s: %w", s.Key, err)
 	}
-	if err := s.SetNote(ctx, nil); err != nil && !errors.Is(err, storage.ErrNoNotes) {
+	if err := s.ClearNote(ctx); err != nil {
 		return err
 	}
 	if b.table == nil {
@@ -277,17 +265,9 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	return b.table.remove(ctx, s.digestID(), "")
 }
 
-// path is the key of a workspace's state.
-func (b *Backend) path(name string) string {
-	if name == storage.DefaultWorkspace {
-		return path.Join(b.prefix, b.key)
-	}
-	return path.Join(b.prefix, name, b.key)
-}
-
 // Place is the object, with the address of the service.
 func (b *Backend) Place(name string) string {
-	return b.endpoint.Host + " oss://" + b.bucket + "/" + b.path(name)
+	return b.endpoint.Host + " oss://" + b.bucket + "/" + b.layout.Path(name)
 }
 
 // State opens the state of a workspace.
@@ -299,10 +279,10 @@ func (b *Backend) State(name string) (storage.Store, error) {
 }
 
 func (b *Backend) store(name string) *store {
-	key := b.path(name)
+	key := b.layout.Path(name)
 	beside := key + ".intents"
-	if b.prefix != "" { // other engines take anything below it for a workspace
-		beside = b.prefix + ".intents" + strings.TrimPrefix(key, b.prefix)
+	if b.layout.Prefix != "" { // other engines take anything below it for a workspace
+		beside = b.layout.Prefix + ".intents" + strings.TrimPrefix(key, b.layout.Prefix)
 	}
 	return &store{b: b, State: bucket.State{Open: b.open, Key: key, Beside: beside, Header: b.header, Unless: "X-Oss-Forbid-Overwrite"}}
 }

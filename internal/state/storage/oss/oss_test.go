@@ -18,13 +18,6 @@ import (
 	"weir.dev/weir/internal/state/storage/storagetest"
 )
 
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func serve(t *testing.T) (*servers.Alibaba, string) {
 	t.Helper()
 	s := servers.NewAlibaba()
@@ -44,11 +37,7 @@ func made(env map[string]string, given values) (*Backend, string) {
 		config[name] = v
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
+	return b, storagetest.Said(diags)
 }
 
 // opened is a backend at the address, as key where nothing else is given.
@@ -68,13 +57,6 @@ func opened(t *testing.T, address string, given values) *Backend {
 
 func locked(address string) values {
 	return values{"tablestore_endpoint": text(address), "tablestore_table": text("locks")}
-}
-
-func state(t *testing.T, b *Backend, name string) storage.Store {
-	t.Helper()
-	s, err := b.State(name)
-	do(t, err)
-	return s
 }
 
 func TestContract(t *testing.T) {
@@ -118,18 +100,18 @@ func TestSilent(t *testing.T) {
 // TestLostAnswers has the service do what it is asked for, and not say so, or be busy.
 func TestLostAnswers(t *testing.T) {
 	server, address := serve(t)
-	s := state(t, opened(t, address, locked(address)), "default")
+	s := storagetest.State(t, opened(t, address, locked(address)), "default")
 	_, err := s.Read(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	server.Lose()
-	do(t, s.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 	server.Lose()
-	do(t, s.Write(t.Context(), []byte("2")))
+	storagetest.Do(t, s.Write(t.Context(), []byte("2")))
 	server.Fail(2)
 	server.Busy(2)
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, err)
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 	if got := server.Object("env:/terraform.tfstate"); string(got) != "2" {
 		t.Errorf("stored %q", got)
 	}
@@ -144,8 +126,8 @@ func TestDigests(t *testing.T) {
 	server, address := serve(t)
 	b := opened(t, address, locked(address))
 	b.Patience = 0
-	s := state(t, b, "default")
-	do(t, s.Write(t.Context(), []byte("1")))
+	s := storagetest.State(t, b, "default")
+	storagetest.Do(t, s.Write(t.Context(), []byte("1")))
 	server.Put("env:/terraform.tfstate", []byte("2"))
 	const row = "states/env:/terraform.tfstate-md5"
 	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "set Digest in the row") || !strings.Contains(err.Error(), digest([]byte("2"))) {
@@ -165,7 +147,7 @@ func TestWhereNotesAre(t *testing.T) {
 	server, address := serve(t)
 	b := opened(t, address, nil)
 	for _, name := range []string{"default", "dev"} {
-		do(t, state(t, b, name).(storage.Noted).SetNote(t.Context(), []byte("note")))
+		storagetest.Do(t, storagetest.State(t, b, name).(storage.Noted).SetNote(t.Context(), []byte("note")))
 	}
 	if got, want := server.Keys(), []string{"env:.intents/dev/terraform.tfstate", "env:.intents/terraform.tfstate"}; !slices.Equal(got, want) {
 		t.Errorf("notes are at %q", got)
@@ -184,18 +166,18 @@ func TestNoNotes(t *testing.T) {
 	}))
 	defer server.Close()
 	b := opened(t, server.URL, nil)
-	if err := state(t, b, "dev").(storage.Noted).SetNote(t.Context(), []byte("note")); !errors.Is(err, storage.ErrNoNotes) {
+	if err := storagetest.State(t, b, "dev").(storage.Noted).SetNote(t.Context(), []byte("note")); !errors.Is(err, storage.ErrNoNotes) {
 		t.Errorf("got %v", err)
 	}
-	do(t, b.CreateWorkspace(t.Context(), "dev"))
-	do(t, b.DeleteWorkspace(t.Context(), "dev"))
+	storagetest.Do(t, b.CreateWorkspace(t.Context(), "dev"))
+	storagetest.Do(t, b.DeleteWorkspace(t.Context(), "dev"))
 }
 
 func TestCredentials(t *testing.T) {
 	server, address := serve(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.json")
-	do(t, os.WriteFile(file, []byte(`{"profiles":[
+	storagetest.Do(t, os.WriteFile(file, []byte(`{"profiles":[
 		{"name":"plain","mode":"AK","access_key_id":"key","access_key_secret":"secret","sts_token":"old","region_id":"eu-central-1"},
 		{"name":"token","mode":"StsToken","access_key_id":"temporary","access_key_secret":"secret","sts_token":"token"},
 		{"name":"role","mode":"RamRoleArn","access_key_id":"key","access_key_secret":"secret","ram_role_arn":"acs:ram::1:role/p","ram_session_name":"s","expired_seconds":900},
@@ -247,7 +229,7 @@ func TestCredentials(t *testing.T) {
 				}
 				return
 			}
-			do(t, err)
+			storagetest.Do(t, err)
 			got := ""
 			for _, q := range server.Assumed()[before:] {
 				got = q.Get("RoleArn") + " " + q.Get("RoleSessionName") + " " + q.Get("DurationSeconds") + " " + q.Get("Policy")
@@ -293,7 +275,7 @@ func TestConfig(t *testing.T) {
 			continue
 		}
 		service, err := b.open(t.Context())
-		do(t, err)
+		storagetest.Do(t, err)
 		if service.Address.String() != test.address || b.region != test.region {
 			t.Errorf("%v: %s in %q, want %s in %q", test.given, service.Address, b.region, test.address, test.region)
 		}

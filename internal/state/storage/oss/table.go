@@ -178,12 +178,12 @@ func (t *table) sign(ctx context.Context, r *http.Request, name string, body []b
 	}
 	sum := md5.Sum(body)
 	headers := [][2]string{ // in the order of their names
-		{"x-ots-accesskeyid", k.id},
+		{"x-ots-accesskeyid", k.ID},
 		{"x-ots-apiversion", "2015-12-31"},
 		{"x-ots-contentmd5", base64.StdEncoding.EncodeToString(sum[:])},
 		{"x-ots-date", time.Now().UTC().Format("2006-01-02T15:04:05.000Z")},
 		{"x-ots-instancename", t.instance},
-		{"x-ots-ststoken", k.token},
+		{"x-ots-ststoken", k.Token},
 	}
 	text := strings.Builder{}
 	text.WriteString(name + "\nPOST\n\n")
@@ -193,7 +193,7 @@ func (t *table) sign(ctx context.Context, r *http.Request, name string, body []b
 			text.WriteString(h[0] + ":" + h[1] + "\n")
 		}
 	}
-	mac := hmac.New(sha1.New, []byte(k.secret))
+	mac := hmac.New(sha1.New, []byte(k.Secret))
 	mac.Write([]byte(text.String()))
 	r.Header.Set("x-ots-signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	return nil

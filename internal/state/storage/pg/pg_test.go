@@ -92,50 +92,43 @@ func open(t *testing.T, at map[string]cty.Value) *store {
 	return s.(*store)
 }
 
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestLockIsAFence takes the lock away from a run, which then can't write.
 func TestLockIsAFence(t *testing.T) {
 	at := place()
 	a, b := open(t, at), open(t, at)
-	do(t, a.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, a.Write(t.Context(), []byte("1")))
 	id, err := a.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
-	do(t, b.Unlock(t.Context(), id))
+	storagetest.Do(t, err)
+	storagetest.Do(t, b.Unlock(t.Context(), id))
 	id, err = b.Lock(t.Context(), storage.NewLockInfo("apply", "you", "1"))
-	do(t, err)
-	do(t, b.Write(t.Context(), []byte("2")))
+	storagetest.Do(t, err)
+	storagetest.Do(t, b.Write(t.Context(), []byte("2")))
 	if err := a.Write(t.Context(), []byte("3")); err == nil {
 		t.Error("who lost the lock can still write")
 	}
 	content, err := b.Read(t.Context())
-	do(t, err)
+	storagetest.Do(t, err)
 	if string(content) != "2" {
 		t.Errorf("read %q", content)
 	}
-	do(t, b.Unlock(t.Context(), id))
+	storagetest.Do(t, b.Unlock(t.Context(), id))
 }
 
 // TestKilled ends the session of a run that holds the lock, as its death does.
 func TestKilled(t *testing.T) {
 	at := place()
 	a, b := open(t, at), open(t, at)
-	do(t, a.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, a.Write(t.Context(), []byte("1")))
 	_, err := a.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
+	storagetest.Do(t, err)
 	_, err = b.Lock(t.Context(), storage.NewLockInfo("apply", "you", "1"))
 	if !errors.As(err, new(*storage.LockError)) {
 		t.Fatal(err)
 	}
-	do(t, a.held.conn.Close(t.Context()))
+	storagetest.Do(t, a.held.conn.Close(t.Context()))
 	id, _, err := storage.Acquire(t.Context(), b, storage.NewLockInfo("apply", "you", "1"), storage.Taking{Timeout: 10e9})
-	do(t, err)
-	do(t, b.Unlock(t.Context(), id))
+	storagetest.Do(t, err)
+	storagetest.Do(t, b.Unlock(t.Context(), id))
 }
 
 // TestLeftBesidePeer: what a killed run has left isn't said of another engine
@@ -143,23 +136,23 @@ func TestKilled(t *testing.T) {
 func TestLeftBesidePeer(t *testing.T) {
 	at := place()
 	a, b := open(t, at), open(t, at)
-	do(t, a.Write(t.Context(), []byte("1")))
+	storagetest.Do(t, a.Write(t.Context(), []byte("1")))
 	left, err := a.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
-	do(t, a.held.conn.Close(t.Context()))
+	storagetest.Do(t, err)
+	storagetest.Do(t, a.held.conn.Close(t.Context()))
 	peer, err := pgx.Connect(t.Context(), server)
-	do(t, err)
+	storagetest.Do(t, err)
 	defer peer.Close(context.Background())
 	var locked bool
 	for !locked { // the server may not know yet that the first session has ended
-		do(t, peer.QueryRow(t.Context(), "SELECT pg_try_advisory_lock(id) FROM "+a.b.states()).Scan(&locked))
+		storagetest.Do(t, peer.QueryRow(t.Context(), "SELECT pg_try_advisory_lock(id) FROM "+a.b.states()).Scan(&locked))
 	}
 	_, err = b.Lock(t.Context(), storage.NewLockInfo("apply", "you", "1"))
 	var held *storage.LockError
 	if !errors.As(err, &held) || held.Holder != nil {
 		t.Errorf("locked by a peer: %v", err)
 	}
-	do(t, b.Unlock(t.Context(), left))
+	storagetest.Do(t, b.Unlock(t.Context(), left))
 	if err := peer.Ping(t.Context()); err != nil {
 		t.Errorf("the lock of a peer was taken away: %v", err)
 	}
@@ -171,22 +164,22 @@ func TestLeftBesidePeer(t *testing.T) {
 // TestPeers checks the layout and the locks that other engines rely on.
 func TestPeers(t *testing.T) {
 	a := open(t, map[string]cty.Value{})
-	do(t, a.b.CreateWorkspace(t.Context(), "empty"))
-	do(t, a.Write(t.Context(), []byte(`{"version":4}`)))
+	storagetest.Do(t, a.b.CreateWorkspace(t.Context(), "empty"))
+	storagetest.Do(t, a.Write(t.Context(), []byte(`{"version":4}`)))
 	peer, err := pgx.Connect(t.Context(), server)
-	do(t, err)
+	storagetest.Do(t, err)
 	defer peer.Close(context.Background())
 	var data string
-	do(t, peer.QueryRow(t.Context(), "SELECT data FROM terraform_remote_state.states WHERE name = 'default'").Scan(&data))
+	storagetest.Do(t, peer.QueryRow(t.Context(), "SELECT data FROM terraform_remote_state.states WHERE name = 'default'").Scan(&data))
 	if data != `{"version":4}` {
 		t.Errorf("data %q", data)
 	}
-	do(t, peer.QueryRow(t.Context(), "SELECT data FROM terraform_remote_state.states WHERE name = 'empty'").Scan(&data))
+	storagetest.Do(t, peer.QueryRow(t.Context(), "SELECT data FROM terraform_remote_state.states WHERE name = 'empty'").Scan(&data))
 	if !strings.Contains(data, `"serial":0`) {
 		t.Errorf("an empty workspace has %q", data)
 	}
 	var locked bool
-	do(t, peer.QueryRow(t.Context(), "SELECT pg_try_advisory_lock(id) FROM terraform_remote_state.states WHERE name = 'default'").Scan(&locked))
+	storagetest.Do(t, peer.QueryRow(t.Context(), "SELECT pg_try_advisory_lock(id) FROM terraform_remote_state.states WHERE name = 'default'").Scan(&locked))
 	if !locked {
 		t.Error("locked without need")
 	}
@@ -194,14 +187,14 @@ func TestPeers(t *testing.T) {
 		t.Errorf("locked beside a peer: %v", err)
 	}
 	_, err = peer.Exec(t.Context(), "SELECT pg_advisory_unlock_all()")
-	do(t, err)
+	storagetest.Do(t, err)
 	id, err := a.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
-	do(t, peer.QueryRow(t.Context(), "SELECT pg_try_advisory_lock(id) FROM terraform_remote_state.states WHERE name = 'default'").Scan(&locked))
+	storagetest.Do(t, err)
+	storagetest.Do(t, peer.QueryRow(t.Context(), "SELECT pg_try_advisory_lock(id) FROM terraform_remote_state.states WHERE name = 'default'").Scan(&locked))
 	if locked {
 		t.Error("a peer could lock, too")
 	}
-	do(t, a.Unlock(t.Context(), id))
+	storagetest.Do(t, a.Unlock(t.Context(), id))
 }
 
 // TestSkip leaves out what is there already, or may not be made.
@@ -212,7 +205,7 @@ func TestSkip(t *testing.T) {
 		t.Error("the table was made although that was to be skipped")
 	}
 	made := map[string]cty.Value{"schema_name": at["schema_name"], "table_name": cty.StringVal("t"), "index_name": cty.StringVal("i")}
-	do(t, open(t, made).Write(t.Context(), []byte("x")))
+	storagetest.Do(t, open(t, made).Write(t.Context(), []byte("x")))
 	at["table_name"] = cty.StringVal("t")
 	s := open(t, at)
 	content, err := s.Read(t.Context())
@@ -220,8 +213,8 @@ func TestSkip(t *testing.T) {
 		t.Errorf("%q %v", content, err)
 	}
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("x", "y", "z"))
-	do(t, err)
-	do(t, s.Unlock(t.Context(), id))
+	storagetest.Do(t, err)
+	storagetest.Do(t, s.Unlock(t.Context(), id))
 }
 
 func TestConfiguration(t *testing.T) {
@@ -229,7 +222,7 @@ func TestConfiguration(t *testing.T) {
 		return map[string]string{"PG_CONN_STR": "postgres://u:secret@h/d", "PG_SCHEMA_NAME": "s", "PG_SKIP_TABLE_CREATION": "true"}[name]
 	}
 	b, diags := New(settings(nil), storage.Env{Getenv: getenv})
-	do(t, diags.Err())
+	storagetest.Do(t, diags.Err())
 	if b.config.Host != "h" || b.schema != "s" || b.table != "states" || !b.noTable || b.noIndex {
 		t.Errorf("%+v", b)
 	}

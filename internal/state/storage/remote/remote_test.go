@@ -27,13 +27,6 @@ func serve(t *testing.T, s *servers.Remote) string {
 	return server.URL
 }
 
-func do(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func environment(url string, variables map[string]string) storage.Env {
 	return storage.Env{
 		Getenv: func(name string) string { return variables[name] },
@@ -78,7 +71,7 @@ func configured(cloud bool, values map[string]string) cty.Value {
 func opened(t *testing.T, cloud bool, values map[string]string, env storage.Env) *Backend {
 	t.Helper()
 	b, diags := made(cloud, values, env)
-	do(t, diags.Err())
+	storagetest.Do(t, diags.Err())
 	return b
 }
 
@@ -127,13 +120,6 @@ func TestContract(t *testing.T) {
 	}
 }
 
-func state(t *testing.T, b *Backend, name string) storage.Store {
-	t.Helper()
-	s, err := b.State(name)
-	do(t, err)
-	return s
-}
-
 // TestWorkspaces looks at what workspaces are made at the service, and which are listed.
 func TestWorkspaces(t *testing.T) {
 	server := &servers.Remote{}
@@ -141,11 +127,11 @@ func TestWorkspaces(t *testing.T) {
 	ctx := t.Context()
 	tagged := opened(t, true, with(nil, "tags", "net,team", "project", "p"), env)
 	for _, name := range []string{"a", "b", "c"} {
-		do(t, tagged.CreateWorkspace(ctx, name))
+		storagetest.Do(t, tagged.CreateWorkspace(ctx, name))
 	}
-	do(t, opened(t, false, with(nil, "prefix", "net-"), env).CreateWorkspace(ctx, "d"))
+	storagetest.Do(t, opened(t, false, with(nil, "prefix", "net-"), env).CreateWorkspace(ctx, "d"))
 	named := opened(t, true, with(nil, "name", "e"), env)
-	do(t, state(t, named, "e").Write(ctx, []byte(`{"serial":1,"lineage":"l"}`)))
+	storagetest.Do(t, storagetest.State(t, named, "e").Write(ctx, []byte(`{"serial":1,"lineage":"l"}`)))
 	if got := strings.Join(server.Names(), "; "); got != "a local net,team p; b local net,team p; c local net,team p; e local; net-d local" {
 		t.Errorf("made %s", got)
 	}
@@ -160,13 +146,13 @@ func TestWorkspaces(t *testing.T) {
 		{opened(t, false, with(nil, "prefix", "e"), env), ""},
 	} {
 		got, err := test.b.Workspaces(ctx)
-		do(t, err)
+		storagetest.Do(t, err)
 		if strings.Join(got, " ") != test.want {
 			t.Errorf("listed %q instead of %q", got, test.want)
 		}
 	}
 	// One that lacks tags gets them with the first change.
-	do(t, opened(t, true, with(nil, "tags", "late"), env).CreateWorkspace(ctx, "e"))
+	storagetest.Do(t, opened(t, true, with(nil, "tags", "late"), env).CreateWorkspace(ctx, "e"))
 	if got := server.Names(); !strings.Contains(got[3], "late") {
 		t.Errorf("%q", got)
 	}
@@ -179,14 +165,14 @@ func TestWorkspaces(t *testing.T) {
 func TestWhatIsTold(t *testing.T) {
 	server := &servers.Remote{Slow: true}
 	b := opened(t, true, with(nil, "name", "net"), environment(serve(t, server), map[string]string{"TFE_RUN_ID": "run-1"}))
-	s := state(t, b, "net")
-	do(t, s.Write(t.Context(), []byte(`{"serial":4,"lineage":"l","outputs":{"o":{"value":1,"type":"number"}}}`)))
+	s := storagetest.State(t, b, "net")
+	storagetest.Do(t, s.Write(t.Context(), []byte(`{"serial":4,"lineage":"l","outputs":{"o":{"value":1,"type":"number"}}}`)))
 	if got := server.Outputs("net"); got != `{"o":{"type":"number","value":1}}` {
 		t.Errorf("outputs %s", got)
 	}
 	// What goes back, or to another lineage, is known to be wanted here.
 	for _, text := range []string{`{"serial":3,"lineage":"l"}`, `{"serial":9,"lineage":"m"}`, `{"serial":10,"lineage":"m","encrypted_data":"x"}`} {
-		do(t, s.Write(t.Context(), []byte(text)))
+		storagetest.Do(t, s.Write(t.Context(), []byte(text)))
 		if got, n := server.State("net"); string(got) != text || n == 0 {
 			t.Errorf("stored %s", got)
 		}
@@ -199,20 +185,20 @@ func TestWhatIsTold(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	server := &servers.Remote{}
 	b := opened(t, false, with(nil, "name", "net"), environment(serve(t, server), nil))
-	s := state(t, b, "default")
+	s := storagetest.State(t, b, "default")
 	server.Lose("/workspaces")
 	id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
+	storagetest.Do(t, err)
 	server.Lose("/state-versions")
-	do(t, s.Write(t.Context(), []byte(`{"serial":1,"lineage":"l"}`)))
+	storagetest.Do(t, s.Write(t.Context(), []byte(`{"serial":1,"lineage":"l"}`)))
 	server.Lose("/actions/unlock")
 	if err := s.Unlock(t.Context(), id); err != nil && !strings.Contains(err.Error(), "not locked") {
 		t.Error(err)
 	}
 	server.Lose("/actions/lock")
 	again, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-	do(t, err)
-	do(t, s.Unlock(t.Context(), again))
+	storagetest.Do(t, err)
+	storagetest.Do(t, s.Unlock(t.Context(), again))
 }
 
 // TestLockOfOthers: all that is known of a lock of another engine is the workspace.
@@ -222,14 +208,14 @@ func TestLockOfOthers(t *testing.T) {
 		url := serve(t, server)
 		b := opened(t, false, with(nil, "name", "net"), environment(url, nil))
 		other := opened(t, false, with(nil, "name", "net", "token", "other-token"), environment(url, nil))
-		do(t, b.CreateWorkspace(t.Context(), "default"))
+		storagetest.Do(t, b.CreateWorkspace(t.Context(), "default"))
 		w, err := other.find(t.Context(), "net")
-		do(t, err)
+		storagetest.Do(t, err)
 		got, err := other.lock(t.Context(), w.ID, "Locked by OpenTofu")
 		if !got || err != nil {
 			t.Fatal(err)
 		}
-		s := state(t, b, "default")
+		s := storagetest.State(t, b, "default")
 		_, err = s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
 		var held *storage.LockError
 		if !errors.As(err, &held) || held.Holder.ID != "org/net" || (held.Holder.Info == "Locked by OpenTofu") == terse {
@@ -241,10 +227,10 @@ func TestLockOfOthers(t *testing.T) {
 		if err := s.Unlock(t.Context(), "org/other"); err == nil {
 			t.Error("released by a wrong id")
 		}
-		do(t, s.Unlock(t.Context(), "org/net")) // by force, as it is another user's
+		storagetest.Do(t, s.Unlock(t.Context(), "org/net")) // by force, as it is another user's
 		id, err := s.Lock(t.Context(), storage.NewLockInfo("apply", "me", "1"))
-		do(t, err)
-		do(t, s.Unlock(t.Context(), id))
+		storagetest.Do(t, err)
+		storagetest.Do(t, s.Unlock(t.Context(), id))
 	}
 }
 
@@ -252,7 +238,7 @@ func TestRunsElsewhere(t *testing.T) {
 	server := &servers.Remote{}
 	url := serve(t, server)
 	b := opened(t, true, with(nil, "name", "net"), environment(url, nil))
-	do(t, b.CreateWorkspace(t.Context(), "net"))
+	storagetest.Do(t, b.CreateWorkspace(t.Context(), "net"))
 	if why, err := b.Elsewhere(t.Context(), "net"); why != "" || err != nil {
 		t.Errorf("%s %v", why, err)
 	}
@@ -337,7 +323,7 @@ func TestConnect(t *testing.T) {
 				test.change(&hosts)
 			}
 			env.Hosts = func() (storage.Hosts, error) { return hosts, nil }
-			_, err := state(t, opened(t, false, test.values, env), "default").Read(t.Context())
+			_, err := storagetest.State(t, opened(t, false, test.values, env), "default").Read(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v", err)
 			}
@@ -350,7 +336,7 @@ func TestSilent(t *testing.T) {
 	url := serve(t, &servers.Remote{})
 	storagetest.Silent(t, "tcp", strings.TrimPrefix(url, "http://"), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
 		b := opened(t, false, with(nil, "name", "w"), environment("http://"+address, nil))
-		do(t, b.CreateWorkspace(t.Context(), "default"))
+		storagetest.Do(t, b.CreateWorkspace(t.Context(), "default"))
 		return b, func(d time.Duration) { b.patience = d }
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/storagetest"
 )
 
 // made is a backend of arguments, and what is said about them.
@@ -19,11 +20,7 @@ func made(env map[string]string, values map[string]cty.Value) (*Backend, string)
 		config[name] = v
 	}
 	b, diags := New(cty.ObjectVal(config), storage.Env{Getenv: func(name string) string { return env[name] }})
-	var said []string
-	for _, d := range diags {
-		said = append(said, d.Summary+": "+d.Detail)
-	}
-	return b, strings.Join(said, "\n")
+	return b, storagetest.Said(diags)
 }
 
 // inner is an object argument with some of its arguments.
