@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -252,7 +251,7 @@ func TestSilent(t *testing.T) {
 	server := httptest.NewServer(&servers.Azure{})
 	t.Cleanup(server.Close)
 	storagetest.Silent(t, "tcp", server.Listener.Addr().String(), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
-		b := opened(t, &http.Client{Transport: there{&url.URL{Scheme: "http", Host: address}}}, nil, withKey)
+		b := opened(t, &http.Client{Transport: storagetest.Only{Address: address}}, nil, withKey)
 		return b, func(d time.Duration) {
 			b.patience = d
 			if b.opened != nil {
