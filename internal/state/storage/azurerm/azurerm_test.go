@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,38 @@ func TestLock(t *testing.T) {
 	id, err = s.Lock(t.Context(), info("next"))
 	storagetest.Do(t, err)
 	storagetest.Do(t, s.Unlock(t.Context(), id))
+}
+
+// asked notes what is asked of a service.
+type asked struct {
+	http.RoundTripper
+	what []string
+}
+
+func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.what = append(a.what, strings.TrimSpace(r.URL.Query().Get("comp")+" "+r.Header.Get("X-Ms-Lease-Action")))
+	return a.RoundTripper.RoundTrip(r)
+}
+
+// TestNamed: who has the lease is named until its end. Other engines don't wait for
+// somebody without a name.
+func TestNamed(t *testing.T) {
+	_, client := serve(t)
+	a := &asked{RoundTripper: client.Transport}
+	s := storagetest.State(t, opened(t, &http.Client{Transport: a}, nil, withKey), storage.DefaultWorkspace)
+	id, err := s.Lock(t.Context(), info("OperationTypeApply"))
+	storagetest.Do(t, err)
+	a.what = nil
+	storagetest.Do(t, s.Unlock(t.Context(), id))
+	release, text := slices.Index(a.what, "lease release"), slices.Index(a.what, "metadata")
+	if release < 0 || text < release {
+		t.Errorf("asked for %q", a.what)
+	}
+	at, err := opened(t, client, nil, withKey).open(t.Context())
+	storagetest.Do(t, err)
+	if e, err := at.properties(t.Context(), "a b/app.tfstate"); err != nil || e.leased || e.metadata[holderKey] != "" {
+		t.Errorf("left: %+v, %v", e, err)
+	}
 }
 
 // TestEmpty has the blob that an incumbent puts before it locks.

@@ -49,7 +49,6 @@ const (
 	anotherTag   = "ConditionNotMet"
 	leaseHeld    = "LeaseAlreadyPresent"
 	leaseMissing = "LeaseIdMissing"
-	notLeased    = "LeaseNotPresentWithBlobOperation"
 )
 
 func answer(err error) (status int, code string) {

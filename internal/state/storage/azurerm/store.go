@@ -195,16 +195,17 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	}
 	// A lock whose run ended between its two steps says nothing about the holder. The
 	// service still holds the id to the lease.
-	if holder != nil {
-		if holder.ID != id {
-			return &storage.LockError{Holder: holder, Err: fmt.Errorf("lock id %q does not match existing lock", id)}
-		}
-		if err := s.tell(ctx, service, nil, id); err != nil && code(err) != notLeased {
-			return &storage.LockError{Holder: holder, Err: fmt.Errorf("failed to delete lock info from metadata: %w", err)}
-		}
+	if holder != nil && holder.ID != id {
+		return &storage.LockError{Holder: holder, Err: fmt.Errorf("lock id %q does not match existing lock", id)}
 	}
 	if err := service.release(ctx, s.blob, id); err != nil {
 		return &storage.LockError{Holder: holder, Err: fmt.Errorf("error when releasing lease for azure lock: %w", err)}
+	}
+	// Only now, as other engines that find a lease without a holder give up rather than
+	// wait. Where somebody has the lease already, or this fails, what is there is written
+	// over by the next lock.
+	if holder != nil {
+		_ = s.tell(ctx, service, nil, "")
 	}
 	s.lease = ""
 	return nil
