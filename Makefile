@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # memory and a millisecond of every start.
 export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
+.PHONY: help build reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance stacks-fixtures parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -166,6 +166,9 @@ $(COLLECTOR): tools/collector/go.mod tools/collector/go.sum tools/collector/main
 conformance: build ## the conformance cases against bin/weir; RUN=REGEXP picks some
 	cd conformance && IAC_BIN=$(CURDIR)/bin/weir IAC_MIRROR=$(wildcard $(MIRROR)) \
 	  go run . -expected expected-failures.txt -run '$(RUN)'
+
+stacks-fixtures: build ## init and validate every stack below FROM=DIR, with stand-ins for its providers
+	cd conformance && go run ./stackdirs -bin $(CURDIR)/bin/weir $(FROM)
 
 providers: ## build real providers into .cache/mirror
 	providers/build.sh $(MIRROR)

@@ -14,7 +14,6 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/trace"
@@ -120,10 +119,7 @@ func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p request.P
 			a.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds there are still objects that are put off. Run apply again to go on.", rounds))
 			return false
 		}
-		// What was replaced isn't replaced again.
-		p.Replace = slices.DeleteFunc(slices.Clone(p.Replace), func(i addr.Instance) bool {
-			return slices.ContainsFunc(made.Changes, func(c *plan.Change) bool { return c.Addr.Instance == i && c.Action != plan.NoOp })
-		})
+		p.Replace = made.Untouched(p.Replace)
 		a.Again(round)
 	}
 }

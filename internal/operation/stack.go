@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 
+	"weir.dev/weir/internal/apply"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/object/pace"
+	"weir.dev/weir/internal/operation/approval"
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/outside"
 	"weir.dev/weir/internal/operation/request"
@@ -22,6 +24,7 @@ import (
 	"weir.dev/weir/internal/stack/parts"
 	"weir.dev/weir/internal/stack/removal"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -186,10 +189,12 @@ func (s *Stack) Subject(one *deploy.Deployment) Subject {
 const rounds = 10
 
 // ApplyOne plans a deployment whose inputs are there, and applies what is approved, in
-// rounds where something has to be put off. It reports whether everything was done.
+// rounds where something has to be put off, and once more where rules say so. It reports
+// whether everything was done.
 func (s *Stack) ApplyOne(ctx context.Context, one *deploy.Deployment, o Opening, p request.Planning, a Approver) bool {
 	p.AllowDeferral, o.Ask = true, nil
-	return s.Apply(ctx, s.Subject(one), o, p, rounds, a)
+	w := &approval.Watch[*Work, Limits, *Outcome, journal.Operation]{Approver: a, Stack: s.Stack, Deployment: one, Once: len(p.Replace) > 0, Ends: []diag.Code{apply.Halted, diag.Interrupted}}
+	return w.Until(func() bool { return s.Apply(ctx, s.Subject(one), o, p, rounds, w) })
 }
 
 // plan makes no plan where something is gone and nothing says what becomes of it.

@@ -9,6 +9,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -339,6 +340,13 @@ func (n *Counts) Count(a Action) {
 		n.Add++
 		n.Forget++
 	}
+}
+
+// Untouched are those of some instances that the plan doesn't change.
+func (p *Plan) Untouched(list []addr.Instance) []addr.Instance {
+	return slices.DeleteFunc(slices.Clone(list), func(i addr.Instance) bool {
+		return slices.ContainsFunc(p.Changes, func(c *Change) bool { return c.Addr.Instance == i && c.Action != NoOp })
+	})
 }
 
 // HasChanges reports whether applying the plan would change anything: an

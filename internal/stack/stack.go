@@ -74,7 +74,7 @@ func (Language) CheckInputs(call *program.Call, variants []calls.Variant) diag.L
 }
 
 func checkComponent(call *program.Call, child *program.Program) diag.List {
-	diags := append(calls.Check(call, child), calls.CheckRoot(child)...)
+	diags := calls.Check(call, child)
 	for _, p := range child.Providers {
 		diags.Add(NotEmbeddable.As("Inline provider configuration not allowed").Error(p.Range, "A module that is used as a component can't configure providers itself. Declare the configuration in the stack and pass it in the \"providers\" argument of %s.", call))
 	}

@@ -114,6 +114,7 @@ func TestDeployment(t *testing.T) {
 		"put off":               {steps{plans: []rounds.Planned{planned(plan1), planned(plan2)}, applies: []rounds.Applied{{Deferred: 1}, {}}}, true, nil, rounds.Done, "plan; apply " + plan1 + "; plan; apply " + plan2, 2},
 		"put off for good":      {steps{plans: []rounds.Planned{{Deferred: 1}}}, true, nil, rounds.Failed, "plan", 1},
 		"a mistake":             {steps{plans: []rounds.Planned{{Problem: "no"}}}, true, nil, rounds.Failed, "plan", 1},
+		"by a rule once more":   {steps{plans: []rounds.Planned{{Problem: "no", Replan: "r"}, planned(plan1), planned(plan2)}, applies: []rounds.Applied{{Problem: "no", Replan: "r"}, {}}}, true, nil, rounds.Done, "plan; plan; apply " + plan1 + "; plan; apply " + plan2, 3},
 		"another plan by then":  {steps{plans: []rounds.Planned{planned(plan1), planned(plan2)}, applies: []rounds.Applied{{Stale: true}, {}}}, true, nil, rounds.Done, "plan; apply " + plan1 + "; plan; apply " + plan2, 2},
 		"approved after days":   {steps{plans: []rounds.Planned{planned(plan1)}, applies: []rounds.Applied{{}}}, false, map[time.Duration]rounds.Decision{20 * time.Hour: {Kind: rounds.Approve, By: "me", Plan: plan1}}, rounds.Done, "plan; apply " + plan1, 1},
 		"approved another plan": {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, By: "me", Plan: plan2}}, rounds.Waiting, "plan", 1},

@@ -25,6 +25,8 @@ type Request struct {
 	Options
 	// Parent is who is told that it is done.
 	Parent string `json:",omitempty"`
+	// Replans is how often rules have had it planned again.
+	Replans int `json:",omitempty"`
 }
 
 // Options are what people ask for beside what is in the files.
@@ -52,6 +54,7 @@ type Planned struct {
 	Against  []string // why others don't
 	Doubts   []string // objects that may exist
 	Problem  string   // why there is no plan
+	Replan   string   `json:",omitempty"` // a rule that wants another one after a failure
 }
 
 // Counts are numbers of objects.
@@ -65,6 +68,7 @@ type Applied struct {
 	Stale   bool
 	Doubts  []string
 	Problem string
+	Replan  string `json:",omitempty"` // a rule that wants another plan
 }
 
 // A Phase is where a deployment is.
@@ -98,6 +102,8 @@ type Status struct {
 	Problem    string `json:",omitempty"`
 	By         string `json:",omitempty"` // who decided last
 	Lines      []string
+
+	replans int
 }
 
 // say adds a line of what happened. Only the last ones are kept.
@@ -159,6 +165,7 @@ func Deploy(h Host, r Request) Status {
 		if over := s.round(h, r); over {
 			return *s
 		}
+		r.Replans = s.replans
 	}
 }
 
@@ -195,8 +202,7 @@ func (s *Status) round(h Host, r Request) (over bool) {
 	case len(p.Doubts) > 0:
 		return s.settle(h, r)
 	case p.Problem != "":
-		s.end(h, Failed, p.Problem)
-		return true
+		return s.settled(h, Failed, p.Problem, p.Replan)
 	case p.Plan == "" && p.Deferred > 0:
 		s.end(h, Failed, "Some objects are put off because it isn't known yet how many there are, and nothing else in the plan would change that. Look at the for_each arguments of the components.")
 		return true
@@ -227,12 +233,11 @@ func (s *Status) round(h Host, r Request) (over bool) {
 	}
 	s.Changed = true
 	if a.Problem != "" {
-		phase := Failed
 		if h.Cancelled() {
-			phase = Cancelled
+			s.end(h, Cancelled, a.Problem)
+			return true
 		}
-		s.end(h, phase, a.Problem)
-		return true
+		return s.settled(h, Failed, a.Problem, a.Replan)
 	}
 	s.Applied.Add += a.Counts.Add
 	s.Applied.Change += a.Counts.Change
@@ -241,8 +246,21 @@ func (s *Status) round(h Host, r Request) (over bool) {
 	if a.Deferred > 0 {
 		return false
 	}
-	s.end(h, Done, "")
-	return true
+	return s.settled(h, Done, "", a.Replan)
+}
+
+// settled ends the request, unless a rule has it planned again and there is a round left.
+func (s *Status) settled(h Host, p Phase, problem, rule string) (over bool) {
+	if rule == "" || s.Round >= most {
+		s.end(h, p, problem)
+		return true
+	}
+	if problem != "" {
+		s.say("round %d: %s", s.Round, problem)
+	}
+	s.replans++
+	s.say("round %d: planned again by the rule %s", s.Round, rule)
+	return false
 }
 
 // approved waits until a plan is approved, or ends the request.

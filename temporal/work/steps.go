@@ -58,6 +58,7 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 			return failure{diags}
 		}
 		p.AllowDeferral = true
+		s.one.Replans = r.Replans
 		o := operation.Opening{Operation: "apply"}
 		for _, v := range r.Vars {
 			o.Vars = append(o.Vars, place.Var{Value: v})
@@ -81,6 +82,14 @@ func (w *Worker) problem(err error, deployment string) (string, error) {
 	return "", err
 }
 
+// replan names a rule that wants another plan, unless somebody wants it to end.
+func (s *step) replan(o approval.Outcome) (rule string, diags diag.List) {
+	if s.look.Err() != nil {
+		return "", nil
+	}
+	return approval.Replan(s.Stack.Stack, s.one, o)
+}
+
 // doubts are the objects that may exist.
 func (s *step) doubts() []string {
 	var list []string
@@ -95,10 +104,12 @@ func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned
 	err = w.planning(ctx, r, func(s *step) error {
 		out.Doubts = s.doubts()
 		if s.made == nil || s.found.HasErrors() || len(out.Doubts) > 0 {
-			if len(out.Doubts) == 0 {
-				return failure{s.found}
+			if len(out.Doubts) > 0 {
+				return nil
 			}
-			return nil
+			var more diag.List
+			out.Replan, more = s.replan(approval.Outcome{Plan: s.made, Found: s.found})
+			return failure{append(s.found, more...)}
 		}
 		out.Counts, out.Deferred = counts(s.made), len(s.made.Deferred)
 		if !s.made.HasChanges() {
@@ -219,7 +230,12 @@ func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Pla
 		}
 		_, diags := s.work.Apply(s.ctx, s.made, s.found, operation.Limits{Stop: s.stop, Saving: s.ctx})
 		out.Doubts = s.doubts()
-		if diags.HasErrors() && len(out.Doubts) == 0 {
+		if len(out.Doubts) > 0 {
+			return nil
+		}
+		var more diag.List
+		out.Replan, more = s.replan(approval.Outcome{Plan: s.made, Found: append(s.found, diags...), Applied: true, OK: !diags.HasErrors()})
+		if diags.Append(more); diags.HasErrors() {
 			return failure{diags}
 		}
 		return nil

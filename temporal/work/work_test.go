@@ -207,6 +207,37 @@ func TestApproved(t *testing.T) {
 	}
 }
 
+// TestReplan: a rule has a deployment planned again that fails once.
+func TestReplan(t *testing.T) {
+	tried := filepath.Join(t.TempDir(), "tried")
+	root := write(t, t.TempDir(), map[string]string{
+		"net/s.tfcomponent.hcl": network, "net/m/main.tf": module, "shared/main.tf": module + `
+resource "terraform_data" "once" {
+  provisioner "local-exec" {
+    command = "test -e ` + tried + ` || { touch ` + tried + `; exit 1; }"
+  }
+}
+`,
+		"net/s.tfdeploy.hcl": `deployment "one" {
+  inputs = { name = "x" }
+}
+orchestrate "replan" "failed" {
+  check {
+    condition = !context.success && context.plan.replans < 2
+    reason    = "It went well, or failed too often."
+  }
+}
+`,
+	})
+	w := newWorker(t, &depot.Dir{Root: t.TempDir()})
+	net := whole(t, w.Depot, filepath.Join(root, "net"), rounds.Options{AutoApprove: true})
+	over, last := run(t, w, net, nil)
+	one := last["net/one"]
+	if !over[0].OK() || one.Round != 2 || !slices.ContainsFunc(one.Lines, func(l string) bool { return l == "round 1: planned again by the rule failed" }) {
+		t.Errorf("it is %+v", one)
+	}
+}
+
 // TestEncrypted: with encryption nothing in the depot has a value in clear, neither the
 // states nor the journal of a run that was killed, and a worker with the key goes on.
 func TestEncrypted(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package approval decides by the rules of a stack whether a plan may be applied
-// without anybody being asked.
+// without anybody being asked, and whether to plan once more.
 //
 // It owns what rules see of a plan, and how several rules go together. It refuses to
 // ask anybody.
@@ -41,7 +41,7 @@ func (d Decision) Waits(deployment, program string) diag.Diagnostic {
 func Decide(s *deploy.Stack, d *deploy.Deployment, made *plan.Plan, found diag.List) (Decision, diag.List) {
 	var out Decision
 	var diags diag.List
-	context := Context(s, made, d.Name, found)
+	context := Context(s, d, Outcome{Plan: made, Found: found, OK: !found.HasErrors()})
 	var names []string
 	if d.Group != nil && len(d.Group.Checks) > 0 {
 		out.Ruled, out.Approved = true, true
@@ -76,7 +76,7 @@ func Decide(s *deploy.Stack, d *deploy.Deployment, made *plan.Plan, found diag.L
 
 // Check looks for what is wrong with the rules of a stack, whatever the plan will be.
 func Check(s *deploy.Stack) diag.List {
-	context, err := cty.Transform(Context(s, &plan.Plan{}, "", nil), func(_ cty.Path, v cty.Value) (cty.Value, error) {
+	context, err := cty.Transform(Context(s, &deploy.Deployment{}, Outcome{Plan: &plan.Plan{}}), func(_ cty.Path, v cty.Value) (cty.Value, error) {
 		switch {
 		case v.Type().IsPrimitiveType():
 			return cty.UnknownVal(v.Type()), nil
@@ -133,10 +133,21 @@ func (t *tally) value() cty.Value {
 	})
 }
 
+// An Outcome is what there is for rules to look at: a plan, and where it was applied
+// what came of that. Plan is nil if none could be made.
+type Outcome struct {
+	Plan  *plan.Plan
+	Found diag.List
+	// Applied: the plan was carried out, at least in part.
+	Applied bool
+	OK      bool
+}
+
 // Context is what checks see: of a plan the operation, its problems and its changes,
 // as a whole and by component. Components without changes have zeros, those that
 // rules name included.
-func Context(s *deploy.Stack, made *plan.Plan, name string, found diag.List) cty.Value {
+func Context(s *deploy.Stack, d *deploy.Deployment, o Outcome) cty.Value {
+	made, found := o.Plan, o.Found
 	var whole tally
 	components := map[string]*tally{}
 	at := func(m addr.Module) *tally {
@@ -174,18 +185,22 @@ func Context(s *deploy.Stack, made *plan.Plan, name string, found diag.List) cty
 	if mode == "" {
 		mode = "normal"
 	}
+	operation := "plan"
+	if o.Applied {
+		operation = "apply"
+	}
 	return cty.ObjectVal(map[string]cty.Value{
-		"operation": cty.StringVal("plan"),
-		"success":   cty.BoolVal(!found.HasErrors()),
+		"operation": cty.StringVal(operation),
+		"success":   cty.BoolVal(o.OK),
 		"errors":    problems(found, diag.Error),
 		"warnings":  problems(found, diag.Warning),
 		"plan": cty.ObjectVal(map[string]cty.Value{
 			"mode":              cty.StringVal(mode),
-			"applyable":         cty.BoolVal(!found.HasErrors() && !made.Errored),
+			"applyable":         cty.BoolVal(!made.Errored && (o.Applied || o.OK)),
 			"changes":           whole.value(),
 			"component_changes": cty.ObjectVal(byComponent),
-			"replans":           cty.NumberIntVal(0),
-			"deployment":        deploy.Identity(name),
+			"replans":           cty.NumberIntVal(int64(d.Replans)),
+			"deployment":        deploy.Identity(d.Name),
 		}),
 	})
 }

@@ -53,9 +53,11 @@ type Deployment struct {
 	// Range is empty for what no file has.
 	Range hcl.Range
 	// Left: no file has the deployment any more, only a state.
-	Left   bool
-	inputs hcl.Expression
-	group  hcl.Expression
+	Left bool
+	// Replans is how often rules have had it planned again in this run.
+	Replans int
+	inputs  hcl.Expression
+	group   hcl.Expression
 }
 
 // An Input is a value for a variable of the stack.
@@ -72,8 +74,8 @@ type Group struct {
 	checks hcl.Expression
 }
 
-// A Rule approves a plan if all its checks hold. Kind is empty, or for a block of
-// type orchestrate its first label.
+// A Rule approves a plan if all its checks hold, or has it made again. Kind is empty, or
+// for a block of type orchestrate its first label.
 type Rule struct {
 	Kind, Name string
 	Checks     []Check
@@ -371,7 +373,9 @@ func (r *reader) rule(b *hcl.Block) {
 			r.diags.Add(BadDeployment.As("Invalid orchestrate type").Error(b.LabelRanges[0], "The types of orchestrate blocks are auto_approve and replan, not %q.", rule.Kind))
 			return
 		}
-		r.diags.Add(diag.Outdated.As("Deprecated block").Warning(b.DefRange, "The block type \"orchestrate\" was replaced by deployment_auto_approve, and by deployment_group, which says whose rules they are. Until then any rule of an orchestrate block approves a plan."))
+		if rule.Kind == "auto_approve" {
+			r.diags.Add(diag.Outdated.As("Deprecated block").Warning(b.DefRange, "The block type \"orchestrate\" was replaced by deployment_auto_approve, and by deployment_group, which says whose rules they are. Until then any rule of an orchestrate block approves a plan."))
+		}
 		for _, other := range r.Legacy {
 			if other.Kind == rule.Kind && other.Name == rule.Name {
 				r.duplicate(b, other.Range)
@@ -384,7 +388,7 @@ func (r *reader) rule(b *hcl.Block) {
 	}
 	content, ok := r.content(b.Body, ruleSchema)
 	if ok && len(content.Blocks) == 0 {
-		r.diags.Add(BadDeployment.As("Missing check").Error(b.DefRange, "A rule without a check would approve everything. Add one, such as:\n    check {\n      condition = context.plan.changes.remove == 0\n      reason    = \"Something would be destroyed.\"\n    }"))
+		r.diags.Add(BadDeployment.As("Missing check").Error(b.DefRange, "A rule without a check would hold for everything. Add one, such as:\n    check {\n      condition = context.plan.changes.remove == 0\n      reason    = \"Something would be destroyed.\"\n    }"))
 	}
 	for _, inner := range content.Blocks {
 		content, ok := r.content(inner.Body, checkSchema)
@@ -397,7 +401,7 @@ func (r *reader) rule(b *hcl.Block) {
 			reason = old
 		}
 		if reason == nil {
-			r.diags.Add(diag.Missing.Error(inner.DefRange, "The argument \"reason\" is required, but no definition was found. It says why a plan isn't approved."))
+			r.diags.Add(diag.Missing.Error(inner.DefRange, "The argument \"reason\" is required, but no definition was found. It says why the rule doesn't hold."))
 			continue
 		}
 		rule.Checks = append(rule.Checks, Check{content.Attributes["condition"].Expr, reason.Expr, inner.DefRange})

@@ -504,7 +504,7 @@ func (s *Stack) CheckRules(context cty.Value) diag.List {
 	for _, rule := range all {
 		for _, c := range rule.Checks {
 			check(c.Condition, cty.Bool, "Invalid condition", notBool)
-			check(c.Reason, cty.String, "Invalid reason", "It has to be a text: it says why a plan isn't approved.")
+			check(c.Reason, cty.String, "Invalid reason", "It has to be a text: it says why the rule doesn't hold.")
 		}
 	}
 	return diags
