@@ -19,19 +19,26 @@ STEPS = {"plan": ["plan", "-no-color", "-out=tfplan"], "apply": ["apply", "-no-c
 ALL = list(STEPS)
 # name, sizes, generator flags, {step: (must: CPU s, MiB or None; aim)}
 SUITE = [
-    ("tiny", [1], [], {"plan": ((0.015, None), (0.008, None))}),
+    ("tiny", [1], [], {"plan": ((0.015, None), (0.008, 20))}),
+    ("static", [2000, 8000], [], {"plan": (None, ("units", 1.0))}),
     ("static", [5000, 20000], [], {"plan": ((2.4, None), (0.8, None)), "no-op plan": ((3.2, 300), (1.2, 130))}),
     ("count", [250, 1000], [], {"plan": ((0.3, None), (0.1, None)), "apply": ((0.6, None), (0.15, None))}),
+    ("count", [500, 2000], [], {"plan": (None, ("units", 0.25))}),
     ("count", [5000, 20000], [], {"plan": ((None, None), (3.0, None))}),
     ("foreach", [250, 1000], [], {"plan": ((0.3, None), (0.1, None))}),
-    ("modules", [75, 300], [], {"plan": ((0.4, None), (0.15, None))}),
+    ("modules", [75, 300], [], {"plan": ((0.4, None), ("units", 0.3))}),
     ("calls", [25, 100], [], {"plan": ((0.4, None), (0.15, None))}),
-    ("chain", [500, 2000], [], {"plan": ((0.4, None), (0.15, None))}),
+    ("chain", [500, 2000], [], {"plan": ((0.4, None), ("units", 0.3))}),
     ("dense", [200, 800], ["-degree", "25"], {}),
     ("dense", [200], ["-degree", "100"], {"plan": ((0.5, None), (0.2, None))}),
-    ("exprs", [750, 3000], [], {"plan": ((0.8, None), (0.3, None))}),
+    ("exprs", [750, 3000], [], {"plan": ((0.8, None), ("units", 0.9))}),
 ]
-HUGE = [("count", [50000], [], {}), ("modules", [10000], [], {})]
+HUGE = [("count", [50000], [], {"plan": (None, (None, 400))}), ("modules", [10000], [], {"apply": (None, (None, 900))})]
+# the loop that CPU time is a multiple of
+UNIT = [sys.executable, "-c", "import hashlib\nb = b'x' * 1024\nfor _ in range(400000): hashlib.sha256(b).digest()"]
+# what a step consists of without an engine; the files of a saved plan have the objects
+FLOOR = {"plan": ("start", "parse", "encode"), "apply": ("start", "parse", "decode", "encode"),
+         "no-op plan": ("start", "parse", "decode"), "destroy": ("start", "parse", "decode")}
 # commands on a given state or on files
 GIVEN = [("state list", ["state", "list"], ((0.3, None), (0.1, None))), ("show -json", ["show", "-json"], ((0.6, None), (0.3, None)))]
 NULL = [("no-op plan", ["plan", "-no-color", "-detailed-exitcode"], "noop", (1.6, 1.25)),
@@ -48,6 +55,12 @@ class Suite:
     def __init__(self, a):
         self.a, self.rows, self.base = a, [], tempfile.mkdtemp(prefix="weirbench-")
         self.env = dict(os.environ, CHECKPOINT_DISABLE="1", TF_IN_AUTOMATION="1", TF_INPUT="0")
+        self.unit = math.inf
+
+    def measure_unit(self):
+        """How long the unit takes: the least of all times, a few before each workload."""
+        runs = [timed(UNIT, self.base, self.env, 60, os.path.join(self.base, "log"))["cpu"] for _ in range(3)]
+        self.unit = min(self.unit, *runs)
 
     def gen(self, *args):
         d = os.path.join(self.base, "w")
@@ -63,8 +76,16 @@ class Suite:
                 sys.exit(f"{args} in {d}: exit {runs[-1]['rc']}\n" + open(os.path.join(self.base, "log"), errors="replace").read()[-2000:])
         return best(runs)
 
+    def parts(self, d):
+        """What the parts of the work on the files and the state of a folder take without an engine."""
+        cmd = [self.a.bare, "-files", d, "-state", os.path.join(d, "terraform.tfstate")]
+        return json.loads(subprocess.run(cmd, check=True, capture_output=True, text=True).stdout)
+
     def add(self, workload, size, step, r, smaller=None, goal=None, ratio=None, **more):
         row = dict(workload=workload, size=size, step=step, cpu=r["cpu"], rss=r["rss"], wall=r["wall"], **more)
+        row["units"] = round(r["cpu"] / self.unit, 3)
+        if more.get("floor"):
+            row["floor"], row["of_floor"] = round(more["floor"], 3), round(r["cpu"] / more["floor"], 1)
         if smaller:
             n, s = smaller
             for key in ("cpu", "rss"):
@@ -81,6 +102,7 @@ class Suite:
         return not self.a.pattern or re.search(self.a.pattern, name)
 
     def run(self):
+        self.measure_unit()
         if self.wanted("version"):
             self.add("version", 1, "–", self.time(["version"], self.base, 7), goal=((0.012, 30), (0.006, 15)))
         for name, sizes, flags, goals in SUITE + (HUGE if self.a.huge else []):
@@ -104,7 +126,8 @@ class Suite:
         shutil.rmtree(self.base)
 
     def workload(self, name, sizes, flags, goals):
-        runs, more = {}, {}
+        runs, more, floors = {}, {}, []
+        self.measure_unit()
         for _ in range(1 if sizes[-1] >= 10000 and len(sizes) == 1 else 3):
             for n in sizes:
                 d = self.gen("-w", name, "-n", n, *flags)
@@ -113,10 +136,13 @@ class Suite:
                     runs.setdefault((step, n), []).append(self.time(STEPS[step], d, 5 if n == 1 and step == "plan" else 1))
                     if step == "apply":
                         more = {"state_mib": round(os.path.getsize(os.path.join(d, "terraform.tfstate")) / 2**20, 2)}
+                        if self.a.bare and n == sizes[-1]:
+                            floors.append(self.parts(d))
         small, big = sizes[0], sizes[-1]
         for step in ALL:
             smaller = (small, best(runs[step, small])) if small < big else None
-            self.add(name, big, step, best(runs[step, big]), smaller, goals.get(step), **(more if step == "apply" else {}))
+            floor = sum(min(f[part] for f in floors) for part in FLOOR[step]) if floors else None
+            self.add(name, big, step, best(runs[step, big]), smaller, goals.get(step), floor=floor, **(more if step == "apply" else {}))
 
     def stacks(self, name, files):
         """Deployments of 10 components; without a provider of their own, or with one that all configure alike."""
@@ -233,7 +259,8 @@ class Suite:
                         bare.setdefault(step, []).append(self.time(["-provider", found[-1], "-n", str(n), "-plan", calls], d, 1, self.a.bare))
         for step, _, _, limits in NULL:
             r = best(runs[step, 5000])
-            self.add("null_resource", 5000, step, r, (1250, best(runs[step, 1250])), [("ratio", l) for l in limits], ratio=r["cpu"] / best(bare[step])["cpu"])
+            floor = best(bare[step])["cpu"]
+            self.add("null_resource", 5000, step, r, (1250, best(runs[step, 1250])), [("ratio", l) for l in limits], ratio=r["cpu"] / floor, floor=floor)
 
 
 def best(runs):
@@ -251,20 +278,25 @@ def verdict(row, goal):
         return row["ratio"] >= goal[1]
     if goal[0] == "times":
         return row["times"] >= goal[1]
+    if goal[0] == "units":
+        return row["units"] <= goal[1]
     cpu, rss = goal
     if cpu is None and rss is None:
         return None
     return (cpu is None or row["cpu"] <= cpu) and (rss is None or row["rss"] <= rss)
 
 
-HEAD = "| workload | size | step | CPU s | MiB | exponent CPU / memory | ÷ bare calls, of refresh: of time | peer ÷ | must | aim | CPU before |\n|---|---|---|---|---|---|---|---|---|---|---|"
+HEAD = "| workload | size | step | CPU s | MiB | units | floor s | ÷ floor | exponent CPU / memory | of refresh: of time | peer ÷ | must | aim | CPU before |\n" + "|---" * 14 + "|"
 
 
 def line(r, recorded):
     mark = {True: "met", False: "**missed**", None: ""}
     exponent = f"{r['cpu_exponent']} / {r['rss_exponent']}" if "cpu_exponent" in r else ""
     before = recorded.get((r["workload"], r["size"], r["step"]), {}).get("cpu", "")
-    return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {exponent} | {r.get('ratio', '')} | {r.get('times', '')} | {mark[r['must']]} | {mark[r['aim']]} | {before} |"
+    aim = mark[r["aim"]] + (f" {r['goal'][1][1]} units" if r.get("goal") and r["goal"][1] and r["goal"][1][0] == "units" else "")
+    of_floor = r["ratio"] if r["workload"] == "null_resource" else r.get("of_floor", "")
+    of_time = r.get("ratio", "") if r["workload"] == "refresh" else ""
+    return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {r.get('units', '')} | {r.get('floor') or ''} | {of_floor} | {exponent} | {of_time} | {r.get('times', '')} | {mark[r['must']]} | {aim} | {before} |"
 
 
 def main():
@@ -295,7 +327,7 @@ def main():
         rows = list(merged.values())
         json.dump(rows, open(store, "w"), indent=1)
         with open(os.path.join(HERE, "RESULTS.md"), "w") as f:
-            f.write(f"# The last recorded table\n\nWritten by `make bench RECORD=1` on {datetime.date.today()}, on {os.cpu_count()} processors. CPU is user and system time of the process and its children; memory is the peak of the largest process. The exponent is between a quarter of the size and the size.\n\n")
+            f.write(f"# The last recorded table\n\nWritten by `make bench RECORD=1` on {datetime.date.today()}, on {os.cpu_count()} processors. CPU is user and system time of the process and its children; memory is the peak of the largest process. The exponent is between a quarter of the size and the size. A unit is a bare loop of 400,000 hashes of 1 KiB in Python; the floor is the CPU time of the bare work: start, parsing, decoding, encoding, or calls of a provider.\n\n")
             f.write(HEAD + "\n" + "\n".join(line(r, {}) for r in rows) + "\n")
 
 

@@ -1,8 +1,12 @@
-// Command bare makes the calls of a provider that a plan of n null_resource
-// objects takes, with no engine around them: what remains of the cost when all
-// of the engine's is taken away.
+// Command bare does what is left of a run when all of the engine is taken away. Either
+// it makes the calls of a provider that a plan of n null_resource objects takes:
 //
 //	bare -provider .cache/mirror/.../terraform-provider-null_v2.1.2 -n 5000 -plan noop
+//
+// or it parses the files of a directory and decodes and encodes a state with its
+// objects, and says how many seconds of CPU each of that takes:
+//
+//	bare -files DIR -state terraform.tfstate
 package main
 
 import (
@@ -28,7 +32,13 @@ func main() {
 	n := flag.Int("n", 1000, "how many objects")
 	kind := flag.String("plan", "noop", "noop or create")
 	parallel := flag.Int("parallelism", 10, "calls at once")
+	dir := flag.String("files", "", "a directory with configuration, instead of a provider")
+	statefile := flag.String("state", "", "a state of objects of terraform_data, beside -files")
 	flag.Parse()
+	if *dir != "" {
+		files(*dir, *statefile)
+		return
+	}
 
 	ctx := context.Background()
 	p, schemas, diags := plugin.Start(ctx, plugin.Command{Path: *path})

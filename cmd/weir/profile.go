@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/pprof"
 )
 
@@ -18,7 +19,10 @@ func profile() (stop func()) {
 	}
 	if name := os.Getenv("WEIR_MEMPROFILE"); name != "" {
 		if f := create(name); f != nil {
-			ends = append(ends, func() { _ = pprof.Lookup("allocs").WriteTo(f, 0) })
+			ends = append(ends, func() {
+				runtime.GC() // the profile is as of the last collection
+				_ = pprof.Lookup("allocs").WriteTo(f, 0)
+			})
 		}
 	}
 	return func() {

@@ -15,7 +15,7 @@ import (
 
 // around lists the actions that are invoked before and after a change.
 func (p *planPrinter) around(c *plan.Change) string {
-	if c.Addr.Deposed != "" {
+	if c.Addr.Deposed != "" || len(p.plan.Invocations) == 0 {
 		return ""
 	}
 	var b strings.Builder

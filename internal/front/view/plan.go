@@ -37,7 +37,9 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 		p.rule()
 	}
 	p.legend()
-	p.actions()
+	if err := p.actions(w); err != nil {
+		return err
+	}
 	p.asked()
 	p.deferrals()
 	if p.outputs != "" {
@@ -194,9 +196,13 @@ func (p *planPrinter) legend() {
 	}
 }
 
-func (p *planPrinter) actions() {
+// pageSize is how much text is gathered before it is written.
+const pageSize = 64 << 10
+
+// actions writes the changes, of many those first that are done.
+func (p *planPrinter) actions(w io.Writer) error {
 	if len(p.shown) == 0 && len(p.plan.Invocations) == 0 {
-		return
+		return nil
 	}
 	if p.plan.Errored {
 		p.WriteString("\n" + Engine + " planned the following actions, but then encountered a problem:\n")
@@ -205,8 +211,14 @@ func (p *planPrinter) actions() {
 	}
 	for _, c := range p.shown {
 		p.WriteString("\n" + p.change(c) + "\n")
+		if p.Len() >= pageSize {
+			if err := p.flush(w); err != nil {
+				return err
+			}
+		}
 	}
 	p.WriteString("\n" + Summary(p.plan.Counts(), p.o.Pen) + "\n")
+	return nil
 }
 
 // Summary is the line of totals.

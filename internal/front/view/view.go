@@ -7,9 +7,9 @@
 package view
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/style"
@@ -59,11 +59,11 @@ func (o Options) width() int {
 
 // A printer collects text and keeps it whole until it is written at once.
 type printer struct {
-	strings.Builder
+	bytes.Buffer
 	o Options
 }
 
-func (p *printer) printf(format string, args ...any) { fmt.Fprintf(&p.Builder, format, args...) }
+func (p *printer) printf(format string, args ...any) { fmt.Fprintf(&p.Buffer, format, args...) }
 
 // prose writes wrapped text and a line end.
 func (p *printer) prose(text string) {
@@ -72,7 +72,8 @@ func (p *printer) prose(text string) {
 
 func (p *printer) rule() { p.WriteString(p.o.Pen.Rule(p.o.width()) + "\n") }
 
+// flush writes what there is so far.
 func (p *printer) flush(w io.Writer) error {
-	_, err := io.WriteString(w, p.String())
+	_, err := p.WriteTo(w)
 	return err
 }

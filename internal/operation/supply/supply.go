@@ -40,6 +40,7 @@ type supply struct {
 	verified  *install.Verified
 	installed map[addr.Provider]string
 	catalog   *plugin.Catalog
+	filled    bool // with what is required: the run has come as far as that
 	diags     diag.List
 }
 
@@ -77,8 +78,9 @@ func (d *Supplier) supplied() (s *supply, complete func()) {
 	}
 }
 
-// Warm starts the providers that are locked while the configuration is loaded,
-// since they are those that the configuration needed when it was initialized.
+// Warm starts providers while the configuration is loaded: those that are locked and
+// that the last run had something to do for. The others are started when they are asked
+// for something; what they declare is mostly known without that.
 func (d *Supplier) Warm(ctx context.Context, c *Late) {
 	s, complete := d.supplied()
 	ready := make(chan struct{})
@@ -88,15 +90,20 @@ func (d *Supplier) Warm(ctx context.Context, c *Late) {
 		if s.catalog == nil {
 			return
 		}
-		s.catalog.Warm(ctx, slices.SortedFunc(maps.Keys(s.installed), addr.Provider.Compare))
+		s.catalog.Warm(ctx, d.expected(s.installed))
 	}()
 	c.early = func() *supply {
 		<-ready
 		return s
 	}
 	d.OnClose(func() {
-		if catalog := c.early().catalog; catalog != nil {
-			catalog.Close()
+		s := c.early()
+		if s.catalog == nil {
+			return
+		}
+		s.catalog.Close()
+		if s.filled && len(s.installed) > 0 {
+			d.expect(s.catalog.Asked())
 		}
 	})
 }
@@ -192,6 +199,7 @@ func (d *Supplier) fill(c *Late, reqs install.Requirements) (*supply, diag.List)
 		s.catalog.Guard(c.guard)
 	}
 	c.set(s.catalog)
+	s.filled = true
 	return s, diags
 }
 

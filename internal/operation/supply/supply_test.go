@@ -1,9 +1,13 @@
 package supply
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/settings"
 	"weir.dev/weir/internal/word/addr"
 )
 
@@ -54,4 +58,37 @@ func TestSwitches(t *testing.T) {
 			t.Errorf("%s=%s makes a difference", same[0], same[1])
 		}
 	}
+}
+
+// TestExpected: the next run starts early what this one asked for, of what is still
+// installed; without a run, or with a note that can't be read, all that is installed.
+func TestExpected(t *testing.T) {
+	dir := t.TempDir()
+	d := &Supplier{Reader: &settings.Reader{Place: place.New(place.Options{Dir: dir, Environ: map[string]string{"TF_DATA_DIR": dir}})}}
+	name := func(s string) addr.Provider {
+		p, err := addr.OpenTofu.ParseProvider("x/" + s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	a, b, c := name("a"), name("b"), name("c")
+	installed := map[addr.Provider]string{c: "c", a: "a", b: "b"}
+	check := func(when string, want ...addr.Provider) {
+		t.Helper()
+		if got := d.expected(installed); !slices.Equal(got, want) {
+			t.Errorf("%s: %v", when, got)
+		}
+	}
+	check("before any run", a, b, c)
+	d.expect([]addr.Provider{a, c})
+	check("after a run", a, c)
+	delete(installed, c)
+	check("without one of them", a)
+	d.expect(nil)
+	check("after a run that asked for none")
+	if err := os.WriteFile(d.noted(), []byte("["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("with a damaged note", a, b)
 }

@@ -71,11 +71,11 @@ type relevance struct {
 }
 
 // A written is a reference where it is written: in a module. Owner is the resource
-// instance whose configuration has it, where it is to the count or for_each.
+// whose configuration has it, where it is to the count or for_each.
 type written struct {
 	module addr.Module
 	ref    *program.Ref
-	owner  addr.Instance
+	owner  *program.Resource
 }
 
 // A referent is a part of what is declared in a module: the attribute of a
@@ -94,14 +94,14 @@ func (c *relevance) fresh(r referent) bool {
 	return !met
 }
 
-func (c *relevance) add(m addr.Module, owner *addr.Instance, refs []*program.Ref) {
+func (c *relevance) add(m addr.Module, owner *program.Resource, refs []*program.Ref) {
 	for _, ref := range refs {
 		p := written{module: m, ref: ref}
 		if ref.Kind == program.RefCount || ref.Kind == program.RefEach {
 			if owner == nil {
 				continue
 			}
-			p.owner = *owner
+			p.owner = owner
 		}
 		if !c.followed[p] {
 			c.followed[p] = true
@@ -129,11 +129,11 @@ func (c *relevance) resource(i addr.Instance, ref *program.Ref) {
 	if p == nil || p.ResourceByName[i.Name] == nil {
 		return
 	}
-	config := p.ResourceByName[i.Name].Config
+	owner := p.ResourceByName[i.Name]
 	if ref == nil {
-		c.add(i.Module, &i, config.Refs)
+		c.add(i.Module, owner, owner.Config.Refs)
 	} else {
-		c.add(i.Module, &i, config.At(ref.Rest))
+		c.add(i.Module, owner, owner.Config.At(ref.Rest))
 	}
 }
 
@@ -160,10 +160,8 @@ func (c *relevance) follow(at written) {
 	case program.RefVariable:
 		c.argument(at.module, ref.Variable.Name)
 	case program.RefCount, program.RefEach:
-		if p := c.program(at.owner.Module); p != nil {
-			if repeat := p.ResourceByName[at.owner.Name].Repeat; repeat.Enabled == nil && repeat.Expr() != nil {
-				c.add(at.owner.Module, nil, repeat.Expr().Refs)
-			}
+		if repeat := at.owner.Repeat; repeat.Enabled == nil && repeat.Expr() != nil {
+			c.add(at.module, nil, repeat.Expr().Refs)
 		}
 	case program.RefCall:
 		attr := ref.Attr

@@ -70,7 +70,10 @@ func planData(r provider.PlanRequest) provider.PlanResponse {
 	if r.ProposedNew.IsNull() {
 		return provider.PlanResponse{Planned: r.ProposedNew, Private: r.PriorPrivate}
 	}
-	planned := r.ProposedNew.AsValueMap()
+	planned := make(map[string]cty.Value, 4)
+	for name := range r.ProposedNew.Type().AttributeTypes() {
+		planned[name] = r.ProposedNew.GetAttr(name)
+	}
 	input := planned["input"]
 	response := provider.PlanResponse{Private: r.PriorPrivate}
 	create := func() {

@@ -44,6 +44,7 @@ type Catalog struct {
 	closed  bool
 	entries map[addr.Provider]*entry
 	running map[*client]bool
+	asked   map[addr.Provider]bool
 	pending sync.WaitGroup
 }
 
@@ -78,6 +79,7 @@ func NewCatalog(sources Sources, template Command) *Catalog {
 		template: template,
 		entries:  make(map[addr.Provider]*entry),
 		running:  make(map[*client]bool),
+		asked:    make(map[addr.Provider]bool),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -220,6 +222,9 @@ func (c *Catalog) Start(ctx context.Context, p addr.Provider) (provider.Provider
 	if e == nil || diags.HasErrors() {
 		return nil, diags
 	}
+	c.mu.Lock()
+	c.asked[p] = true
+	c.mu.Unlock()
 	if b := c.take(e); b != nil {
 		select {
 		case <-b.done:
@@ -230,6 +235,13 @@ func (c *Catalog) Start(ctx context.Context, p addr.Provider) (provider.Provider
 	}
 	cl, diags := c.another(ctx, p, e)
 	return cl.handed(), diags
+}
+
+// Asked are the providers that Start was asked for, but for built-in ones, in order.
+func (c *Catalog) Asked() []addr.Provider {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(c.asked), addr.Provider.Compare)
 }
 
 // handed is the client as an interface, nil when there is none.
@@ -340,6 +352,7 @@ func (c *Catalog) run(ctx context.Context, command Command, prepare func(*client
 	defer context.AfterFunc(c.ctx, cancel)()
 	ctx, span := trace.Begin(ctx, trace.Start, "start provider")
 	span.Set(trace.Provider, command.name())
+	work.Started.Add(1)
 	cl, diags := start(ctx, command, prepare)
 	span.End(cl == nil)
 	if cl == nil {

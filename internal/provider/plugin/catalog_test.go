@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/work"
 )
 
 func testProvider(name string) addr.Provider {
@@ -226,6 +228,18 @@ func TestCatalogRemembers(t *testing.T) {
 		p, diags := c.Start(t.Context(), a)
 		if diags != nil || read(t, p, "pid") == "" || len(c.running) != 1 {
 			t.Errorf("protocol %s: %v, %d processes", protocol, diags, len(c.running))
+		}
+		if started := work.Count(func() {
+			for range 2 {
+				if _, diags := open(m).Schemas(t.Context(), a); diags != nil {
+					t.Error(diags)
+				}
+			}
+		})["started"]; started != 0 {
+			t.Errorf("protocol %s: %d processes were started for schemas that are known", protocol, started)
+		}
+		if asked := c.Asked(); !slices.Equal(asked, []addr.Provider{a}) || open(m).Asked() != nil {
+			t.Errorf("protocol %s: asked for: %v", protocol, asked)
 		}
 		warm := open(m)
 		warm.Warm(t.Context(), []addr.Provider{a})

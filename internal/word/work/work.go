@@ -29,6 +29,7 @@ var (
 	Listed     Counter // objects that needn't be read because a list had them unchanged
 	Refused    Counter // of these, because the provider was asked too often
 	Known      Counter // providers whose declarations were remembered, so that none was asked for them
+	Started    Counter // processes of providers
 	Kept       Counter // processes of providers that went on to serve, rather than others being started
 	Unread     Counter // objects that a plan didn't ask providers about, as options said
 	Steps      Counter // of execution graphs
@@ -42,7 +43,7 @@ var all = []struct {
 	*Counter
 }{
 	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"shared", &Shared}, {"lists", &Lists}, {"listed", &Listed}, {"refused", &Refused},
-	{"known", &Known}, {"kept", &Kept}, {"unread", &Unread},
+	{"known", &Known}, {"started", &Started}, {"kept", &Kept}, {"unread", &Unread},
 	{"steps", &Steps}, {"edges", &Edges}, {"state-bytes", &StateBytes}, {"plan-bytes", &PlanBytes},
 }
 
