@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/front/live"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/page"
 	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/lang/program"
@@ -153,12 +154,25 @@ func (r *Run[W, O, L]) await(ctx context.Context, choices ...string) string {
 		edits <- r.watcher.Wait(asking, r.Files, r.dirs)
 		cancel()
 	}()
-	choice, err := r.Server.Ask(asking, r.number, choices...)
+	choice, err := r.Server.Ask(asking, r.number, r.outdated, choices...)
 	cancel()
 	if changed := <-edits; err != nil && len(changed) > 0 {
 		r.changed = changed
 	}
 	return choice
+}
+
+// outdated says why a plan can't be approved any more: an edit may be so young that nothing
+// was planned because of it yet.
+func (r *Run[W, O, L]) outdated(choice string) string {
+	if choice != approve {
+		return ""
+	}
+	changed := r.watcher.Changed(r.Files, r.dirs)
+	if len(changed) == 0 {
+		return ""
+	}
+	return clean.Line(strings.Join(changed, ", ")) + " changed after this plan was made. Look at the one that comes in its place."
 }
 
 // Decide has the page decide about a plan.

@@ -307,6 +307,35 @@ func TestEdits(t *testing.T) {
 	})
 }
 
+// TestJustNow: an edit that nobody has noticed yet when the plan is approved.
+func TestJustNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)})
+		write(t, "main.tf", "a")
+		if code := s.answer(1, "approve"); code != http.StatusConflict {
+			t.Errorf("a plan of a file that has changed was approved: %d", code)
+		}
+		s.want("planning planned ask")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s.rounds != 2 || !strings.Contains(s.get("events"), `"changed":["main.tf"]`) {
+			t.Errorf("%d plans", s.rounds)
+		}
+		s.answer(2, "approve")
+		s.ends(0, "Apply complete!")
+	})
+}
+
+// TestRefusedEdited: what has changed is no matter where nothing is done.
+func TestRefusedEdited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)})
+		write(t, "main.tf", "a")
+		s.answer(1, "refuse")
+		s.ends(1, "Refused")
+	})
+}
+
 func TestFailedEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, round{found: failure("Broken.")})
