@@ -313,7 +313,6 @@ func (d *Display) plan(width, height int) []Line {
 
 func (d *Display) apply(width, height int) []Line {
 	c := d.course
-	ended := c.done + c.failed + c.skipped
 	verb := "Applying"
 	if c.plan.Mode == plan.Destroy {
 		verb = "Destroying"
@@ -325,7 +324,7 @@ func (d *Display) apply(width, height int) []Line {
 	head.add(width, d.o.Pen, verb+"  ", style.Bold)
 	text := d.totals(width - head.width)
 	if bar := min(width-head.width-style.Width(text)-4, 30); bar >= 10 {
-		full := bar * ended / max(c.total, 1)
+		full := bar * c.tally.Ended() / max(c.tally.Total, 1)
 		head.add(width, d.o.Pen, "[")
 		head.add(width, d.o.Pen, strings.Repeat("█", full), style.Green)
 		head.add(width, d.o.Pen, strings.Repeat("─", bar-full), style.Gray)
@@ -338,9 +337,9 @@ func (d *Display) apply(width, height int) []Line {
 // totals say how far an apply is: what matters less is left out where there is no room.
 func (d *Display) totals(width int) string {
 	c := d.course
-	parts := []string{fmt.Sprintf("%d/%d", c.done+c.failed+c.skipped, c.total)}
-	if c.failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", c.failed))
+	parts := []string{fmt.Sprintf("%d/%d", c.tally.Ended(), c.tally.Total)}
+	if c.tally.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", c.tally.Failed))
 	}
 	time := stopwatch(d.o.Now().Sub(d.begun))
 	if left, known := d.timeLeft(); known && !d.stopped {
