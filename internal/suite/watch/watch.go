@@ -81,7 +81,9 @@ func (w *Watcher) Extend(names, dirs []string) {
 }
 
 // Changed are the files that aren't as they were at Begin, now.
-func (w *Watcher) Changed(names, dirs []string) []string { return differing(w.seen, w.look(names, dirs)) }
+func (w *Watcher) Changed(names, dirs []string) []string {
+	return differing(w.seen, w.look(names, dirs))
+}
 
 // Wait returns the files that aren't as they were at Begin, once they have stayed
 // as they are for a moment; nothing when the context ends first.
