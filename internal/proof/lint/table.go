@@ -150,6 +150,8 @@ var guards = []guard{
 	{"github.com/jackc/pgx/v5", "state/storage/pg state/storage/servers", "use the storage.Backend interface"},
 	{"golang.org/x/crypto/ssh", "lang/function provider/provisioner/remote", "let provisioner/remote connect"},
 	{"github.com/hashicorp/go-plugin", "", "use provider/plugin/handshake: it is for tests, which serve plugins by it"},
+	{"html/template", "", "write markup as front/view/page does: see TestLinked"},
+	{"text/template", "", "write text with package fmt: see TestLinked"},
 	{"os", "cmd/weir engine front/cli front/screen front/snapshot front/telemetry front/terminal lang/files lang/format lang/function lang/module lang/module/fetch operation operation/cliconfig operation/leftover operation/outside operation/place operation/request operation/session operation/shellrc operation/supply operation/workdir plan/planfile proof/lint proof/story proof/testkit proof/txtar provider/ stack/parts stack/published state/journal state/keyservice state/statefile state/storage/ suite/watch system/child system/durable weir front/companion system/input",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "lang/module/fetch provider/install provider/schemacache state/journal state/storage/local system/durable", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},

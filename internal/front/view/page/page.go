@@ -13,7 +13,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -44,9 +43,6 @@ type Beside struct {
 // without anybody waiting.
 const room = 4 << 20
 
-//go:embed page.html
-var markup string
-
 //go:embed page.css
 var css string
 
@@ -58,15 +54,14 @@ func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 	rows := brief.Rows(p)
 	c, hide := chart.OfPlan(p), Secrets(p, beside.Tree)
 	m := &model{
-		Script:  template.JS("\n" + chart.Script + script), // #nosec G203 -- part of the program
-		CSS:     template.CSS(layered.Style + css),         // #nosec G203 -- part of the program
+		Script:  "\n" + chart.Script + script,
+		CSS:     layered.Style + css,
 		Modules: modules(rows), Notes: notes(p, rows),
 		Outputs: outputs(p, hide), Times: timeline(p, progress.ReadDurations(beside.Durations)),
 		Data: details(p, rows, beside.Tree, hide),
 	}
 	if len(c.Nodes) > 0 {
-		m.Graph = template.HTML(c.SVG()) // #nosec G203 -- layered escapes all texts
-		m.GraphTools = template.HTML(chart.Tools)
+		m.Graph, m.GraphTools = c.SVG(), chart.Tools
 	}
 	m.head(p)
 	m.Risk = view.Risk(rows)
@@ -80,23 +75,19 @@ func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 	}
 	sum := sha256.Sum256([]byte(m.Script))
 	m.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	t, err := template.New("page").Parse(markup)
-	if err != nil {
-		return err
+	var out writer
+	if out.page(m); out.failed != nil {
+		return out.failed
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, m); err != nil {
-		return err
-	}
-	_, err = w.Write(b.Bytes())
+	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-// A model is what the template is filled with.
+// A model is what the page says. CSS, Script, Graph and GraphTools are markup, all else
+// are texts.
 type model struct {
 	Title, Heading, Policy string
-	CSS                    template.CSS
-	Script                 template.JS
+	CSS, Script            string
 	Failed                 bool
 	Notes                  []string
 	Risk                   string
@@ -106,7 +97,7 @@ type model struct {
 	Rows                   []row
 	Outputs                []line
 	Invoked                []string
-	Graph, GraphTools      template.HTML
+	Graph, GraphTools      string
 	Times                  times
 	Data                   data
 }
