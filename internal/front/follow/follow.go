@@ -68,6 +68,8 @@ type Run[W Work, O, L any] struct {
 	Apply func(context.Context, event.Sink, Approver[W, O, L]) bool
 	// Tree is the configuration of a work.
 	Tree func(W) *program.Tree
+	// Note puts the causes of changes into a plan.
+	Note func(W, *plan.Plan)
 	// Came says what came of an apply: whether it was carried out, whether something is in
 	// doubt, and what is told beside.
 	Came func(O) (done, doubted bool, left diag.List)
@@ -202,6 +204,7 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 	r.work, r.made = w, made
 	r.follow(r.Tree(w))
 	if made != nil {
+		r.Note(w, made)
 		r.show(w, made, found.HasErrors())
 	}
 	r.tell(found)

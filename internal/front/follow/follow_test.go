@@ -120,6 +120,11 @@ func start(t *testing.T, rounds ...round) *stand {
 	r := &Run[work, outcome, int]{Approver: s.terminal, Screen: out, Server: server, Program: "weir"}
 	s.terminal.decide = r.Decide
 	r.Tree = func(work) *program.Tree { return nil }
+	r.Note = func(_ work, p *plan.Plan) {
+		for _, c := range p.Changes {
+			c.Causes = []string{"var.a (default)"}
+		}
+	}
 	r.Came = func(o outcome) (bool, bool, diag.List) { return o.ok, false, nil }
 	r.Apply = func(ctx context.Context, sink event.Sink, by Approver[work, outcome, int]) bool {
 		now := rounds[min(s.rounds, len(rounds)-1)]
@@ -220,7 +225,7 @@ func TestApprove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, round{plan: changing(t)})
 		s.want("planning planned ask")
-		if text := s.get("plan/1"); !strings.Contains(text, "sim_node.a") || strings.Contains(text, sensitive) {
+		if text := s.get("plan/1"); !strings.Contains(text, "sim_node.a") || !strings.Contains(text, "because of var.a (default)") || strings.Contains(text, sensitive) {
 			t.Errorf("the plan is %s", text)
 		}
 		if code := s.answer(1, "approve"); code != http.StatusNoContent {

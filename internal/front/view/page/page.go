@@ -199,6 +199,9 @@ func rowOf(id int, r *brief.Row, hide *secret.Known) row {
 	for _, text := range view.Said(r) {
 		out.Said = append(out.Said, hide.Mask(text))
 	}
+	if why := view.Causes(r, nil); why != "" {
+		out.Said = append(out.Said, hide.Mask(why))
+	}
 	if n := len(r.Changes); n > 1 {
 		out.Count = n
 	}
