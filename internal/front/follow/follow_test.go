@@ -232,7 +232,10 @@ func TestApprove(t *testing.T) {
 			t.Error(code)
 		}
 		s.ends(0, "Apply complete!")
-		s.want("planning planned ask answered applying count end")
+		s.want("planning planned ask answered applying count lived end")
+		if text := s.get("plan/1"); !strings.Contains(text, "Timeline") || strings.Contains(text, sensitive) {
+			t.Errorf("no timeline is in %s", text)
+		}
 	})
 }
 
@@ -261,7 +264,7 @@ func TestFailure(t *testing.T) {
 		s := start(t, round{plan: changing(t), found: warning, applied: append(failure("No such user me:"+sensitive+"."), warning...)})
 		s.answer(1, "approve")
 		s.ends(1, "Apply failed")
-		s.want("planning planned problems ask answered applying count problems end")
+		s.want("planning planned problems ask answered applying count problems lived end")
 		text := s.get("events")
 		for _, part := range []string{"No such user me:(sensitive", "0 of 1 done, 1 failed", "The state is saved, serial 4.", "next       weir apply"} {
 			if !strings.Contains(text, part) {

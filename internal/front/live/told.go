@@ -38,6 +38,14 @@ func (s *Server) Planned(heading string, failed bool, document []byte) int {
 	return s.plan
 }
 
+// Lived has the page show the plan by another document, with what became of it.
+func (s *Server) Lived(document []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.document = document
+	s.add("lived", map[string]any{"plan": s.plan})
+}
+
 // Problems shows problems as a text.
 func (s *Server) Problems(text string, errors bool) {
 	s.mu.Lock()

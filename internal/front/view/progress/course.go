@@ -8,7 +8,6 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A course is how far the steps of a plan are.
@@ -23,22 +22,14 @@ type course struct {
 	ended []bool
 	what  []string // what is done by a step that people count
 	tally *event.Tally
-	// ids finds the step that works on an object.
-	ids map[work]execgraph.ID
-	// invocations are those of actions.
-	invocations map[*plan.Invocation]execgraph.ID
-}
-
-type work struct {
-	object addr.Object
-	kind   execgraph.Kind
+	begun event.Steps
 }
 
 func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 	steps := p.Graph.Steps
 	c := &course{
 		plan: p, steps: steps, atOnce: atOnce, before: before, now: Durations{},
-		tally: event.Tallied(p), next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)), what: make([]string, len(steps)), ids: map[work]execgraph.ID{}, invocations: map[*plan.Invocation]execgraph.ID{},
+		tally: event.Tallied(p), next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)), what: make([]string, len(steps)), begun: event.StepsOf(p),
 	}
 	for id := range steps {
 		s := &steps[id]
@@ -47,10 +38,6 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 		}
 		if s.Kind.Counts() {
 			c.what[id] = What(p, s)
-			c.ids[work{s.Object, s.Kind}] = execgraph.ID(id)
-			if s.Kind == execgraph.Invoke {
-				c.invocations[p.Invocations[s.Invocation-1]] = execgraph.ID(id)
-			}
 		}
 	}
 	return c

@@ -235,28 +235,10 @@ func (d *Display) begin(e event.Event) {
 	}
 	r.name = clean.Line(r.name)
 	if d.course != nil {
-		r.id, r.isStep = d.course.step(e)
+		r.id, r.isStep = d.course.begun.Begun(e)
 	}
 	d.rows = append(d.rows, r)
 	d.byKey[r.key] = r
-}
-
-// step is the one that an event tells of.
-func (c *course) step(e event.Event) (execgraph.ID, bool) {
-	kind := execgraph.Apply
-	switch {
-	case e.Kind == event.ActionStart:
-		id, known := c.invocations[e.Invocation]
-		return id, known
-	case e.Kind != event.ApplyStart:
-		return 0, false
-	case e.Action == plan.Read:
-		kind = execgraph.ReadData
-	case e.Action == plan.Delete:
-		kind = execgraph.Destroy
-	}
-	id, known := c.ids[work{e.Addr, kind}]
-	return id, known
 }
 
 func (d *Display) end(e event.Event) {
