@@ -57,6 +57,29 @@ func (r *Reasons) Because(p *plan.Plan) func(*plan.Change) []why.Chain {
 	return r.made.Causes
 }
 
+// noted is of how many changes of a block that do the same the causes are noted.
+const noted = 20
+
+// Note puts the causes of a plan's changes into it, where they are known: of changes that a
+// block makes in great numbers those of the first ones.
+func (r *Reasons) Note(p *plan.Plan) {
+	if !r.about(p) {
+		return
+	}
+	type kind struct {
+		block  addr.Resource
+		action plan.Action
+		reason plan.Reason
+	}
+	asked := map[kind]int{}
+	for _, c := range p.Changes {
+		k := kind{c.Addr.Resource.Erase(), c.Action, c.Reason}
+		if asked[k]++; c.Action != plan.NoOp && asked[k] <= noted {
+			c.Causes = append([]string{}, why.Origins(r.made.Causes(c))...)
+		}
+	}
+}
+
 // Explain makes a plan and tells why it deals as it does with the objects that
 // the target names.
 func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {

@@ -50,6 +50,7 @@ func (d *Directory) WritePlan(path string, c planfile.Content) error {
 // Kept is a plan with all that applying it later needs.
 func (w *Work) Kept(ctx context.Context, engine string, made *plan.Plan) (planfile.Content, error) {
 	w.completeSchemas(ctx, made)
+	w.Reasons.Note(made)
 	return w.content(engine, made)
 }
 

@@ -100,6 +100,11 @@ type Change struct {
 	Importing *Importing // nil unless the object is imported
 	// GeneratedConfig is configuration made for an import without one.
 	GeneratedConfig string
+
+	// Causes are what the change comes from, as far as that says more than the change:
+	// addresses and functions. Nil is where nobody asked, and empty where there is nothing
+	// to tell; saved plans have them of some changes of each block.
+	Causes []string
 }
 
 // Moved reports whether the object had another address before.

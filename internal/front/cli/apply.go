@@ -114,6 +114,9 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 	}
 	opening := a.opening(e, "apply")
 	opening.Ask, opening.Record = nil, false
+	var keep func(*plan.Plan)
+	opening.Sink, keep = e.Recorded(opening.Sink)
+	defer keep(content.Plan)
 	return e.apply(ctx, e.directory.Saved(content), opening, request.Planning{}, 1, &approver{env: e, saved: true, quiet: a.quiet, allowForget: a.suppressForget})
 }
 

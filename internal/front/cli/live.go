@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/front/live"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -53,6 +54,7 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	r := &follow.Run[*operation.Work, *operation.Outcome, operation.Limits]{Screen: e.Screen, Server: server, Program: e.program, Approver: inner, Approved: a.approved, Files: a.vars.Files()}
 	inner.rule = r.Decide
 	r.Tree = func(w *operation.Work) *program.Tree { return w.Config.Tree }
+	r.Note = func(w *operation.Work, p *plan.Plan) { w.Reasons.Note(p) }
 	r.Came = func(o *operation.Outcome) (done, doubted bool, left diag.List) {
 		if o == nil {
 			return false, false, nil

@@ -89,7 +89,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 // name.
 func (p *planning) options(e *env, command string) (request.Planning, diag.List) {
 	o, diags := p.Choose()
-	o.Generate, o.Explained = p.generate, e.Brief()
+	o.Generate, o.Explained = p.generate, e.Brief() || p.out != ""
 	diags.Append(e.directory.Check(o, command))
 	return o, diags
 }

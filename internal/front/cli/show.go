@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/front/view/jsonstate"
 	"weir.dev/weir/internal/front/view/page"
 	"weir.dev/weir/internal/front/view/review"
+	"weir.dev/weir/internal/front/view/took"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/request"
@@ -133,7 +134,7 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 		}
 	}
 	if o.Format == "html" {
-		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Durations: e.directory.Memory().Durations()}))
+		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Durations: e.directory.Memory().Durations(), Took: took.Read(e.directory.Memory().LastApply(), content.Plan)}))
 	}
 	return e.Result("plan", func() ([]byte, error) { return jsonplan.Marshal(content.Plan, tree, e.Dialect.Version()) }, func() int {
 		code := e.Written(e.Plan(content.Plan))

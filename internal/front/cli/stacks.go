@@ -240,7 +240,7 @@ func (s *stacking) approver(d *deploy.Deployment) *approver {
 // prepared are the options and the opening of a plan for a deployment.
 func (s *stacking) prepared(operationName string) (request.Planning, operation.Opening, int) {
 	p, diags := s.planning.Choose()
-	p.AllowDeferral, p.Explained = true, s.Brief() || operationName == "apply"
+	p.AllowDeferral, p.Explained = true, s.Brief() || operationName == "apply" || s.planning.out != ""
 	o := s.planning.opening(s.env, operationName)
 	o.Ask = nil
 	return p, o, s.Diags(diags)

@@ -43,6 +43,7 @@ var stateCommands = []*command{
 	{
 		Name: "state show", Args: "ADDRESS", Min: 1, Max: 1,
 		Synopsis: "Show a resource in the state",
+		Long:     "ADDRESS is that of an instance, or a pattern as with state list: then all that it names are shown.",
 		JSON:     screen.Either,
 		Setup:    setupStateShow,
 	},
@@ -250,15 +251,14 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 		if s == nil || !e.isThere(s) {
 			return 1
 		}
-		at, diags := edit.One(s.Prior(), args[0])
+		list, diags := edit.Named(s.Prior(), args[0])
 		if e.Diags(diags) != 0 {
 			return 1
 		}
-		o := s.Prior().Objects[at]
-		// The object can be shown without its schema too.
+		// Objects can be shown without their schemas too.
 		schemas, _ := e.directory.StateSchemas(ctx, s.Prior())
-		return e.Result("state", func() ([]byte, error) { return jsonstate.MarshalOne(s.Prior(), at, schemas, e.Dialect) },
-			func() int { return e.Written(view.Object(e.Out, at, o, schemas, e.Viewing())) })
+		return e.Result("state", func() ([]byte, error) { return jsonstate.MarshalSome(s.Prior(), list, schemas, e.Dialect) },
+			func() int { return e.Written(view.Objects(e.Out, s.Prior(), list, schemas, e.Viewing())) })
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/agext/levenshtein"
 
@@ -143,7 +145,7 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 		if t.Screen.JSON && fs.Lookup("json-into") != nil {
 			t.Screen.Begin(c.JSON)
 		}
-		return t.misused(c, diag.BadOption.As("Failed to parse command-line flags").List("%s%s", err, nearestFlag(fs, err)))
+		return t.misused(c, diag.BadOption.As("Failed to parse command-line flags").List("%s", refused(fs, err)))
 	}
 	n := fs.NArg()
 	switch {
@@ -229,19 +231,12 @@ func (t *Table[E]) unknown(args []string) int {
 	if cmd, _ := t.find(args[:1]); cmd != nil && len(args) > 1 {
 		group, given = args[0]+" ", args[1]
 	}
-	fmt.Fprintf(t.Screen.Err, "%s has no command named \"%s%s\".", title(t.Program), group, given)
+	fmt.Fprintf(t.Screen.Err, "%s has no command named \"%s%s\".", t.Program, group, given)
 	if near := t.nearest(group, given); near != "" {
 		fmt.Fprintf(t.Screen.Err, " Did you mean: %q?", near)
 	}
 	fmt.Fprintf(t.Screen.Err, "\n\nTo see all of weir's top-level commands, run:\n  %s -help\n\n", t.Program)
 	return 1
-}
-
-func title(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // nearest is the command within the group whose name is like the given one.
@@ -273,6 +268,42 @@ func (t *Table[E]) nested(name, given string) string {
 		return fmt.Sprintf(" Did you mean: %q?", c)
 	}
 	return ""
+}
+
+// refused says what is wrong with options that can't be read, and what they may be.
+func refused(fs *flag.FlagSet, err error) string {
+	text := err.Error()
+	if name, missing := strings.CutPrefix(text, "flag needs an argument: -"); missing {
+		return fmt.Sprintf("The option -%s needs a value: -%s=VALUE.", name, name)
+	}
+	// This is how package flag says that a value can't be read.
+	m := regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): (.*)$`).FindStringSubmatch(text)
+	if m == nil {
+		return text + nearestFlag(fs, err)
+	}
+	value, name, cause := m[1], m[2], strings.TrimSuffix(m[3], ".")
+	switch {
+	case cause == "parse error":
+		cause = "it has to be " + kind(fs.Lookup(name))
+	case cause == "value out of range":
+		cause = "that is too large"
+	case strings.HasPrefix(cause, "has to "):
+		cause = "it " + cause
+	}
+	return fmt.Sprintf("The option -%s can't be %s: %s.", name, value, cause)
+}
+
+// kind is what values of a flag are.
+func kind(f *flag.Flag) string {
+	if g, ok := f.Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case bool:
+			return "true or false"
+		case time.Duration:
+			return "a duration such as 30s or 5m"
+		}
+	}
+	return "a whole number"
 }
 
 // nearestFlag is a sentence about the flag that was perhaps meant by one that there isn't.

@@ -9,6 +9,7 @@ import (
 
 	"weir.dev/weir/internal/front/completion"
 	"weir.dev/weir/internal/front/terminal"
+	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -44,6 +45,13 @@ func (t *Table[E]) complete(args []string) (code int, done bool) {
 	default:
 		return 0, false
 	}
+	if len(args) > 1 {
+		if isHelp(args[1]) {
+			t.Screen.Say("Usage: %s %s\n\n%s\n", t.Program, args[0], style.Wrap(t.aboutShells(), t.Screen.Prose()))
+			return 0, true
+		}
+		return t.Screen.Fail(diag.BadOption.As("Too many command line arguments"), "%s stands alone.", args[0]), true
+	}
 	written, err := t.EditShells(func(shell, text string) string { return change(shell, t.Program, text) })
 	switch {
 	case err != nil:
@@ -54,6 +62,11 @@ func (t *Table[E]) complete(args []string) (code int, done bool) {
 		t.Screen.Say("Changed %s. Shells that are started from now on go by that.\n", strings.Join(written, ", "))
 	}
 	return 0, true
+}
+
+// aboutShells is the help of what sets up completion.
+func (t *Table[E]) aboutShells() string {
+	return fmt.Sprintf("-install-autocomplete has the shells complete command lines of %[1]s: the files in the home directory that bash, zsh and fish read at their start get a few lines, which -uninstall-autocomplete takes away again. Files that aren't there aren't made. \"%[1]s completion SHELL\" prints what a shell has to read, and changes nothing.", t.Program)
 }
 
 // A Candidate is a word that may stand at a place of a command line.

@@ -16,8 +16,10 @@ import (
 	"weir.dev/weir/internal/front/live"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/page"
 	"weir.dev/weir/internal/front/view/stream"
+	"weir.dev/weir/internal/front/view/took"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
@@ -67,6 +69,8 @@ type Run[W Work, O, L any] struct {
 	Apply func(context.Context, event.Sink, Approver[W, O, L]) bool
 	// Tree is the configuration of a work.
 	Tree func(W) *program.Tree
+	// Note puts the causes of changes into a plan.
+	Note func(W, *plan.Plan)
 	// Came says what came of an apply: whether it was carried out, whether something is in
 	// doubt, and what is told beside.
 	Came func(O) (done, doubted bool, left diag.List)
@@ -84,6 +88,7 @@ type Run[W Work, O, L any] struct {
 	work    W
 	made    *plan.Plan
 	hide    *secret.Known
+	times   *took.Recorder
 	told    diag.List
 	decided string  // what was answered about the plan
 	ending  *ending // of an apply; nil without one
@@ -105,6 +110,7 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 		r.watcher.Begin(r.Files, r.dirs)
 		r.Server.Planning(r.changed)
 		r.changed, r.number, r.made, r.hide, r.told, r.decided, r.ending = nil, 0, nil, nil, nil, "", nil
+		r.times = took.Record(time.Now)
 		done := r.Apply(ctx, r.event, r)
 		if r.number == 0 && ctx.Err() == nil {
 			r.number = r.Server.Planned("Planning failed", true, nil)
@@ -153,12 +159,25 @@ func (r *Run[W, O, L]) await(ctx context.Context, choices ...string) string {
 		edits <- r.watcher.Wait(asking, r.Files, r.dirs)
 		cancel()
 	}()
-	choice, err := r.Server.Ask(asking, r.number, choices...)
+	choice, err := r.Server.Ask(asking, r.number, r.outdated, choices...)
 	cancel()
 	if changed := <-edits; err != nil && len(changed) > 0 {
 		r.changed = changed
 	}
 	return choice
+}
+
+// outdated says why a plan can't be approved any more: an edit may be so young that nothing
+// was planned because of it yet.
+func (r *Run[W, O, L]) outdated(choice string) string {
+	if choice != approve {
+		return ""
+	}
+	changed := r.watcher.Changed(r.Files, r.dirs)
+	if len(changed) == 0 {
+		return ""
+	}
+	return clean.Line(strings.Join(changed, ", ")) + " changed after this plan was made. Look at the one that comes in its place."
 }
 
 // Decide has the page decide about a plan.
@@ -188,6 +207,7 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 	r.work, r.made = w, made
 	r.follow(r.Tree(w))
 	if made != nil {
+		r.Note(w, made)
 		r.show(w, made, found.HasErrors())
 	}
 	r.tell(found)
@@ -197,7 +217,17 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 // show has the page show a plan.
 func (r *Run[W, O, L]) show(w W, made *plan.Plan, failed bool) {
 	r.hide = page.Secrets(made, r.Tree(w))
-	beside := page.Beside{Tree: r.Tree(w)}
+	document := r.document(made)
+	heading, errored := page.Heading(made)
+	if failed {
+		heading = "Planning failed"
+	}
+	r.number = r.Server.Planned(heading, failed || errored, document)
+}
+
+// document is the page of a plan, after its apply with the times of that.
+func (r *Run[W, O, L]) document(made *plan.Plan) []byte {
+	beside := page.Beside{Tree: r.Tree(r.work), Took: r.times.Times()}
 	if r.Screen.Memory != nil {
 		beside.Durations = r.Screen.Memory.Durations()
 	}
@@ -205,17 +235,16 @@ func (r *Run[W, O, L]) show(w W, made *plan.Plan, failed bool) {
 	if err := page.Plan(&b, made, beside); err != nil {
 		r.tell(diag.Unwritable.As("Failed to write the page of the plan").List("%s.", err))
 	}
-	heading, errored := page.Heading(made)
-	if failed {
-		heading = "Planning failed"
-	}
-	r.number = r.Server.Planned(heading, failed || errored, b.Bytes())
+	return b.Bytes()
 }
 
 // Applied implements Approver.
 func (r *Run[W, O, L]) Applied(p *plan.Plan, o O, found diag.List) {
 	r.Approver.Applied(p, o, found)
 	r.tell(found)
+	if r.times.Times() != nil {
+		r.Server.Lived(r.document(p))
+	}
 	done, doubted, left := r.Came(o)
 	r.tell(left)
 	switch {
@@ -248,6 +277,7 @@ func (r *Run[W, O, L]) stopped(p *plan.Plan) *ending {
 // event hands events to the page and to the screen.
 func (r *Run[W, O, L]) event(e event.Event) {
 	r.Server.Event(e)
+	r.times.Event(e)
 	if sink := r.Screen.Sink(); sink != nil {
 		sink(e)
 	}

@@ -120,6 +120,11 @@ func start(t *testing.T, rounds ...round) *stand {
 	r := &Run[work, outcome, int]{Approver: s.terminal, Screen: out, Server: server, Program: "weir"}
 	s.terminal.decide = r.Decide
 	r.Tree = func(work) *program.Tree { return nil }
+	r.Note = func(_ work, p *plan.Plan) {
+		for _, c := range p.Changes {
+			c.Causes = []string{"var.a (default)"}
+		}
+	}
 	r.Came = func(o outcome) (bool, bool, diag.List) { return o.ok, false, nil }
 	r.Apply = func(ctx context.Context, sink event.Sink, by Approver[work, outcome, int]) bool {
 		now := rounds[min(s.rounds, len(rounds)-1)]
@@ -220,14 +225,17 @@ func TestApprove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, round{plan: changing(t)})
 		s.want("planning planned ask")
-		if text := s.get("plan/1"); !strings.Contains(text, "sim_node.a") || strings.Contains(text, sensitive) {
+		if text := s.get("plan/1"); !strings.Contains(text, "sim_node.a") || !strings.Contains(text, "because of var.a (default)") || strings.Contains(text, sensitive) {
 			t.Errorf("the plan is %s", text)
 		}
 		if code := s.answer(1, "approve"); code != http.StatusNoContent {
 			t.Error(code)
 		}
 		s.ends(0, "Apply complete!")
-		s.want("planning planned ask answered applying count end")
+		s.want("planning planned ask answered applying count lived end")
+		if text := s.get("plan/1"); !strings.Contains(text, "Timeline") || strings.Contains(text, sensitive) {
+			t.Errorf("no timeline is in %s", text)
+		}
 	})
 }
 
@@ -256,7 +264,7 @@ func TestFailure(t *testing.T) {
 		s := start(t, round{plan: changing(t), found: warning, applied: append(failure("No such user me:"+sensitive+"."), warning...)})
 		s.answer(1, "approve")
 		s.ends(1, "Apply failed")
-		s.want("planning planned problems ask answered applying count problems end")
+		s.want("planning planned problems ask answered applying count problems lived end")
 		text := s.get("events")
 		for _, part := range []string{"No such user me:(sensitive", "0 of 1 done, 1 failed", "The state is saved, serial 4.", "next       weir apply"} {
 			if !strings.Contains(text, part) {
@@ -304,6 +312,35 @@ func TestEdits(t *testing.T) {
 		}
 		s.answer(4, "end")
 		s.ends(0, "Apply complete! Resources: 0 added")
+	})
+}
+
+// TestJustNow: an edit that nobody has noticed yet when the plan is approved.
+func TestJustNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)})
+		write(t, "main.tf", "a")
+		if code := s.answer(1, "approve"); code != http.StatusConflict {
+			t.Errorf("a plan of a file that has changed was approved: %d", code)
+		}
+		s.want("planning planned ask")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s.rounds != 2 || !strings.Contains(s.get("events"), `"changed":["main.tf"]`) {
+			t.Errorf("%d plans", s.rounds)
+		}
+		s.answer(2, "approve")
+		s.ends(0, "Apply complete!")
+	})
+}
+
+// TestRefusedEdited: what has changed is no matter where nothing is done.
+func TestRefusedEdited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, round{plan: changing(t)})
+		write(t, "main.tf", "a")
+		s.answer(1, "refuse")
+		s.ends(1, "Refused")
 	})
 }
 

@@ -57,6 +57,7 @@ type message struct {
 type question struct {
 	plan    int
 	choices []string
+	refused func(choice string) string
 	answer  chan string
 }
 
@@ -198,9 +199,10 @@ func (s *Server) showPlan(w http.ResponseWriter, r *http.Request) {
 var ErrWithdrawn = errors.New("the question is withdrawn")
 
 // Ask has the page ask about a plan, and waits for one of the choices. When the context
-// ends first, no answer is taken any more; one that was taken counts.
-func (s *Server) Ask(ctx context.Context, plan int, choices ...string) (string, error) {
-	q := &question{plan: plan, choices: choices, answer: make(chan string, 1)}
+// ends first, no answer is taken any more; one that was taken counts. What refused says of a
+// choice, if it says anything, is why that isn't taken at the moment it is made.
+func (s *Server) Ask(ctx context.Context, plan int, refused func(choice string) string, choices ...string) (string, error) {
+	q := &question{plan: plan, choices: choices, refused: refused, answer: make(chan string, 1)}
 	s.mu.Lock()
 	s.question = q
 	s.add("ask", map[string]any{"plan": plan, "choices": choices})
@@ -234,6 +236,11 @@ func (s *Server) settle(plan int, choice string) string {
 	case !slices.Contains(q.choices, choice):
 		return "That isn't one of the answers."
 	default:
+		if q.refused != nil {
+			if why := q.refused(choice); why != "" {
+				return why
+			}
+		}
 		s.question = nil
 		s.add("answered", map[string]any{"plan": plan, "choice": choice})
 		q.answer <- choice

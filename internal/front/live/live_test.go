@@ -112,7 +112,7 @@ func asking(ctx context.Context, s *Server, plan int, choices ...string) <-chan 
 	got := make(chan string, 1)
 	_, news, _ := s.after(0)
 	go func() {
-		choice, err := s.Ask(ctx, plan, choices...)
+		choice, err := s.Ask(ctx, plan, nil, choices...)
 		if err != nil {
 			choice = err.Error()
 		}

@@ -11,7 +11,7 @@
   const mostShown = 40;
   let state, last = 0, lost = false;
   const reset = () => {
-    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, document: 0, end: null, stopping: false };
+    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, document: "", end: null, stopping: false };
   };
   const number = (n, what) => n === 1 ? "1 " + what : n + " " + what + "s";
   const progress = () => {
@@ -22,9 +22,10 @@
     planning: (m) => { reset(); if (m.changed.length) state.status = m.changed.join(", ") + " changed."; },
     looked: (m) => { state.status = `Asked about ${m.done} of ${number(m.of, "object")}.`; },
     planned: (m) => {
-      state.heading = m.heading; state.mood = m.failed ? "failed" : ""; state.document = m.document ? m.plan : 0;
+      state.heading = m.heading; state.mood = m.failed ? "failed" : ""; state.document = m.document ? m.plan : "";
       state.running.clear(); state.status = "";
     },
+    lived: (m) => { state.document = m.plan + "?lived#times"; },
     problems: (m) => { state.problems.push(m); },
     ask: (m) => {
       state.ask = m;

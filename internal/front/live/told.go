@@ -5,14 +5,12 @@ import (
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/plan/execgraph"
 )
 
 // counted is how far a run is.
 type counted struct {
-	looked, known                int // objects that were asked about, and that the state has
-	steps, done, failed, skipped int
-	plan                         *plan.Plan
+	looked, known int // objects that were asked about, and that the state has
+	tally         *event.Tally
 }
 
 // Planning tells that a plan is made, because of files that changed if there are any.
@@ -38,6 +36,14 @@ func (s *Server) Planned(heading string, failed bool, document []byte) int {
 	s.document = document
 	s.add("planned", map[string]any{"plan": s.plan, "heading": heading, "failed": failed, "document": document != nil})
 	return s.plan
+}
+
+// Lived has the page show the plan by another document, with what became of it.
+func (s *Server) Lived(document []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.document = document
+	s.add("lived", map[string]any{"plan": s.plan})
 }
 
 // Problems shows problems as a text.
@@ -91,37 +97,19 @@ func (s *Server) Event(e event.Event) {
 
 // begin tells that an apply begins.
 func (s *Server) begin(p *plan.Plan) {
-	s.counted.plan = p
+	s.counted.tally = event.Tallied(p)
 	clear(s.running)
-	for i := range p.Graph.Steps {
-		if p.Graph.Steps[i].Kind.Counts() {
-			s.counted.steps++
-		}
-	}
-	s.add("applying", map[string]any{"of": s.counted.steps})
+	s.add("applying", map[string]any{"of": s.counted.tally.Total})
 }
 
 func (s *Server) step(e event.Event) {
-	c := &s.counted
-	if c.plan == nil {
+	c := s.counted.tally
+	if c == nil {
 		return
 	}
-	kind := c.plan.Graph.Steps[e.Step].Kind
-	if kind == execgraph.Provision && e.Ending == event.Failed {
-		c.done, c.failed = c.done-1, c.failed+1 // what it was to provision counted as done
-	} else if !kind.Counts() {
-		return
-	} else {
-		switch e.Ending {
-		case event.Failed:
-			c.failed++
-		case event.Skipped:
-			c.skipped++
-		default:
-			c.done++
-		}
+	if _, counted := c.End(e.Step, e.Ending); counted {
+		s.add("count", map[string]any{"done": c.Done, "failed": c.Failed, "skipped": c.Skipped})
 	}
-	s.add("count", map[string]any{"done": c.done, "failed": c.failed, "skipped": c.skipped})
 }
 
 // start tells that work on an object begins. One object may have several at once.

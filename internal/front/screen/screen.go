@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"weir.dev/weir/internal/eval/deprecated"
 	"weir.dev/weir/internal/front/terminal"
@@ -20,6 +21,7 @@ import (
 	"weir.dev/weir/internal/front/view/progress"
 	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/front/view/took"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/why"
@@ -218,6 +220,19 @@ func (s *Screen) penFor(w io.Writer) style.Pen {
 type Memory interface {
 	Durations() []byte
 	SetDurations(text []byte) error
+	LastApply() []byte
+	SetLastApply(text []byte) error
+}
+
+// Recorded is a sink that also notes when the steps of an apply run. The plan of it may be
+// shown again with what became of it, once that is kept.
+func (s *Screen) Recorded(sink event.Sink) (event.Sink, func(*plan.Plan)) {
+	times := took.Record(time.Now)
+	return times.Over(sink), func(p *plan.Plan) {
+		if t := times.Times(); t != nil && s.Memory != nil {
+			_ = s.Memory.SetLastApply(t.Text(p)) // it is only to be looked at
+		}
+	}
 }
 
 // amount is how much plain lines tell.

@@ -65,7 +65,7 @@ func (p *planPrinter) rows(rows []*brief.Row) {
 	}
 	for i, r := range rows {
 		said := Said(r)
-		if text := p.o.because(r); text != "" {
+		if text := Causes(r, p.o.causes()); text != "" {
 			said = append(said, text)
 		}
 		line := diff.Symbol(r.Action, p.o.Pen) + " " + p.o.Pen.Paint(addresses[i], style.Bold)

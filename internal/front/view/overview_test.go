@@ -184,5 +184,14 @@ func TestBecause(t *testing.T) {
 		if test.want == "" && strings.Contains(got, "because") || !strings.Contains(got, test.want) {
 			t.Errorf("%q isn't in\n%s", test.want, got)
 		}
+		// A saved plan has them itself.
+		for i, c := range p.Changes {
+			if c.Causes = why.Origins(test.first); i == 29 {
+				c.Causes = why.Origins(test.last)
+			}
+		}
+		if again := overview(t, p, Options{Width: 200}); again != got {
+			t.Errorf("from the plan itself:\n%s\nrather than\n%s", again, got)
+		}
 	}
 }

@@ -40,11 +40,16 @@ func State(w io.Writer, s *state.Snapshot, schemas map[addr.Provider]*provider.S
 	return p.flush(w)
 }
 
-// Object writes one object, as `state show` does.
-func Object(w io.Writer, a addr.Object, obj *state.Object, schemas map[addr.Provider]*provider.Schemas, o Options) error {
+// Objects writes some objects of a state, as `state show` does.
+func Objects(w io.Writer, s *state.Snapshot, list []addr.Object, schemas map[addr.Provider]*provider.Schemas, o Options) error {
 	p := printer{o: o}
-	if err := p.object(a, obj, schemas); err != nil {
-		return err
+	for i, a := range list {
+		if i > 0 {
+			p.WriteByte('\n')
+		}
+		if err := p.object(a, s.Objects[a], schemas); err != nil {
+			return err
+		}
 	}
 	return p.flush(w)
 }

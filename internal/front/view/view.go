@@ -38,6 +38,14 @@ type Options struct {
 	Because func(*plan.Change) []why.Chain
 }
 
+// causes are those of a planned change; nil where only the plan has them.
+func (o Options) causes() func(*plan.Change) []string {
+	if o.Because == nil {
+		return nil
+	}
+	return func(c *plan.Change) []string { return why.Origins(o.Because(c)) }
+}
+
 // diff are the options for differences.
 func (o Options) diff() diff.Options {
 	return diff.Options{Pen: o.Pen, ShowSensitive: o.ShowSensitive, Fold: o.Fold}

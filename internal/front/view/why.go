@@ -28,7 +28,28 @@ func Why(w io.Writer, list []why.Explanation, o Options) error {
 		}
 		p.explanation(x)
 	}
-	return p.flush(w)
+	_, err := io.WriteString(w, o.lines(p.String()))
+	return err
+}
+
+// lines breaks lines that are wider than a terminal at spaces, and continues them further in.
+func (o Options) lines(text string) string {
+	if o.Width < 1 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body := strings.TrimLeft(line, " ")
+		in := line[:len(line)-len(body)]
+		if len(in) > o.Width/2 || style.Width(strings.TrimSuffix(line, "\n")) <= o.Width {
+			b.WriteString(line)
+			continue
+		}
+		for part := range strings.Lines(style.Hang(body, o.Width-len(in), "    ")) {
+			b.WriteString(in + strings.TrimRight(part, " \n") + "\n")
+		}
+	}
+	return b.String()
 }
 
 type whyPrinter struct{ printer }
@@ -125,7 +146,8 @@ func linkText(l why.Link) string {
 	subject, path := clean.Line(l.Subject), strings.TrimPrefix(value.PathString(l.Path), ".")
 	change := ""
 	if l.Before != cty.NilVal && l.After != cty.NilVal && len(l.Path) > 0 {
-		change = ": " + sides(l.Before, l.After)
+		from, before, after := parting(path, l.Before, l.After)
+		path, change = from, ": "+sides(before, after)
 	}
 	switch l.Kind {
 	case why.Attribute, why.Computed, why.Unknown:
@@ -231,6 +253,49 @@ func source(l why.Link) string {
 		return ", as the plan has it"
 	}
 	return ", by default"
+}
+
+// parting is the path below one at which alone two values differ, with what is there.
+func parting(path string, before, after cty.Value) (string, cty.Value, cty.Value) {
+	for range deepest {
+		from, to := elements(before), elements(after)
+		var at []string
+		for key, v := range from {
+			if other, both := to[key]; !both || !v.RawEquals(other) {
+				at = append(at, key)
+			}
+		}
+		if len(from) != len(to) || len(at) != 1 || to[at[0]] == cty.NilVal {
+			break
+		}
+		path, before, after = path+at[0], from[at[0]], to[at[0]]
+	}
+	return path, before, after
+}
+
+// deepest is how far down a difference is looked for.
+const deepest = 8
+
+// elements are the parts of a value that may be shown, by how they are written behind its
+// path; none of a value that has none, or of a set.
+func elements(v cty.Value) map[string]cty.Value {
+	if v == cty.NilVal || value.Hidden(v) {
+		return nil
+	}
+	v, _ = v.Unmark()
+	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || v.Type().IsSetType() {
+		return nil
+	}
+	all := map[string]cty.Value{}
+	for it := v.ElementIterator(); it.Next(); {
+		k, part := it.Element()
+		step := cty.IndexPath(k)
+		if v.Type().IsObjectType() {
+			step = cty.GetAttrPath(k.AsString())
+		}
+		all[value.PathString(step)] = part
+	}
+	return all
 }
 
 // beside is how much of two long texts is shown before the place where they part.

@@ -31,6 +31,7 @@ const (
 	stackFile     = "stack.json"        // the same for the stack in the directory
 	workspaceFile = "environment"
 	durationsFile = "durations.json"
+	lastApplyFile = "last-apply.json"
 	// recordVersion is the version of the format of the backend's record.
 	recordVersion = 3
 )
@@ -199,6 +200,18 @@ func (d Dir) Durations() []byte {
 
 // SetDurations remembers how long things take.
 func (d Dir) SetDurations(text []byte) error { return d.write(durationsFile, text) }
+
+// LastApply is when the steps of the last apply ran that was recorded; nil without one.
+func (d Dir) LastApply() []byte {
+	text, err := input.File(filepath.Join(d.data, lastApplyFile))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// SetLastApply remembers when the steps of an apply ran.
+func (d Dir) SetLastApply(text []byte) error { return d.write(lastApplyFile, text) }
 
 // write replaces a file of the data directory.
 func (d Dir) write(name string, content []byte) error {

@@ -69,6 +69,7 @@ type changeRecord struct {
 	kept.Settings
 	Importing       *importingRecord `msgpack:"imp,omitempty"`
 	GeneratedConfig string           `msgpack:"gen,omitempty"`
+	Causes          *[]string        `msgpack:"why,omitempty"`
 }
 
 type importingRecord struct {
@@ -235,6 +236,9 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 		Dependencies:    c.Dependencies,
 		Settings:        c.Settings,
 		GeneratedConfig: c.GeneratedConfig,
+	}
+	if c.Causes != nil {
+		r.Causes = &c.Causes
 	}
 	if c.Moved() {
 		r.Previous = c.Previous.String()
@@ -471,6 +475,9 @@ func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
 		Dependencies:    r.Dependencies,
 		Settings:        r.Settings,
 		GeneratedConfig: r.GeneratedConfig,
+	}
+	if r.Causes != nil {
+		c.Causes = *r.Causes
 	}
 	if r.Previous != "" {
 		if c.Previous, err = addr.ParseInstance(r.Previous); err != nil {

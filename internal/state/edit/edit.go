@@ -42,20 +42,24 @@ func Unmatched(s *state.Snapshot, t addr.Target) diag.Diagnostic {
 	return diag.NoInstance.As("Nothing matches "+t.String()).New(diag.Error, "The state has no %s that the pattern names. %s", t.Kind(), t.Choices(all))
 }
 
-// One is the only current object that an address or a pattern names.
-func One(s *state.Snapshot, text string) (addr.Object, diag.List) {
-	const list = "To view the available instances, use \"state list\"."
+// Named are the current objects that an address of an instance or a pattern names; there is
+// at least one.
+func Named(s *state.Snapshot, text string) ([]addr.Object, diag.List) {
 	t, err := addr.ParsePattern(text)
 	if err == nil && t.IsPattern() {
-		switch found := Select(s, []addr.Target{t}, ""); len(found) {
-		case 0:
-			return addr.Object{}, diag.List{Unmatched(s, t)}
-		case 1:
-			return found[0], nil
-		default:
-			return addr.Object{}, diag.NoInstance.As("Several instances match "+t.String()).List("One specific instance is needed, and the pattern names %d, among them %s and %s. To list all of them, use \"state list '%s'\".", len(found), found[0], found[1], t)
+		found := Select(s, []addr.Target{t}, "")
+		if len(found) == 0 {
+			return nil, diag.List{Unmatched(s, t)}
 		}
+		return found, nil
 	}
+	at, diags := one(s, text)
+	return []addr.Object{at}, diags
+}
+
+// one is the current object of an instance.
+func one(s *state.Snapshot, text string) (addr.Object, diag.List) {
+	const list = "To view the available instances, use \"state list\"."
 	i, err := addr.ParseInstance(text)
 	if err != nil {
 		return addr.Object{}, diag.BadAddress.As("Error parsing instance address: "+text).List("%s. This command requires that the address references one specific instance. %s", err, list)

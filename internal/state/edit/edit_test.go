@@ -168,20 +168,20 @@ func TestMark(t *testing.T) {
 	}
 }
 
-func TestOne(t *testing.T) {
+func TestNamed(t *testing.T) {
 	s := stateOf(t, "a.x", "a.y[0]", "a.y[1]", "module.m.a.z")
 	for text, want := range map[string]string{
-		"a.x":        "a.x",
-		"**.a.z":     "module.m.a.z",
-		"a.*[1]":     "a.y[1]",
-		"a.y[*]":     "One specific instance is needed, and the pattern names 2, among them a.y[0] and a.y[1]. To list all of them, use \"state list 'a.y[*]'\".",
+		"a.x":        "[a.x]",
+		"**.a.z":     "[module.m.a.z]",
+		"a.*[1]":     "[a.y[1]]",
+		"a.y[*]":     "[a.y[0] a.y[1]]",
 		"b*.x":       "The state has no resource that the pattern names. There are a.x, a.y, module.m.a.z.",
 		"a.w":        "This command requires that the address references one specific instance. To view the available instances, use \"state list\". Please modify the address to reference a specific instance. Did you mean a.x?",
 		"module.m":   "\"module.m\" is a module; the address of a resource instance is needed. This command requires that the address references one specific instance. To view the available instances, use \"state list\".",
 		"module.m[*": "invalid address \"module.m[*\": a closing bracket is missing. This command requires that the address references one specific instance. To view the available instances, use \"state list\".",
 	} {
-		at, diags := One(s, text)
-		got := at.String()
+		list, diags := Named(s, text)
+		got := fmt.Sprint(list)
 		if diags.HasErrors() {
 			got = diags[0].Detail
 		}

@@ -80,6 +80,11 @@ func (w *Watcher) Extend(names, dirs []string) {
 	}
 }
 
+// Changed are the files that aren't as they were at Begin, now.
+func (w *Watcher) Changed(names, dirs []string) []string {
+	return differing(w.seen, w.look(names, dirs))
+}
+
 // Wait returns the files that aren't as they were at Begin, once they have stayed
 // as they are for a moment; nothing when the context ends first.
 func (w *Watcher) Wait(ctx context.Context, names, dirs []string) []string {

@@ -328,6 +328,7 @@ func deepest(items []item) int {
 func nearest(items []item, needs [][]int) [][]int {
 	out := make([][]int, len(items))
 	seen := make([]int, len(items))
+	stands := shortcuts(items, needs)
 	for from := range items {
 		if items[from].count == 0 {
 			continue
@@ -335,9 +336,9 @@ func nearest(items []item, needs [][]int) [][]int {
 		stack := slices.Clone(needs[from])
 		seen[from] = from + 1
 		for len(stack) > 0 {
-			n := stack[len(stack)-1]
+			n := stands[stack[len(stack)-1]]
 			stack = stack[:len(stack)-1]
-			if seen[n] == from+1 {
+			if n == nowhere || seen[n] == from+1 {
 				continue
 			}
 			seen[n] = from + 1
@@ -349,6 +350,54 @@ func nearest(items []item, needs [][]int) [][]int {
 		}
 	}
 	return out
+}
+
+const nowhere = -1
+
+// shortcuts are what items stand for that only connect others: of a chain of them its end,
+// and nothing for what leads nowhere. So each is passed once, and not by all that lead to it.
+func shortcuts(items []item, needs [][]int) []int {
+	stands := make([]int, len(items))
+	done := make([]bool, len(items))
+	for i := range items {
+		stands[i] = i // also of what is in a circle, as long as it is looked at
+		done[i] = items[i].count > 0
+	}
+	var stack []int
+	entered := make([]bool, len(items))
+	for i := range items {
+		stack = append(stack, i)
+		for len(stack) > 0 {
+			n := stack[len(stack)-1]
+			if !entered[n] && !done[n] {
+				entered[n] = true
+				for _, to := range needs[n] {
+					if !entered[to] && !done[to] {
+						stack = append(stack, to)
+					}
+				}
+				continue
+			}
+			stack = stack[:len(stack)-1]
+			if done[n] {
+				continue
+			}
+			done[n] = true
+			only := nowhere
+			for _, to := range needs[n] {
+				switch to = stands[to]; only {
+				case nowhere, to:
+					only = to
+				default:
+					if to != nowhere {
+						only = n
+					}
+				}
+			}
+			stands[n] = only
+		}
+	}
+	return stands
 }
 
 // JSON is the chart as a document.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"weir.dev/weir/internal/plan"
@@ -88,5 +89,47 @@ func TestThrough(t *testing.T) {
 	empty, err := new(Chart).JSON()
 	if err != nil || string(empty) != `{"format_version":"1.0","nodes":[],"edges":[]}` {
 		t.Errorf("%s %v", empty, err)
+	}
+}
+
+// TestNearest: the items that others lead to are those that plain walks find, circles and all,
+// and a chain that only connects is passed at once.
+func TestNearest(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		items, needs := made(r, 1+r.IntN(40))
+		for from, got := range nearest(items, needs) {
+			if items[from].count == 0 {
+				continue
+			}
+			want, seen := 0, map[int]bool{from: true}
+			for todo := slices.Clone(needs[from]); len(todo) > 0; {
+				n := todo[0]
+				todo = todo[1:]
+				if seen[n] {
+					continue
+				}
+				if seen[n] = true; items[n].count == 0 {
+					todo = append(todo, needs[n]...)
+				} else if want++; !slices.Contains(got, n) {
+					t.Fatalf("%d doesn't lead to %d: %v in %v", from, n, got, needs)
+				}
+			}
+			if len(got) != want {
+				t.Fatalf("%d leads to %v, not to %d", from, got, want)
+			}
+		}
+	}
+	const long = 1000
+	items, needs := make([]item, long), make([][]int, long)
+	for i := 1; i < long; i++ {
+		needs[i] = []int{i - 1}
+	}
+	if stands := shortcuts(items, needs); stands[long-1] != nowhere {
+		t.Errorf("a chain to nothing stands for %d", stands[long-1])
+	}
+	items[0].count = 1
+	if stands := shortcuts(items, needs); stands[long-1] != 0 {
+		t.Errorf("a chain stands for %d rather than its end", stands[long-1])
 	}
 }

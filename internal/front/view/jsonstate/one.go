@@ -1,6 +1,7 @@
 package jsonstate
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"weir.dev/weir/internal/provider"
@@ -9,25 +10,36 @@ import (
 	"weir.dev/weir/internal/word/dialect"
 )
 
-// MarshalOne writes one object of a state: with OpenTofu as a state that has nothing else,
-// in one line; with Terraform as a document of its own, indented.
-func MarshalOne(s *state.Snapshot, at addr.Object, schemas map[addr.Provider]*provider.Schemas, d dialect.Dialect) ([]byte, error) {
-	o := s.Objects[at]
+// MarshalSome writes some objects of a state: with OpenTofu as a state that has nothing else,
+// in one line; with Terraform each as a document of its own, indented.
+func MarshalSome(s *state.Snapshot, list []addr.Object, schemas map[addr.Provider]*provider.Schemas, d dialect.Dialect) ([]byte, error) {
 	if d != dialect.Terraform {
 		alone := state.Empty()
 		alone.Version = s.Version
-		alone.Objects = map[addr.Object]*state.Object{at: o}
+		alone.Objects = map[addr.Object]*state.Object{}
+		for _, at := range list {
+			alone.Objects[at] = s.Objects[at]
+		}
 		return Marshal(alone, schemas)
 	}
-	r, err := object(at, o, Schema(schemas, o.Provider.Provider, at.Name))
-	if err != nil {
-		return nil, err
+	var documents [][]byte
+	for _, at := range list {
+		o := s.Objects[at]
+		r, err := object(at, o, Schema(schemas, o.Provider.Provider, at.Name))
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.MarshalIndent(struct {
+			FormatVersion string    `json:"format_version"`
+			Resource      *Resource `json:"resource"`
+			Diagnostics   []any     `json:"diagnostics"`
+		}{FormatVersion, r, []any{}}, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, text)
 	}
-	return json.MarshalIndent(struct {
-		FormatVersion string    `json:"format_version"`
-		Resource      *Resource `json:"resource"`
-		Diagnostics   []any     `json:"diagnostics"`
-	}{FormatVersion, r, []any{}}, "", "  ")
+	return bytes.Join(documents, []byte("\n")), nil
 }
 
 // Workspaces writes the names of all workspaces as Terraform does.

@@ -25,6 +25,7 @@ import (
 	"weir.dev/weir/internal/front/view/progress"
 	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/front/view/style"
+	"weir.dev/weir/internal/front/view/took"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/word/addr"
@@ -37,6 +38,8 @@ type Beside struct {
 	Tree *program.Tree
 	// Durations are how long such steps took in earlier runs, as progress writes them.
 	Durations []byte
+	// Took is when the steps of its apply ran, once it was applied.
+	Took *took.Times
 }
 
 // room is how many bytes of changes in full the page has at most: what browsers read
@@ -59,6 +62,9 @@ func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 		Modules: modules(rows), Notes: notes(p, rows),
 		Outputs: outputs(p, hide), Times: timeline(p, progress.ReadDurations(beside.Durations)),
 		Data: details(p, rows, beside.Tree, hide),
+	}
+	if beside.Took != nil && p.Graph != nil {
+		m.Times = lived(p, beside.Took)
 	}
 	if len(c.Nodes) > 0 {
 		m.Graph, m.GraphTools = c.SVG(), chart.Tools
@@ -198,6 +204,9 @@ func rowOf(id int, r *brief.Row, hide *secret.Known) row {
 	}
 	for _, text := range view.Said(r) {
 		out.Said = append(out.Said, hide.Mask(text))
+	}
+	if why := view.Causes(r, nil); why != "" {
+		out.Said = append(out.Said, hide.Mask(why))
 	}
 	if n := len(r.Changes); n > 1 {
 		out.Count = n

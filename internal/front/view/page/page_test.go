@@ -9,11 +9,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/front/view/progress"
+	"weir.dev/weir/internal/front/view/took"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/value"
@@ -178,5 +181,41 @@ func TestRoom(t *testing.T) {
 	}
 	if all != len(p.Changes) {
 		t.Errorf("%d changes", all)
+	}
+}
+
+// TestLived: after an apply the page has what was: the chain is what the step that ended last
+// waited for, and what wasn't begun has no row.
+func TestLived(t *testing.T) {
+	p := mixed(t)
+	times := &took.Times{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Steps: make([]took.Step, len(p.Graph.Steps))}
+	counted := 0
+	for id := range p.Graph.Steps {
+		if p.Graph.Steps[id].Kind.Counts() {
+			counted++
+		}
+		times.Steps[id] = took.Step{End: time.Duration(id+1) * time.Second, Ended: true}
+	}
+	last := len(times.Steps) - 1
+	for !p.Graph.Steps[last].Kind.Counts() {
+		last--
+	}
+	times.Steps[last].How = event.Skipped
+	got := timeline(p, nil)
+	was := lived(p, times)
+	if was.NotBegun != 1 || len(was.Bars) > len(got.Bars) || was.Length == "" {
+		t.Errorf("%+v", was)
+	}
+	for _, b := range was.Bars {
+		if b.From < 0 || b.From+b.Width > 100.1 {
+			t.Errorf("%+v", b)
+		}
+	}
+	times.Steps[last].How = event.Failed
+	page := render(t, p, Beside{Took: times})
+	for _, part := range []string{"<h2>Timeline</h2>", "began at 2026-01-02 03:04:05 UTC", "1 failed", "in the longest chain", "From beginning to end"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page has no %q", part)
+		}
 	}
 }

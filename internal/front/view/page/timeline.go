@@ -9,16 +9,23 @@ import (
 	"weir.dev/weir/internal/front/view/chart"
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/progress"
+	"weir.dev/weir/internal/front/view/took"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
 // mostBars is how many rows the timeline has.
 const mostBars = 150
 
-// times is when steps run, as far as that can be told beforehand: each as long as such
-// ones usually take, and as soon as what it waits for is over.
+// times is when steps ran. Before an apply it is what can be told beforehand: each runs as
+// long as such ones usually take, and as soon as what it waits for is over.
 type times struct {
+	// Lived: it is what happened, beginning At; NotBegun is how many steps weren't.
+	Lived    bool
+	At       time.Time
+	NotBegun int
+
 	Bars []*bar
 	Left int
 	// Length is how long the longest chain takes, empty where nothing is known.
@@ -32,6 +39,7 @@ type bar struct {
 	What, Class string
 	Count       int
 	Critical    bool // one of them is on the chain that everything waits for
+	Failed      int
 	Usual       string
 	From, Width float64 // in hundredths of the whole
 	start, end  float64
@@ -92,8 +100,46 @@ func timeline(p *plan.Plan, usual progress.Durations) times {
 	return t
 }
 
-// take adds a step to the bar that it belongs to.
-func (t *times) take(byWhat map[string]*bar, p *plan.Plan, s *execgraph.Step, start, end float64, critical, known bool) {
+// lived sets when steps ran in an apply that is over. What everything waited for is the chain
+// of steps that goes back from the one which ended last.
+func lived(p *plan.Plan, took *took.Times) times {
+	steps := p.Graph.Steps
+	t := times{Lived: true, At: took.At}
+	began, last := took.Began(p.Graph)
+	latest, whole := execgraph.ID(-1), time.Duration(0)
+	shown := func(id int) bool { return steps[id].Kind.Counts() || steps[id].Kind == execgraph.Provision }
+	for id, s := range took.Steps {
+		if shown(id) && s.Ran() && (latest < 0 || s.End > whole) {
+			latest, whole = execgraph.ID(id), s.End
+		}
+	}
+	critical := map[execgraph.ID]bool{}
+	for id := latest; id >= 0; id = last[id] {
+		critical[id] = true
+	}
+	byWhat := map[string]*bar{}
+	for id, s := range took.Steps {
+		if !shown(id) {
+			continue
+		}
+		if !s.Ran() {
+			if steps[id].Kind.Counts() {
+				t.NotBegun++
+			}
+			continue
+		}
+		b := t.take(byWhat, p, &steps[id], began[id].Seconds(), s.End.Seconds(), critical[execgraph.ID(id)], true)
+		b.duration = b.end - b.start
+		if s.How == event.Failed {
+			b.Failed++
+		}
+	}
+	t.finish(whole.Seconds(), true)
+	return t
+}
+
+// take adds a step to the bar that it belongs to. Provisioners belong to what they are for.
+func (t *times) take(byWhat map[string]*bar, p *plan.Plan, s *execgraph.Step, start, end float64, critical, known bool) *bar {
 	what, class := s.Kind.String()+" ", "none"
 	switch s.Kind {
 	case execgraph.Invoke:
@@ -116,9 +162,12 @@ func (t *times) take(byWhat map[string]*bar, p *plan.Plan, s *execgraph.Step, st
 		byWhat[what] = b
 		t.Bars = append(t.Bars, b)
 	}
-	b.Count++
+	if s.Kind.Counts() {
+		b.Count++
+	}
 	b.start, b.end = min(b.start, start), max(b.end, end)
 	b.Critical = b.Critical || critical
+	return b
 }
 
 // finish sets the bars in their order and to scale.

@@ -114,7 +114,7 @@ func (w *writer) jump(m *model) {
 		when(len(m.Outputs) > 0, ` <a href="#outputs">Outputs</a>`),
 		when(len(m.Invoked) > 0, ` <a href="#actions">Actions</a>`),
 		when(m.Graph != "", ` <a href="#graph-part">Graph</a>`),
-		when(len(m.Times.Bars) > 0, ` <a href="#times">Order</a>`), "</nav>\n")
+		when(len(m.Times.Bars) > 0, ` <a href="#times">`+m.Times.title()+`</a>`), "</nav>\n")
 }
 
 // side is what one chooses changes by.
@@ -199,19 +199,42 @@ func (w *writer) graph(m *model) {
 	w.put("</div></section>\n")
 }
 
+// title is the heading of what is told about times.
+func (t times) title() string {
+	if t.Lived {
+		return "Timeline"
+	}
+	return "Order"
+}
+
+func stepsNotBegun(n int) string {
+	if n == 1 {
+		return "1 step wasn't begun"
+	}
+	return fmt.Sprintf("%d steps weren't begun", n)
+}
+
 func (w *writer) times(t times) {
 	if len(t.Bars) == 0 {
 		return
 	}
-	w.put(`<section id="times"><h2>Order</h2>` + "\n" + `<p class="quiet">`)
-	if t.Length != "" {
+	w.put(`<section id="times"><h2>%s</h2>`+"\n"+`<p class="quiet">`, t.title())
+	column := "Usual time"
+	switch {
+	case t.Lived:
+		column = "From beginning to end"
+		w.put("The apply that began at %s took %s. The longest chain is what the step that ended last waited for.", t.At.UTC().Format("2006-01-02 15:04:05 MST"), t.Length)
+		if t.NotBegun > 0 {
+			w.put(" %s, which have no row.", stepsNotBegun(t.NotBegun))
+		}
+	case t.Length != "":
 		w.put("About %s for the chain that everything else waits for, at the speed of earlier applies, if nothing has to wait for its turn.", t.Length)
 		w.raw(when(t.Guessed > 0, " Steps that haven't run here before count as a second."))
-	} else {
+	default:
 		w.put("No apply here has recorded how long such steps take, so each counts the same.")
 	}
-	w.put("</p>\n" + `<div class="wide"><table class="times"><thead><tr><th scope="col">Step</th><th scope="col">Number</th>` +
-		`<th scope="col">Usual time</th><th scope="col">When</th></tr></thead><tbody>` + "\n")
+	w.put("</p>\n"+`<div class="wide"><table class="times"><thead><tr><th scope="col">Step</th><th scope="col">Number</th>`+
+		`<th scope="col">%s</th><th scope="col">When</th></tr></thead><tbody>`+"\n", column)
 	all(w, t.Bars, w.bar)
 	w.put("</tbody></table></div>")
 	if t.Left > 0 {
@@ -224,6 +247,9 @@ func (w *writer) bar(b *bar) {
 	w.raw("<tr", when(b.Critical, ` class="critical"`), ">")
 	w.put(`<th scope="row"><code>%s</code>`, b.What)
 	w.raw(when(b.Critical, " <small>in the longest chain</small>"))
+	if b.Failed > 0 {
+		w.put(` <small class="delete">%d failed</small>`, b.Failed)
+	}
 	w.put(`</th><td>%d</td><td>%s</td><td class="lane"><span class="bar %s" style="margin-left:%.2f%%;width:%.2f%%"></span></td></tr>`+"\n",
 		b.Count, cmp.Or(b.Usual, "–"), b.Class, b.From, b.Width)
 }

@@ -8,7 +8,6 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A course is how far the steps of a plan are.
@@ -22,25 +21,15 @@ type course struct {
 	next  [][]execgraph.ID
 	ended []bool
 	what  []string // what is done by a step that people count
-	// total are the steps that people know of; done, failed and skipped those that
-	// ended so.
-	total, done, failed, skipped int
-	// ids finds the step that works on an object.
-	ids map[work]execgraph.ID
-	// invocations are those of actions.
-	invocations map[*plan.Invocation]execgraph.ID
-}
-
-type work struct {
-	object addr.Object
-	kind   execgraph.Kind
+	tally *event.Tally
+	begun event.Steps
 }
 
 func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 	steps := p.Graph.Steps
 	c := &course{
 		plan: p, steps: steps, atOnce: atOnce, before: before, now: Durations{},
-		next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)), what: make([]string, len(steps)), ids: map[work]execgraph.ID{}, invocations: map[*plan.Invocation]execgraph.ID{},
+		tally: event.Tallied(p), next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)), what: make([]string, len(steps)), begun: event.StepsOf(p),
 	}
 	for id := range steps {
 		s := &steps[id]
@@ -48,12 +37,7 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 			c.next[a] = append(c.next[a], execgraph.ID(id))
 		}
 		if s.Kind.Counts() {
-			c.total++
 			c.what[id] = What(p, s)
-			c.ids[work{s.Object, s.Kind}] = execgraph.ID(id)
-			if s.Kind == execgraph.Invoke {
-				c.invocations[p.Invocations[s.Invocation-1]] = execgraph.ID(id)
-			}
 		}
 	}
 	return c
@@ -61,29 +45,19 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 
 // end takes in what became of a step.
 func (c *course) end(id execgraph.ID, how event.Ending) {
-	c.ended[id] = true
-	if c.steps[id].Kind == execgraph.Provision && how == event.Failed {
-		c.done, c.failed = c.done-1, c.failed+1 // what it was to provision counts as done so far
-	}
-	if !c.steps[id].Kind.Counts() {
-		return
-	}
-	switch how {
-	case event.Failed:
-		c.failed++
-	case event.Skipped:
-		c.skipped++
-	default:
-		c.done++
+	made, counted := c.tally.End(id, how)
+	c.ended[id] = counted || !c.steps[id].Kind.Counts()
+	if counted {
+		c.ended[made] = true
 	}
 }
 
 // running reports whether there is anything left to do.
-func (c *course) running() bool { return c.done+c.failed+c.skipped < c.total }
+func (c *course) running() bool { return c.tally.Ended() < c.tally.Total }
 
 // enough reports whether so much is known that one can tell how long the rest takes.
 func (c *course) enough() bool {
-	return len(c.before) > 0 || c.done >= 3 && c.done*10 >= c.total
+	return len(c.before) > 0 || c.tally.Done >= 3 && c.tally.Done*10 >= c.tally.Total
 }
 
 // took notes how long a step took.
@@ -171,7 +145,7 @@ const overdue = 4
 // step as long as such ones usually take, and tells how long it takes.
 func (c *course) left(running map[execgraph.ID]time.Duration) (time.Duration, bool) {
 	of := c.means(running)
-	if c.total == 0 || len(of) == 0 {
+	if c.tally.Total == 0 || len(of) == 0 {
 		return 0, false
 	}
 	waiting := make([]int, len(c.steps))

@@ -235,28 +235,10 @@ func (d *Display) begin(e event.Event) {
 	}
 	r.name = clean.Line(r.name)
 	if d.course != nil {
-		r.id, r.isStep = d.course.step(e)
+		r.id, r.isStep = d.course.begun.Begun(e)
 	}
 	d.rows = append(d.rows, r)
 	d.byKey[r.key] = r
-}
-
-// step is the one that an event tells of.
-func (c *course) step(e event.Event) (execgraph.ID, bool) {
-	kind := execgraph.Apply
-	switch {
-	case e.Kind == event.ActionStart:
-		id, known := c.invocations[e.Invocation]
-		return id, known
-	case e.Kind != event.ApplyStart:
-		return 0, false
-	case e.Action == plan.Read:
-		kind = execgraph.ReadData
-	case e.Action == plan.Delete:
-		kind = execgraph.Destroy
-	}
-	id, known := c.ids[work{e.Addr, kind}]
-	return id, known
 }
 
 func (d *Display) end(e event.Event) {
@@ -313,7 +295,6 @@ func (d *Display) plan(width, height int) []Line {
 
 func (d *Display) apply(width, height int) []Line {
 	c := d.course
-	ended := c.done + c.failed + c.skipped
 	verb := "Applying"
 	if c.plan.Mode == plan.Destroy {
 		verb = "Destroying"
@@ -325,7 +306,7 @@ func (d *Display) apply(width, height int) []Line {
 	head.add(width, d.o.Pen, verb+"  ", style.Bold)
 	text := d.totals(width - head.width)
 	if bar := min(width-head.width-style.Width(text)-4, 30); bar >= 10 {
-		full := bar * ended / max(c.total, 1)
+		full := bar * c.tally.Ended() / max(c.tally.Total, 1)
 		head.add(width, d.o.Pen, "[")
 		head.add(width, d.o.Pen, strings.Repeat("█", full), style.Green)
 		head.add(width, d.o.Pen, strings.Repeat("─", bar-full), style.Gray)
@@ -338,9 +319,9 @@ func (d *Display) apply(width, height int) []Line {
 // totals say how far an apply is: what matters less is left out where there is no room.
 func (d *Display) totals(width int) string {
 	c := d.course
-	parts := []string{fmt.Sprintf("%d/%d", c.done+c.failed+c.skipped, c.total)}
-	if c.failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", c.failed))
+	parts := []string{fmt.Sprintf("%d/%d", c.tally.Ended(), c.tally.Total)}
+	if c.tally.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", c.tally.Failed))
 	}
 	time := stopwatch(d.o.Now().Sub(d.begun))
 	if left, known := d.timeLeft(); known && !d.stopped {

@@ -109,6 +109,9 @@ func line(r *brief.Row) string {
 		count = fmt.Sprintf("×%d", len(r.Changes))
 	}
 	said := view.Said(r)
+	if why := view.Causes(r, nil); why != "" {
+		said = append(said, why)
+	}
 	for j, text := range said {
 		said[j] = escape(text)
 	}

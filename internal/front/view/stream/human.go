@@ -40,10 +40,8 @@ type human struct {
 	*tracker
 	w io.Writer
 	o Options
-	// plan is carried out; of its steps that people count so many have ended. told is
-	// when that was said last.
-	plan  *plan.Plan
-	ended int
+	// tally is of the apply that goes on; told is when it was shown last.
+	tally *event.Tally
 	told  time.Time
 }
 
@@ -119,13 +117,11 @@ func (h *human) Event(e event.Event) {
 	}
 	switch e.Kind {
 	case event.ApplyBegin:
-		h.plan, h.ended, h.told = e.Plan, 0, h.now()
+		h.tally, h.told = event.Tallied(e.Plan), h.now()
 	case event.StepEnd:
-		if h.plan.Graph.Steps[e.Step].Kind.Counts() {
-			h.ended++
-		}
+		h.tally.End(e.Step, e.Ending)
 	case event.ApplyEnd:
-		h.plan = nil
+		h.tally = nil
 	case event.ImportPrepare:
 		h.note(e, "Preparing import..."+id(e))
 	case event.ImportStart:
@@ -185,17 +181,11 @@ func (h *human) remind(e event.Event, elapsed time.Duration) {
 
 // count says every ten seconds how far an apply is.
 func (h *human) count(now time.Time) {
-	if h.plan == nil || h.o.Shown != Everything || now.Sub(h.told) < remindEvery {
+	if h.tally == nil || h.o.Shown != Everything || now.Sub(h.told) < remindEvery {
 		return
 	}
 	h.told = now
-	total := 0
-	for _, s := range h.plan.Graph.Steps {
-		if s.Kind.Counts() {
-			total++
-		}
-	}
-	text := fmt.Sprintf("%d of %d done", h.ended, total)
+	text := fmt.Sprintf("%d of %d done", h.tally.Ended(), h.tally.Total)
 	if n := len(h.ops); n > 0 {
 		text += fmt.Sprintf(", %d running", n)
 	}
