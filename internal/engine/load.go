@@ -33,6 +33,8 @@ type LoadOptions struct {
 	// Resolve finds the directory behind a module call; nil looks it up among
 	// what is installed.
 	Resolve func(ctx context.Context, r module.Request) (dir string, diags diag.List)
+	// Programs are kept for further loads from the same disk; nil keeps none.
+	Programs *Programs
 }
 
 // A Language reads what calls load. Package stack has another one than that of

@@ -155,8 +155,7 @@ func (l *loader) compile(dir string, call *program.Call) *compiled {
 	if done, ok := l.compiled[key]; ok {
 		return done
 	}
-	done := &compiled{}
-	done.source, done.program, done.diags = l.Language.Compile(l.Files, dir, call)
+	done := l.Programs.compile(l.Language, l.Files, dir, call)
 	l.compiled[key] = done
 	return done
 }

@@ -9,6 +9,7 @@
 package operation
 
 import (
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/settings"
 	"weir.dev/weir/internal/operation/states"
@@ -25,6 +26,8 @@ type Directory struct {
 	// About is what commands on one configuration and one state are about: nil for
 	// the configuration of the directory, or a deployment of the stack there.
 	About *Subject
+	// Programs are kept for the operations that follow; nil keeps none.
+	Programs *engine.Programs
 	// before are the directories of stacks whose outputs have led to this one.
 	before []string
 }
@@ -40,6 +43,6 @@ func directory(r *settings.Reader) *Directory {
 // closes itself.
 func (d *Directory) With(r place.Reports) *Directory {
 	next := directory(d.Reader.With(r))
-	next.About, next.before = d.About, d.before
+	next.About, next.before, next.Programs, next.Kept = d.About, d.before, d.Programs, d.Kept
 	return next
 }

@@ -174,8 +174,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	}
 	if l.Ask != nil {
 		if more := d.AskForVariables(ctx, inputs, l.Ask); more.HasErrors() {
-			diags.Append(more)
-			return nil, diags
+			return nil, append(diags, more...)
 		}
 	}
 	world, more := d.World(ctx, l)
@@ -183,7 +182,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries}
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries, Programs: d.Programs}
 	if l.extra != "" {
 		options.Files = filesWith{Files: options.Files, name: extraFile, data: []byte(l.extra)}
 	}
@@ -191,11 +190,11 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	diags.Append(more)
 	if config != nil {
 		d.AddSources(config.Sources)
-		if versions := engine.CheckVersions(d.Dialect, config.Tree); versions.HasErrors() {
+		versions := engine.CheckVersions(d.Dialect, config.Tree)
+		if versions.HasErrors() {
 			return nil, versions // it explains the rest
-		} else {
-			diags.Append(versions)
 		}
+		diags.Append(versions)
 	}
 	return config, diags
 }

@@ -6,11 +6,13 @@ import (
 	"flag"
 	"time"
 
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/follow"
 	"weir.dev/weir/internal/front/live"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/word/diag"
@@ -49,6 +51,8 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	defer server.Close()
 	e.Notice("The page of this run, for this machine alone:\n  " + address + "\n\n")
 	whole := e.directory
+	whole.Programs, whole.Kept = new(engine.Programs), new(supply.Kept)
+	defer whole.Kept.Close()
 	defer func() { e.directory = whole }()
 	inner := &approver{env: e, approved: a.approved, allowForget: a.suppressForget}
 	r := &follow.Run[*operation.Work, *operation.Outcome, operation.Limits]{Screen: e.Screen, Server: server, Program: e.program, Approver: inner, Approved: a.approved, Files: a.vars.Files()}

@@ -30,6 +30,8 @@ type Supplier struct {
 	*settings.Reader
 	common *Common
 	guest  *lend.Guest
+	// Kept has what operations that follow one another leave to the next; nil for nothing.
+	Kept *Kept
 }
 
 // A supply is where the providers of a run come from: a catalog of all that
@@ -42,6 +44,8 @@ type supply struct {
 	catalog   *plugin.Catalog
 	filled    bool // with what is required: the run has come as far as that
 	diags     diag.List
+	reattach  map[addr.Provider]plugin.Reattach
+	overrides map[addr.Provider]string
 }
 
 // supplied prepares a supply, and says how to complete it. The rest hashes
@@ -51,7 +55,7 @@ func (d *Supplier) supplied() (s *supply, complete func()) {
 	config, _, diags := d.UserSettings()
 	sources, more := d.ProviderSources(config)
 	diags.Append(more)
-	s.diags, s.external = diags, sources.External
+	s.diags, s.external, s.reattach, s.overrides = diags, sources.External, sources.reattach, sources.overrides
 	command := d.pluginCommand()
 	dir, noted := d.Memory().Providers(), filepath.Join(d.DataDir(), "verified.json")
 	return s, func() {
@@ -87,7 +91,7 @@ func (d *Supplier) Warm(ctx context.Context, c *Late) {
 	go func() {
 		defer close(ready)
 		complete()
-		if s.catalog == nil {
+		if s.catalog == nil || d.Kept.lends(d, s, c) {
 			return
 		}
 		s.catalog.Warm(ctx, d.expected(s.installed))
@@ -195,6 +199,10 @@ func (d *Supplier) fill(c *Late, reqs install.Requirements) (*supply, diag.List)
 		_, needed := reqs[p]
 		return needed
 	})
+	if d.Kept.lends(d, s, c) {
+		c.set(d.Kept.lend(d, s))
+		return s, diags
+	}
 	if c.guard != nil {
 		s.catalog.Guard(c.guard)
 	}

@@ -33,9 +33,12 @@ func (w *World) Clone() *World { return &World{Cloud: w.Cloud.Clone(), State: w.
 var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Load reads a configuration whose files are given by path.
-func Load(files module.Memory) (*engine.Config, diag.List) {
+func Load(files module.Memory) (*engine.Config, diag.List) { return loadBy(files, nil) }
+
+// loadBy is Load by what was kept of earlier ones.
+func loadBy(files module.Memory, kept *engine.Programs) (*engine.Config, diag.List) {
 	return engine.Load(context.Background(), engine.LoadOptions{
-		Dir: ".", Files: files,
+		Dir: ".", Files: files, Programs: kept,
 		World: engine.World{WorkDir: ".", OriginalDir: "/", Workspace: "default", Now: func() time.Time { return now }},
 		Resolve: func(_ context.Context, r module.Request) (string, diag.List) {
 			return filepath.Join(r.ParentDir, r.Source), nil
