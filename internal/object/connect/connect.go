@@ -41,7 +41,7 @@ type Conn struct {
 	// Config is what it was configured with, without marks.
 	Config cty.Value
 	pool   *Pool
-	asked  [pace.Once + 1]atomic.Bool // about an object, by the kind of call
+	asked  [pace.Read + 1]atomic.Bool // about an object, by the kind of call
 }
 
 // The kinds of calls that ask for an object.
@@ -80,10 +80,11 @@ func (c *Conn) AskOf(t *promise.Task, ctx context.Context, k pace.Kind, s lifecy
 		})
 }
 
-// together is how many objects a call may be about.
+// together is how many objects a call may be about. Before changes there is a plan, which
+// says by itself that there are several.
 func (c *Conn) together(ctx context.Context, k pace.Kind, typ string) (batch.Provider, int) {
 	p, ok := c.Provider.(batch.Provider)
-	if !ok || c.pool.rt == nil || c.pool.calls.OneByOne() || !c.asked[k].Swap(true) {
+	if !ok || c.pool.rt == nil || c.pool.calls.OneByOne() || k != pace.Once && !c.asked[k].Swap(true) {
 		return nil, 0
 	}
 	most := p.Batches(ctx, typ)
@@ -163,7 +164,9 @@ func (p *Pool) away(do func()) {
 		do()
 		return
 	}
-	p.rt.Away(do)
+	p.rt.Leave()
+	defer p.rt.Return()
+	do()
 }
 
 // Call runs a call of a provider that asks no service, such as a check, within the limit.
@@ -182,7 +185,30 @@ func (p *Pool) local(do func()) {
 
 // Ask is Conn.Ask for a provider that is known otherwise.
 func (p *Pool) Ask(ctx context.Context, k pace.Kind, s addr.Provider, name addr.Name, call func() diag.List) {
-	p.away(func() { p.ask(ctx, k, pace.Subject{Provider: s, Mode: name.Mode, Type: name.Type}, call) })
+	subject := pace.Subject{Provider: s, Mode: name.Mode, Type: name.Type}
+	if k != pace.Plan || p.rt == nil {
+		p.away(func() { p.ask(ctx, k, subject, call) })
+		return
+	}
+	// A plan seldom asks a service, so that the task soon goes on, and may ask together with
+	// others that wait for that, unless it has to be asked for again later.
+	left := false
+	back := func() {
+		if left {
+			p.rt.Return()
+			left = false
+		}
+	}
+	defer back()
+	p.ask(ctx, k, subject, func() diag.List {
+		back()
+		diags := call()
+		if again, _ := provider.AskedTooOften(diags); again {
+			left = true
+			p.rt.Leave()
+		}
+		return diags
+	})
 }
 
 func (p *Pool) ask(ctx context.Context, k pace.Kind, s pace.Subject, call func() diag.List) {
@@ -196,6 +222,23 @@ func (p *Pool) ask(ctx context.Context, k pace.Kind, s pace.Subject, call func()
 // Schemas returns what a provider declares.
 func (p *Pool) Schemas(a addr.Provider) (*provider.Schemas, diag.List) {
 	return p.catalog.Schemas(p.ctx, a)
+}
+
+// Batch is how many objects of a type a provider instance that was opened changes in one
+// call; 0 and 1 are for one at a time.
+func (p *Pool) Batch(a addr.ProviderConfig, typ string) int {
+	p.mu.Lock()
+	cell := p.cells[a]
+	p.mu.Unlock()
+	if cell == nil {
+		return 0
+	}
+	if o, ok := cell.Peek(); ok && o.conn != nil {
+		if b, ok := o.conn.Provider.(provider.Batching); ok {
+			return b.Batches(p.ctx, typ).Apply
+		}
+	}
+	return 0
 }
 
 // Open returns the configured provider instance, opened by the first who

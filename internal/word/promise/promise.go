@@ -114,17 +114,19 @@ func (rt *Runtime) unlock() {
 	}
 }
 
-// Away does what waits for somebody outside. The task keeps its place among those that may.
-func (rt *Runtime) Away(do func()) {
+// Leave says that a task waits for somebody outside until Return. It keeps its place among
+// those that may.
+func (rt *Runtime) Leave() {
 	rt.mu.Lock()
 	rt.away++
 	rt.unlock()
-	defer func() {
-		rt.mu.Lock()
-		rt.away--
-		rt.mu.Unlock()
-	}()
-	do()
+}
+
+// Return says that a task that has left is at work again.
+func (rt *Runtime) Return() {
+	rt.mu.Lock()
+	rt.away--
+	rt.mu.Unlock()
 }
 
 // mostParked is how many tasks give up their place while they are parked: each that is
@@ -334,6 +336,7 @@ type Node struct {
 	failed bool
 	owner  *Task
 	wait   chan struct{}
+	waits  int // tasks, for wait
 	deps   []*Node
 }
 
@@ -426,6 +429,7 @@ func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
 	t.rt.mu.Lock()
 	c.state, c.owner = done, nil
 	if c.wait != nil {
+		t.rt.active += c.waits // from now on, not only when they have noticed
 		close(c.wait)
 		c.wait = nil
 	}
@@ -462,13 +466,13 @@ func (t *Task) await(n *Node, via *hcl.Range) {
 		n.wait = make(chan struct{})
 	}
 	wait := n.wait
+	n.waits++
 	t.waiting, t.via = n, via
 	rt := t.rt
 	rt.yield()
 	<-wait
 	rt.mu.Lock()
 	t.waiting = nil
-	rt.active++
 	rt.mu.Unlock()
 }
 
