@@ -5,14 +5,17 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/promise"
 )
 
 // A Journal keeps what would be lost with the process. When a method returns
@@ -122,9 +125,10 @@ func (r *run) unsure(i plan.Intent) diag.List {
 // question to the provider. begun is false, and there is nothing to keep, when
 // the provider wasn't asked: the run was stopped meanwhile, or the journal
 // failed. With provisions the change is complete only when somebody else tells.
-func (r *run) effect(i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
+// In a batch that holds for each object, when the turn of the batch has come.
+func (r *run) effect(t *promise.Task, step *execgraph.Step, conn *connect.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
 	e := event.Event{Kind: event.ApplyStart, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
-	r.call(pace.Once, s.Source, s.Addr.Name, func(ctx context.Context) diag.List {
+	change := func(ctx context.Context, s lifecycle.Subject) diag.List {
 		if r.halted() {
 			return nil
 		}
@@ -135,7 +139,14 @@ func (r *run) effect(i intended, s lifecycle.Subject, in lifecycle.ApplyInput, p
 		r.tell(e)
 		after, diags = s.Apply(ctx, in)
 		return diags
-	})
+	}
+	if step.Batch > 0 {
+		conn.AskOf(t, r.commands, pace.Once, s, func(s lifecycle.Subject) diag.List {
+			return r.timed(func(ctx context.Context) diag.List { return change(ctx, s) })
+		})
+	} else {
+		r.call(pace.Once, s.Source, s.Addr.Name, func(ctx context.Context) diag.List { return change(ctx, s) })
+	}
 	if !begun {
 		return in.Prior, false, diags
 	}
@@ -164,15 +175,18 @@ func (r *run) halted() bool {
 // call runs a call of a provider within the limits of number and time. Nothing is waited
 // for once the run is stopped.
 func (r *run) call(k pace.Kind, p addr.Provider, name addr.Name, do func(context.Context) diag.List) {
-	r.pool.Ask(r.commands, k, p, name, func() diag.List {
-		ctx := r.ctx
-		if r.CallTimeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, r.CallTimeout)
-			defer cancel()
-		}
-		return do(ctx)
-	})
+	r.pool.Ask(r.commands, k, p, name, func() diag.List { return r.timed(do) })
+}
+
+// timed runs a call within the limit of time.
+func (r *run) timed(do func(context.Context) diag.List) diag.List {
+	ctx := r.ctx
+	if r.CallTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.CallTimeout)
+		defer cancel()
+	}
+	return do(ctx)
 }
 
 // setOutput changes the working state and journals the output if it is other

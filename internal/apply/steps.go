@@ -120,7 +120,7 @@ func (r *run) finalize(t *promise.Task, s *execgraph.Step) (f finalized, diags d
 	if f.prior.Exists() {
 		f.config.Sensitive = instance.Sensitive(f.op.instance.Resource, r.object(s.Object), config)
 	}
-	f.planned, more = r.finalPlan(f.op, f.prior, config)
+	f.planned, more = r.finalPlan(t, f.op, f.prior, config)
 	diags.Append(r.locate(f.op.instance, s.Object, more))
 	return f, diags, !more.HasErrors()
 }
@@ -159,7 +159,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step, out *outcome) diag.List 
 	}
 	op := f.op
 	out.nothing = f.nothing()
-	after, begun, more := r.callApply(f)
+	after, begun, more := r.callApply(t, s, f)
 	diags.Append(more)
 	if !begun {
 		t.Fail()
@@ -223,7 +223,7 @@ func (r *run) priorOf(op operation) lifecycle.Object {
 
 // finalPlan plans again with the final configuration and holds the result to
 // what was shown.
-func (r *run) finalPlan(op operation, prior lifecycle.Object, config configured.Config) (lifecycle.Planned, diag.List) {
+func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, config configured.Config) (lifecycle.Planned, diag.List) {
 	res := op.instance.Resource
 	var p lifecycle.Planned
 	var diags diag.List
@@ -234,8 +234,8 @@ func (r *run) finalPlan(op operation, prior lifecycle.Object, config configured.
 	if p, ok := asShown(op, prior); ok {
 		return p, nil
 	}
-	r.pool.Ask(r.commands, pace.Plan, op.subject.Source, op.subject.Addr.Name, func() diag.List {
-		p, diags = op.subject.Plan(r.ctx, lifecycle.PlanInput{
+	op.conn.AskOf(t, r.commands, pace.Plan, op.subject, func(s lifecycle.Subject) diag.List {
+		p, diags = s.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: prior, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
 		})
 		return diags
@@ -268,7 +268,7 @@ func asShown(op operation, prior lifecycle.Object) (lifecycle.Planned, bool) {
 func (f *finalized) nothing() bool { return f.planned.Change == conform.None && f.prior.Exists() }
 
 // callApply asks the provider to make the change, unless there is none.
-func (r *run) callApply(f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
+func (r *run) callApply(t *promise.Task, s *execgraph.Step, f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
 	op, prior, p := f.op, f.prior, f.planned
 	if f.nothing() {
 		return lifecycle.Object{Value: p.Value, Private: prior.Private, Identity: prior.Identity, Tainted: prior.Tainted}, true, nil
@@ -286,7 +286,7 @@ func (r *run) callApply(f finalized) (_ lifecycle.Object, begun bool, _ diag.Lis
 	if action == plan.Create {
 		i.Needs = r.Plan.DependenciesOf(op.change)
 	}
-	after, begun, diags := r.effect(i, op.subject, lifecycle.ApplyInput{
+	after, begun, diags := r.effect(t, s, op.conn, i, op.subject, lifecycle.ApplyInput{
 		Prior: prior, Planned: p.Value, Config: f.config.Value, Private: p.Private, Identity: p.Identity,
 	}, action == plan.Create && op.instance.Resource.Provisions())
 	return after, begun, r.locate(op.instance, op.change.Addr, diags)
@@ -362,7 +362,7 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	}
 	key, id := instance.Identify(before, sch.Block, stored.Sensitive)
 	null := subject.None()
-	after, begun, more := r.effect(intended{plan.Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
+	after, begun, more := r.effect(t, s, conn, intended{plan.Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
 		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal}, false)
 	diags.Append(r.locate(i, s.Object, more))
 	if !begun {

@@ -95,6 +95,9 @@ func (p *stepPrinter) step(id execgraph.ID) {
 	case execgraph.OnFailure:
 		p.printf(" (only if %d fails)", p.numbers[s.Of])
 	}
+	if s.Batch > 0 {
+		p.printf(" (in batch %d)", s.Batch)
+	}
 	p.WriteByte('\n')
 	waits, users := p.waits(id)
 	lead := "after"

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -20,6 +21,8 @@ import (
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/batch"
+	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/word/addr"
@@ -38,6 +41,7 @@ type Conn struct {
 	// Config is what it was configured with, without marks.
 	Config cty.Value
 	pool   *Pool
+	asked  [pace.Read + 1]atomic.Bool // about an object, by the kind of call
 }
 
 // The kinds of calls that ask for an object.
@@ -56,6 +60,45 @@ func (c *Conn) Ask(ctx context.Context, k pace.Kind, name addr.Name, call func()
 	c.pool.Ask(ctx, k, c.Addr.Provider, name, call)
 }
 
+// AskOf is Ask for a call about one object, which gets the object's subject. Where the
+// provider takes batches, the call is made together with others of its type. The first of a
+// kind is made by itself, so that a provider isn't asked whether it does for the sake of one
+// object. The result are the problems of the call's last time.
+func (c *Conn) AskOf(t *promise.Task, ctx context.Context, k pace.Kind, s lifecycle.Subject, call func(lifecycle.Subject) diag.List) (diags diag.List) {
+	p, most := c.together(ctx, k, s.Addr.Name.Type)
+	if most < 2 {
+		c.Ask(ctx, k, s.Addr.Name, func() diag.List { diags = call(s); return diags })
+		return diags
+	}
+	subject := pace.Subject{Provider: c.Addr.Provider, Mode: s.Addr.Name.Mode, Type: s.Addr.Name.Type, Together: true}
+	return c.pool.gather().Do(t, batch.Key{Provider: c.Addr, Type: s.Addr.Name.Type, Kind: k}, p, most,
+		func(all func() diag.List) { c.pool.ask(ctx, k, subject, all) },
+		func(p provider.Provider) diag.List {
+			s := s
+			s.Provider = p
+			return call(s)
+		})
+}
+
+// together is how many objects a call may be about. Before changes there is a plan, which
+// says by itself that there are several.
+func (c *Conn) together(ctx context.Context, k pace.Kind, typ string) (batch.Provider, int) {
+	p, ok := c.Provider.(batch.Provider)
+	if !ok || c.pool.rt == nil || c.pool.calls.OneByOne() || k != pace.Once && !c.asked[k].Swap(true) {
+		return nil, 0
+	}
+	most := p.Batches(ctx, typ)
+	switch k {
+	case pace.Read:
+		return p, most.Read
+	case pace.Plan:
+		return p, most.Plan
+	case pace.Once:
+		return p, most.Apply
+	}
+	return nil, 0
+}
+
 // A Pool opens provider instances.
 type Pool struct {
 	ctx     context.Context
@@ -63,6 +106,8 @@ type Pool struct {
 	calls   *pace.Limiter
 	slowed  func(pace.Slowed)
 	unwatch func()
+	rt      *promise.Runtime // of the tasks that ask; nil for none
+	gather  func() *batch.Gather
 	data    data
 
 	mu    sync.Mutex
@@ -110,23 +155,64 @@ func (p *Pool) Share(l *pace.Limiter) {
 func (p *Pool) Serve(rt *promise.Runtime, slowed func(pace.Slowed)) {
 	p.unwatch()
 	p.unwatch, p.slowed = p.calls.Watch(rt.Widen), slowed
+	p.rt, p.gather = rt, sync.OnceValue(func() *batch.Gather { return batch.New(rt) })
+}
+
+// away does what a task waits for without anything to do itself.
+func (p *Pool) away(do func()) {
+	if p.rt == nil {
+		do()
+		return
+	}
+	p.rt.Leave()
+	defer p.rt.Return()
+	do()
 }
 
 // Call runs a call of a provider that asks no service, such as a check, within the limit.
 func (p *Pool) Call(call func()) {
 	work.Calls.Add(1)
-	p.Occupy(call)
+	p.local(call)
 }
 
 // Occupy runs what counts as a call of a provider to the limit, such as a
 // command.
-func (p *Pool) Occupy(do func()) {
+func (p *Pool) Occupy(do func()) { p.away(func() { p.local(do) }) }
+
+func (p *Pool) local(do func()) {
 	p.calls.Do(p.ctx, pace.Local, pace.Subject{}, func() pace.Answer { do(); return pace.Answer{} }, nil)
 }
 
 // Ask is Conn.Ask for a provider that is known otherwise.
 func (p *Pool) Ask(ctx context.Context, k pace.Kind, s addr.Provider, name addr.Name, call func() diag.List) {
-	p.calls.Do(ctx, k, pace.Subject{Provider: s, Mode: name.Mode, Type: name.Type}, func() pace.Answer {
+	subject := pace.Subject{Provider: s, Mode: name.Mode, Type: name.Type}
+	if k != pace.Plan || p.rt == nil {
+		p.away(func() { p.ask(ctx, k, subject, call) })
+		return
+	}
+	// A plan seldom asks a service, so that the task soon goes on, and may ask together with
+	// others that wait for that, unless it has to be asked for again later.
+	left := false
+	back := func() {
+		if left {
+			p.rt.Return()
+			left = false
+		}
+	}
+	defer back()
+	p.ask(ctx, k, subject, func() diag.List {
+		back()
+		diags := call()
+		if again, _ := provider.AskedTooOften(diags); again {
+			left = true
+			p.rt.Leave()
+		}
+		return diags
+	})
+}
+
+func (p *Pool) ask(ctx context.Context, k pace.Kind, s pace.Subject, call func() diag.List) {
+	p.calls.Do(ctx, k, s, func() pace.Answer {
 		work.Calls.Add(1)
 		tooOften, after := provider.AskedTooOften(call())
 		return pace.Answer{Refused: tooOften, After: after}
@@ -136,6 +222,23 @@ func (p *Pool) Ask(ctx context.Context, k pace.Kind, s addr.Provider, name addr.
 // Schemas returns what a provider declares.
 func (p *Pool) Schemas(a addr.Provider) (*provider.Schemas, diag.List) {
 	return p.catalog.Schemas(p.ctx, a)
+}
+
+// Batch is how many objects of a type a provider instance that was opened changes in one
+// call; 0 and 1 are for one at a time.
+func (p *Pool) Batch(a addr.ProviderConfig, typ string) int {
+	p.mu.Lock()
+	cell := p.cells[a]
+	p.mu.Unlock()
+	if cell == nil {
+		return 0
+	}
+	if o, ok := cell.Peek(); ok && o.conn != nil {
+		if b, ok := o.conn.Provider.(provider.Batching); ok {
+			return b.Batches(p.ctx, typ).Apply
+		}
+	}
+	return 0
 }
 
 // Open returns the configured provider instance, opened by the first who
@@ -193,7 +296,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 	}
 	running := p.take(pi.Addr.Provider)
 	if running == nil {
-		running, more = p.catalog.Start(p.ctx, pi.Addr.Provider)
+		p.away(func() { running, more = p.catalog.Start(p.ctx, pi.Addr.Provider) })
 		diags.Append(p.at(pi, more))
 	}
 	if more.HasErrors() {
@@ -206,7 +309,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 		diags.Append(Locate(more, body(pi), pi.Addr.String()))
 	}
 	if !diags.HasErrors() {
-		more = conn.Configure(p.ctx, config)
+		p.away(func() { more = conn.Configure(p.ctx, config) })
 		diags.Append(Locate(more, body(pi), pi.Addr.String()))
 	}
 	if diags.HasErrors() {

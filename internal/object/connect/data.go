@@ -44,7 +44,7 @@ func (c *Conn) ReadOnce(ctx context.Context, s lifecycle.Subject, config cty.Val
 	if _, each := c.Provider.(provider.ByInstance); !each {
 		if other := c.pool.data.join(question{c.Addr, s.Addr.Name.Type, config.Hash()}, r); other != r {
 			work.Shared.Add(1)
-			<-other.done
+			c.pool.away(func() { <-other.done })
 			return other.result, slices.Clone(other.diags)
 		}
 	}

@@ -37,6 +37,8 @@ type Subject struct {
 	Provider addr.Provider
 	Mode     addr.Mode
 	Type     string
+	// Together is for calls about several objects, whose time says nothing of that of others.
+	Together bool
 }
 
 // A Budget is what is never exceeded; 0 is for no limit.
@@ -132,6 +134,9 @@ func New(s Settings) *Limiter {
 
 // Bounded reports whether there are budgets.
 func (l *Limiter) Bounded() bool { return l != nil && len(l.settings.Budgets) > 0 }
+
+// OneByOne reports whether there is never more than one call at once.
+func (l *Limiter) OneByOne() bool { return l.settings.AtOnce == 1 }
 
 func most(s Settings) int {
 	if s.AtOnce > 0 {

@@ -54,6 +54,9 @@ type Input struct {
 	Root  *eval.Frame
 	// Provider is the cell of a provider configuration, nil for one that wasn't opened.
 	Provider func(addr.ProviderConfig) *promise.Node
+	// Batch tells how many objects of a type a provider instance changes in one call; nil for
+	// one at a time.
+	Batch func(at addr.ProviderConfig, typ string) int
 	// Deferred reports whether a cell depends on something that waits for another round.
 	Deferred func(*promise.Node) bool
 	// Whole: nothing is left out with targets or exclusions.

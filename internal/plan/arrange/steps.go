@@ -52,7 +52,39 @@ func (b *builder) graph(steps []order.Step, p *plan.Plan) *execgraph.Graph {
 		}
 		b.name(s, to)
 	}
+	b.gather(g.Steps)
 	return g
+}
+
+// gather numbers the changes of each type of a provider instance that takes several at once.
+func (b *builder) gather(steps []execgraph.Step) {
+	if b.in.Batch == nil {
+		return
+	}
+	type key struct {
+		at  addr.ProviderConfig
+		typ string
+	}
+	of := map[key][]*execgraph.Step{}
+	var keys []key // in the order of the graph
+	for n := range steps {
+		if s := &steps[n]; s.Kind == execgraph.Apply || s.Kind == execgraph.Destroy {
+			k := key{s.Provider, s.Object.Name.Type}
+			if of[k] == nil {
+				keys = append(keys, k)
+			}
+			of[k] = append(of[k], s)
+		}
+	}
+	number := 0
+	for _, k := range keys {
+		if len(of[k]) > 1 && b.in.Batch(k.at, k.typ) > 1 {
+			number++
+			for _, s := range of[k] {
+				s.Batch = number
+			}
+		}
+	}
 }
 
 var when = [...]execgraph.When{order.OnSuccess: execgraph.OnSuccess, order.Always: execgraph.Always, order.OnFailure: execgraph.OnFailure}

@@ -138,6 +138,9 @@ type Step struct {
 	// planned, Depose has put aside, Apply has made or OpenEphemeral has opened. It waits for
 	// them, maybe by way of others.
 	Takes []ID
+	// Batch is the same number, from 1, for steps that one call of the provider may do, as
+	// many of them as are ready at the same time; 0 is for a step that is done by itself.
+	Batch int
 }
 
 // Label is the step in words, unique within a graph except for gates.
@@ -202,6 +205,9 @@ func (g *Graph) Print(w io.Writer) error {
 		case OnFailure:
 			fmt.Fprintf(w, " if %d fails", s.Of)
 		}
+		if s.Batch > 0 {
+			fmt.Fprintf(w, " in batch %d", s.Batch)
+		}
 		fmt.Fprintln(w)
 	}
 	return nil
@@ -227,6 +233,9 @@ func (g *Graph) Verify(changes int) error {
 		}
 		if s.Change < 0 || s.Change > changes || s.Change == 0 && s.Kind.changes() {
 			return fmt.Errorf("step %d (%s) has no change", id, s.Label())
+		}
+		if s.Batch != 0 && (s.Batch < 0 || s.Kind != Apply && s.Kind != Destroy) {
+			return fmt.Errorf("step %d (%s) can't be done in a batch", id, s.Label())
 		}
 		if err := g.verifyTakes(ID(id), &s); err != nil {
 			return err

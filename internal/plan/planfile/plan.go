@@ -103,6 +103,7 @@ type stepRecord struct {
 	Of       int        `msgpack:"of,omitempty"`
 	Change   int        `msgpack:"c,omitempty"`
 	Takes    []int      `msgpack:"t,omitempty"`
+	Batch    int        `msgpack:"b,omitempty"`
 	// Invocation counts from 1.
 	Invocation int `msgpack:"inv,omitempty"`
 }
@@ -264,7 +265,7 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 func fromSteps(steps []execgraph.Step) []stepRecord {
 	out := make([]stepRecord, len(steps))
 	for i, s := range steps {
-		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of), Change: s.Change, Invocation: s.Invocation}
+		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of), Change: s.Change, Invocation: s.Invocation, Batch: s.Batch}
 		if s.Object != (addr.Object{}) {
 			r.Object = objectAddr{s.Object.Instance.String(), s.Object.Deposed}
 		}
@@ -516,7 +517,7 @@ func toGraph(records []stepRecord, changes int) (*execgraph.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of), Change: r.Change, Invocation: r.Invocation}
+		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of), Change: r.Change, Invocation: r.Invocation, Batch: r.Batch}
 		if s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= len(records) {
 			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
 		}

@@ -73,7 +73,7 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	default:
 		diags.Append(d.guard(t, o, i.Resource, i.Frame))
 		if !diags.HasErrors() {
-			diags.Append(sweeper{d.run}.planDeletion(o))
+			diags.Append(sweeper{d.run}.planDeletion(t, o))
 			diags.Append(d.leaving(t, o))
 		}
 	}

@@ -92,7 +92,7 @@ func (r finishing) arranging(objects []*object) arrange.Input {
 		list[n] = &recorded[n]
 	}
 	return arrange.Input{
-		Mode: r.Mode, Objects: list, Asked: r.asked, Root: r.root, Provider: r.pool.Node, Deferred: r.deferredOutput,
+		Mode: r.Mode, Objects: list, Asked: r.asked, Root: r.root, Provider: r.pool.Node, Batch: r.pool.Batch, Deferred: r.deferredOutput,
 		Whole: !r.scope.IsPart() && r.Invoke == nil, UnreadOutputs: r.UnreadOutputs, NewKey: r.NewKey,
 		Written: func(i addr.Instance) []addr.Resource {
 			if t := r.Tree.At(i.Module); t != nil && t.Program.ResourceByName[i.Name] != nil {

@@ -200,7 +200,7 @@ func (r *run) refresh(t *promise.Task, o *object) diag.List {
 	old := o.before
 	var diags diag.List
 	if !r.lists.Unchanged(t, o.conn, o.subject, old) {
-		o.conn.Ask(r.ctx, connect.Read, o.addr.Name, func() diag.List { o.before, _, diags = o.subject.Refresh(r.ctx, old); return diags })
+		o.conn.AskOf(t, r.ctx, connect.Read, o.subject, func(s lifecycle.Subject) diag.List { o.before, _, diags = s.Refresh(r.ctx, old); return diags })
 	}
 	e.Kind = event.RefreshComplete
 	if v := o.before.Value; v == cty.NilVal || v.IsNull() { // it is gone
@@ -274,8 +274,8 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	}
 	var p lifecycle.Planned
 	var more diag.List
-	o.conn.Ask(r.ctx, connect.Plan, o.addr.Name, func() diag.List {
-		p, more = o.subject.Plan(r.ctx, lifecycle.PlanInput{
+	o.conn.AskOf(t, r.ctx, connect.Plan, o.subject, func(s lifecycle.Subject) diag.List {
+		p, more = s.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: o.before, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,
 		})
 		return more

@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/instance"
+	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/around"
 	"weir.dev/weir/internal/plan/moves"
@@ -110,7 +111,7 @@ func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Re
 	}
 	if c.Action == plan.Delete {
 		diags.Append(r.guardLeftover(t, o))
-		diags.Append(r.planDeletion(o))
+		diags.Append(r.planDeletion(t, o))
 		diags.Append(r.leaving(t, o))
 	}
 	r.record(o)
@@ -232,7 +233,7 @@ func (r sweeper) deletion(o *object) *plan.Change {
 }
 
 // planDeletion asks the providers that want to be asked.
-func (r sweeper) planDeletion(o *object) diag.List {
+func (r sweeper) planDeletion(t *promise.Task, o *object) diag.List {
 	for _, p := range r.deprovisioners(o) {
 		if diags := around.CannotRun(p); len(diags) > 0 && !p.Continue {
 			return diags
@@ -241,12 +242,10 @@ func (r sweeper) planDeletion(o *object) diag.List {
 	if !o.conn.Schemas.PlanDestroy {
 		return nil
 	}
-	var diags diag.List
-	o.conn.Ask(r.ctx, connect.Plan, o.addr.Name, func() diag.List {
-		o.change.Private, o.change.AfterIdentity, diags = o.subject.PlanDestroy(r.ctx, o.before)
+	return r.locate(o, o.conn.AskOf(t, r.ctx, connect.Plan, o.subject, func(s lifecycle.Subject) (diags diag.List) {
+		o.change.Private, o.change.AfterIdentity, diags = s.PlanDestroy(r.ctx, o.before)
 		return diags
-	})
-	return r.locate(o, diags)
+	}))
 }
 
 // removals are the removed blocks of all modules, once these are loaded.

@@ -142,7 +142,7 @@ var guards = []guard{
 	{"os/signal", "front/terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cmd/weir front/cli front/commands front/flags front/terminal proof/story", "take options as a struct"},
 	{"testing", "proof/story proof/testkit state/storage/storagetest", "move it to a _test.go file or to testkit"},
-	{"google.golang.org/grpc", "front/telemetry provider/guard provider/plugin provider/plugin/handshake provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
+	{"google.golang.org/grpc", "front/telemetry provider/guard provider/plugin provider/plugin/batchv1 provider/plugin/handshake provider/plugin/many provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/aws/aws-sdk-go-v2", "state/storage/s3", "use the storage.Backend interface"},
 	{"github.com/Azure/azure-sdk-for-go", "state/storage/azurerm", "use the storage.Backend interface"},
 	{"github.com/aliyun/alibabacloud-oss-go-sdk-v2", "state/storage/oss", "use the storage.Backend interface"},

@@ -39,6 +39,9 @@ type Provider struct {
 	Functions   map[string]Function
 	// PlanDestroy and MoveState are declared as they are here.
 	PlanDestroy, MoveState bool
+	// Batches is how many requests one call may have, of any type. The calls are counted as
+	// ReadMany, PlanMany and ApplyMany, what is in them as calls by themselves.
+	Batches provider.Batches
 	// Before is called before every call, with the name of its method, the
 	// type, and the value that the call is about: it can look, wait or fail.
 	Before func(ctx context.Context, call, typ string, about cty.Value) error

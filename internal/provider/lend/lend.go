@@ -384,6 +384,47 @@ func (l *Lent) Apply(ctx context.Context, r provider.ApplyRequest) provider.Appl
 	return p.Apply(ctx, r)
 }
 
+// Batches implements provider.Batching, for the processes that do.
+func (l *Lent) Batches(ctx context.Context, typ string) provider.Batches {
+	p, _ := l.use(ctx)
+	if b, ok := p.(provider.Batching); ok {
+		return b.Batches(ctx, typ)
+	}
+	return provider.Batches{}
+}
+
+// ReadMany implements provider.Batching.
+func (l *Lent) ReadMany(ctx context.Context, rs []provider.ReadRequest) []provider.ReadResponse {
+	return many(ctx, l, rs, provider.Batching.ReadMany, func(diags diag.List) provider.ReadResponse { return provider.ReadResponse{Diags: diags} })
+}
+
+// PlanMany implements provider.Batching.
+func (l *Lent) PlanMany(ctx context.Context, rs []provider.PlanRequest) []provider.PlanResponse {
+	return many(ctx, l, rs, provider.Batching.PlanMany, func(diags diag.List) provider.PlanResponse { return provider.PlanResponse{Diags: diags} })
+}
+
+// ApplyMany implements provider.Batching.
+func (l *Lent) ApplyMany(ctx context.Context, rs []provider.ApplyRequest) []provider.ApplyResponse {
+	return many(ctx, l, rs, provider.Batching.ApplyMany, func(diags diag.List) provider.ApplyResponse {
+		return provider.ApplyResponse{Unsent: true, Diags: diags}
+	})
+}
+
+func many[Q, R any](ctx context.Context, l *Lent, rs []Q, call func(provider.Batching, context.Context, []Q) []R, without func(diag.List) R) []R {
+	p, diags := l.use(ctx)
+	if b, ok := p.(provider.Batching); ok {
+		return call(b, ctx, rs)
+	}
+	if p != nil {
+		diags.Add(diag.Bug.As("Batches of another provider").New(diag.Error, "%s takes no batches.", l.source))
+	}
+	out := make([]R, len(rs))
+	for i := range out {
+		out[i] = without(diags)
+	}
+	return out
+}
+
 func (l *Lent) Import(ctx context.Context, r provider.ImportRequest) provider.ImportResponse {
 	p, diags := l.use(ctx)
 	if p == nil {

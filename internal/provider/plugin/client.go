@@ -14,6 +14,7 @@ import (
 
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/guard"
+	"weir.dev/weir/internal/provider/plugin/many"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -42,6 +43,8 @@ type client struct {
 	endOnce sync.Once
 	endErr  error
 	ended   func() // called after the end, when set
+
+	batches many.Limits
 
 	functionsOnce sync.Once
 	functions     map[string]*provider.Function
@@ -220,8 +223,17 @@ func (c *client) UpgradeIdentity(ctx context.Context, typ string, version int64,
 }
 
 func (c *client) Read(ctx context.Context, r provider.ReadRequest) provider.ReadResponse {
+	x, req := c.readRequest(r)
+	if x.failed() {
+		return provider.ReadResponse{Diags: x.diags}
+	}
+	resp, err := c.rpc.ReadResource(ctx, req)
+	return x.read(resp, err)
+}
+
+func (c *client) readRequest(r provider.ReadRequest) (*exchange, *tfplugin6.ReadResource_Request) {
 	x := c.begin("ReadResource", addr.Managed, r.Type)
-	req := &tfplugin6.ReadResource_Request{
+	return x, &tfplugin6.ReadResource_Request{
 		TypeName:           r.Type,
 		CurrentState:       x.encode(r.Current),
 		Private:            r.Private,
@@ -229,10 +241,9 @@ func (c *client) Read(ctx context.Context, r provider.ReadRequest) provider.Read
 		ClientCapabilities: c.capabilities,
 		CurrentIdentity:    x.encodeIdentity(r.Identity),
 	}
-	if x.failed() {
-		return provider.ReadResponse{Diags: x.diags}
-	}
-	resp, err := c.rpc.ReadResource(ctx, req)
+}
+
+func (x *exchange) read(resp *tfplugin6.ReadResource_Response, err error) provider.ReadResponse {
 	if !x.answered(err, resp.GetDiagnostics()) {
 		return provider.ReadResponse{Diags: x.diags}
 	}
@@ -247,8 +258,17 @@ func (c *client) Read(ctx context.Context, r provider.ReadRequest) provider.Read
 }
 
 func (c *client) Plan(ctx context.Context, r provider.PlanRequest) provider.PlanResponse {
+	x, req := c.planRequest(r)
+	if x.failed() {
+		return provider.PlanResponse{Diags: x.diags}
+	}
+	resp, err := c.rpc.PlanResourceChange(ctx, req)
+	return x.planned(resp, err)
+}
+
+func (c *client) planRequest(r provider.PlanRequest) (*exchange, *tfplugin6.PlanResourceChange_Request) {
 	x := c.begin("PlanResourceChange", addr.Managed, r.Type)
-	req := &tfplugin6.PlanResourceChange_Request{
+	return x, &tfplugin6.PlanResourceChange_Request{
 		TypeName:           r.Type,
 		PriorState:         x.encode(r.Prior),
 		ProposedNewState:   x.encode(r.ProposedNew),
@@ -258,10 +278,9 @@ func (c *client) Plan(ctx context.Context, r provider.PlanRequest) provider.Plan
 		ClientCapabilities: c.capabilities,
 		PriorIdentity:      x.encodeIdentity(r.PriorIdentity),
 	}
-	if x.failed() {
-		return provider.PlanResponse{Diags: x.diags}
-	}
-	resp, err := c.rpc.PlanResourceChange(ctx, req)
+}
+
+func (x *exchange) planned(resp *tfplugin6.PlanResourceChange_Response, err error) provider.PlanResponse {
 	if !x.answered(err, resp.GetDiagnostics()) {
 		return provider.PlanResponse{Diags: x.diags}
 	}
@@ -280,8 +299,20 @@ func (c *client) Plan(ctx context.Context, r provider.PlanRequest) provider.Plan
 }
 
 func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.ApplyResponse {
+	x, req := c.applyRequest(r)
+	if !x.failed() {
+		ctx = x.keepAnswer(ctx, r)
+	}
+	if x.failed() {
+		return provider.ApplyResponse{Unsent: true, Diags: x.diags}
+	}
+	resp, err := c.rpc.ApplyResourceChange(ctx, req)
+	return x.appliedOr(resp, err)
+}
+
+func (c *client) applyRequest(r provider.ApplyRequest) (*exchange, *tfplugin6.ApplyResourceChange_Request) {
 	x := c.begin("ApplyResourceChange", addr.Managed, r.Type)
-	req := &tfplugin6.ApplyResourceChange_Request{
+	return x, &tfplugin6.ApplyResourceChange_Request{
 		TypeName:        r.Type,
 		PriorState:      x.encode(r.Prior),
 		PlannedState:    x.encode(r.Planned),
@@ -290,13 +321,10 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) provider.Ap
 		ProviderMeta:    x.encodeMeta(r.Meta),
 		PlannedIdentity: x.encodeIdentity(r.PlannedIdentity),
 	}
-	if !x.failed() {
-		ctx = x.keepAnswer(ctx, r)
-	}
-	if x.failed() {
-		return provider.ApplyResponse{Unsent: true, Diags: x.diags}
-	}
-	resp, err := c.rpc.ApplyResourceChange(ctx, req)
+}
+
+// appliedOr is for an answer or none.
+func (x *exchange) appliedOr(resp *tfplugin6.ApplyResourceChange_Response, err error) provider.ApplyResponse {
 	if !x.answered(err, resp.GetDiagnostics()) {
 		var refused *refusal
 		return provider.ApplyResponse{Unsent: errors.As(err, &refused), Diags: x.diags}

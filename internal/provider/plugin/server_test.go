@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"weir.dev/weir/internal/provider/plugin/batchv1"
 	"weir.dev/weir/internal/provider/plugin/tfplugin5"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
@@ -97,6 +98,9 @@ func (served) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 	six := &server6{stop: s.Stop}
 	tfplugin6.RegisterProviderServer(s, six)
 	tfplugin5.RegisterProviderServer(s, &server5{six: six})
+	if os.Getenv(batchEnv) != "" {
+		batchv1.RegisterBatchServer(s, &batchServer{six: six})
+	}
 	return nil
 }
 

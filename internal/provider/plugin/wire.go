@@ -55,7 +55,10 @@ var methods5 = func() map[string]string {
 }()
 
 func (c conn5) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	if err := c.conn.Invoke(ctx, methods5[method], args, reply, opts...); err != nil {
+	if old, ok := methods5[method]; ok {
+		method = old // others are of services that both protocols have
+	}
+	if err := c.conn.Invoke(ctx, method, args, reply, opts...); err != nil {
 		return err
 	}
 	if r, ok := reply.(*tfplugin6.GetProviderSchema_Response); ok {

@@ -27,6 +27,9 @@ type Runtime struct {
 	queue  []func(*Task)
 	panics []Panic
 	wg     sync.WaitGroup
+	away   int    // active tasks that wait for somebody outside
+	parked int    // tasks that do so and aren't active
+	quiet  func() // see Quiet
 }
 
 // NewRuntime makes a runtime for the given number of tasks that may block
@@ -68,7 +71,7 @@ func (rt *Runtime) run(work func(*Task)) {
 		rt.mu.Lock()
 		if len(rt.queue) == 0 || rt.active > rt.limit {
 			rt.active--
-			rt.mu.Unlock()
+			rt.unlock()
 			return
 		}
 		work = rt.take()
@@ -82,6 +85,107 @@ func (rt *Runtime) take() func(*Task) {
 	rt.queue[0] = nil
 	rt.queue = rt.queue[1:]
 	return work
+}
+
+// Quiet has somebody told whenever no task is at work any more: all wait for cells or for
+// somebody outside. By then some may be again, which IsQuiet says.
+func (rt *Runtime) Quiet(tell func()) {
+	rt.mu.Lock()
+	rt.quiet = tell
+	rt.unlock()
+}
+
+// IsQuiet reports whether no task is at work.
+func (rt *Runtime) IsQuiet() bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.active <= rt.away
+}
+
+// unlock gives rt.mu back and tells when it is quiet.
+func (rt *Runtime) unlock() {
+	tell := rt.quiet
+	if rt.active > rt.away {
+		tell = nil
+	}
+	rt.mu.Unlock()
+	if tell != nil {
+		tell()
+	}
+}
+
+// Leave says that a task waits for somebody outside until Return. It keeps its place among
+// those that may.
+func (rt *Runtime) Leave() {
+	rt.mu.Lock()
+	rt.away++
+	rt.unlock()
+}
+
+// Return says that a task that has left is at work again.
+func (rt *Runtime) Return() {
+	rt.mu.Lock()
+	rt.away--
+	rt.mu.Unlock()
+}
+
+// mostParked is how many tasks give up their place while they are parked: each that is
+// begun in such a place takes memory.
+const mostParked = 10_000
+
+// Park has the task wait for somebody outside until done is closed. Others have its place
+// meanwhile. Who closes done calls Unpark before, once for all whom it is about.
+func (t *Task) Park(done <-chan struct{}) {
+	rt := t.rt
+	rt.mu.Lock()
+	switch {
+	case t.place == calledBack:
+		t.place = atWork
+		rt.mu.Unlock()
+	case rt.parked >= mostParked:
+		t.place = inPlace
+		rt.away++
+		rt.unlock()
+	default:
+		t.place = aside
+		rt.parked++
+		rt.yield()
+	}
+	<-done
+}
+
+// A place is where a task is while it is parked.
+type place uint8
+
+const (
+	atWork     place = iota
+	aside            // somebody else has its place
+	inPlace          // nobody has
+	calledBack       // it was unparked before it could park
+)
+
+// Unpark says that tasks of one runtime which are parked, or about to be, are at work again,
+// all of them before any is.
+func Unpark(tasks []*Task) {
+	if len(tasks) == 0 {
+		return
+	}
+	rt := tasks[0].rt
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for _, t := range tasks {
+		switch t.place {
+		case aside:
+			rt.parked--
+			rt.active++
+			t.place = atWork
+		case inPlace:
+			rt.away--
+			t.place = atWork
+		default:
+			t.place = calledBack
+		}
+	}
 }
 
 // Wait returns when all tasks have ended, those started meanwhile included.
@@ -99,6 +203,7 @@ type Task struct {
 	stack   []frame
 	waiting *Node
 	via     *hcl.Range // the reference that asked for waiting
+	place   place      // while it is parked
 
 	watches   int           // that measure
 	elsewhere time.Duration // spent with other cells while there were watches
@@ -231,6 +336,7 @@ type Node struct {
 	failed bool
 	owner  *Task
 	wait   chan struct{}
+	waits  int // tasks, for wait
 	deps   []*Node
 }
 
@@ -323,6 +429,7 @@ func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
 	t.rt.mu.Lock()
 	c.state, c.owner = done, nil
 	if c.wait != nil {
+		t.rt.active += c.waits // from now on, not only when they have noticed
 		close(c.wait)
 		c.wait = nil
 	}
@@ -359,21 +466,25 @@ func (t *Task) await(n *Node, via *hcl.Range) {
 		n.wait = make(chan struct{})
 	}
 	wait := n.wait
+	n.waits++
 	t.waiting, t.via = n, via
 	rt := t.rt
+	rt.yield()
+	<-wait
+	rt.mu.Lock()
+	t.waiting = nil
+	rt.mu.Unlock()
+}
+
+// yield gives the place of a task that waits to somebody else. rt.mu is held and given back.
+func (rt *Runtime) yield() {
 	if len(rt.queue) > 0 {
-		// Somebody else takes this task's place.
 		work := rt.take()
 		go rt.run(work)
 	} else {
 		rt.active--
 	}
-	rt.mu.Unlock()
-	<-wait
-	rt.mu.Lock()
-	t.waiting = nil
-	rt.active++
-	rt.mu.Unlock()
+	rt.unlock()
 }
 
 // cycleThrough follows who waits for whom from the node's owner. When that

@@ -24,6 +24,7 @@ var (
 	Reads      Counter // of cells by others
 	Decoded    Counter // objects of a state
 	Calls      Counter // of providers about resource instances
+	Batched    Counter // questions about objects that went with others in one call
 	Shared     Counter // data sources that were answered by the call for another
 	Lists      Counter // of provider objects that were asked for to refresh many
 	Listed     Counter // objects that needn't be read because a list had them unchanged
@@ -42,7 +43,7 @@ var all = []struct {
 	name string
 	*Counter
 }{
-	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"shared", &Shared}, {"lists", &Lists}, {"listed", &Listed}, {"refused", &Refused},
+	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"batched", &Batched}, {"shared", &Shared}, {"lists", &Lists}, {"listed", &Listed}, {"refused", &Refused},
 	{"known", &Known}, {"started", &Started}, {"kept", &Kept}, {"unread", &Unread},
 	{"steps", &Steps}, {"edges", &Edges}, {"state-bytes", &StateBytes}, {"plan-bytes", &PlanBytes},
 }

@@ -1,0 +1,9 @@
+// Package batchv1 is generated from the contract of the batch service, which is
+// batch/weir/batch/v1/batch.proto.
+//
+// It owns nothing but the generated messages; package many gives them a meaning. It is apart
+// from what provider authors have, which is in a module of its own. It needs protoc,
+// protoc-gen-go v1.36.12 and protoc-gen-go-grpc v1.6.2 to be generated anew.
+package batchv1
+
+//go:generate protoc -I../../../../batch --go_out=../../../.. --go_opt=module=weir.dev/weir,Mweir/batch/v1/batch.proto=weir.dev/weir/internal/provider/plugin/batchv1 --go-grpc_out=../../../.. --go-grpc_opt=module=weir.dev/weir,Mweir/batch/v1/batch.proto=weir.dev/weir/internal/provider/plugin/batchv1 weir/batch/v1/batch.proto
