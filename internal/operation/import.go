@@ -3,14 +3,12 @@ package operation
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
@@ -118,26 +116,4 @@ func withoutExtra(diags diag.List) diag.List {
 		}
 	}
 	return diags
-}
-
-// filesWith are files with one more configuration file in the root module.
-type filesWith struct {
-	module.Files
-	name string
-	data []byte
-}
-
-func (f filesWith) List(dir string) ([]string, error) {
-	names, err := f.Files.List(dir)
-	if filepath.Clean(dir) == "." {
-		names = append(names, f.name)
-	}
-	return names, err
-}
-
-func (f filesWith) ReadFile(path string) ([]byte, error) {
-	if filepath.Clean(path) == f.name {
-		return f.data, nil
-	}
-	return f.Files.ReadFile(path)
 }

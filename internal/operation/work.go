@@ -6,6 +6,7 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/backend"
 	"weir.dev/weir/internal/operation/place"
@@ -184,7 +185,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	}
 	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries, Programs: d.Programs}
 	if l.extra != "" {
-		options.Files = filesWith{Files: options.Files, name: extraFile, data: []byte(l.extra)}
+		options.Files = module.With{Files: options.Files, Name: extraFile, Data: []byte(l.extra)}
 	}
 	config, more := engine.Load(ctx, options)
 	diags.Append(more)

@@ -40,11 +40,8 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	server, err := live.New(rand.Reader, time.Now)
-	var address string
-	if err == nil {
-		address, err = server.Listen(ctx, port)
-	}
+	server := live.New(rand.Text(), time.Now)
+	address, err := server.Listen(ctx, port)
 	if err != nil {
 		return e.Fail(live.Unserved, "The address can't be served: %s. Without -port a port is used that is free.", diag.Cause(err))
 	}
@@ -60,10 +57,10 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	r.Tree = func(w *operation.Work) *program.Tree { return w.Config.Tree }
 	r.Note = func(w *operation.Work, p *plan.Plan) { w.Reasons.Note(p) }
 	r.Came = func(o *operation.Outcome) (done, doubted bool, left diag.List) {
-		if o == nil {
-			return false, false, nil
+		if done = o != nil; done {
+			doubted, left = o.Doubted, o.Left
 		}
-		return true, o.Doubted, o.Left
+		return done, doubted, left
 	}
 	r.Apply = func(ctx context.Context, sink event.Sink, by follow.Approver[*operation.Work, *operation.Outcome, operation.Limits]) bool {
 		e.directory = whole.With(whole.Reports)

@@ -110,10 +110,7 @@ func start(t *testing.T, rounds ...round) *stand {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, "main.tf", "")
-	server, err := live.New(bytes.NewReader(make([]byte, 64)), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := live.New("NOBODYGUESSESTHISONE234567", time.Now)
 	s := &stand{t: t, handler: server.Handler(80), server: server, terminal: &terminal{}, code: make(chan int, 1)}
 	out := &screen.Screen{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Sources: func() map[string][]byte { return nil }, Counter: &stream.Counter{}}
 	out.Progress = out.Counter

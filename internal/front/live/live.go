@@ -8,10 +8,8 @@ package live
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -20,9 +18,6 @@ import (
 	"sync"
 	"time"
 )
-
-// tokenBytes make an address that nobody guesses.
-const tokenBytes = 32
 
 // A Server has the page of one run. All methods may be called at once.
 type Server struct {
@@ -61,14 +56,10 @@ type question struct {
 	answer  chan string
 }
 
-// New makes a server whose address comes from random. It isn't there for anybody before
-// Listen, or before Handler is served.
-func New(random io.Reader, now func() time.Time) (*Server, error) {
-	raw := make([]byte, tokenBytes)
-	if _, err := io.ReadFull(random, raw); err != nil {
-		return nil, err
-	}
-	return &Server{now: now, token: hex.EncodeToString(raw), news: make(chan struct{}), running: map[string][]int{}}, nil
+// New makes a server whose address has a token, which nobody may guess. It isn't there for
+// anybody before Listen, or before Handler is served.
+func New(token string, now func() time.Time) *Server {
+	return &Server{now: now, token: token, news: make(chan struct{}), running: map[string][]int{}}
 }
 
 // Listen serves the page on a port of the loopback interface, 0 for one that is free, and

@@ -27,6 +27,30 @@ type Files interface {
 	ReadFile(path string) ([]byte, error)
 }
 
+// A With is files with one more in the root module.
+type With struct {
+	Files
+	Name string
+	Data []byte
+}
+
+// List implements Files. The name comes last.
+func (w With) List(dir string) ([]string, error) {
+	names, err := w.Files.List(dir)
+	if filepath.Clean(dir) == "." {
+		names = append(names, w.Name)
+	}
+	return names, err
+}
+
+// ReadFile implements Files.
+func (w With) ReadFile(path string) ([]byte, error) {
+	if filepath.Clean(path) == w.Name {
+		return w.Data, nil
+	}
+	return w.Files.ReadFile(path)
+}
+
 // Disk is the file system of the machine.
 type Disk struct {
 	// Root is where relative paths start; empty is the working directory of the
