@@ -195,7 +195,11 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 		tr.file(f)
 	}
 	if len(src.Files) == 0 {
-		tr.diags.Add(diag.NoConfiguration.As("No stack configuration").New(diag.Error, "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.", dir))
+		way := ""
+		if root {
+			way = " Go to the directory of a stack, or name it with -chdir=DIRECTORY."
+		}
+		tr.diags.Add(diag.NoConfiguration.As("No stack configuration").New(diag.Error, "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.%s", dir, way))
 		return src, nil, tr.diags
 	}
 	p, more := analyze.CompileStack(src, gone)
