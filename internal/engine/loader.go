@@ -122,12 +122,13 @@ type pass struct {
 	modules   *modules
 	requests  map[place]module.Request // what each call instance asks for
 	first     map[place]module.Request // by path
-	told      map[string]bool          // directories, and single problems
+	told      map[string]bool          // what was compiled, and single problems
 	broken    map[place]bool           // calls whose repetition has errors
 	loads     map[*program.Call][]*program.Program
 }
 
 type compiled struct {
+	key     string // the directory, and what it is read as
 	program *program.Program
 	source  *module.Source
 	diags   diag.List
@@ -155,7 +156,7 @@ func (l *loader) compile(dir string, call *program.Call) *compiled {
 	if done, ok := l.compiled[key]; ok {
 		return done
 	}
-	done := l.Programs.compile(l.Language, l.Files, dir, call)
+	done := l.Programs.compile(l.Language, l.Files, key, dir, call)
 	l.compiled[key] = done
 	return done
 }
@@ -249,8 +250,8 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 		return nil, nil
 	}
 	done := l.compile(dir, c)
-	if !l.told[dir] {
-		l.told[dir] = true
+	if !l.told[done.key] {
+		l.told[done.key] = true
 		for _, d := range done.diags {
 			if d.Subject == nil { // the directory itself
 				d.Subject = c.Source.Range().Ptr()

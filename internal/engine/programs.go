@@ -31,37 +31,37 @@ type kept struct {
 	reads map[string][]byte
 }
 
-// compile is what a directory compiles to, by what is kept where that is still right.
+// compile is what a directory compiles to, which key tells from others of a load, by what is kept where that is still right.
 // Other languages than that of modules keep nothing.
-func (p *Programs) compile(l Language, files module.Files, dir string, call *program.Call) *compiled {
+func (p *Programs) compile(l Language, files module.Files, key, dir string, call *program.Call) *compiled {
 	language, ok := l.(moduleLanguage)
 	if p == nil || !ok {
-		return compileIn(l, files, dir, call)
+		return compileIn(l, files, key, dir, call)
 	}
-	key := source{language, dir, call == nil}
+	from := source{language, dir, call == nil}
 	p.mu.Lock()
-	before := p.kept[key]
+	before := p.kept[from]
 	p.mu.Unlock()
 	if before != nil && before.isSame(files) {
 		return before.compiled
 	}
 	seen := &looked{inner: files, kept: &kept{lists: map[string][]string{}, reads: map[string][]byte{}}}
-	done := compileIn(l, seen, dir, call)
+	done := compileIn(l, seen, key, dir, call)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept == nil {
 		p.kept = map[source]*kept{}
 	}
-	delete(p.kept, key)
+	delete(p.kept, from)
 	if !seen.failed {
 		seen.kept.compiled = done
-		p.kept[key] = seen.kept
+		p.kept[from] = seen.kept
 	}
 	return done
 }
 
-func compileIn(l Language, files module.Files, dir string, call *program.Call) *compiled {
-	done := &compiled{}
+func compileIn(l Language, files module.Files, key, dir string, call *program.Call) *compiled {
+	done := &compiled{key: key}
 	done.source, done.program, done.diags = l.Compile(files, dir, call)
 	return done
 }

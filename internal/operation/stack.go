@@ -210,7 +210,7 @@ func (s *Stack) plan(ctx context.Context, w *Work, one *deploy.Deployment, o eng
 	if err != nil {
 		kept = parts.Memory{}
 	}
-	if gone := removal.Unclaimed(made.Previous, made.Modules, made.Gone, w.Config.Tree, kept); gone.HasErrors() {
+	if gone := removal.Unclaimed(made.Previous, made.Modules, made.Gone, made.Reaches(), w.Config.Tree, kept); gone.HasErrors() {
 		// That their providers are gone too follows from it.
 		diags = diags.Without(planner.ProviderGone)
 		return nil, append(diags, gone...)

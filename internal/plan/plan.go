@@ -354,6 +354,21 @@ func (p *Plan) Untouched(list []addr.Instance) []addr.Instance {
 	})
 }
 
+// Reaches says of component instances whether the plan tells what becomes of them: one
+// that is limited does so of those where something is destroyed or forgotten.
+func (p *Plan) Reaches() func(addr.Module) bool {
+	if len(p.Targets)+len(p.Excludes) == 0 {
+		return func(addr.Module) bool { return true }
+	}
+	dropped := map[addr.Module]bool{}
+	for _, c := range p.Changes {
+		if _, instance, ok := c.Addr.Module.Component(); ok && (c.Action == Delete || c.Action == Forget) {
+			dropped[instance] = true
+		}
+	}
+	return func(m addr.Module) bool { return dropped[m] }
+}
+
 // HasChanges reports whether applying the plan would change anything: an
 // object, an output, an address, or the state alone.
 func (p *Plan) HasChanges() bool {

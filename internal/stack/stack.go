@@ -195,7 +195,11 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 		tr.file(f)
 	}
 	if len(src.Files) == 0 {
-		tr.diags.Add(diag.NoConfiguration.As("No stack configuration").New(diag.Error, "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.", dir))
+		way := ""
+		if root {
+			way = " Go to the directory of a stack, or name it with -chdir=DIRECTORY."
+		}
+		tr.diags.Add(diag.NoConfiguration.As("No stack configuration").New(diag.Error, "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.%s", dir, way))
 		return src, nil, tr.diags
 	}
 	p, more := analyze.CompileStack(src, gone)
@@ -210,6 +214,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 	}
 	checkTypes(p, &diags)
 	checkRequirements(p, &diags)
+	checkRemoved(p, &diags)
 	return src, p, diags
 }
 
@@ -224,6 +229,17 @@ func checkTypes(p *program.Program, diags *diag.List) {
 	for _, o := range p.Outputs {
 		if o.Type.HasDynamicTypes() {
 			diags.Add(diag.BadType.Error(o.Range, "%s", detail))
+		}
+	}
+}
+
+// checkRemoved warns of blocks about what is still declared, and of which there is one.
+func checkRemoved(p *program.Program, diags *diag.List) {
+	for _, r := range p.Removed {
+		for _, c := range p.Calls {
+			if r.Call != nil && r.Call.Path == nil && r.Call.Repeat.ForEach == nil && c.Call == r.Call.Call && c.Repeat.ForEach == nil {
+				diags.Add(diag.BadRemoved.As("Removed block without effect").Warning(r.Call.Range, "The block says that %s is gone, which is still declared at %s and stays. Remove one of the two.", c, c.Range))
+			}
 		}
 	}
 }

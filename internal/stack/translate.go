@@ -53,6 +53,29 @@ var (
 	lifecycleSchema = attributes("destroy")
 )
 
+// What is written where it isn't expected, and where it belongs.
+var (
+	elsewhere = map[string]string{
+		"resource": inModule, "data": inModule, "ephemeral": inModule, "action": inModule, "module": inModule, "moved": inModule, "import": inModule, "check": inModule,
+		"deployment": inDeployment, "deployment_group": inDeployment, "deployment_auto_approve": inDeployment, "orchestrate": inDeployment,
+		"identity_token": inDeployment, "store": inDeployment, "upstream_input": inDeployment, "publish_output": inDeployment,
+		"terraform": "A stack says which providers it needs in a required_providers block, and where states are in a file that ends in .tfbackend.hcl.",
+	}
+	inProvider = map[string]string{
+		"alias": "The name of the configuration is the second label of the block.",
+		"*":     "Arguments of the provider belong into a config block within this one.",
+	}
+	inCall = map[string]string{
+		"count":     "Use for_each.",
+		"providers": "An embedded stack declares its own provider configurations.",
+	}
+)
+
+const (
+	inModule     = "It belongs into the module of a component."
+	inDeployment = "It belongs into a file that ends in .tfdeploy.hcl."
+)
+
 func (tr *translator) hcl(diags hcl.Diagnostics) {
 	if len(diags) > 0 {
 		tr.diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(diags)))
@@ -62,7 +85,7 @@ func (tr *translator) hcl(diags hcl.Diagnostics) {
 // file adds the blocks of a file.
 func (tr *translator) file(f *syntax.File) {
 	tr.at = f
-	content, diags := f.Body.Content(fileSchema)
+	content, diags := syntax.Strict(f.Body, fileSchema, elsewhere)
 	tr.hcl(diags)
 	if attr := content.Attributes["language"]; attr != nil {
 		if word := hcl.ExprAsKeyword(attr.Expr); word != "TFStack2023" {
@@ -121,7 +144,7 @@ func (tr *translator) add(b *hcl.Block, typ string, body hcl.Body, labels ...str
 
 // checked adds a block as it is if it has only what the schema has.
 func (tr *translator) checked(b *hcl.Block, schema *hcl.BodySchema) {
-	_, diags := b.Body.Content(schema)
+	_, diags := syntax.Strict(b.Body, schema, nil)
 	tr.hcl(diags)
 	if !diags.HasErrors() {
 		tr.add(b, b.Type, b.Body, b.Labels...)
@@ -152,7 +175,7 @@ func (tr *translator) copy(body *hclsyntax.Body, attrs hcl.Attributes, names ...
 
 // provider adds a provider block whose alias is the second label.
 func (tr *translator) provider(b *hcl.Block) {
-	content, diags := b.Body.Content(providerSchema)
+	content, diags := syntax.Strict(b.Body, providerSchema, inProvider)
 	tr.hcl(diags)
 	if diags.HasErrors() {
 		return
@@ -177,7 +200,7 @@ func (tr *translator) provider(b *hcl.Block) {
 
 // call adds a component or stack in the form of a module call.
 func (tr *translator) call(b *hcl.Block, kind addr.Kind, schema *hcl.BodySchema) {
-	content, diags := b.Body.Content(schema)
+	content, diags := syntax.Strict(b.Body, schema, inCall)
 	tr.hcl(diags)
 	if diags.HasErrors() {
 		return
@@ -293,7 +316,7 @@ func withoutRoot(e hclsyntax.Expression) (hclsyntax.Expression, bool) {
 // removedBlock adds a removed block: a call of what is gone, and what becomes of
 // the objects.
 func (tr *translator) removedBlock(b *hcl.Block) {
-	content, diags := b.Body.Content(removedSchema)
+	content, diags := syntax.Strict(b.Body, removedSchema, inCall)
 	tr.hcl(diags)
 	if diags.HasErrors() {
 		return
@@ -309,7 +332,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 			tr.diags.Add(diag.Duplicate.As("Duplicate lifecycle block").Error(inner.DefRange, "This removed block already has a lifecycle block at %s. Merge the two.", content.Blocks[0].DefRange))
 			continue
 		}
-		life, diags := inner.Body.Content(lifecycleSchema)
+		life, diags := syntax.Strict(inner.Body, lifecycleSchema, nil)
 		tr.hcl(diags)
 		if attr := life.Attributes["destroy"]; attr != nil {
 			v, diags := attr.Expr.Value(nil)

@@ -46,7 +46,7 @@ var stacksCommands = slices.Concat([]*command{
 	}),
 	stacksCommand("show", "", "Show the states of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.show }),
 	stacksCommand("output", "[NAME]", "Show the outputs of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.output }),
-}, commands.Durable[*env](), onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
+}, commands.Within("stacks", []*command{fmtCommand}, func(c *command, e *env, fs *flag.FlagSet) runner { return c.Setup(e, fs) }), commands.Durable[*env](), onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
 
 // stacksCommand is a command on all deployments, or those that are named.
 func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.FlagSet) runner) *command {

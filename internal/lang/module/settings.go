@@ -77,7 +77,10 @@ var (
 		{Type: "cloud"},
 		{Type: "encryption"},
 	}}
+	inTerraform = map[string]string{"backend": within, "encryption": within, "cloud": within}
 )
+
+const within = "It belongs into a terraform block."
 
 // LoadStackSettings reads where the states of the stack in a directory are, and how they
 // are encrypted: blocks as a module has them.
@@ -97,11 +100,11 @@ func LoadStackSettings(files Files, dir string, d dialect.Dialect) (*Source, dia
 			continue
 		}
 		src.Files = append(src.Files, p.file)
-		content, problems := p.file.Body.Content(stackSettings)
+		content, problems := syntax.Strict(p.file.Body, stackSettings, inTerraform)
 		diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(problems)))
 		for _, b := range content.Blocks {
 			if b.Type == "terraform" {
-				_, problems := b.Body.Content(stackStates)
+				_, problems := syntax.Strict(b.Body, stackStates, nil)
 				diags.Append(diag.FromHCL(syntax.Invalid, syntax.SortDiagnostics(problems)))
 			}
 			src.Blocks = append(src.Blocks, &Block{Block: b, File: p.file})

@@ -210,6 +210,9 @@ func (r *Reader) store(from *cliconfig.Source, s *deploy.Store) (map[string]cty.
 				values[short] = cty.StringVal(v)
 			}
 		}
+		if len(values) == 0 {
+			return nil, fmt.Errorf("there is no environment variable whose name begins with %q", from.Environment)
+		}
 		return values, nil
 	case from.File != "":
 		return r.file(from.File)
@@ -312,6 +315,9 @@ func (r *Reader) Upstream(u *deploy.Upstream) (map[string]cty.Value, error) {
 		if dir, ok = local(u.Source); !ok {
 			return nil, fmt.Errorf("nothing says where the stack %q is. Give its directory as the source, or say so in the CLI configuration file:\n    stacks {\n      upstream %q {\n        directory = \"DIRECTORY\"\n      }\n    }", u.Source, u.Source)
 		}
+	}
+	if at, err := os.Stat(r.Path(dir)); err != nil || !at.IsDir() {
+		return nil, fmt.Errorf("the directory %s of the stack behind upstream_input %q isn't there. Its source, or an upstream block in the stacks block of the CLI configuration, has to name it; what isn't absolute is seen from the directory of this stack", r.Path(dir), u.Name)
 	}
 	values, err := r.Published(dir)
 	if err != nil {

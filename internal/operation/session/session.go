@@ -230,7 +230,7 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		return diag.List{Locked.New(diag.Error, "%s", err)}
 	}
 	if err != nil {
-		d := Locked.New(diag.Error, "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it with the force-unlock command and the ID above. For most commands -lock=false works without a lock, which is not recommended.", err)
+		d := Locked.New(diag.Error, "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it by that ID:\n    %s\nFor most commands -lock=false works without a lock, which is not recommended.", err, diag.Run("force-unlock", "ID"))
 		d.Err = err
 		return diag.List{d}
 	}
@@ -301,7 +301,7 @@ func (s *Session) unlock() {
 	defer cancel()
 	s.tidy() // as long as nobody else can have the lock
 	if err := s.store.Unlock(ctx, id); err != nil {
-		s.Problem(NotReleased.List("Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it with the force-unlock command and the ID %s.", err, id))
+		s.Problem(NotReleased.List("Error message: %s\n\nThe lock may still be there. Once it is certain that nobody works on the state, remove it:\n    %s", err, diag.Run("force-unlock", id)))
 		return
 	}
 	s.letGo()

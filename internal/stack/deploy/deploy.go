@@ -58,6 +58,8 @@ type Deployment struct {
 	Replans int
 	inputs  hcl.Expression
 	group   hcl.Expression
+	// published are the references to its outputs in what the stack publishes.
+	published []hcl.Traversal
 }
 
 // An Input is a value for a variable of the stack.
@@ -153,6 +155,22 @@ var (
 	publishSchema    = attributes("value!", "description")
 )
 
+// What is written where it isn't expected, and what to do instead.
+var (
+	misplaced = map[string]string{
+		"component": inComponents, "stack": inComponents, "provider": inComponents, "required_providers": inComponents,
+		"variable": inComponents, "output": inComponents, "removed": inComponents,
+		"terraform": inSettings, "backend": inSettings, "encryption": inSettings,
+	}
+	instead = map[string]string{"for_each": oneEach, "count": oneEach}
+)
+
+const (
+	inComponents = "It belongs into a file that ends in .tfcomponent.hcl."
+	inSettings   = "Where states are, and how they are encrypted, belongs into a file that ends in .tfbackend.hcl."
+	oneEach      = "Each has a block of its own; what they have in common stands in locals."
+)
+
 // Choose finds deployments by name.
 func Choose(all []*Deployment, names []string) (list []*Deployment, diags diag.List) {
 	for _, name := range names {
@@ -238,7 +256,7 @@ func (r *reader) hcl(diags hcl.Diagnostics) {
 }
 
 func (r *reader) file(f *syntax.File) {
-	content, problems := f.Body.Content(fileSchema)
+	content, problems := syntax.Strict(f.Body, fileSchema, misplaced)
 	r.hcl(problems)
 	for _, b := range content.Blocks {
 		if b.Type == "locals" {
@@ -273,7 +291,7 @@ func words(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
 
 // content reads a body that may have nothing but what the schema names.
 func (r *reader) content(b hcl.Body, schema *hcl.BodySchema) (*hcl.BodyContent, bool) {
-	content, problems := b.Content(schema)
+	content, problems := syntax.Strict(b, schema, instead)
 	r.hcl(problems)
 	return content, !problems.HasErrors()
 }
@@ -507,6 +525,13 @@ func (r *reader) resolve() {
 	}
 	for _, p := range r.Published {
 		r.check(p.Value, places{deployments: true})
+		for _, t := range p.Value.Variables() {
+			for _, d := range r.Deployments {
+				if name, ok := at(t, 1); ok && t.RootName() == "deployment" && name.Name == d.Name {
+					d.published = append(d.published, t)
+				}
+			}
+		}
 	}
 	for _, name := range sortedKeys(r.Rules) {
 		r.checkRule(r.Rules[name])
@@ -539,7 +564,7 @@ func (r *reader) reference(e hcl.Expression, typ string, names []string) (string
 			if slices.Contains(names, attr.Name) {
 				return attr.Name, true
 			}
-			r.diags.Add(diag.BadReference.As("Reference to undeclared "+words(typ)).Error(at, "There is no block %s %q in the deployment files.%s", typ, attr.Name, syntax.Suggest(attr.Name, names)))
+			r.diags.Add(diag.BadReference.As("Reference to undeclared "+words(typ)).Error(at, "There is no block %s %q in the deployment files.%s", typ, attr.Name, among(attr.Name, names)))
 			return "", false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -66,7 +67,7 @@ func (s *Stack) known(t hcl.Traversal, in places) (diag.Diagnostic, bool) {
 		case n == "":
 			return problem("Invalid reference", "The name of a block has to follow, as in %s.NAME.", root)
 		case !slices.Contains(names, n):
-			return problem("Reference to undeclared "+words(root), "There is no block %s %q in the deployment files.%s", root, n, syntax.Suggest(n, names))
+			return problem("Reference to undeclared "+words(root), "There is no block %s %q in the deployment files.%s", root, n, among(n, names))
 		}
 		return diag.Diagnostic{}, true
 	}
@@ -77,7 +78,7 @@ func (s *Stack) known(t hcl.Traversal, in places) (diag.Diagnostic, bool) {
 			return problem("Invalid reference", "The \"local\" object cannot be accessed directly. Instead, access one of its attributes.")
 		}
 		if s.locals[n] == nil {
-			return problem("Reference to undeclared local value", "A local value with the name %q has not been declared.%s", n, syntax.Suggest(n, sortedKeys(s.locals)))
+			return problem("Reference to undeclared local value", "A local value with the name %q has not been declared.%s", n, among(n, sortedKeys(s.locals)))
 		}
 	case "identity_token":
 		if d, ok := declared(root, sortedKeys(s.Tokens), 1); !ok {
@@ -111,6 +112,17 @@ func (s *Stack) known(t hcl.Traversal, in places) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, true
 }
 
+// among is a name that was probably meant, or else all there are.
+func among(name string, names []string) string {
+	if near := syntax.Suggest(name, names); near != "" || len(names) > 20 {
+		return near
+	}
+	if len(names) == 0 {
+		return " There are none: declare it."
+	}
+	return " There are: " + strings.Join(names, ", ") + "."
+}
+
 // audiences evaluates those of tokens, which are constant.
 func (r *reader) audiences() {
 	if r.diags.HasErrors() {
@@ -128,14 +140,11 @@ func (r *reader) audiences() {
 		if diags.HasErrors() {
 			continue
 		}
-		if err != nil || list.IsNull() || !list.IsWhollyKnown() {
+		if err != nil || list.IsNull() || !list.IsWhollyKnown() || slices.ContainsFunc(list.AsValueSlice(), cty.Value.IsNull) {
 			r.diags.Add(BadDeployment.As("Invalid audience argument").Error(t.audience.Range(), "A list of strings is expected here, such as [\"aws.workload.identity\"]."))
 			continue
 		}
 		for _, a := range list.AsValueSlice() {
-			if a.IsNull() {
-				continue
-			}
 			t.Audience = append(t.Audience, a.AsString())
 		}
 	}
@@ -285,7 +294,7 @@ func (ev *evaluation) named(t hcl.Traversal) (key string, v cty.Value, diags dia
 	switch root {
 	case "local":
 		if slices.Contains(ev.under, key) {
-			diags.Add(diag.Cycle.Error(ev.locals[key].at, "The local value %q refers to itself: %v. Remove one of these references.", key, append(ev.under[slices.Index(ev.under, key):], key)))
+			diags.Add(diag.Cycle.Error(ev.locals[key].at, "The local value %q refers to itself: %s. Remove one of these references.", key, strings.Join(append(ev.under[slices.Index(ev.under, key):], key), " -> ")))
 		} else {
 			ev.under = append(ev.under, key)
 			v, diags = ev.value(ev.locals[key].expr)
@@ -312,10 +321,10 @@ func (ev *evaluation) named(t hcl.Traversal) (key string, v cty.Value, diags dia
 
 func sentence(err error) string {
 	text := err.Error()
-	if n := len(text); n > 0 && text[n-1] != '.' {
+	if n := len(text); n > 0 && text[n-1] != '.' && text[n-1] != '}' {
 		text += "."
 	}
-	return text
+	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]
 }
 
 func (ev *evaluation) token(t *Token) (cty.Value, error) {
@@ -397,8 +406,17 @@ func (ev *evaluation) missing(t hcl.Traversal, v cty.Value) diag.List {
 	}
 	slices.Sort(names)
 	var diags diag.List
-	diags.Add(Lacking.Error(t.SourceRange(), what, block, attr.Name, syntax.Suggest(attr.Name, names)))
+	diags.Add(Lacking.Error(t.SourceRange(), what, block, attr.Name, having(attr.Name, names)))
 	return diags
+}
+
+// having is a name that was probably meant, or else those that there are.
+func having(name string, names []string) string {
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "stable" })
+	if len(names) == 0 {
+		return " It has none."
+	}
+	return strings.Replace(among(name, names), " There are:", " It has:", 1)
 }
 
 func at(t hcl.Traversal, i int) (hcl.TraverseAttr, bool) {

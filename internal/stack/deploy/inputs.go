@@ -33,7 +33,23 @@ func (d *Deployment) CheckInputs(p *program.Program, all map[string]module.Varia
 			diags[len(diags)-1].Subject = d.Range.Ptr()
 		}
 	}
+	diags.Append(d.checkPublished(p))
 	return append(diags, d.UnusedInputs(p)...)
+}
+
+// checkPublished looks for outputs that are to be published and that the stack hasn't.
+func (d *Deployment) checkPublished(p *program.Program) diag.List {
+	var diags diag.List
+	var names []string
+	for _, o := range p.Outputs {
+		names = append(names, o.Name)
+	}
+	for _, t := range d.published {
+		if o, ok := at(t, 2); ok && !slices.Contains(names, o.Name) {
+			diags.Add(diag.BadReference.As("Reference to undeclared output").Error(t.SourceRange(), "The stack has no output %q.%s", o.Name, among(o.Name, names)))
+		}
+	}
+	return diags
 }
 
 // UnusedInputs warns of inputs that the stack has no variable for.

@@ -26,8 +26,9 @@ var (
 
 // Unclaimed lists the parts that have objects, but neither configuration nor a
 // removed block, each with the block to paste. modules are the instances that a
-// plan has found, and gone those that removed blocks name.
-func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, tree *program.Tree, kept parts.Memory) diag.List {
+// plan has found, gone those that removed blocks name, and reached are the component
+// instances of which the plan says what becomes of them.
+func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, reached func(addr.Module) bool, tree *program.Tree, kept parts.Memory) diag.List {
 	if prior == nil {
 		return nil
 	}
@@ -42,7 +43,7 @@ func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, tree *program
 	found := map[addr.Module]int{}
 	for a := range prior.Objects {
 		_, instance, ok := a.Module.Component()
-		if !ok || there[instance] {
+		if !ok || there[instance] || !reached(instance) {
 			continue
 		}
 		if m := missing(instance, there, claimed); m != "" {

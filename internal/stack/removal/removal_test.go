@@ -23,6 +23,8 @@ func prior(t *testing.T, addresses ...string) *state.Snapshot {
 	return s
 }
 
+func all(addr.Module) bool { return true }
+
 func TestUnclaimed(t *testing.T) {
 	state := []string{`component.a["x"].t_r.r`, `component.a["y"].t_r.r`, `component.b.module.m.t_r.r`, `stack.s["k"].component.c.t_r.r`}
 	tests := []struct {
@@ -42,7 +44,7 @@ func TestUnclaimed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, d := range Unclaimed(prior(t, state...), append(test.modules, addr.Root), test.gone, &program.Tree{Program: &program.Program{}}, parts.Memory{}) {
+			for _, d := range Unclaimed(prior(t, state...), append(test.modules, addr.Root), test.gone, all, &program.Tree{Program: &program.Program{}}, parts.Memory{}) {
 				_, after, _ := strings.Cut(d.Detail, "objects of ")
 				name, _, _ := strings.Cut(after, ", and")
 				got = append(got, name)
@@ -59,7 +61,7 @@ func TestBlockFromMemory(t *testing.T) {
 	kept := parts.Memory{Components: map[string]parts.Origin{
 		"component.a": {Source: "./m", Providers: map[string]string{"sim": "provider.sim.by[each.key]"}},
 	}}
-	diags := Unclaimed(prior(t, `component.a["x"].sim_object.o`), []addr.Module{addr.Root}, nil, &program.Tree{Program: &program.Program{}}, kept)
+	diags := Unclaimed(prior(t, `component.a["x"].sim_object.o`), []addr.Module{addr.Root}, nil, all, &program.Tree{Program: &program.Program{}}, kept)
 	if len(diags) != 1 {
 		t.Fatalf("got %v", diags)
 	}
