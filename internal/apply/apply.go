@@ -104,6 +104,7 @@ type outcome struct {
 	made       *created
 	unanswered bool // the provider was asked and didn't say what it made
 	nothing    bool // there was nothing to change in the end
+	halted     bool // nothing was begun, because the run was stopped meanwhile
 	aside      *state.Object
 	lease      *connect.Lease
 }
@@ -299,6 +300,9 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 		var failed bool
 		if st.diags, failed = r.step(t, s, &st.outcome); failed {
 			ending = event.Failed
+			if st.outcome.halted {
+				ending = event.Skipped // while it waited for its turn
+			}
 		}
 	}
 	r.tell(event.Event{Kind: event.StepEnd, Step: id, Ending: ending})
@@ -412,7 +416,7 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step, out *outcome) diag.Lis
 	case execgraph.ProvisionDestroy:
 		return provisioning{r}.provisionDestroy(t, s)
 	case execgraph.Destroy:
-		return r.destroy(t, s)
+		return r.destroy(t, s, out)
 	case execgraph.Forget:
 		diags := r.result(s.Object, nil)
 		if c := r.change(s); c != nil && c.Action == plan.Forget && !diags.HasErrors() {

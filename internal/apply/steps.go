@@ -163,6 +163,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step, out *outcome) diag.List 
 	diags.Append(more)
 	if !begun {
 		t.Fail()
+		out.halted = len(more) == 0
 		return diags
 	}
 	failed := more.HasErrors()
@@ -337,7 +338,7 @@ func (r *run) restore(s *execgraph.Step) diag.List {
 }
 
 // destroy deletes an object: a current one, or a deposed one.
-func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
+func (r *run) destroy(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
 	c := r.change(s)
 	stored := r.object(s.Object)
 	if stored == nil {
@@ -367,6 +368,7 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step) diag.List {
 	diags.Append(r.locate(i, s.Object, more))
 	if !begun {
 		t.Fail()
+		out.halted = len(more) == 0
 	}
 	if !begun || after.Unanswered {
 		return diags

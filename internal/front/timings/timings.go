@@ -127,6 +127,7 @@ func last(a, b mark) int {
 var savings = []struct{ name, counter, text string }{
 	{"schemas_remembered", "known", "providers weren't asked what they declare: it was remembered"},
 	{"processes_kept", "kept", "processes of providers weren't started: one that ran went on to serve"},
+	{"calls_batched", "batched", "calls weren't made: other calls had their questions too"},
 	{"data_shared", "shared", "data sources weren't read: another with equal arguments was"},
 	{"objects_unread", "unread", "objects weren't read: -refresh=false, -refresh=auto or -minimal-refresh left them out"},
 	{"objects_listed", "listed", "objects weren't read each by itself: lists had them unchanged"},

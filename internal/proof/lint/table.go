@@ -126,7 +126,7 @@ var table = []row{
 
 // onlyTests are the packages that no other package may import, "*" or not,
 // except from test files and from one another.
-const onlyTests = "proof/ provider/fake state/storage/servers state/storage/storagetest"
+const onlyTests = "proof/ provider/fake provider/plugin/batchv1 state/storage/servers state/storage/storagetest"
 
 // A guard keeps a package or function of the outside world to the few places
 // that have a use for it.

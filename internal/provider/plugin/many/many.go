@@ -7,7 +7,6 @@ package many
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/provider/plugin/batchv1"
 )
 
 const (
@@ -31,8 +29,9 @@ const (
 
 // Limits is what a plugin says of the service, once it was asked.
 type Limits struct {
-	once sync.Once
-	told *batchv1.Description // nil where there is none
+	once  sync.Once
+	all   limits
+	types map[string]limits
 }
 
 // Of tells how many requests about a type a call may have. A plugin that has no answer, or
@@ -41,26 +40,32 @@ func (l *Limits) Of(ctx context.Context, conn grpc.ClientConnInterface, typ stri
 	l.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
-		if told, err := batchv1.NewBatchClient(conn).Describe(ctx, &batchv1.Description_Request{}); err == nil {
-			l.told = told
+		var m message
+		if err := conn.Invoke(ctx, service+"Describe", &message{}, &m, grpc.ForceCodecV2(plain{})); err != nil {
+			return
+		}
+		if all, types, err := described(m.data); err == nil {
+			l.all, l.types = all, types
 		}
 	})
-	limits := l.told.GetLimits()
-	if own := l.told.GetTypes()[typ]; own != nil {
-		limits = own
+	of, own := l.types[typ]
+	if !own {
+		of = l.all
 	}
-	most := func(n int64) int { return int(max(0, min(n, mostRequests))) }
-	return provider.Batches{Read: most(limits.GetRead()), Plan: most(limits.GetPlan()), Apply: most(limits.GetApply())}
+	most := func(n uint64) int { return int(min(n, mostRequests)) } // #nosec G115 -- it is small
+	return provider.Batches{Read: most(of.read), Plan: most(of.plan), Apply: most(of.apply)}
 }
 
+const service = "/weir.batch.v1.Batch/"
+
 // A Method is one of the service.
-type Method func(batchv1.BatchClient, context.Context, *batchv1.Requests, ...grpc.CallOption) (*batchv1.Answers, error)
+type Method string
 
 // The methods.
-var (
-	Read  Method = batchv1.BatchClient.ReadResources
-	Plan  Method = batchv1.BatchClient.PlanResourceChanges
-	Apply Method = batchv1.BatchClient.ApplyResourceChanges
+const (
+	Read  Method = service + "ReadResources"
+	Plan  Method = service + "PlanResourceChanges"
+	Apply Method = service + "ApplyResourceChanges"
 )
 
 // Calls say how requests become calls.
@@ -115,9 +120,14 @@ func (c Calls[Q, R]) send(ctx context.Context, rs []Q, p parcel[R]) []R {
 	if len(p.which) == 0 {
 		return nil
 	}
-	answers, err := c.Method(batchv1.NewBatchClient(c.Conn), ctx, &batchv1.Requests{TypeName: c.Type, Requests: p.messages})
-	if err == nil && len(answers.Answers) != len(p.which) {
-		err = status.Error(codes.Internal, fmt.Sprintf("%d requests were answered by %d messages", len(p.which), len(answers.Answers)))
+	var reply message
+	err := c.Conn.Invoke(ctx, string(c.Method), requests(c.Type, p.messages), &reply, grpc.ForceCodecV2(plain{}))
+	var answers []outcome
+	if err == nil {
+		answers, err = outcomes(reply.data)
+	}
+	if err == nil && len(answers) != len(p.which) {
+		err = status.Error(codes.Internal, fmt.Sprintf("%d requests were answered by %d messages", len(p.which), len(answers)))
 	}
 	out := make([]R, len(p.which))
 	if err != nil && ctx.Err() == nil && (c.Again || status.Code(err) == codes.Unimplemented) {
@@ -131,21 +141,11 @@ func (c Calls[Q, R]) send(ctx context.Context, rs []Q, p parcel[R]) []R {
 		return out
 	}
 	for n, take := range p.takes {
-		out[n] = take(answer(answers, n, err))
+		if err != nil {
+			out[n] = take(nil, err)
+			continue
+		}
+		out[n] = take(answers[n].response, answers[n].err)
 	}
 	return out
-}
-
-// answer is the answer to one request, or why there is none.
-func answer(answers *batchv1.Answers, n int, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	switch got := answers.Answers[n].GetResult().(type) {
-	case *batchv1.Answers_Answer_Response:
-		return got.Response, nil
-	case *batchv1.Answers_Answer_Error:
-		return nil, status.Error(codes.Unknown, got.Error)
-	}
-	return nil, errors.New("it gave no answer to one of several requests")
 }
