@@ -40,6 +40,7 @@ func (s *Server) Serve(address string, stop <-chan struct{}, serving func()) err
 	err = l.Close()
 	close(r.closed)
 	r.working.Lock() // what was begun is ended, and nothing else begins
+	r.telling.Wait()
 	return err
 }
 
@@ -81,6 +82,7 @@ type run struct {
 
 	working sync.Mutex // held while something is done: a process has only one directory
 	closed  chan struct{}
+	telling sync.WaitGroup // who is still to hear what came of it
 
 	mu     sync.Mutex
 	served int
@@ -118,8 +120,13 @@ func (r *run) serve(w *wire) {
 	}
 	switch q.Want {
 	case "run":
-		if why := r.take(w, q, pid, files); why != "" {
+		r.telling.Add(1)
+		defer r.telling.Done()
+		switch code, why := r.take(w, q, pid, files); {
+		case why != "":
 			_ = w.send(refused, []byte(why)) // it does so by itself
+		case code >= 0: // whoever hears that may come again at once
+			_ = w.send(exit, []byte(strconv.Itoa(code))) // a client that is gone doesn't need it
 		}
 	case "status":
 		_ = w.send(answer, encode(r.status(q)))
@@ -137,43 +144,43 @@ func (r *run) status(q request) Status {
 	return Status{Pid: os.Getpid(), Build: r.build, Since: r.since, Served: r.served, Busy: r.busy, Idle: r.Idle.String(), Kept: r.Kept(), Same: q.Build == r.build}
 }
 
-// take does what a client wants, or says why not before anything was done.
-func (r *run) take(w *wire, q request, pid int, files []*os.File) (why string) {
+// take does what a client wants, or says why not before anything was done. The code is
+// negative where the client hasn't waited.
+func (r *run) take(w *wire, q request, pid int, files []*os.File) (code int, why string) {
 	switch name := differs(r.Environ, q.Environ); {
 	case len(files) != 3 || len(q.Args) == 0:
-		return "the request lacks something"
+		return 0, "the request lacks something"
 	case q.Build == "" || q.Build != r.build:
-		return "it is another build"
+		return 0, "it is another build"
 	case name != "":
-		return "it has another " + name
+		return 0, "it has another " + name
 	case !sees(pid):
-		return "it sees other files"
+		return 0, "it sees other files"
 	case !r.working.TryLock():
-		return "another command is under way"
+		return 0, "another command is under way"
 	}
 	defer r.working.Unlock()
 	select {
 	case <-r.closed:
-		return "it ends"
+		return 0, "it ends"
 	default:
 	}
 	home, err := surround(q, files[0])
 	defer func() { _ = os.Chdir("/") }() // what is mounted there may be unmounted again
 	if err != nil {
-		return err.Error()
+		return 0, err.Error()
 	}
 	if w.send(ready, nil) != nil {
-		return ""
+		return -1, ""
 	}
 	if kind, _, err := w.next(); err != nil || kind != begin || w.SetDeadline(time.Time{}) != nil {
-		return "" // it hasn't waited
+		return -1, ""
 	}
-	r.work(w, q, home, files)
-	return ""
+	return r.work(w, q, home, files), ""
 }
 
 // work does it.
-func (r *run) work(w *wire, q request, home string, files []*os.File) {
+func (r *run) work(w *wire, q request, home string, files []*os.File) int {
 	r.idle.Stop()
 	r.note(true)
 	defer func() {
@@ -190,10 +197,10 @@ func (r *run) work(w *wire, q request, home string, files []*os.File) {
 			r.Exit(code)
 		},
 	})
-	_ = w.send(exit, []byte(strconv.Itoa(code))) // a client that is gone doesn't need it
 	if broken {
 		r.over.Do(func() { close(r.end) })
 	}
+	return code
 }
 
 func (r *run) note(busy bool) {
