@@ -29,6 +29,7 @@ var (
 	dialect  = flag.String("dialect", "", "tofu or terraform; by default told from the engine's version output")
 	simBin   = flag.String("sim", "", "a built simcloud provider; by default it is built from ./simcloud")
 	expected = flag.String("expected", "", "file that lists the cases known to fail; a listed case that passes is a failure too")
+	warm     = flag.Bool("daemon", false, "have a daemon of the engine do what it does of each case")
 	revise   = flag.Bool("revise", false, "bring the file of -expected in line with this run's results")
 )
 
@@ -115,6 +116,9 @@ func run() (ok bool, err error) {
 
 	fmt.Printf("%d cases, %s\n", len(files), headline)
 	all := runAll(files, box, expect)
+	if *warm {
+		fmt.Printf("%d commands were done by daemons\n", served.Load())
+	}
 	count := map[status]int{}
 	for _, r := range all {
 		count[r.Status]++

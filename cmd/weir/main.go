@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/front/cli"
+	"weir.dev/weir/internal/front/daemon"
 	"weir.dev/weir/internal/front/telemetry"
+	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/provider/guard"
 	"weir.dev/weir/internal/system/release"
 )
@@ -38,6 +40,13 @@ func run() (code int) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt)
 		return guard.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	}
+	executable, _ := os.Executable() // what needs it is left out
+	if code, done := daemon.Ask(daemon.Client{
+		Args: os.Args, Environ: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getwd: os.Getwd, Build: executable,
+		Terminal: terminal.Is, Secret: terminal.ReadSecret, Signals: terminal.Signals,
+	}); done {
+		return code
+	}
 	growFirst()
 	limitMemory()
 	if err := limitEvaluation(); err != nil {
@@ -52,8 +61,7 @@ func run() (code int) {
 		Tell:    func(problem string) { fmt.Fprintf(os.Stderr, "Warning: %s\n", problem) },
 	})
 	defer func() { end(code) }()
-	home, _ := os.UserHomeDir()      // settings may say that there is one elsewhere
-	executable, _ := os.Executable() // what needs it is left out
+	home, _ := os.UserHomeDir() // settings may say that there is one elsewhere
 	return cli.Run(cli.Process{
 		Context:    seen,
 		Executable: executable,
@@ -67,5 +75,6 @@ func run() (code int) {
 		Home:       home,
 		Who:        who,
 		Exit:       os.Exit,
+		Run:        cli.Run,
 	})
 }

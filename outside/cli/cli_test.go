@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"weir.dev/weir/internal/front/cli"
+	"weir.dev/weir/internal/front/daemon"
+	"weir.dev/weir/internal/front/terminal"
 )
 
 // scripts stand beside the commands.
@@ -28,11 +31,18 @@ func TestMain(m *testing.M) {
 }
 
 func runProcess() int {
+	executable, _ := exec.LookPath(os.Args[0])
+	if code, done := daemon.Ask(daemon.Client{
+		Args: os.Args, Environ: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getwd: os.Getwd, Build: executable,
+		Terminal: terminal.Is, Secret: terminal.ReadSecret, Signals: terminal.Signals,
+	}); done {
+		return code
+	}
 	return cli.Run(cli.Process{
 		Context: context.Background(),
 		Args:    os.Args, Environ: os.Environ(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Getwd: os.Getwd, Chdir: os.Chdir, Exit: os.Exit,
+		Getwd: os.Getwd, Chdir: os.Chdir, Exit: os.Exit, Executable: executable, Run: cli.Run,
 	})
 }
 

@@ -12,27 +12,7 @@ import (
 	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
-	"weir.dev/weir/internal/word/dialect"
 )
-
-func TestDialectOf(t *testing.T) {
-	for _, c := range []struct {
-		setting, program string
-		want             dialect.Dialect
-		bad              bool
-	}{
-		{"", "weir", dialect.OpenTofu, false},
-		{"", "terraform", dialect.Terraform, false},
-		{"opentofu", "terraform", dialect.OpenTofu, false},
-		{"terraform", "weir", dialect.Terraform, false},
-		{"tofu", "weir", dialect.OpenTofu, true},
-	} {
-		got, err := dialectOf(c.setting, c.program)
-		if got != c.want || (err != nil) != c.bad {
-			t.Errorf("%+v: got %q, %v", c, got, err)
-		}
-	}
-}
 
 // TestTable holds the table of commands to what help and parsing rely on.
 func TestTable(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/front/commands"
+	"weir.dev/weir/internal/front/resident"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/operation"
@@ -53,6 +54,10 @@ type Process struct {
 	Exit  func(int)     // ends the process at once, for the third interrupt; nil doesn't
 	// Executable is the file of the program, for processes of its own.
 	Executable string
+	// Run is that of this package, for the tasks of a daemon, and Task what it is about:
+	// nil for what the process itself was started for.
+	Run  func(Process) int
+	Task *resident.Task
 }
 
 // Run does what the arguments say and returns the exit code.
@@ -68,7 +73,7 @@ func Run(p Process) (code int) {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
 	}
-	args, err := e.globalFlags(p)
+	args, err := commands.Globals(p.Args[1:], p.Chdir, func(d dialect.Dialect) { e.Dialect, e.directory.Dialect = d, d })
 	if err != nil {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
@@ -86,37 +91,6 @@ func Run(p Process) (code int) {
 	return t.Run(ctx, args)
 }
 
-// globalFlags handles what stands before the command and returns the rest.
-func (e *env) globalFlags(p Process) ([]string, error) {
-	args := p.Args[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		name, val, hasVal := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[0], "-"), "-"), "=")
-		switch name {
-		case "chdir":
-			if !hasVal || val == "" {
-				return nil, errors.New("Invalid -chdir option: must include an equals sign followed by a directory path, like -chdir=example")
-			}
-			if err := p.Chdir(val); err != nil {
-				return nil, fmt.Errorf("Error handling -chdir option: %s", err)
-			}
-			args = args[1:]
-			continue
-		case "compat":
-			var err error
-			if e.Dialect, err = dialect.Parse(val); err != nil {
-				return nil, fmt.Errorf("-compat is %q; %s", val, err)
-			}
-			e.directory.Dialect = e.Dialect
-			args = args[1:]
-			continue
-		case "version", "v":
-			return append([]string{"version"}, args[1:]...), nil
-		}
-		break
-	}
-	return args, nil
-}
-
 // env is what commands share: the outside world and how to print. It holds no
 // results.
 type env struct {
@@ -125,6 +99,8 @@ type env struct {
 	in      *os.File
 
 	inTerminal bool
+	secret     func() (string, error) // reads a line that isn't shown
+	process    Process
 
 	vars        map[string]string
 	originalDir string // path.cwd
@@ -146,6 +122,8 @@ func newEnv(p Process) (*env, error) {
 		in:         p.In,
 		inTerminal: terminal.Is(p.In),
 		lines:      terminal.NewLines(p.In),
+		secret:     func() (string, error) { return terminal.ReadSecret(p.In) },
+		process:    p,
 		vars:       map[string]string{},
 		input:      true,
 	}
@@ -166,7 +144,7 @@ func newEnv(p Process) (*env, error) {
 	if e.originalDir, err = p.Getwd(); err != nil {
 		return nil, fmt.Errorf("Error getting pwd: %s", err)
 	}
-	if e.Dialect, err = dialectOf(e.vars["WEIR_COMPAT"], e.program); err != nil {
+	if e.Dialect, err = commands.Dialect(e.vars["WEIR_COMPAT"], e.program); err != nil {
 		return nil, err
 	}
 	e.Secrets = new(secret.Known)
@@ -175,6 +153,10 @@ func newEnv(p Process) (*env, error) {
 		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program, Executable: p.Executable,
 		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Interrupted: e.interrupts.Stop(), Secrets: e.Secrets, Reports: e.reports(),
 	})
+	if t := p.Task; t != nil {
+		e.inTerminal, e.lines, e.secret, e.interrupts.Signals = t.Typed.Terminal, terminal.NewLines(t.Typed), t.Typed.Secret, t.Signals
+		e.directory.Programs, e.directory.Kept = t.Programs, t.Kept
+	}
 	e.Memory = e.directory.Memory()
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
 		e.input = false
@@ -200,17 +182,13 @@ func (e *env) reports() place.Reports {
 	}
 }
 
-// dialectOf is the dialect that a setting names, or else the program's own name.
-func dialectOf(setting, program string) (dialect.Dialect, error) {
-	if setting == "" && program == dialect.Terraform.Command() {
-		return dialect.Terraform, nil
-	}
-	if setting == "" {
-		return dialect.OpenTofu, nil
-	}
-	d, err := dialect.Parse(setting)
-	if err != nil {
-		err = fmt.Errorf("WEIR_COMPAT is %q; %w", setting, err)
-	}
-	return d, err
+// host is the process for those that a daemon stands in for.
+func (e *env) host() resident.Host {
+	p := e.process
+	return resident.Host{Screen: e.Screen, Program: e.program, Environ: p.Environ, Getenv: func(name string) string { return e.vars[name] }, Executable: p.Executable, User: os.Geteuid(), Exit: p.Exit, Run: func(t *resident.Task) (int, bool) {
+		p := e.process
+		p.Context, p.Args, p.Environ, p.In, p.Out, p.Err, p.Home, p.Exit, p.Task = context.Background(), t.Args, t.Environ, nil, t.Out, t.Err, t.Home, t.Exit, t
+		code := p.Run(p)
+		return code, code == exitPanic
+	}}
 }

@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/docs"
 	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/resident"
 	"weir.dev/weir/internal/front/screen"
 )
 
@@ -22,7 +23,7 @@ var table = slices.Concat([]*command{
 	analyzeCommand, commands.Completion(spoken), consoleCommand, commands.Explain(spoken, docs.Kinds), fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand,
 	modulesCommand, outputCommand, queryCommand, recoverCommand, refreshCommand, showCommand,
 	taintCommand, testCommand, uiCommand, untaintCommand, versionCommand, whyCommand,
-}, metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands)
+}, resident.Commands((*env).host), metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands)
 
 func spoken(e *env) (*screen.Screen, string) { return e.Screen, e.program }
 

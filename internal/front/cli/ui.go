@@ -37,7 +37,7 @@ func (e *env) ask(ctx context.Context, q question) (string, error) {
 	}
 	fmt.Fprintf(e.Out, "\n  %s ", pen.Paint("Enter a value:", style.Bold))
 	if q.secret && e.inTerminal {
-		text, err := terminal.ReadSecret(e.in)
+		text, err := e.secret()
 		fmt.Fprintln(e.Out)
 		return text, err
 	}

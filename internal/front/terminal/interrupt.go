@@ -18,6 +18,8 @@ import (
 type Interrupts struct {
 	// Exit ends the process; nil doesn't.
 	Exit func(code int)
+	// Signals are what interrupts; nil for those of the process.
+	Signals <-chan os.Signal
 
 	mu       sync.Mutex
 	graceful int // how many of these are under way
@@ -48,9 +50,11 @@ func (i *Interrupts) Watch(ctx context.Context) (context.Context, func()) {
 	var unsaved func()
 	i.saving, unsaved = context.WithCancel(ctx)
 	ctx, cancel := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 4)
+	signals, unnotify := i.Signals, func() {}
+	if signals == nil {
+		signals, unnotify = Signals()
+	}
 	done := make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// Writing to a terminal or pipe that is gone must not end the process
 	// either: it would take unsaved results with it.
 	broken := make(chan os.Signal, 1)
@@ -66,12 +70,19 @@ func (i *Interrupts) Watch(ctx context.Context) (context.Context, func()) {
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(signals)
+		unnotify()
 		signal.Stop(broken)
 		close(done)
 		cancel()
 		unsaved()
 	}
+}
+
+// Signals are the interrupts of this process until the returned function is called.
+func Signals() (<-chan os.Signal, func()) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return signals, func() { signal.Stop(signals) }
 }
 
 func (i *Interrupts) interrupted(cancel, unsaved func()) {

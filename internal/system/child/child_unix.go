@@ -15,3 +15,6 @@ func interrupt(p *os.Process) {
 	_ = syscall.Kill(-p.Pid, syscall.SIGINT)
 	_ = syscall.Kill(-p.Pid, syscall.SIGCONT) // who is stopped hears nothing
 }
+
+// apart has a process begin a session of its own, without a terminal.
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -12,3 +12,5 @@ func attributes(syscall.Signal) *syscall.SysProcAttr {
 // There is no interrupt for a process of another console group.
 func interrupt(p *os.Process) { _ = p.Kill() }
 func kill(p *os.Process)      { _ = p.Kill() }
+
+func apart() *syscall.SysProcAttr { return attributes(0) }

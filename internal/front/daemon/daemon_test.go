@@ -1,0 +1,286 @@
+//go:build linux || darwin
+
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A bench is a server in this process with what a client needs. The directory and the
+// environment of the process are those of the test before and after.
+type bench struct {
+	t       *testing.T
+	address string
+	server  *Server
+	stop    chan struct{}
+	ended   chan error
+	out     *os.File
+	signals chan os.Signal
+}
+
+// newBench serves with do.
+func newBench(t *testing.T, do func(Job) (int, bool)) *bench {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "weir") // names of sockets have to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	environ := os.Environ()
+	t.Cleanup(func() {
+		os.Clearenv()
+		for _, pair := range environ {
+			name, value, _ := strings.Cut(pair, "=")
+			os.Setenv(name, value)
+		}
+		os.RemoveAll(dir)
+	})
+	b := &bench{t: t, address: filepath.Join(dir, "own", "s"), stop: make(chan struct{}), ended: make(chan error, 1), signals: make(chan os.Signal, 8)}
+	b.server = &Server{Environ: environ, Build: os.Args[0], Now: time.Now, Idle: time.Hour, Do: do, Kept: func() []string { return []string{"/somewhere"} }}
+	b.serve()
+	b.out, err = os.Create(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) serve() {
+	serving := make(chan struct{})
+	go func() { b.ended <- b.server.Serve(b.address, b.stop, func() { close(serving) }) }()
+	select {
+	case <-serving:
+	case err := <-b.ended:
+		b.t.Fatal(err)
+	}
+}
+
+// client is one that is served, with a further variable.
+func (b *bench) client(in *os.File, more ...string) Client {
+	return Client{
+		Args: []string{"weir", "plan"}, Environ: append(append(os.Environ(), Variable+"="+b.address), more...), In: in, Out: b.out, Err: b.out, Getwd: os.Getwd, Build: os.Args[0],
+		Terminal: func(*os.File) bool { return true },
+		Secret:   func(*os.File) (string, error) { return "hidden", nil },
+		Signals:  func() (<-chan os.Signal, func()) { return b.signals, func() {} },
+	}
+}
+
+// TestServed: a command has its streams, directory, environment and exit code.
+func TestServed(t *testing.T) {
+	b := newBench(t, func(j Job) (int, bool) {
+		here, _ := os.Getwd()
+		fmt.Fprintln(j.Out, j.Args, os.Getenv("OWN"), here == j.Dir, j.Typed.Terminal)
+		line := make([]byte, 3)
+		_, err := io.ReadFull(j.Typed, line)
+		hidden, _ := j.Typed.Secret()
+		_, end := j.Typed.Read(line[:1])
+		fmt.Fprintln(j.Err, string(line), err, hidden, end)
+		return 7, false
+	})
+	in, typed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(typed, "yes")
+	typed.Close()
+	code, done := Ask(b.client(in, "OWN=value"))
+	if text, _ := os.ReadFile(b.out.Name()); code != 7 || !done || string(text) != "[weir plan] value true true\nyes <nil> hidden EOF\n" {
+		t.Errorf("%d, %v: %s", code, done, text)
+	}
+	info, err := os.Stat(b.address)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	s, err := Tell(b.address, "status", os.Args[0])
+	if err != nil || s.Served != 1 || s.Busy || !s.Same || len(s.Kept) != 1 || s.Pid != os.Getpid() {
+		t.Errorf("%+v, %v", s, err)
+	}
+	close(b.stop)
+	if err := <-b.ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := Tell(b.address, "status", os.Args[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, done := Ask(b.client(nil)); done {
+		t.Error("done without a daemon")
+	}
+}
+
+// TestCold: what a daemon can't stand in for is done by its own process.
+func TestCold(t *testing.T) {
+	b := newBench(t, func(Job) (int, bool) { return 0, false })
+	defer close(b.stop)
+	other := filepath.Join(t.TempDir(), "weir")
+	if err := os.WriteFile(other, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Client){
+		"apply":         func(c *Client) { c.Args[1] = "apply" },
+		"no command":    func(c *Client) { c.Args = c.Args[:1] },
+		"off":           func(c *Client) { c.Environ = append(c.Environ, Variable+"=off") },
+		"proxy":         func(c *Client) { c.Environ = append(c.Environ, "https_proxy=http://other") },
+		"limit":         func(c *Client) { c.Environ = append(c.Environ, "WEIR_MAX_TIME=1s") },
+		"telemetry":     func(c *Client) { c.Environ = append(c.Environ, "OTEL_EXPORTER_OTLP_ENDPOINT=http://other") },
+		"log":           func(c *Client) { c.Environ = append(c.Environ, "TF_LOG=trace") },
+		"no socket":     func(c *Client) { c.Environ = append(c.Environ, Variable+"="+b.address+"x") },
+		"not a socket":  func(c *Client) { c.Environ = append(c.Environ, Variable+"="+other) },
+		"somewhere odd": func(c *Client) { c.Environ = append(c.Environ, Variable+"=maybe") },
+	} {
+		c := b.client(nil)
+		change(&c)
+		if _, done := Ask(c); done {
+			t.Errorf("%s: done by the daemon", name)
+		}
+	}
+	if got := differs([]string{"SSL_CERT_FILE=x"}, nil); got != "SSL_CERT_FILE" { // the server trusts others
+		t.Errorf("differs in %s", got)
+	}
+	if got := differs([]string{"A=1", "TZ=x"}, []string{"B=2", "TZ=x"}); got != "" {
+		t.Errorf("differs in %s", got)
+	}
+}
+
+// TestBuild: another build isn't served, and is told so.
+func TestBuild(t *testing.T) {
+	b := newBench(t, func(Job) (int, bool) { return 0, false })
+	defer close(b.stop)
+	w, err := dial(b.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	dir, err := os.Open(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, _ := os.Getwd()
+	if err := w.send(begin, encode(request{Want: "run", Build: "another", Args: []string{"weir", "plan"}, Environ: os.Environ(), Dir: here}), dir, b.out, b.out); err != nil {
+		t.Fatal(err)
+	}
+	if kind, text, err := w.next(); kind != refused || string(text) != "it is another build" || err != nil {
+		t.Errorf("%c %s %v", kind, text, err)
+	}
+}
+
+// TestBusy: while a command is under way another one is done by itself, and interrupts
+// reach the first, as does the end of its process.
+func TestBusy(t *testing.T) {
+	working := make(chan Job)
+	b := newBench(t, func(j Job) (int, bool) {
+		working <- j
+		if s := <-j.Signals; s != os.Interrupt {
+			return 2, false
+		}
+		if s := <-j.Signals; s != syscall.SIGTERM {
+			return 3, false
+		}
+		return 9, false
+	})
+	defer close(b.stop)
+	codes := make(chan int)
+	go func() {
+		code, _ := Ask(b.client(nil))
+		codes <- code
+	}()
+	<-working
+	if _, done := Ask(b.client(nil)); done {
+		t.Error("two at once")
+	}
+	if s, err := Tell(b.address, "status", os.Args[0]); err != nil || !s.Busy {
+		t.Errorf("%+v, %v", s, err)
+	}
+	b.signals <- os.Interrupt
+	b.signals <- syscall.SIGTERM
+	if code := <-codes; code != 9 {
+		t.Errorf("exit %d", code)
+	}
+	if err := (&Server{Environ: nil, Now: time.Now}).Serve(b.address, nil, nil); !errors.Is(err, ErrRunning) {
+		t.Errorf("a second daemon: %v", err)
+	}
+}
+
+// TestGone: a client that is killed counts as an interrupt.
+func TestGone(t *testing.T) {
+	heard := make(chan os.Signal, 1)
+	began := make(chan bool)
+	b := newBench(t, func(j Job) (int, bool) {
+		close(began)
+		heard <- <-j.Signals
+		return 0, true
+	})
+	w, err := dial(b.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.client(nil).offer(w) || w.send(begin, nil) != nil {
+		t.Fatal("not taken")
+	}
+	<-began
+	w.Close()
+	if s := <-heard; s != syscall.SIGHUP {
+		t.Errorf("heard %v", s)
+	}
+	if err := <-b.ended; err != nil { // broken
+		t.Error(err)
+	}
+}
+
+// TestFolder: the folder of the socket is nobody else's.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listen(filepath.Join(dir, "s")); err == nil || !strings.Contains(err.Error(), "nobody else") {
+		t.Error(err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "s"), nil, 0o600); err != nil { // left behind
+		t.Fatal(err)
+	}
+	l, err := listen(filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}
+
+// TestIdle: without commands a daemon ends.
+func TestIdle(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Now: time.Now, Idle: time.Nanosecond}
+	if err := s.Serve(filepath.Join(dir, "s"), nil, func() {}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAddress: where the socket is.
+func TestAddress(t *testing.T) {
+	for _, c := range []struct{ own, runtime, want string }{
+		{"", "/run/user/7", "/run/user/7/weir/daemon.sock"},
+		{"on", "", filepath.Join(os.TempDir(), "weir-7", "daemon.sock")},
+		{"/a/socket", "/run", "/a/socket"},
+		{"off", "/run", ""},
+		{"0", "", ""},
+	} {
+		environ := []string{Variable + "=" + c.own, "XDG_RUNTIME_DIR=" + c.runtime}
+		if got := Address(getenv(environ), 7); got != c.want {
+			t.Errorf("%q, %q: %q", c.own, c.runtime, got)
+		}
+	}
+}
