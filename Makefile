@@ -196,7 +196,8 @@ bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER=
 	go build -o bench/gen ./bench
 	go build -o bench/bare/bare ./bench/bare
 	go build -C conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
-	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
+	go build -C aws -o $(CURDIR)/.cache/bin/smallaws ./cmd/smallaws
+	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(if $(wildcard $(AWS_MIRROR)/*/hashicorp/aws),--aws $(AWS_MIRROR) --smallaws $(CURDIR)/.cache/bin/smallaws) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
 	$(if $(RECORD),bench/chart.py)
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50

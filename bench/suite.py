@@ -85,7 +85,7 @@ class Suite:
         row = dict(workload=workload, size=size, step=step, cpu=r["cpu"], rss=r["rss"], wall=r["wall"], **more)
         row["units"] = round(r["cpu"] / self.unit, 3)
         if more.get("floor"):
-            row["floor"], row["of_floor"] = round(more["floor"], 3), round(r["cpu"] / more["floor"], 1)
+            row["floor"], row["of_floor"] = round(more["floor"], 3), round(r["cpu"] / more["floor"], 2)
         if smaller:
             n, s = smaller
             for key in ("cpu", "rss"):
@@ -123,6 +123,8 @@ class Suite:
             self.tests()
         if self.a.sim and self.wanted("refresh"):
             self.refresh()
+        if self.a.aws and self.a.smallaws and self.wanted("aws"):
+            self.aws()
         shutil.rmtree(self.base)
 
     def workload(self, name, sizes, flags, goals):
@@ -243,6 +245,42 @@ class Suite:
         self.add("refresh", n, "50 a second", held, goal=(("part", 0.9), None), ratio=n / held["wall"] / 50)
         self.env = usual
 
+    def aws(self):
+        """A role and a policy document of hashicorp/aws with a small AWS, what it declares being known; with the calls alone;
+        and roles of five configurations, each of which needs a process of its own."""
+        found = subprocess.run(["find", self.a.aws, "-name", "terraform-provider-aws_*"], capture_output=True, text=True).stdout.split()
+        if not found:
+            return print("no hashicorp/aws in the mirror", file=sys.stderr)
+        server = subprocess.Popen([self.a.smallaws, "-port", "0"], stdout=subprocess.PIPE, text=True)
+        usual, runs, bare = self.env, {1: [], 5: []}, []
+        rc, schemas = os.path.join(self.base, "rc"), os.path.join(self.base, "aws.schemas")
+        with open(rc, "w") as f:
+            f.write('provider_installation {\n  filesystem_mirror {\n    path = "%s"\n  }\n}\n' % os.path.abspath(self.a.aws))
+        self.env = dict(usual, TF_CLI_CONFIG_FILE=rc, XDG_CACHE_HOME=os.path.join(self.base, "cache"), AWS_ENDPOINT_URL=server.stdout.readline().strip(), AWS_ACCESS_KEY_ID="test",
+                        AWS_SECRET_ACCESS_KEY="test", AWS_EC2_METADATA_DISABLED="true", AWS_MAX_ATTEMPTS="2")
+        provider = 'provider "aws" {\n  alias                       = "%s"\n  region                      = "%s"\n  skip_credentials_validation = true\n  skip_requesting_account_id  = true\n  skip_metadata_api_check     = true\n}\nresource "aws_iam_role" "%s" {\n  provider           = aws.%s\n  name               = "r"\n  assume_role_policy = data.aws_iam_policy_document.d.json\n}\n'
+        try:
+            for n in runs:
+                os.makedirs(os.path.join(self.base, "aws", str(n)))
+                with open(os.path.join(self.base, "aws", str(n), "main.tf"), "w") as f:
+                    f.write('terraform {\n  required_providers {\n    aws = { source = "registry.terraform.io/hashicorp/aws" }\n  }\n}\ndata "aws_iam_policy_document" "d" {\n  provider = aws.a\n  statement {\n    actions = ["sts:AssumeRole"]\n  }\n}\n')
+                    for alias, region in zip("abcde", ["us-east-1", "us-east-2", "us-west-1", "us-west-2", "eu-west-1"][:n]):
+                        f.write(provider % (alias, region, alias, alias))
+            for i in range(4):  # the first time the provider is asked what it declares
+                for n in runs:
+                    d = os.path.join(self.base, "aws", str(n))
+                    if i == 0:
+                        self.time(["init", "-no-color"], d)
+                    runs[n].append(self.time(["plan", "-no-color"], d))
+                bare.append(self.time(["-provider", found[-1], "-aws", "-schemas", schemas], self.base, 1, self.a.bare))
+        finally:
+            server.terminate()
+            server.wait()
+        self.env = usual
+        one, five, floor = best(runs[1][1:]), best(runs[5][1:]), best(bare[1:])["cpu"]
+        self.add("aws", 1, "plan", one, goal=(("of_floor", 1.2), (0.6, None)), floor=floor)
+        self.add("aws", 5, "plan, ÷ one", five, goal=(("of_floor", 1.2), ("ratio", 1.6)), ratio=five["cpu"] / one["cpu"], floor=5 * floor)
+
     def null(self):
         self.use_mirror()
         found = subprocess.run(["find", os.path.join(os.path.abspath(self.a.mirror), "registry.opentofu.org"), "-name", "terraform-provider-null_*"], capture_output=True, text=True).stdout.split()
@@ -278,15 +316,15 @@ def verdict(row, goal):
         return row["ratio"] >= goal[1]
     if goal[0] == "times":
         return row["times"] >= goal[1]
-    if goal[0] == "units":
-        return row["units"] <= goal[1]
+    if goal[0] in ("units", "of_floor"):
+        return row[goal[0]] <= goal[1]
     cpu, rss = goal
     if cpu is None and rss is None:
         return None
     return (cpu is None or row["cpu"] <= cpu) and (rss is None or row["rss"] <= rss)
 
 
-HEAD = "| workload | size | step | CPU s | MiB | units | floor s | ÷ floor | exponent CPU / memory | of refresh: of time | peer ÷ | must | aim | CPU before |\n" + "|---" * 14 + "|"
+HEAD = "| workload | size | step | CPU s | MiB | units | floor s | ÷ floor | exponent CPU / memory | of another row | peer ÷ | must | aim | CPU before |\n" + "|---" * 14 + "|"
 
 
 def line(r, recorded):
@@ -295,7 +333,7 @@ def line(r, recorded):
     before = recorded.get((r["workload"], r["size"], r["step"]), {}).get("cpu", "")
     aim = mark[r["aim"]] + (f" {r['goal'][1][1]} units" if r.get("goal") and r["goal"][1] and r["goal"][1][0] == "units" else "")
     of_floor = r["ratio"] if r["workload"] == "null_resource" else r.get("of_floor", "")
-    of_time = r.get("ratio", "") if r["workload"] == "refresh" else ""
+    of_time = r.get("ratio", "") if r["workload"] in ("refresh", "aws") else ""
     return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {r.get('units', '')} | {r.get('floor') or ''} | {of_floor} | {exponent} | {of_time} | {r.get('times', '')} | {mark[r['must']]} | {aim} | {before} |"
 
 
@@ -305,6 +343,8 @@ def main():
     ap.add_argument("--mirror", help="folder with the null provider")
     ap.add_argument("--bare", help="the program of bench/bare")
     ap.add_argument("--sim", help="folder with the provider of the simulated cloud")
+    ap.add_argument("--aws", help="folder with hashicorp/aws")
+    ap.add_argument("--smallaws", help="the program of aws/cmd/smallaws")
     ap.add_argument("--peer", action="append", default=[], help="another engine, for tests of modules")
     ap.add_argument("--huge", action="store_true", help="100,000 instances too")
     ap.add_argument("--record", action="store_true")

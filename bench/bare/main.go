@@ -7,6 +7,11 @@
 // objects, and says how many seconds of CPU each of that takes:
 //
 //	bare -files DIR -state terraform.tfstate
+//
+// or it makes the calls of hashicorp/aws that a plan of one role and one policy document
+// takes, with what the provider declares kept in a file:
+//
+//	bare -provider .../terraform-provider-aws_v5.100.0_x5 -aws -schemas FILE
 package main
 
 import (
@@ -34,9 +39,15 @@ func main() {
 	parallel := flag.Int("parallelism", 10, "calls at once")
 	dir := flag.String("files", "", "a directory with configuration, instead of a provider")
 	statefile := flag.String("state", "", "a state of objects of terraform_data, beside -files")
+	aws := flag.Bool("aws", false, "the provider is hashicorp/aws: plan a role")
+	schemaFile := flag.String("schemas", "", "where the declarations of hashicorp/aws are kept")
 	flag.Parse()
-	if *dir != "" {
+	switch {
+	case *dir != "":
 		files(*dir, *statefile)
+		return
+	case *aws:
+		role(*path, *schemaFile)
 		return
 	}
 

@@ -109,6 +109,9 @@ func elements(v cty.Value) map[string]cty.Value {
 	if !known(v) {
 		return nil
 	}
+	if v.Type().IsObjectType() && !v.IsMarked() {
+		return value.Attributes(v)
+	}
 	return v.AsValueMap()
 }
 

@@ -24,7 +24,7 @@ func NormalizeLegacy(b *schema.Block, v cty.Value) cty.Value {
 	if len(b.Blocks) == 0 || !v.IsKnown() {
 		return v
 	}
-	values := v.AsValueMap()
+	values := value.Attributes(v)
 	for name, nested := range b.Blocks {
 		values[name] = normalizeNested(nested, values[name])
 	}

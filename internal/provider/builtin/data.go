@@ -70,13 +70,12 @@ func planData(r provider.PlanRequest) provider.PlanResponse {
 	if r.ProposedNew.IsNull() {
 		return provider.PlanResponse{Planned: r.ProposedNew, Private: r.PriorPrivate}
 	}
-	planned := make(map[string]cty.Value, 4)
-	for name := range r.ProposedNew.Type().AttributeTypes() {
-		planned[name] = r.ProposedNew.GetAttr(name)
-	}
+	planned := value.Attributes(r.ProposedNew)
 	input := planned["input"]
 	response := provider.PlanResponse{Private: r.PriorPrivate}
+	_, changed := planned["store"]
 	create := func() {
+		changed = true
 		planned["id"] = cty.UnknownVal(cty.String).RefineNotNull()
 		planned["output"] = input
 		if !input.IsNull() {
@@ -91,7 +90,12 @@ func planData(r provider.PlanRequest) provider.PlanResponse {
 		response.RequiresReplace = []cty.Path{cty.GetAttrPath("triggers_replace")}
 		create()
 	case !r.Prior.GetAttr("input").RawEquals(input):
+		changed = true
 		planned["output"] = cty.UnknownVal(input.Type())
+	}
+	if !changed {
+		response.Planned = r.ProposedNew
+		return response
 	}
 	planStore(r, planned, &response)
 	response.Planned = cty.ObjectVal(planned)

@@ -50,6 +50,17 @@ var firstIndices = [...]cty.Value{
 	cty.NumberIntVal(4), cty.NumberIntVal(5), cty.NumberIntVal(6), cty.NumberIntVal(7),
 }
 
+// Attributes are those of a known object, which isn't null and has no marks of its own, by
+// name. The library's method sorts the names, and makes a value of each.
+func Attributes(v cty.Value) map[string]cty.Value {
+	types := v.Type().AttributeTypes()
+	values := make(map[string]cty.Value, len(types))
+	for name := range types {
+		values[name] = v.GetAttr(name)
+	}
+	return values
+}
+
 // Elements goes through a known value that can be iterated and has no marks of its
 // own. The library's iterators make a number for each element of a list, which takes
 // longer than most of what is done with the element.

@@ -6,6 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/word/value"
 )
 
 // object compares objects attribute by attribute. An attribute that is null is
@@ -157,6 +158,9 @@ func get(vs []cty.Value, i int) cty.Value {
 func elementsOf(v cty.Value) map[string]cty.Value {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return nil
+	}
+	if v.Type().IsObjectType() && !v.IsMarked() {
+		return value.Attributes(v)
 	}
 	return v.AsValueMap()
 }
