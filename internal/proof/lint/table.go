@@ -108,7 +108,7 @@ var table = []row{
 	{"front/approval", "plan/why", ""},
 	{"front/snapshot", "suite/testfile", "engine/"},
 	{"front/live", "plan/execgraph", "front/view/page"},
-	{"front/follow", "lang/program state/journal suite/watch", ""},
+	{"front/follow", "lang/program operation/past state/journal suite/watch", ""},
 	{"front/telemetry", "only word/trace system/agent system/origin", ""},
 	{"front/timings", "only word/trace word/work front/view/style front/view/clean", ""},
 	{"front/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
