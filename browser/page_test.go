@@ -64,23 +64,30 @@ type run struct {
 
 func weir(t *testing.T, config string, args ...string) *run {
 	t.Helper()
-	program := os.Getenv("WEIR")
-	if program == "" {
-		t.Skip("WEIR names no program: make page does")
-	}
 	r := &run{t: t, dir: t.TempDir()}
 	r.write(config)
+	r.run(args...)
+	return r
+}
+
+// run begins weir ui in the directory.
+func (r *run) run(args ...string) {
+	r.t.Helper()
+	program := os.Getenv("WEIR")
+	if program == "" {
+		r.t.Skip("WEIR names no program: make page does")
+	}
 	cmd := exec.Command(program, append([]string{"ui"}, args...)...)
 	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	r.cmd = cmd
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	r.cmd, r.address = cmd, ""
+	r.t.Cleanup(func() { _ = cmd.Process.Kill() })
 	lines := bufio.NewScanner(out)
 	for r.address == "" && lines.Scan() {
 		r.address = regexp.MustCompile(`http://\S+`).FindString(lines.Text())
@@ -90,7 +97,6 @@ func weir(t *testing.T, config string, args ...string) *run {
 			// what the terminal shows has tests of its own
 		}
 	}()
-	return r
 }
 
 func (r *run) write(config string) {
@@ -273,4 +279,37 @@ func input(i int) string {
 		return fmt.Sprintf("%q", fmt.Sprint("first ", i))
 	}
 	return fmt.Sprintf("terraform_data.n%d.output", i-1-i%7%(1+i%40/7))
+}
+
+// TestBefore: the configuration is there before a plan is, and the page goes back to an earlier
+// state, with what that changes, before it plans again.
+func TestBefore(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, small)
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")))
+	var graph string
+	do(t, ctx, chromedp.Navigate(r.address+"graph/1"), chromedp.WaitVisible("#graph svg"), chromedp.Evaluate("document.body.innerText", &graph), shot(t, "graph"), chromedp.Navigate(r.address), chromedp.Click(button("approve")), says("h1", "Apply complete!"), says("#times", "create terraform_data.node"), shot(t, "lived"), scheme("dark"), shot(t, "lived-dark"), scheme("light"))
+	if !strings.Contains(graph, "terraform_data.node") {
+		t.Errorf("the graph is %s", graph)
+	}
+	if code := r.code(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	r.write(strings.Replace(small, "default = 3", "default = 1", 1))
+	r.run("-auto-approve")
+	if code := r.code(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	r.run()
+	open := "document.querySelector('#earlier').open = true"
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("end")))
+	do(t, ctx, says("h1", "No changes"))
+	do(t, ctx, chromedp.WaitVisible("#earlier", chromedp.ByQuery), chromedp.Evaluate(open, nil), says("#earlier", "Serial 1: 5 objects"))
+	do(t, ctx, chromedp.Click("#earlier details summary", chromedp.ByQuery), says("#earlier", "+ terraform_data.node[2]"),
+		shot(t, "earlier"), scheme("dark"), shot(t, "earlier-dark"), scheme("light"),
+		chromedp.Click("#earlier details button", chromedp.ByQuery), says("h1", "Plan: 0 to add, 0 to change, 2 to destroy"), says("#status", "Nothing is done"), chromedp.WaitVisible(button("refuse")), shot(t, "back"),
+		chromedp.Click(button("refuse")), says("h1", "Refused"))
+	if code := r.code(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"slices"
+	"time"
 
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/terminal"
-	"weir.dev/weir/internal/operation/session"
-	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/operation/past"
 	"weir.dev/weir/internal/state/edit"
-	"weir.dev/weir/internal/word/diag"
 )
 
 func setupStateHistory(e *env, fs *flag.FlagSet) runner {
@@ -23,25 +21,22 @@ func setupStateHistory(e *env, fs *flag.FlagSet) runner {
 			return 1
 		}
 		if s.Base() != nil {
-			e.Say("serial %d: %s (now)\n", s.Base().Serial, objectCount(s.Base()))
+			e.Say("serial %d: %s (now)\n", s.Base().Serial, objectCount(len(s.Base().Objects)))
 		}
 		if why := s.NoHistory(); why != "" {
 			e.Say("\n%s", terminal.Indent(why, 0, e.Prose()))
 		}
-		for _, k := range s.History() {
-			snapshot, diags := k.Read()
-			if snapshot == nil {
-				e.Diags(diags)
-				continue
+		for _, k := range (past.Of{Session: s}).List() {
+			if e.Diags(k.Problems) == 0 {
+				e.Say("serial %d: %s, until %s\n", k.Serial, objectCount(k.Objects), k.Until.Format(time.DateTime))
 			}
-			e.Say("serial %d: %s, until %s\n", k.Serial, objectCount(snapshot), k.Until.Format("2006-01-02 15:04:05"))
 		}
 		return 0
 	}
 }
 
-func objectCount(s *state.Snapshot) string {
-	if n := len(s.Objects); n != 1 {
+func objectCount(n int) string {
+	if n != 1 {
 		return fmt.Sprintf("%d objects", n)
 	}
 	return "1 object"
@@ -61,22 +56,9 @@ func setupStateUndo(e *env, fs *flag.FlagSet) runner {
 		if s.Base() == nil {
 			return e.noState()
 		}
-		list := s.History()
-		at := slices.IndexFunc(list, func(k session.Earlier) bool {
-			return k.Serial == *to || *to == 0 && k.Serial < s.Base().Serial
-		})
-		if at < 0 {
-			if why := s.NoHistory(); why != "" {
-				return e.Fail(diag.StateUnreadable.As("No earlier state"), "%s", why)
-			}
-			return e.Fail(diag.StateUnreadable.As("No earlier state"), "There is no such state to go back to. Run \"%s state history\" to see which there are.", e.program)
-		}
-		earlier, diags := list[at].Read()
+		earlier, diags := past.Of{Session: s.Session}.Find(*to, e.program)
 		if e.Diags(diags) != 0 || earlier == nil {
 			return 1
-		}
-		if earlier.Lineage != s.Base().Lineage {
-			return e.Fail(diag.StateUnreadable.As("Earlier state of another lineage"), "The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, s.Base().Lineage)
 		}
 		for _, d := range edit.Differences(s.Base(), earlier) {
 			e.Say("  %c %s\n", d.Sign, d.Object)

@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/front/live"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/operation/past"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
@@ -56,6 +57,10 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	inner.rule = r.Decide
 	r.Tree = func(w *operation.Work) *program.Tree { return w.Config.Tree }
 	r.Note = func(w *operation.Work, p *plan.Plan) { w.Reasons.Note(p) }
+	r.Past = func(w *operation.Work) follow.Past { return past.Of{Session: w.Session} }
+	r.GoBack = func(ctx context.Context, serial uint64) diag.List {
+		return past.GoBack(ctx, e.directory.Keeper, a.state.Options(), serial, e.program)
+	}
 	r.Came = func(o *operation.Outcome) (done, doubted bool, left diag.List) {
 		if done = o != nil; done {
 			doubted, left = o.Doubted, o.Left
@@ -67,7 +72,21 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 		defer e.directory.Close()
 		opening := a.opening(e, "apply")
 		opening.Sink = sink
-		return e.directory.Apply(ctx, e.directory.Configuration(), opening, options, 1, by)
+		return e.directory.Apply(ctx, e.loading(r.Loaded), opening, options, 1, by)
 	}
 	return r.Run(ctx)
+}
+
+// loading is the configuration of the directory; told is called when it was loaded.
+func (e *env) loading(told func(*program.Tree)) operation.Subject {
+	s := e.directory.Configuration()
+	load := s.Load
+	s.Load = func(ctx context.Context, l operation.Loading) (*engine.Config, diag.List) {
+		c, diags := load(ctx, l)
+		if c != nil {
+			told(c.Tree)
+		}
+		return c, diags
+	}
+	return s
 }

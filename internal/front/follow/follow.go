@@ -10,17 +10,20 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"weir.dev/weir/internal/front/live"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/chart"
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/page"
 	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/front/view/took"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/operation/past"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/state/journal"
@@ -57,6 +60,13 @@ type Approver[W Work, O, L any] interface {
 	Again(round int)
 }
 
+// A Past is the earlier states of a state: the serials of those that one may go back to, and
+// what there is to say of all of them.
+type Past interface {
+	Serials() []uint64
+	List() []past.State
+}
+
 // A Run is a plan and an apply with a page: an Approver itself, before the one that tells
 // the terminal.
 type Run[W Work, O, L any] struct {
@@ -71,6 +81,10 @@ type Run[W Work, O, L any] struct {
 	Tree func(W) *program.Tree
 	// Note puts the causes of changes into a plan.
 	Note func(W, *plan.Plan)
+	// Past are the earlier states of a work.
+	Past func(W) Past
+	// GoBack goes back to an earlier state by its serial, once nothing holds the state.
+	GoBack func(context.Context, uint64) diag.List
 	// Came says what came of an apply: whether it was carried out, whether something is in
 	// doubt, and what is told beside.
 	Came func(O) (done, doubted bool, left diag.List)
@@ -82,6 +96,7 @@ type Run[W Work, O, L any] struct {
 	watcher watch.Watcher
 	dirs    []string
 	changed []string // files that did, so that another plan is to be made
+	why     string   // another plan is made
 
 	ask     func(choices ...string) string
 	number  int // of the plan
@@ -90,7 +105,8 @@ type Run[W Work, O, L any] struct {
 	hide    *secret.Known
 	times   *took.Recorder
 	told    diag.List
-	decided string  // what was answered about the plan
+	decided string // what was answered about the plan
+	serials []uint64
 	ending  *ending // of an apply; nil without one
 }
 
@@ -106,24 +122,60 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 	r.ask = func(choices ...string) string { return r.await(ctx, choices...) }
 	r.watcher = watch.Watcher{Dir: ".", Interval: interval, Only: matters}
 	r.dirs = []string{"."}
+	var left diag.List
 	for {
 		r.watcher.Begin(r.Files, r.dirs)
-		r.Server.Planning(r.changed)
-		r.changed, r.number, r.made, r.hide, r.told, r.decided, r.ending = nil, 0, nil, nil, nil, "", nil
-		r.times = took.Record(time.Now)
+		r.Server.Planning(r.why)
+		r.changed, r.number, r.made, r.hide, r.told, r.decided, r.serials, r.ending = nil, 0, nil, nil, nil, "", nil, nil
+		r.times, r.why = took.Record(time.Now), ""
+		r.tell(left)
 		done := r.Apply(ctx, r.event, r)
 		if r.number == 0 && ctx.Err() == nil {
 			r.number = r.Server.Planned("Planning failed", true, nil)
 		}
 		if r.changed == nil && !r.over(ctx) {
 			r.Screen.Notice("\nWaiting for files to change, or for the end in the page.\n")
-			r.ask(end)
+			r.decided = r.ask(end)
 		}
-		if r.changed == nil {
+		if left = r.goBack(ctx); r.changed != nil {
+			r.why = strings.Join(r.changed, ", ") + " changed."
+		}
+		if r.why == "" {
 			return r.close(done)
 		}
-		r.Screen.Notice("\n" + strings.Join(r.changed, ", ") + " changed; planning again.\n\n")
+		r.Screen.Notice("\n" + r.why + " Planning again.\n\n")
 	}
+}
+
+// back is before the serial of the state to go back to, in an answer.
+const back = "back "
+
+// earlier is what the page shows of earlier states.
+func (r *Run[W, O, L]) earlier(states []past.State) (list []live.Earlier) {
+	for _, s := range states {
+		one := live.Earlier{Serial: s.Serial, Until: s.Until.Format(time.DateTime), Objects: s.Objects, Problem: r.Screen.PlainText(s.Problems)}
+		for _, d := range s.Differences {
+			one.Changes = append(one.Changes, string(d.Sign)+" "+d.Object.String())
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// goBack goes back to an earlier state if that was the answer. Whatever comes of it, another
+// plan tells what there is.
+func (r *Run[W, O, L]) goBack(ctx context.Context) diag.List {
+	text, is := strings.CutPrefix(r.decided, back)
+	serial, err := strconv.ParseUint(text, 10, 64)
+	if !is || err != nil {
+		return nil
+	}
+	diags := r.GoBack(ctx, serial)
+	if r.why = "The state has the content of serial " + text + " again."; diags.HasErrors() {
+		r.why = "The state is as it was."
+	}
+	r.Approver.Problem(diags)
+	return diags
 }
 
 // over reports whether there is nothing to wait for: something was applied or refused, or
@@ -152,6 +204,9 @@ func (r *Run[W, O, L]) close(done bool) int {
 // await asks in the page until somebody answers, files change, or the context ends. The
 // answer is empty then.
 func (r *Run[W, O, L]) await(ctx context.Context, choices ...string) string {
+	for _, serial := range r.serials {
+		choices = append(choices, back+strconv.FormatUint(serial, 10))
+	}
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	edits := make(chan []string, 1)
@@ -190,6 +245,18 @@ func (r *Run[W, O, L]) Decide(*plan.Plan, diag.List) (approved, refused bool) {
 	return r.decided == approve, r.decided != approve
 }
 
+// Loaded has the page show a configuration that was loaded, until there is a plan.
+func (r *Run[W, O, L]) Loaded(tree *program.Tree) {
+	if tree == nil || tree.Program == nil {
+		return
+	}
+	r.follow(tree)
+	var b bytes.Buffer
+	if c := chart.OfTree(tree, false); len(c.Nodes) > 0 && c.Write(&b, chart.HTML) == nil {
+		r.Server.Loaded(b.Bytes())
+	}
+}
+
 // Opened implements Approver.
 func (r *Run[W, O, L]) Opened(found diag.List) {
 	r.tell(found)
@@ -206,6 +273,10 @@ func (r *Run[W, O, L]) Problem(l diag.List) {
 func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found diag.List) (diag.List, bool) {
 	r.work, r.made = w, made
 	r.follow(r.Tree(w))
+	before := r.Past(w)
+	if r.serials = before.Serials(); len(r.serials) > 0 {
+		r.Server.Remember(func() []live.Earlier { return r.earlier(before.List()) })
+	}
 	if made != nil {
 		r.Note(w, made)
 		r.show(w, made, found.HasErrors())
@@ -217,33 +288,27 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 // show has the page show a plan.
 func (r *Run[W, O, L]) show(w W, made *plan.Plan, failed bool) {
 	r.hide = page.Secrets(made, r.Tree(w))
-	document := r.document(made)
+	beside := page.Beside{Tree: r.Tree(w)}
+	if r.Screen.Memory != nil {
+		beside.Durations = r.Screen.Memory.Durations()
+	}
+	var document bytes.Buffer
+	if err := page.Plan(&document, made, beside); err != nil {
+		r.tell(diag.Unwritable.As("Failed to write the page of the plan").List("%s.", err))
+	}
 	heading, errored := page.Heading(made)
 	if failed {
 		heading = "Planning failed"
 	}
-	r.number = r.Server.Planned(heading, failed || errored, document)
-}
-
-// document is the page of a plan, after its apply with the times of that.
-func (r *Run[W, O, L]) document(made *plan.Plan) []byte {
-	beside := page.Beside{Tree: r.Tree(r.work), Took: r.times.Times()}
-	if r.Screen.Memory != nil {
-		beside.Durations = r.Screen.Memory.Durations()
-	}
-	var b bytes.Buffer
-	if err := page.Plan(&b, made, beside); err != nil {
-		r.tell(diag.Unwritable.As("Failed to write the page of the plan").List("%s.", err))
-	}
-	return b.Bytes()
+	r.number = r.Server.Planned(heading, failed || errored, document.Bytes())
 }
 
 // Applied implements Approver.
 func (r *Run[W, O, L]) Applied(p *plan.Plan, o O, found diag.List) {
 	r.Approver.Applied(p, o, found)
 	r.tell(found)
-	if r.times.Times() != nil {
-		r.Server.Lived(r.document(p))
+	if t := r.times.Times(); t != nil {
+		r.Server.Lived(page.LivedOf(p, t))
 	}
 	done, doubted, left := r.Came(o)
 	r.tell(left)

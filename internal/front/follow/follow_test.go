@@ -20,9 +20,11 @@ import (
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view/stream"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/operation/past"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -94,6 +96,18 @@ type round struct {
 	applied diag.List
 }
 
+// before are the serials of earlier states.
+type before []uint64
+
+func (b before) Serials() []uint64 { return b }
+func (b before) List() []past.State {
+	i, err := addr.ParseInstance("sim.gone")
+	if err != nil {
+		panic(err)
+	}
+	return []past.State{{Serial: 3, Differences: []edit.Difference{{Sign: '+', Object: addr.Object{Instance: i}}}}}
+}
+
 type stand struct {
 	t        *testing.T
 	handler  http.Handler
@@ -102,16 +116,21 @@ type stand struct {
 	code     chan int
 	cancel   context.CancelFunc
 	rounds   int
+	serials  []uint64 // of earlier states
+	back     []uint64 // those that were gone back to
 }
 
 // start begins a run in a directory of its own.
-func start(t *testing.T, rounds ...round) *stand {
+func start(t *testing.T, rounds ...round) *stand { return startWith(t, nil, rounds...) }
+
+// startWith is start where there are earlier states.
+func startWith(t *testing.T, serials []uint64, rounds ...round) *stand {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, "main.tf", "")
 	server := live.New("NOBODYGUESSESTHISONE234567", time.Now)
-	s := &stand{t: t, handler: server.Handler(80), server: server, terminal: &terminal{}, code: make(chan int, 1)}
+	s := &stand{t: t, handler: server.Handler(80), server: server, terminal: &terminal{}, code: make(chan int, 1), serials: serials}
 	out := &screen.Screen{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Sources: func() map[string][]byte { return nil }, Counter: &stream.Counter{}}
 	out.Progress = out.Counter
 	r := &Run[work, outcome, int]{Approver: s.terminal, Screen: out, Server: server, Program: "weir"}
@@ -121,6 +140,13 @@ func start(t *testing.T, rounds ...round) *stand {
 		for _, c := range p.Changes {
 			c.Causes = []string{"var.a (default)"}
 		}
+	}
+	r.Past = func(work) Past { return before(s.serials) }
+	r.GoBack = func(_ context.Context, serial uint64) diag.List {
+		if s.back = append(s.back, serial); serial == 2 {
+			return failure("No such state.")
+		}
+		return nil
 	}
 	r.Came = func(o outcome) (bool, bool, diag.List) { return o.ok, false, nil }
 	r.Apply = func(ctx context.Context, sink event.Sink, by Approver[work, outcome, int]) bool {
@@ -230,7 +256,7 @@ func TestApprove(t *testing.T) {
 		}
 		s.ends(0, "Apply complete!")
 		s.want("planning planned ask answered applying count lived end")
-		if text := s.get("plan/1"); !strings.Contains(text, "Timeline") || strings.Contains(text, sensitive) {
+		if text := s.get("events"); !strings.Contains(text, `"what":"create sim_node.a"`) || !strings.Contains(text, `"critical":true`) {
 			t.Errorf("no timeline is in %s", text)
 		}
 	})
@@ -301,7 +327,7 @@ func TestEdits(t *testing.T) {
 		write(t, "main.tf", "none")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if text := s.get("events"); !strings.Contains(text, `"changed":["main.tf"]`) || !strings.Contains(text, "No changes") {
+		if text := s.get("events"); !strings.Contains(text, `"why":"main.tf changed."`) || !strings.Contains(text, "No changes") {
 			t.Error(text)
 		}
 		if s.rounds != 4 {
@@ -323,7 +349,7 @@ func TestJustNow(t *testing.T) {
 		s.want("planning planned ask")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if s.rounds != 2 || !strings.Contains(s.get("events"), `"changed":["main.tf"]`) {
+		if s.rounds != 2 || !strings.Contains(s.get("events"), `"why":"main.tf changed."`) {
 			t.Errorf("%d plans", s.rounds)
 		}
 		s.answer(2, "approve")
@@ -338,6 +364,31 @@ func TestRefusedEdited(t *testing.T) {
 		write(t, "main.tf", "a")
 		s.answer(1, "refuse")
 		s.ends(1, "Refused")
+	})
+}
+
+// TestGoBack: the page goes back to an earlier state, and what comes of that is planned.
+func TestGoBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startWith(t, []uint64{3, 2}, round{plan: changing(t)})
+		s.want("planning earlier planned ask")
+		if text := s.get("earlier"); !strings.Contains(text, "+ sim.gone") {
+			t.Error(text)
+		}
+		if code := s.answer(1, "back 4"); code != http.StatusConflict {
+			t.Errorf("a state that there isn't: %d", code)
+		}
+		s.answer(1, "back 3")
+		if text := s.get("events"); s.rounds != 2 || !strings.Contains(text, "The state has the content of serial 3 again.") {
+			t.Error(text)
+		}
+		s.answer(2, "back 2")
+		s.want("planning problems earlier planned ask")
+		if text := s.get("events"); fmt.Sprint(s.back) != "[3 2]" || !strings.Contains(text, "No such state.") {
+			t.Error(text)
+		}
+		s.answer(3, "approve")
+		s.ends(0, "Apply complete!")
 	})
 }
 

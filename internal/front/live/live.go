@@ -32,6 +32,8 @@ type Server struct {
 	requests int    // that are being answered
 	plan     int    // the number of the last plan
 	document []byte // its page
+	graph    []byte // the page of the configuration
+	earlier  func() []Earlier
 	question *question
 
 	counted counted
@@ -135,7 +137,19 @@ func (s *Server) Handler(port int) http.Handler {
 	at := s.Path()
 	mux.HandleFunc("GET "+at+"{$}", s.page)
 	mux.HandleFunc("GET "+at+"events", s.events)
-	mux.HandleFunc("GET "+at+"plan/{number}", s.showPlan)
+	mux.HandleFunc("GET "+at+"plan/{number}", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		number, document := s.plan, s.document
+		s.mu.Unlock()
+		show(w, r, number, document)
+	})
+	mux.HandleFunc("GET "+at+"graph/{number}", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		number, document := s.plan, s.graph
+		s.mu.Unlock()
+		show(w, r, number, document)
+	})
+	mux.HandleFunc("GET "+at+"earlier", s.showEarlier)
 	mux.HandleFunc("POST "+at+"answer", s.answer)
 	hosts := []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("localhost:%d", port)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -173,11 +187,8 @@ func fromPage(r *http.Request) bool {
 	return r.Header.Get("Origin") == "http://"+r.Host && (site == "" || site == "same-origin") && r.Header.Get("Content-Type") == "application/json"
 }
 
-// showPlan sends the page of the last plan.
-func (s *Server) showPlan(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	number, document := s.plan, s.document
-	s.mu.Unlock()
+// show sends a page that belongs to a plan, unless there is a newer plan.
+func show(w http.ResponseWriter, r *http.Request, number int, document []byte) {
 	if r.PathValue("number") != strconv.Itoa(number) || document == nil {
 		http.NotFound(w, r)
 		return

@@ -53,7 +53,7 @@ func answer(plan int, choice string) string {
 
 func TestGuards(t *testing.T) {
 	s, h := server(t)
-	s.Planning(nil)
+	s.Planning("")
 	number := s.Planned("Plan", false, []byte("<p>plan</p>"))
 	for path, want := range map[string]int{
 		"/": 404, "/events": 404, "/plan/1": 404, "/" + strings.Repeat("0", 64) + "/": 404, s.Path()[:20] + "/": 404,
@@ -121,7 +121,7 @@ func asking(ctx context.Context, s *Server, plan int, choices ...string) <-chan 
 
 func TestAnswers(t *testing.T) {
 	s, h := server(t)
-	s.Planning(nil)
+	s.Planning("")
 	first := s.Planned("Plan", false, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	got := asking(ctx, s, first, "approve", "refuse")
@@ -138,7 +138,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("an answer to a withdrawn question: %d", w.Code)
 	}
 
-	s.Planning([]string{"main.tf"})
+	s.Planning("main.tf changed.")
 	if w := post(h, s.Path()+"answer", answer(first, "approve")); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "newer plan") {
 		t.Errorf("the earlier plan while another is made: %d %s", w.Code, w.Body)
 	}
@@ -162,7 +162,7 @@ func TestAnswers(t *testing.T) {
 func TestTaken(t *testing.T) {
 	for range 50 {
 		s, h := server(t)
-		s.Planning(nil)
+		s.Planning("")
 		plan := s.Planned("Plan", false, nil)
 		ctx, cancel := context.WithCancel(context.Background())
 		got := asking(ctx, s, plan, "approve")
@@ -201,7 +201,7 @@ func story(t *testing.T, s *Server) {
 	}
 }
 
-const told = `{"changed":[],"type":"planning"}
+const told = `{"type":"planning","why":""}
 {"done":2,"of":2,"type":"looked"}
 {"document":false,"failed":false,"heading":"Plan: 1 to add","plan":1,"type":"planned"}
 {"of":3,"type":"applying"}
@@ -220,10 +220,10 @@ const told = `{"changed":[],"type":"planning"}
 // he doesn't have.
 func TestLate(t *testing.T) {
 	s, h := server(t)
-	s.Planning(nil)
+	s.Planning("")
 	s.Planned("an earlier plan", false, nil)
 	s.plan = 0
-	s.Planning(nil)
+	s.Planning("")
 	s.Event(event.Event{Kind: event.PlanBegin, Count: 2})
 	s.Event(event.Event{Kind: event.RefreshComplete})
 	s.Event(event.Event{Kind: event.RefreshComplete})
@@ -267,7 +267,7 @@ func TestListen(t *testing.T) {
 	if !strings.HasPrefix(address, "http://127.0.0.1:") {
 		t.Fatal(address)
 	}
-	s.Planning(nil)
+	s.Planning("")
 	r, err := http.Get(address + "events")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@
   const mostShown = 40;
   let state, last = 0, lost = false;
   const reset = () => {
-    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, document: "", end: null, stopping: false };
+    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, document: "", title: "", earlier: false, times: null, end: null, stopping: false };
   };
   const number = (n, what) => n === 1 ? "1 " + what : n + " " + what + "s";
   const progress = () => {
@@ -19,19 +19,21 @@
     return `${c.done} of ${state.of} done` + (c.failed ? `, ${c.failed} failed` : "") + (c.skipped ? `, ${c.skipped} not begun` : "");
   };
   const take = {
-    planning: (m) => { reset(); if (m.changed.length) state.status = m.changed.join(", ") + " changed."; },
+    planning: (m) => { reset(); state.status = m.why; },
+    loaded: (m) => { state.document = "graph/" + m.plan; state.title = "The configuration"; },
+    earlier: () => { state.earlier = true; },
     looked: (m) => { state.status = `Asked about ${m.done} of ${number(m.of, "object")}.`; },
     planned: (m) => {
-      state.heading = m.heading; state.mood = m.failed ? "failed" : ""; state.document = m.document ? m.plan : "";
+      state.heading = m.heading; state.mood = m.failed ? "failed" : ""; if (m.document) { state.document = "plan/" + m.plan; state.title = "The plan"; }
       state.running.clear(); state.status = "";
     },
-    lived: (m) => { state.document = m.plan + "?lived#times"; },
+    lived: (m) => { state.times = m.times; },
     problems: (m) => { state.problems.push(m); },
     ask: (m) => {
       state.ask = m;
       state.status = m.choices.includes("approve") ? "Nothing is done before you approve. Files that change are planned again." : "Files that change are planned again.";
     },
-    answered: (m) => { state.ask = null; state.status = m.choice === "approve" ? "Approved." : ""; },
+    answered: (m) => { state.ask = null; state.status = m.choice === "approve" ? "Approved." : m.choice.startsWith("back ") ? "Going back to serial " + m.choice.slice(5) + "…" : ""; },
     withdrawn: () => { state.ask = null; state.status = "The question was withdrawn."; },
     applying: (m) => { state.ask = null; state.heading = "Applying…"; state.of = m.of; },
     count: (m) => { state.count = m; },
@@ -45,8 +47,37 @@
     end: (m) => { state.end = m; state.ask = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : "done"; state.status = ""; },
   };
   const words = { approve: "Approve and apply", refuse: "Refuse", end: "End" };
+  const button = (text, choice, cls) => {
+    const b = make("button", text, cls), plan = state.ask.plan;
+    b.dataset.choice = choice;
+    b.addEventListener("click", () => answer(plan, choice));
+    return b;
+  };
+  // Earlier states are read when somebody wants to see them. Each shows what going back
+  // changes before it can be gone back to.
+  const past = async () => {
+    const into = at("earlier").lastElementChild;
+    if (!at("earlier").open || !state.ask) return;
+    into.replaceChildren(make("p", "Reading…"));
+    let list = [];
+    try { list = await (await fetch("earlier")).json(); } catch { into.replaceChildren(make("p", "weir doesn't answer any more.")); return; }
+    into.replaceChildren(make("p", "Going back changes the state alone and not the infrastructure. The plan that comes next compares the two.", "quiet"), ...list.map((s) => {
+      const one = make("details");
+      one.append(make("summary", `Serial ${s.serial}: ${number(s.objects, "object")}, until ${s.until}`));
+      if (s.problem) { one.append(make("pre", s.problem, "error")); return one; }
+      const shown = (s.changes || []).slice(0, mostShown);
+      const diff = make("pre", "");
+      for (const c of shown) diff.append(make("span", c + "\n", { "+": "create", "-": "delete", "~": "update" }[c[0]] || ""));
+      if ((s.changes || []).length > shown.length) diff.append(`and ${s.changes.length - shown.length} more`);
+      one.append(shown.length ? diff : make("p", "It has the objects of the present one.", "quiet"));
+      if (state.ask && state.ask.choices.includes("back " + s.serial)) one.append(button("Go back to serial " + s.serial, "back " + s.serial));
+      return one;
+    }));
+  };
+  at("earlier").addEventListener("toggle", past);
   const answer = async (plan, choice) => {
-    for (const b of at("answers").children) b.disabled = true;
+    const all = document.querySelectorAll("button[data-choice]");
+    for (const b of all) b.disabled = true;
     let problem = "";
     try {
       const r = await fetch("answer", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ plan, choice }) });
@@ -55,7 +86,7 @@
     if (state.end) return;
     at("refused").textContent = problem;
     at("refused").hidden = !problem;
-    if (problem) for (const b of at("answers").children) b.disabled = false;
+    if (problem) for (const b of all) b.disabled = false;
   };
   // What is on the page already; it is touched only where something else is to be seen.
   const shown = {};
@@ -75,17 +106,34 @@
     bar.hidden = !going;
     if (going) { bar.max = state.of; bar.value = c ? c.done + c.failed : 0; }
     once("answers", state.ask ? state.ask.plan + state.ask.choices.join() : "", () => {
-      at("answers").replaceChildren(...(state.ask ? state.ask.choices : []).map((choice) => {
-        const b = make("button", words[choice], choice === "approve" ? "go" : ""), plan = state.ask.plan;
-        b.dataset.choice = choice;
-        b.addEventListener("click", () => answer(plan, choice));
-        return b;
-      }));
+      at("answers").replaceChildren(...(state.ask ? state.ask.choices : []).filter((c) => words[c]).map((choice) =>
+        button(words[choice], choice, choice === "approve" ? "go" : "")));
       at("refused").hidden = true;
+    });
+    once("earlier", state.earlier && state.ask ? state.ask.plan : 0, () => {
+      at("earlier").hidden = !(state.earlier && state.ask);
+      at("earlier").open = false;
     });
     once("end", state.end, () => {
       at("end").hidden = !state.end || !state.end.text;
       at("end").firstElementChild.textContent = state.end ? state.end.text : "";
+    });
+    once("times", state.times, () => {
+      const t = state.times;
+      at("times").hidden = !t || !t.bars.length;
+      if (at("times").hidden) return;
+      at("times").querySelector("p").textContent = `${t.length || "No time"} from beginning to end. Bold is the chain that the step which ended last waited for.` +
+        (t.not_begun ? ` Without a row: ${number(t.not_begun, "step")} not begun.` : "") + (t.left ? ` ${number(t.left, "further row")} left out.` : "");
+      at("times").querySelector("tbody").replaceChildren(...t.bars.map((b) => {
+        const row = make("tr", undefined, b.critical ? "critical" : ""), what = make("th"), lane = make("td", undefined, "lane"), bar = make("span", undefined, "bar " + b.class);
+        what.scope = "row";
+        what.append(make("code", b.what), b.critical ? make("small", " in the longest chain") : "", b.failed ? make("small", ` ${b.failed} failed`, "delete") : "");
+        bar.style.marginLeft = b.from + "%";
+        bar.style.width = b.width + "%";
+        lane.append(bar);
+        row.append(what, make("td", b.count), make("td", b.took), lane);
+        return row;
+      }));
     });
     once("problems", state.problems.at(-1), () => {
       at("problems").hidden = !state.problems.length;
@@ -115,7 +163,8 @@
     for (const cell of document.querySelectorAll("[data-at]")) cell.textContent = elapsed(Date.now() - cell.dataset.at);
     once("plan", state.document, () => {
       at("plan").hidden = !state.document;
-      at("plan").src = state.document ? "plan/" + state.document : "about:blank";
+      at("plan").title = state.title;
+      at("plan").src = state.document || "about:blank";
     });
   };
   let planned = false;

@@ -1,6 +1,9 @@
 package live
 
 import (
+	"encoding/json"
+	"net/http"
+
 	"weir.dev/weir/internal/front/view/chart"
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/plan"
@@ -13,19 +16,59 @@ type counted struct {
 	tally         *event.Tally
 }
 
-// Planning tells that a plan is made, because of files that changed if there are any.
-// All that was told of an earlier one is over.
-func (s *Server) Planning(changed []string) {
+// Planning tells that a plan is made, and why another one if it is. All that was told of an
+// earlier one is over.
+func (s *Server) Planning(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.log, s.document, s.question, s.counted = nil, nil, nil, counted{}
+	s.log, s.document, s.graph, s.earlier, s.question, s.counted = nil, nil, nil, nil, nil, counted{}
 	clear(s.running)
 	s.plan++ // answers to the one before come too late
-	names := make([]string, len(changed))
-	for i, name := range changed {
-		names[i] = clean.Line(name)
+	s.add("planning", map[string]any{"why": clean.Line(why)})
+}
+
+// Loaded has the page show the configuration by a document, until there is a plan.
+func (s *Server) Loaded(document []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.graph = document
+	s.add("loaded", map[string]any{"plan": s.plan})
+}
+
+// An Earlier is a state from before, for a page that shows them.
+type Earlier struct {
+	Serial  uint64 `json:"serial"`
+	Until   string `json:"until"`
+	Objects int    `json:"objects"`
+	// Changes are what going back to it would change in the state: a sign and an address.
+	Changes []string `json:"changes"`
+	Problem string   `json:"problem,omitempty"`
+}
+
+// Remember offers earlier states, which list reads when somebody wants to see them.
+func (s *Server) Remember(list func() []Earlier) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.earlier = list
+	s.add("earlier", nil)
+}
+
+// showEarlier sends what there is to say of earlier states.
+func (s *Server) showEarlier(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	list := s.earlier
+	s.mu.Unlock()
+	all := []Earlier{}
+	if list != nil {
+		all = append(all, list()...)
 	}
-	s.add("planning", map[string]any{"changed": names})
+	for i := range all {
+		for k, text := range all[i].Changes {
+			all[i].Changes[k] = clean.Line(text)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(all)
 }
 
 // Planned has the page show a plan by a document, and returns the number by which Ask
@@ -38,12 +81,11 @@ func (s *Server) Planned(heading string, failed bool, document []byte) int {
 	return s.plan
 }
 
-// Lived has the page show the plan by another document, with what became of it.
-func (s *Server) Lived(document []byte) {
+// Lived has the page show when the steps of an apply ran.
+func (s *Server) Lived(times any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.document = document
-	s.add("lived", map[string]any{"plan": s.plan})
+	s.add("lived", map[string]any{"times": times})
 }
 
 // Problems shows problems as a text.
@@ -99,7 +141,9 @@ func (s *Server) Event(e event.Event) {
 func (s *Server) begin(p *plan.Plan) {
 	s.counted.tally = event.Tallied(p)
 	clear(s.running)
-	s.add("applying", map[string]any{"of": s.counted.tally.Total})
+	if s.counted.tally.Total > 0 {
+		s.add("applying", map[string]any{"of": s.counted.tally.Total})
+	}
 }
 
 func (s *Server) step(e event.Event) {

@@ -108,7 +108,7 @@ var table = []row{
 	{"front/approval", "plan/why", ""},
 	{"front/snapshot", "suite/testfile", "engine/"},
 	{"front/live", "plan/execgraph", "front/view/page"},
-	{"front/follow", "lang/program state/journal suite/watch", ""},
+	{"front/follow", "lang/program operation/past state/journal suite/watch", ""},
 	{"front/daemon", "only word/diag", ""},
 	{"front/resident", "engine operation/supply system/child", "front/cli"},
 	{"front/telemetry", "only word/trace system/agent system/origin", ""},

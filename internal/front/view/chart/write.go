@@ -43,9 +43,9 @@ func Plan(w io.Writer, form Form, p *plan.Plan, full bool) error {
 	case !form.folds():
 		return dot.Execution(w, dot.Form(form), p.Graph)
 	case full:
-		return OfSteps(p).write(w, form)
+		return OfSteps(p).Write(w, form)
 	}
-	return OfPlan(p).write(w, form)
+	return OfPlan(p).Write(w, form)
 }
 
 // Configuration writes the graph of a configuration: as DOT and Mermaid, and with full,
@@ -53,14 +53,15 @@ func Plan(w io.Writer, form Form, p *plan.Plan, full bool) error {
 func Configuration(w io.Writer, form Form, tree *program.Tree, full, resources bool) error {
 	switch {
 	case form.folds():
-		return OfTree(tree, full).write(w, form)
+		return OfTree(tree, full).Write(w, form)
 	case resources && !full:
 		return dot.Resources(w, dot.Form(form), tree)
 	}
 	return dot.Configuration(w, dot.Form(form), tree)
 }
 
-func (c *Chart) write(w io.Writer, form Form) error {
+// Write writes the chart as JSON, SVG or HTML.
+func (c *Chart) Write(w io.Writer, form Form) error {
 	text := ""
 	switch form {
 	case JSON:

@@ -138,6 +138,37 @@ func lived(p *plan.Plan, took *took.Times) times {
 	return t
 }
 
+// A Lived is a timeline of an apply for pages of other packages.
+type Lived struct {
+	Length   string     `json:"length"`
+	NotBegun int        `json:"not_begun"`
+	Left     int        `json:"left"` // rows that aren't there
+	Bars     []LivedBar `json:"bars"`
+}
+
+// A LivedBar is steps that did the same to objects of one block; From and Width are in
+// hundredths of the whole.
+type LivedBar struct {
+	What     string  `json:"what"`
+	Class    string  `json:"class"`
+	Count    int     `json:"count"`
+	Failed   int     `json:"failed"`
+	Critical bool    `json:"critical"`
+	Took     string  `json:"took"`
+	From     float64 `json:"from"`
+	Width    float64 `json:"width"`
+}
+
+// LivedOf is the timeline of an apply of a plan.
+func LivedOf(p *plan.Plan, took *took.Times) Lived {
+	t := lived(p, took)
+	out := Lived{Length: t.Length, NotBegun: t.NotBegun, Left: t.Left, Bars: []LivedBar{}}
+	for _, b := range t.Bars {
+		out.Bars = append(out.Bars, LivedBar{b.What, b.Class, b.Count, b.Failed, b.Critical, b.Usual, b.From, b.Width})
+	}
+	return out
+}
+
 // take adds a step to the bar that it belongs to. Provisioners belong to what they are for.
 func (t *times) take(byWhat map[string]*bar, p *plan.Plan, s *execgraph.Step, start, end float64, critical, known bool) *bar {
 	what, class := s.Kind.String()+" ", "none"

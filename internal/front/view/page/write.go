@@ -207,11 +207,11 @@ func (t times) title() string {
 	return "Order"
 }
 
-func stepsNotBegun(n int) string {
+func notBegun(n int) string {
 	if n == 1 {
-		return "1 step wasn't begun"
+		return "1 step that wasn't begun"
 	}
-	return fmt.Sprintf("%d steps weren't begun", n)
+	return fmt.Sprintf("%d steps that weren't begun", n)
 }
 
 func (w *writer) times(t times) {
@@ -225,7 +225,7 @@ func (w *writer) times(t times) {
 		column = "From beginning to end"
 		w.put("The apply that began at %s took %s. The longest chain is what the step that ended last waited for.", t.At.UTC().Format("2006-01-02 15:04:05 MST"), t.Length)
 		if t.NotBegun > 0 {
-			w.put(" %s, which have no row.", stepsNotBegun(t.NotBegun))
+			w.put(" Without a row: %s.", notBegun(t.NotBegun))
 		}
 	case t.Length != "":
 		w.put("About %s for the chain that everything else waits for, at the speed of earlier applies, if nothing has to wait for its turn.", t.Length)
