@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
@@ -62,8 +63,12 @@ const noted = 20
 
 // Note puts the causes of a plan's changes into it, where they are known: of changes that a
 // block makes in great numbers those of the first ones.
+// Where all is new there is nothing to tell, and explaining isn't begun.
 func (r *Reasons) Note(p *plan.Plan) {
-	if !r.about(p) {
+	old := func(c *plan.Change) bool {
+		return c.Action != plan.NoOp && c.Action != plan.Create && c.Action != plan.Read
+	}
+	if p == nil || !slices.ContainsFunc(p.Changes, old) || !r.about(p) {
 		return
 	}
 	type kind struct {
