@@ -58,7 +58,7 @@ fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZT
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)
 
 # What many goroutines work on at once. The detector needs a C compiler.
-RACED := ./internal/apply ./internal/operation/session ./internal/object/connect ./internal/object/pace ./internal/state/journal ./internal/state/storage/... ./internal/front/follow ./internal/front/live ./internal/front/telemetry ./internal/front/terminal ./internal/system/patience
+RACED := ./internal/word/promise ./internal/apply ./internal/operation/session ./internal/object/batch ./internal/object/connect ./internal/object/pace ./internal/state/journal ./internal/state/storage/... ./internal/front/daemon ./internal/front/follow ./internal/front/live ./internal/front/telemetry ./internal/front/terminal ./internal/system/patience
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 

@@ -247,14 +247,23 @@ func TestFolder(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "s"), nil, 0o600); err != nil { // left behind
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := listen(filepath.Join(dir, "s"))
-	if err != nil {
-		t.Fatal(err)
+	if _, err := listen(file); err == nil || !strings.Contains(err.Error(), "something else") {
+		t.Error(err)
 	}
-	l.Close()
+	if text, err := os.ReadFile(file); string(text) != "text" {
+		t.Errorf("%q is left: %v", text, err)
+	}
+	for range 2 { // the socket of the first is left behind
+		l, err := listen(filepath.Join(dir, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	}
 }
 
 // TestIdle: without commands a daemon ends.

@@ -62,8 +62,16 @@ func listen(address string) (*net.UnixListener, error) {
 		w.Close()
 		return nil, ErrRunning
 	}
-	if err := os.Remove(address); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch left, err := os.Lstat(address); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return nil, err
+	case left.Mode().Type() != fs.ModeSocket:
+		return nil, fmt.Errorf("%s is something else than a socket", address)
+	default: // of a daemon that was killed
+		if err := os.Remove(address); err != nil {
+			return nil, err
+		}
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
 	if err != nil {
