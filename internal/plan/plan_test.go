@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/trigger"
@@ -101,5 +102,48 @@ func TestByComponent(t *testing.T) {
 	p := &Plan{Changes: []*Change{{Addr: inside, Action: Create}, {Addr: at(t, "sim_object.b"), Action: Delete}}}
 	if got := p.ByComponent(); len(got) != 1 || got[component] != (Counts{Add: 1}) {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestUntouched: what a plan changes isn't replaced again by the next one.
+func TestUntouched(t *testing.T) {
+	a, b, c := at(t, "sim_object.a"), at(t, "sim_object.b"), at(t, "sim_object.c")
+	p := &Plan{Changes: []*Change{{Addr: a, Action: Update}, {Addr: b}}}
+	list := []addr.Instance{a.Instance, b.Instance, c.Instance}
+	if got := p.Untouched(list); !slices.Equal(got, []addr.Instance{b.Instance, c.Instance}) || len(list) != 3 || list[0] != a.Instance {
+		t.Errorf("%v of %v", got, list)
+	}
+}
+
+// TestLeftOut has ages in words.
+func TestLeftOut(t *testing.T) {
+	planned := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, l := range map[string]LeftOut{
+		"1 object wasn't read again: it was within the last minute, and nothing is to be done with it (-refresh=auto).":           {1, planned.Add(-time.Second)},
+		"7 objects weren't read again: they were within the last 5 minutes, and nothing is to be done with them (-refresh=auto).": {7, planned.Add(-5 * time.Minute)},
+		"7 objects weren't read again: they were within the last 3 hours, and nothing is to be done with them (-refresh=auto).":   {7, planned.Add(-150 * time.Minute)},
+	} {
+		if got := l.Say(planned); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestReaches: a limited plan tells of the components of a stack where something goes.
+func TestReaches(t *testing.T) {
+	if all := (&Plan{}).Reaches(); !all(addr.Root) {
+		t.Error("a whole plan tells of everything")
+	}
+	component := func(name string) addr.Module {
+		return addr.FromSteps([]addr.Step{{Call: addr.Call{Kind: addr.Component, Name: name}}})
+	}
+	in := func(name string) addr.Object {
+		o := at(t, "sim_object.a")
+		o.Module = component(name)
+		return o
+	}
+	limited := (&Plan{Targets: make([]addr.Target, 1), Changes: []*Change{{Addr: in("gone"), Action: Delete}, {Addr: in("made"), Action: Create}}}).Reaches()
+	if !limited(component("gone")) || limited(component("made")) || limited(component("other")) {
+		t.Error("it tells of what goes alone")
 	}
 }
