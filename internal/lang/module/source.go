@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"weir.dev/weir/internal/word/addr"
 )
@@ -24,7 +25,9 @@ const (
 	kindRemote
 )
 
-var registryForm = regexp.MustCompile(`^(?:([0-9A-Za-z.-]+\.[0-9A-Za-z-]+(?::\d+)?|localhost(?::\d+)?)/)?[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9a-z]+(?://.*)?$`)
+var registryForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:([0-9A-Za-z.-]+\.[0-9A-Za-z-]+(?::\d+)?|localhost(?::\d+)?)/)?[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9a-z]+(?://.*)?$`)
+})
 
 // hosts that sources name without a scheme.
 var hosts = []string{"github.com/", "bitbucket.org/"}
@@ -41,7 +44,7 @@ func kindOf(source string) kind {
 			return kindRemote
 		}
 	}
-	if registryForm.MatchString(source) {
+	if registryForm().MatchString(source) {
 		return kindRegistry
 	}
 	if _, err := ParseRemote(source); err == nil {
@@ -64,7 +67,7 @@ func Canonical(source string, registry addr.Registry) string {
 		}
 		return "./" + strings.TrimPrefix(clean, "./")
 	case kindRegistry:
-		if registryForm.FindStringSubmatch(source)[1] == "" {
+		if registryForm().FindStringSubmatch(source)[1] == "" {
 			return string(registry) + "/" + source
 		}
 	case kindRemote:

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/apparentlymart/go-versions/versions"
 
@@ -144,7 +145,9 @@ func (in *installer) copyPackage(ctx context.Context, p addr.Provider, v version
 	return diags
 }
 
-var packageForm = regexp.MustCompile(`^terraform-provider-(.+)_([0-9][^_]*)_([a-z0-9]+_[a-z0-9]+)\.zip$`)
+var packageForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^terraform-provider-(.+)_([0-9][^_]*)_([a-z0-9]+_[a-z0-9]+)\.zip$`)
+})
 
 // archiveIndex is what a network mirror tells of one package.
 type archiveIndex struct {
@@ -162,7 +165,7 @@ func writeIndexes(dir string) error {
 	byDir := map[string]map[string]map[string]archiveIndex{} // by directory, version and platform
 	for _, path := range archives {
 		at, name := filepath.Split(path)
-		m := packageForm.FindStringSubmatch(name)
+		m := packageForm().FindStringSubmatch(name)
 		if m == nil || m[1] != filepath.Base(at) {
 			continue
 		}

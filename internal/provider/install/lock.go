@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync"
 
 	"weir.dev/weir/internal/operation/cliconfig"
 	"weir.dev/weir/internal/provider/lockfile"
@@ -23,13 +24,13 @@ type Change struct {
 	Hashes bool
 }
 
-var platformForm = regexp.MustCompile(`^[a-z0-9]+_[a-z0-9]+$`)
+var platformForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+_[a-z0-9]+$`) })
 
 // CheckPlatforms reports names of platforms that can't be any.
 func CheckPlatforms(platforms []string) diag.List {
 	var diags diag.List
 	for _, p := range platforms {
-		if !platformForm.MatchString(p) {
+		if !platformForm().MatchString(p) {
 			diags.Add(BadInstallation.As("Invalid target platform").New(diag.Error, "The string %q given in the -platform option is not a valid target platform: it must be an operating system and an architecture, as in linux_amd64.", p))
 		}
 	}

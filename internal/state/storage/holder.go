@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // A process is who holds a lock, told from any other process that there was or
@@ -24,10 +25,12 @@ func (p process) String() string {
 	return fmt.Sprintf("process %d, start %d, boot %s, space %s", p.pid, p.start, p.boot, p.space)
 }
 
-var processText = regexp.MustCompile(`^process (\d+), start (\d+), boot ([0-9a-f-]+), space ([0-9a-z:\[\]]+)$`)
+var processText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^process (\d+), start (\d+), boot ([0-9a-f-]+), space ([0-9a-z:\[\]]+)$`)
+})
 
 func parseProcess(text string) (p process, ok bool) {
-	m := processText.FindStringSubmatch(text)
+	m := processText().FindStringSubmatch(text)
 	if m == nil {
 		return p, false
 	}

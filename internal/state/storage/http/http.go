@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -119,8 +120,8 @@ func (c *configuration) url(name string) *url.URL {
 }
 
 var (
-	headerName  = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	headerValue = regexp.MustCompile(`^[ -~\t]*[!-~][ -~\t]*$`)
+	headerName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
+	headerValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ -~\t]*[!-~][ -~\t]*$`) })
 )
 
 func (c *configuration) headers(authenticated bool) map[string]string {
@@ -131,9 +132,9 @@ func (c *configuration) headers(authenticated bool) map[string]string {
 	headers := map[string]string{}
 	for name, value := range v.AsValueMap() {
 		switch lower := strings.ToLower(name); {
-		case !headerName.MatchString(name):
+		case !headerName().MatchString(name):
 			c.Problem("headers", badConfig, "The name of header %q must not be empty and only contain A-Za-z0-9-_ characters.", name)
-		case value.IsNull() || !headerValue.MatchString(value.AsString()):
+		case value.IsNull() || !headerValue().MatchString(value.AsString()):
 			c.Problem("headers", badConfig, "The value of header %q must not be empty and only contain ascii characters.", name)
 		case lower == "authorization" && authenticated:
 			c.Problem("headers", badConfig, "The header %q cannot be set when providing username.", name)
