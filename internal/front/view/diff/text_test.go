@@ -91,6 +91,7 @@ func TestNotYAML(t *testing.T) {
 	for _, before := range []string{
 		"a: 1\nb: x\n", "- 1\n- 2\n", "---\na: true\nb: null\n", "a:\n  b: [1.5, -2, \"1.10\"]\n", "a: 10.0.0.1\nb: 80:80\n",
 		"a: 1_000\nb: 'x: y'\n", "a: # note: it\n  b: 1\n", "a: x y\nb:\n", "a: >-\n  some\n  text\nb: 1\n",
+		"a: \"arn:0\"\nb: arn:aws:iam::0123:role/x\nc: ami-0abc\n", "a:\n- \"2012-10-17\"\n- '0755'\n",
 	} {
 		if !yaml(before, before+moreOf(before)) {
 			t.Errorf("not taken for YAML:\n%s\n%s", before, changed(before, before+moreOf(before), Options{Fold: true}))
@@ -99,7 +100,7 @@ func TestNotYAML(t *testing.T) {
 	for _, before := range []string{
 		"one\ntwo\n", "a: 1", "a: 1.10\nb: x\n", "a: [1, 1.10, 2]\nb: x\n", "a: [2.0,1.0]\nb: x\n", "a: 0755\nb: x\n", "a: 0x1F\nb: x\n", "a: 1e3\nb: 2\n", "a: yes\nb: x\n",
 		"a: ~\nb: x\n", "a: True\nb: x\n", "a: &x 1\nb: *x\n", "a: !!str 1\nb: x\n", "<<: {a: 1}\nb: 2\n", "a: 1\n---\nb: 2\n", "? a\n: b\n", "a: 1\na: 2\n",
-		"a: {b: 1, b: 2}\nc: 3\n", "8080: x\nb: y\n", "a: .inf\nb: x\n", "a: 2001-01-01\nb: x\n", "1.10: x\nb: y\n", "a: +1\nb: x\n", "a: [\nb: x\n", "",
+		"a: {b: 1, b: 2}\nc: 3\n", "8080: x\nb: y\n", "a: {\"b\":1.10}\nc: x\n", "- - 1.10\n- x\n", "a: .inf\nb: x\n", "a: 2001-01-01\nb: x\n", "1.10: x\nb: y\n", "a: +1\nb: x\n", "a: [\nb: x\n", "",
 	} {
 		if yaml(before, before+moreOf(before)) {
 			t.Errorf("taken for YAML:\n%s\n%s", before, changed(before, before+moreOf(before), Options{Fold: true}))

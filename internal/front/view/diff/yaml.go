@@ -77,9 +77,10 @@ func comments(text string) []string {
 }
 
 // token finds plain texts that may be read as numbers, booleans or null: behind a key, in
-// a list or among its parts.
+// a list or among its parts. What stands within a longer text, as in "arn:aws:1" or ami-01,
+// isn't one.
 var token = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)(?:^|[:\-,\[{]|[:\-,\[{]\s+)[ \t]*([-+.]?[0-9.][^\s,\]}#:]*(?::[^\s,\]}#]+)*|~|[A-Za-z]{1,5})[ \t]*(?:$|[,\]}]|[ \t]#|:[ \t\n])`)
+	return regexp.MustCompile(`(?m)(?:^|[,\[{]|[:\-,\[{]\s+)[ \t]*([-+.]?[0-9.][^\s,\]}#:"']*(?::[^\s,\]}#"']+)*|~|[A-Za-z]{1,5})[ \t]*(?:$|[,\]}]|[ \t]#|:[ \t\n])`)
 })
 
 // faithful reports whether numbers and the like are shown as they are written: 1.10 is a

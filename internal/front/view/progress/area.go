@@ -75,27 +75,44 @@ func (a *Area) Draw(lines []Line) {
 	if a.begun || slices.Equal(a.lines, lines) {
 		return
 	}
-	_, _ = io.WriteString(a.to, a.home()+a.set(lines))
+	if len(lines) == 0 {
+		_, _ = io.WriteString(a.to, a.erase())
+		a.lines = a.lines[:0]
+		return
+	}
+	home := ""
+	if up := a.height() - 1; up >= 0 {
+		home = "\r" + upBy(up)
+	}
+	_, _ = io.WriteString(a.to, home+a.set(lines))
 }
 
-// home leads to where the area begins. A terminal that became narrower has broken
-// lines into several.
-func (a *Area) home() string {
-	if len(a.lines) == 0 {
+// height is how many lines of the terminal the area takes. A terminal that became narrower
+// has broken lines into several.
+func (a *Area) height() int {
+	width, _ := a.size()
+	n := len(a.lines)
+	for _, line := range a.lines {
+		n += max(line.width-1, 0) / max(width, 1)
+	}
+	return n
+}
+
+// erase takes the lines away and leads to where they began. They are emptied one by one:
+// some terminals keep what they show when the screen is cleared from its first place on.
+func (a *Area) erase() string {
+	n := a.height()
+	if n == 0 {
 		return ""
 	}
-	width, _ := a.size()
-	up := 0
-	for i, line := range a.lines {
-		up += max(line.width-1, 0) / max(width, 1)
-		if i > 0 {
-			up++
-		}
+	return "\r" + endLine + strings.Repeat(upBy(1)+endLine, n-1) + endAll
+}
+
+func upBy(lines int) string {
+	if lines == 0 {
+		return ""
 	}
-	if up == 0 {
-		return "\r"
-	}
-	return "\r" + csi + strconv.Itoa(up) + "A"
+	return csi + strconv.Itoa(lines) + "A"
 }
 
 // set is the text that draws lines from where the area begins.
@@ -119,6 +136,8 @@ type over struct {
 	w io.Writer
 }
 
+// Write takes the area away, writes, and draws it again: at once where that is one writer, so
+// that nobody sees the terminal without it.
 func (o over) Write(text []byte) (int, error) {
 	if len(text) == 0 {
 		return 0, nil
@@ -129,14 +148,23 @@ func (o over) Write(text []byte) (int, error) {
 	if len(o.lines) == 0 {
 		return o.w.Write(text)
 	}
-	if _, err := io.WriteString(o.to, o.home()+endAll); err != nil {
+	erase, lines, again := o.erase(), slices.Clone(o.lines), ""
+	o.lines = o.lines[:0]
+	if !o.begun {
+		again = o.set(lines)
+	}
+	if o.w == o.to {
+		if _, err := io.WriteString(o.to, erase+string(text)+again); err != nil {
+			return 0, err
+		}
+		return len(text), nil
+	}
+	if _, err := io.WriteString(o.to, erase); err != nil {
 		return 0, err
 	}
-	lines := slices.Clone(o.lines)
-	o.lines = o.lines[:0]
 	n, err := o.w.Write(text)
-	if err == nil && !o.begun {
-		_, err = io.WriteString(o.to, o.set(lines))
+	if err == nil && again != "" {
+		_, err = io.WriteString(o.to, again)
 	}
 	return n, err
 }

@@ -17,10 +17,12 @@ type course struct {
 	atOnce int
 	before Durations // from earlier runs
 	now    Durations // of this one
+	blocks Durations // of this one, by block
 
 	next  [][]execgraph.ID
 	ended []bool
 	what  []string // what is done by a step that people count
+	block []string // and of which block it is
 	tally *event.Tally
 	begun event.Steps
 }
@@ -28,8 +30,9 @@ type course struct {
 func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 	steps := p.Graph.Steps
 	c := &course{
-		plan: p, steps: steps, atOnce: atOnce, before: before, now: Durations{},
-		tally: event.Tallied(p), next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)), what: make([]string, len(steps)), begun: event.StepsOf(p),
+		plan: p, steps: steps, atOnce: atOnce, before: before, now: Durations{}, blocks: Durations{},
+		tally: event.Tallied(p), next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)),
+		what: make([]string, len(steps)), block: make([]string, len(steps)), begun: event.StepsOf(p),
 	}
 	for id := range steps {
 		s := &steps[id]
@@ -38,6 +41,7 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 		}
 		if s.Kind.Counts() {
 			c.what[id] = What(p, s)
+			c.block[id] = c.what[id] + " " + s.Object.Resource.Erase().String()
 		}
 	}
 	return c
@@ -63,6 +67,7 @@ func (c *course) enough() bool {
 // took notes how long a step took.
 func (c *course) took(id execgraph.ID, time time.Duration) {
 	c.now.add(c.what[id], time)
+	c.blocks.add(c.block[id], time)
 }
 
 // behind counts the steps that people know of and that can't end before one does.
@@ -87,11 +92,14 @@ func (c *course) behind(id execgraph.ID) int {
 	return n
 }
 
-// usual is how long a step takes, by what such steps took so far, in this run and
-// before. Where there is no such step it is the mean of all in this run.
+// usual is how long a step takes, by what those of its block took in this run, else by what
+// such steps took so far, in this run and before. Where there is no such step it is the mean
+// of all in this run.
 func (c *course) usual(id execgraph.ID, of means) (time.Duration, bool) {
-	if d, known := of[c.what[id]]; known {
-		return seconds(d.Seconds), true
+	for _, name := range []string{c.block[id], c.what[id]} {
+		if d, known := of[name]; known {
+			return seconds(d.Seconds), true
+		}
 	}
 	d, known := of[""]
 	return seconds(d.Seconds), known
@@ -99,7 +107,8 @@ func (c *course) usual(id execgraph.ID, of means) (time.Duration, bool) {
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// means are durations with that of all steps of this run under "".
+// means are durations by what is done, and by block, with that of all steps of this run
+// under "".
 type means map[string]Duration
 
 // trusted is how many steps of this run count as much as all earlier ones.
@@ -108,12 +117,15 @@ const trusted = 5
 // means are of this run and those before, and of what runs for longer than usual, so that
 // steps which take long aren't overlooked because they haven't ended.
 func (c *course) means(running map[execgraph.ID]time.Duration) means {
-	now := Durations{}
-	maps.Copy(now, c.now)
+	now, blocks := maps.Clone(c.now), maps.Clone(c.blocks)
 	for id, since := range running {
-		name := c.what[id]
-		if d, known := now[name]; known && since.Seconds() > d.Seconds {
-			now.add(name, since)
+		d, known := now[c.what[id]]
+		if !known || since.Seconds() <= d.Seconds {
+			continue
+		}
+		now.add(c.what[id], since)
+		if since.Seconds() > blocks[c.block[id]].Seconds {
+			blocks.add(c.block[id], since)
 		}
 	}
 	out := means{}
@@ -129,6 +141,7 @@ func (c *course) means(running map[execgraph.ID]time.Duration) means {
 	if all.Runs > 0 {
 		out[""] = all
 	}
+	maps.Copy(out, blocks)
 	return out
 }
 
