@@ -347,6 +347,17 @@ func (n *Counts) Count(a Action) {
 	}
 }
 
+// ChangesAt are the changes of the objects that a target names.
+func (p *Plan) ChangesAt(target addr.Target) []*Change {
+	var named []*Change
+	for _, c := range p.Changes {
+		if target.Matches(c.Addr.Instance) {
+			named = append(named, c)
+		}
+	}
+	return named
+}
+
 // Untouched are those of some instances that the plan doesn't change.
 func (p *Plan) Untouched(list []addr.Instance) []addr.Instance {
 	return slices.DeleteFunc(slices.Clone(list), func(i addr.Instance) bool {

@@ -6,10 +6,12 @@
 package approval
 
 import (
+	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
+	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/word/addr"
@@ -22,6 +24,8 @@ type Question struct {
 	Ask func() (answer string, err error)
 	// Reasons explain objects of the plan.
 	Reasons Reasons
+	// Person: somebody types the answers, so that one that isn't any needn't be taken for a no.
+	Person bool
 }
 
 // Reasons tell why a plan deals as it does with what a target names.
@@ -29,8 +33,8 @@ type Reasons interface {
 	Of(p *plan.Plan, target addr.Target) []why.Explanation
 }
 
-// Put asks until there is an answer: all of each change is shown for "details", and what a
-// change comes from for "why ADDRESS".
+// Put asks until there is an answer: all of each change is shown for "details", those of
+// some objects for "details ADDRESS", and what a change comes from for "why ADDRESS".
 func (q Question) Put(on *screen.Screen) (answer string, err error) {
 	for {
 		if answer, err = q.Ask(); err != nil {
@@ -40,8 +44,12 @@ func (q Question) Put(on *screen.Screen) (answer string, err error) {
 		switch {
 		case verb == "details" && address == "":
 			err = view.Plan(on.Out, q.Plan, on.Viewing())
+		case verb == "details":
+			err = q.detail(on, strings.TrimSpace(address))
 		case verb == "why":
 			err = q.explain(on, strings.TrimSpace(address))
+		case q.Person && !slices.Contains([]string{"yes", "no", "n", ""}, strings.ToLower(strings.TrimSpace(answer))):
+			on.Say("%q isn't an answer to that: yes, no, details, details ADDRESS or why ADDRESS.\n", clean.Line(answer))
 		default:
 			return answer, nil
 		}
@@ -51,10 +59,22 @@ func (q Question) Put(on *screen.Screen) (answer string, err error) {
 	}
 }
 
+func (q Question) detail(on *screen.Screen, address string) error {
+	target, ok := q.target(on, "details", address)
+	if !ok {
+		return nil
+	}
+	named := q.Plan.ChangesAt(target)
+	if len(named) == 0 {
+		on.Say("The plan has nothing at %s.\n", target)
+		return nil
+	}
+	return view.Changes(on.Out, &plan.Plan{Schemas: q.Plan.Schemas, Changes: named}, on.Viewing())
+}
+
 func (q Question) explain(on *screen.Screen, address string) error {
-	target, err := addr.ParsePattern(address)
-	if err != nil {
-		on.Say("%q isn't an address: %s. Write why and an address as above, such as why %s.\n", address, err, q.example())
+	target, ok := q.target(on, "why", address)
+	if !ok {
 		return nil
 	}
 	list := q.Reasons.Of(q.Plan, target)
@@ -63,6 +83,15 @@ func (q Question) explain(on *screen.Screen, address string) error {
 		return nil
 	}
 	return view.Why(on.Out, list, on.Viewing())
+}
+
+// target reads the address behind a word, and says what is wrong with it.
+func (q Question) target(on *screen.Screen, verb, address string) (addr.Target, bool) {
+	target, err := addr.ParsePattern(address)
+	if err != nil {
+		on.Say("%q isn't an address: %s. Write %s and an address as above, such as %s %s.\n", address, err, verb, verb, q.example())
+	}
+	return target, err == nil
 }
 
 // example is the address of something that changes.

@@ -219,7 +219,7 @@ func (e *env) approve(ctx context.Context, w *operation.Work, p *plan.Plan) bool
 	what, query, description := view.Approval(p, w.Workspace())
 	answer, err := approval.Question{Plan: p, Ask: func() (string, error) {
 		return e.ask(ctx, question{query: "\n" + query, description: description, always: true})
-	}, Reasons: w.Reasons}.Put(e.Screen)
+	}, Reasons: w.Reasons, Person: e.inTerminal}.Put(e.Screen)
 	switch {
 	case errors.Is(err, context.Canceled):
 	case err != nil:

@@ -33,19 +33,28 @@ func Overview(w io.Writer, pl *plan.Plan, o Options) error {
 	}
 	p.heading()
 	if pl.Errored {
-		p.WriteString("\n" + Engine + " planned the following actions, but then encountered a problem:\n\n")
+		p.whole(Engine + " planned the following actions, but then encountered a problem:")
 	} else {
-		p.WriteString("\n" + o.product() + " will perform the following actions:\n\n")
+		p.whole(o.product() + " will perform the following actions:")
 	}
+	p.WriteByte('\n')
 	p.rows(rows)
 	p.invokedRows()
 	p.deferredRows()
-	p.WriteString("\n" + Summary(pl.Counts(), o.Pen) + "\n")
+	p.whole(Summary(pl.Counts(), o.Pen))
 	p.weight(rows)
 	if p.outputs != "" {
 		p.WriteString("\nChanges to Outputs:\n" + p.outputs)
 	}
 	return p.flush(w)
+}
+
+// whole writes a line that programs know as it is, but where a terminal would break it.
+func (p *planPrinter) whole(line string) {
+	if width := p.o.width(); style.Width(line) > width {
+		line = style.Wrap(line, width)
+	}
+	p.WriteString("\n" + line + "\n")
 }
 
 // rows writes the rows in columns: symbol, address, number, what is said.
@@ -155,10 +164,17 @@ func cause(r *brief.Row) string {
 		return "replaced as requested"
 	case plan.ReplaceTriggered:
 		return "because of replace_triggered_by"
-	case plan.DeleteCountIndex, plan.DeleteEachKey, plan.DeleteNoModule, plan.DeleteNoMoveTarget:
-		if len(r.Changes) > 1 {
-			return reason(r.Changes[0]) + ", …"
-		}
+	}
+	if len(r.Changes) == 1 {
+		return reason(r.Changes[0])
+	}
+	switch r.Reason {
+	case plan.DeleteCountIndex:
+		return "because the indexes are out of range for count"
+	case plan.DeleteEachKey:
+		return "because the keys are not in for_each map"
+	case plan.DeleteNoModule, plan.DeleteNoMoveTarget:
+		return reason(r.Changes[0]) + ", …"
 	}
 	return reason(r.Changes[0])
 }

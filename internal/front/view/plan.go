@@ -536,7 +536,7 @@ func Approval(p *plan.Plan, workspace string) (what, query, description string) 
 			"weir will write these changes to the state without modifying any real infrastructure.\nThere is no undo. Only 'yes' will be accepted to confirm."
 	}
 	return "Apply", "Do you want to perform these actions" + in + "?",
-		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. With 'details' all of each change is shown first, with 'why ADDRESS' what one comes from."
+		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. Before that, 'details' shows all of each change, 'details ADDRESS' one, and 'why ADDRESS' what it comes from."
 }
 
 // NextSteps says what to do with a plan that changes something and was saved in a

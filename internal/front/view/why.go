@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/front/view/clean"
+	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/why"
@@ -146,8 +147,11 @@ func linkText(l why.Link) string {
 	subject, path := clean.Line(l.Subject), strings.TrimPrefix(value.PathString(l.Path), ".")
 	change := ""
 	if l.Before != cty.NilVal && l.After != cty.NilVal && len(l.Path) > 0 {
-		from, before, after := parting(path, l.Before, l.After)
+		from, before, after, more := parting(path, l.Before, l.After)
 		path, change = from, ": "+sides(before, after)
+		if more {
+			change += ", and more of it"
+		}
 	}
 	switch l.Kind {
 	case why.Attribute, why.Computed, why.Unknown:
@@ -255,47 +259,83 @@ func source(l why.Link) string {
 	return ", by default"
 }
 
-// parting is the path below one at which alone two values differ, with what is there.
-func parting(path string, before, after cty.Value) (string, cty.Value, cty.Value) {
+// parting is the path below one at which two values differ, with what is there: the first
+// such place, where there is more than one. Texts that hold JSON or YAML are taken for what
+// they hold.
+func parting(path string, before, after cty.Value) (at string, from, to cty.Value, more bool) {
 	for range deepest {
-		from, to := elements(before), elements(after)
-		var at []string
-		for key, v := range from {
-			if other, both := to[key]; !both || !v.RawEquals(other) {
-				at = append(at, key)
-			}
+		if b, a, ok := documents(before, after); ok {
+			before, after = b, a
 		}
-		if len(from) != len(to) || len(at) != 1 || to[at[0]] == cty.NilVal {
+		names, old := elements(before)
+		others, now := elements(after)
+		if old == nil || now == nil || !keyed(before, after) && len(names) != len(others) {
 			break
 		}
-		path, before, after = path+at[0], from[at[0]], to[at[0]]
+		var differ []string
+		for _, name := range append(names, others...) {
+			v, had := old[name]
+			other, has := now[name]
+			if had && has && v.RawEquals(other) || len(differ) == 1 && differ[0] == name {
+				continue
+			}
+			if differ = append(differ, name); len(differ) == 2 {
+				break
+			}
+		}
+		if len(differ) == 0 {
+			break
+		}
+		more = more || len(differ) > 1
+		path, before, after = path+differ[0], old[differ[0]], now[differ[0]]
 	}
-	return path, before, after
+	return path, before, after, more
 }
 
 // deepest is how far down a difference is looked for.
-const deepest = 8
+const deepest = 12
+
+// documents are the values in two texts that may be shown.
+func documents(before, after cty.Value) (from, to cty.Value, ok bool) {
+	for _, v := range []*cty.Value{&before, &after} {
+		if *v == cty.NilVal || value.Hidden(*v) {
+			return cty.NilVal, cty.NilVal, false
+		}
+		if *v, _ = v.Unmark(); !v.IsKnown() || v.IsNull() {
+			return cty.NilVal, cty.NilVal, false
+		}
+	}
+	return diff.Documents(before, after)
+}
+
+// keyed reports whether the parts of two values are found by their names.
+func keyed(before, after cty.Value) bool {
+	named := func(v cty.Value) bool { return v.Type().IsObjectType() || v.Type().IsMapType() }
+	return named(before) && named(after)
+}
 
 // elements are the parts of a value that may be shown, by how they are written behind its
-// path; none of a value that has none, or of a set.
-func elements(v cty.Value) map[string]cty.Value {
+// path, and these names in order; none of a value that has none, or of a set.
+func elements(v cty.Value) (names []string, all map[string]cty.Value) {
 	if v == cty.NilVal || value.Hidden(v) {
-		return nil
+		return nil, nil
 	}
 	v, _ = v.Unmark()
 	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || v.Type().IsSetType() {
-		return nil
+		return nil, nil
 	}
-	all := map[string]cty.Value{}
+	all = map[string]cty.Value{}
 	for it := v.ElementIterator(); it.Next(); {
 		k, part := it.Element()
 		step := cty.IndexPath(k)
 		if v.Type().IsObjectType() {
 			step = cty.GetAttrPath(k.AsString())
 		}
-		all[value.PathString(step)] = part
+		name := value.PathString(step)
+		names = append(names, name)
+		all[name] = part
 	}
-	return all
+	return names, all
 }
 
 // beside is how much of two long texts is shown before the place where they part.

@@ -21,15 +21,22 @@ func TestParting(t *testing.T) {
 		want          string
 	}{
 		{object(x, x), object(x, y), `in.list[1]: "x" -> "y"`},
-		{object(x, x), object(y, y), "in.list: (list of 2) -> (list of 2)"},
+		{object(x, x), object(y, y), `in.list[0]: "x" -> "y", and more of it`},
 		{object(x), object(x, y), "in.list: (list of 1) -> (list of 2)"},
 		{object(x), object(cty.UnknownVal(cty.String)), `in.list[0]: "x" -> (known after apply)`},
 		{object(x), object(y).Mark(value.Sensitive), "in: (object of 2) -> (sensitive value)"},
 		{object(x), object(y.Mark(value.Sensitive)), "in: (object of 2) -> (sensitive value)"},
+		{cty.StringVal(`{"a":[{"b":1,"c":2}]}`), cty.StringVal(`{"a":[{"b":1,"c":3}]}`), "in.a[0].c: 2 -> 3"},
+		{cty.StringVal("a: 1\nb:\n  c: x\n"), cty.StringVal("a: 1\nb:\n  d: x\n"), `in.b.c: "x" -> nothing, and more of it`},
+		{cty.StringVal(`{"a":1}`), cty.StringVal(`{"a":2}`).Mark(value.Sensitive), `in: "{\"a\":1}" -> (sensitive value)`},
 		{cty.SetVal([]cty.Value{x}), cty.SetVal([]cty.Value{y}), "in: (set of 1) -> (set of 1)"},
 	} {
-		path, before, after := parting("in", test.before, test.after)
-		if got := path + ": " + sides(before, after); got != test.want {
+		path, before, after, more := parting("in", test.before, test.after)
+		got := path + ": " + sides(before, after)
+		if more {
+			got += ", and more of it"
+		}
+		if got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}

@@ -73,13 +73,9 @@ func (s *Show) Chosen(p *plan.Plan) (*plan.Plan, diag.List) {
 		if err != nil {
 			return nil, diag.BadAddress.List("%q can't be used to choose changes: %s.", text, err)
 		}
-		n := len(some.Changes)
-		for _, c := range p.Changes {
-			if target.Matches(c.Addr.Instance) {
-				some.Changes = append(some.Changes, c)
-			}
-		}
-		if len(some.Changes) == n {
+		named := p.ChangesAt(target)
+		some.Changes = append(some.Changes, named...)
+		if len(named) == 0 {
 			return nil, diag.NoInstance.As("No such object in the plan").List("The plan has nothing at %s.", text)
 		}
 	}

@@ -1,7 +1,6 @@
 package brief
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/diff"
@@ -119,7 +117,7 @@ func (f *finder) compare(path cty.Path, before, after cty.Value) {
 		if b.RawEquals(a) {
 			return
 		}
-		if from, to, ok := documents(b, a); ok {
+		if from, to, ok := diff.Documents(b, a); ok {
 			f.compare(path, from, to)
 			return
 		}
@@ -159,37 +157,6 @@ func (f *finder) keyed(path cty.Path, before, after cty.Value) {
 		}
 		f.compare(append(path, cty.GetAttrStep{Name: name}), from, to)
 	}
-}
-
-// documents reads two texts as JSON or YAML, where both are objects or lists.
-func documents(before, after cty.Value) (from, to cty.Value, ok bool) {
-	if before.Type() == cty.String && after.Type() == cty.String {
-		if from, to, ok = diff.YAML(before.AsString(), after.AsString()); ok {
-			return from, to, true
-		}
-	}
-	read := func(v cty.Value) (cty.Value, bool) {
-		if v.Type() != cty.String {
-			return cty.NilVal, false
-		}
-		text := []byte(strings.TrimSpace(v.AsString()))
-		if len(text) == 0 || text[0] != '{' && text[0] != '[' || !json.Valid(text) {
-			return cty.NilVal, false
-		}
-		t, err := ctyjson.ImpliedType(text)
-		if err != nil {
-			return cty.NilVal, false
-		}
-		v, err = ctyjson.Unmarshal(text, t)
-		return v, err == nil
-	}
-	if from, ok = read(before); !ok {
-		return from, to, false
-	}
-	if to, ok = read(after); !ok || from.RawEquals(to) {
-		return from, to, false
-	}
-	return from, to, true
 }
 
 // hidden reports whether a value as a whole must not be shown.
