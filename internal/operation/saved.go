@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -133,6 +134,22 @@ func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 		return planfile.Content{}, planfile.Unreadable.As(summary).List("Error: %s.", diag.Cause(err))
 	}
 	return d.OpenPlan(path, data)
+}
+
+// SavedPlans are the files of the saved plans of deployments at a path, which may be a
+// folder of them, and the deployments that they are of.
+func SavedPlans(d *Directory, path string) (files, deployments []string, diags diag.List) {
+	names, diags := planfile.In(d.Path(path), d.Program)
+	for _, name := range names {
+		files = append(files, filepath.Join(path, name))
+		c, more := d.ReadPlan(files[len(files)-1])
+		if c.Plan != nil && c.Backend.Type != stackKind {
+			more = planfile.Unreadable.As("Saved plan of no stack").List("The plan in %q isn't of a deployment of a stack. Apply it where it was made, with:\n    %s apply %[1]s", path, d.Program)
+		}
+		diags.Append(more)
+		deployments = append(deployments, c.Backend.Workspace)
+	}
+	return files, deployments, diags
 }
 
 // OpenPlan reads what a saved plan has in it.

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/operation/outside"
 	"weir.dev/weir/internal/operation/settings"
 	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/published"
 	"weir.dev/weir/internal/state"
@@ -78,7 +79,7 @@ func (s *Stack) States(ctx context.Context, list []*deploy.Deployment) (all []*s
 // it can be; what fails then shows when the plan is saved.
 func (s *Stack) PlanPath(dir string, d *deploy.Deployment) string {
 	_ = s.StateDisk.MakeFolders(s.Path(dir), 0o755)
-	return filepath.Join(dir, d.Name+".tfplan")
+	return filepath.Join(dir, d.Name+planfile.Suffix)
 }
 
 // Behind says that a stack reads what has changed and wasn't applied since.

@@ -104,17 +104,21 @@ func (s *stacking) applying(fs *flag.FlagSet) runner {
 	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
 	downstream := fs.Bool("downstream", true, "Don't go on with the stacks that read what this one publishes.")
 	return func(ctx context.Context, args []string) int {
+		s.follows = *downstream
 		if len(args) > 0 {
 			return s.applySaved(ctx, args[0])
 		}
-		s.follows = *downstream
 		return s.apply(ctx)
 	}
 }
 
 // apply applies the deployments, and then the stacks that read what they publish.
 func (s *stacking) apply(ctx context.Context) int {
-	code := s.each(ctx, !s.approved, false, (*stacking).applyOne)
+	return s.share(ctx, s.each(ctx, !s.approved, false, (*stacking).applyOne))
+}
+
+// share publishes what has come of applies that ended with a code, and goes on downstream.
+func (s *stacking) share(ctx context.Context, code int) int {
 	if s.stack == nil || ctx.Err() != nil {
 		return code
 	}
@@ -138,14 +142,23 @@ func (s *stacking) follow(ctx context.Context, d *operation.Directory) bool {
 	return next.apply(ctx) == 0
 }
 
-// applySaved carries out a saved plan, in the deployment that it is of.
+// applySaved carries out a saved plan, or those in a folder, in the deployments that they
+// are of.
 func (s *stacking) applySaved(ctx context.Context, path string) int {
-	s.directory.OfStack()
-	content, diags := s.directory.ReadPlan(path)
-	if s.Diags(diags) != 0 || enter(ctx, s.env, content.Backend.Workspace, true) != 0 {
+	_, diags := s.chosen(ctx)
+	if diags.HasErrors() {
+		return s.Diags(diags)
+	}
+	files, names, more := operation.SavedPlans(s.directory, path)
+	if s.Diags(append(diags, more...)) != 0 {
 		return 1
 	}
-	return (&applying{planning: s.planning}).run(ctx, s.env, []string{path})
+	return s.share(ctx, s.several(names, 1, false, func(one *stacking, i int) int {
+		if enter(ctx, one.env, names[i], true) != 0 {
+			return 1
+		}
+		return (&applying{planning: one.planning}).runSaved(ctx, one.env, files[i])
+	}))
 }
 
 // chosen are the stack and the deployments that the command is about, their inputs
@@ -169,30 +182,38 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 	if len(diags) > 0 && s.Diags(diags) != 0 {
 		return 1
 	}
-	several := len(list) > 1
 	atOnce := s.stack.Limit(s.planning.Parallelism)
 	if asks {
 		atOnce = 1
 	}
-	mixed := several && !asks && !inTurns
-	var mu sync.Mutex
-	codes, sums := make([]int, len(list)), make([]view.Sum, len(list))
-	s.Several("deployment", deploy.Names(list), atOnce, inTurns, func(i int, part *screen.Screen) {
-		d, one := list[i], *s
-		one.env = s.env.forDeployment(part, d.Name, several, mixed, &mu)
-		defer one.env.close()
-		if several && s.planning.out != "" {
-			one.planning.out = s.stack.PlanPath(s.planning.out, d)
+	return s.several(deploy.Names(list), atOnce, inTurns, func(one *stacking, i int) int {
+		if len(list) > 1 && s.planning.out != "" {
+			one.planning.out = s.stack.PlanPath(s.planning.out, list[i])
 		}
+		return work(one, ctx, list[i])
+	})
+}
+
+// several runs work for the deployments of those names, no more than atOnce at the same
+// time, and sums up what came of them. The result is the worst exit code.
+func (s *stacking) several(names []string, atOnce int, inTurns bool, work func(one *stacking, i int) int) int {
+	several := len(names) > 1
+	mixed := several && atOnce > 1 && !inTurns
+	var mu sync.Mutex
+	codes, sums := make([]int, len(names)), make([]view.Sum, len(names))
+	s.Several("deployment", names, atOnce, inTurns, func(i int, part *screen.Screen) {
+		one := *s
+		one.env = s.env.forDeployment(part, names[i], several, mixed, &mu)
+		defer one.env.close()
 		one.stack = s.stack.On(one.directory)
 		if codes[i] = one.Start(); codes[i] == 0 {
-			codes[i] = work(&one, ctx, d)
+			codes[i] = work(&one, i)
 			sums[i].Components = one.Counter.Components()
 		}
 		if one.made != nil {
 			sums[i].Planned, sums[i].Components = true, one.made.ByComponent()
 		}
-		sums[i].Name, sums[i].Code = d.Name, codes[i]
+		sums[i].Name, sums[i].Code = names[i], codes[i]
 	})
 	if !s.JSON {
 		s.Say("%s", view.Deployments(sums))

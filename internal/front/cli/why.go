@@ -49,7 +49,7 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 	}
 	list := w.Reasons.Of(made, target)
 	if len(list) == 0 {
-		return e.Fail(diag.NoInstance.As("Nothing to explain"), "The plan has no object at %s. Check the address; \"%s state list\" shows what there is, and the plan what would be.", target, e.program)
+		return e.Fail(diag.NoInstance.As("Nothing to explain"), "The plan has no object at %s. Check the address; \"%s\" shows what there is, and the plan what would be.", target, diag.Command{Program: e.program, Name: "state list"})
 	}
 	if !asJSON {
 		return e.Written(view.Why(e.Out, list, e.Viewing()))

@@ -78,7 +78,7 @@ func (s Of) Find(serial uint64, program string) (*state.Snapshot, diag.List) {
 	if why := s.NoHistory(); why != "" {
 		return nil, none.List("%s", why)
 	}
-	return nil, none.List("There is no such state to go back to. Run \"%s state history\" to see which there are.", program)
+	return nil, none.List("There is no such state to go back to. To see which there are, run:\n    %s", diag.Command{Program: program, Name: "state history"})
 }
 
 // GoBack gives the state of a directory the content of an earlier one.

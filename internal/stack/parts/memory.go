@@ -29,15 +29,29 @@ type Remembered struct {
 }
 
 // An Origin is where the module of a component or stack came from, and its provider
-// configurations as they were written, by local name.
+// configurations as stacks write them, by what the module calls them. A key that has no
+// constant value is each.key.
 type Origin struct {
 	Source    string            `json:"source"`
 	Version   string            `json:"version,omitempty"`
 	Providers map[string]string `json:"providers,omitempty"`
 }
 
-// ProviderText is a provider configuration as stacks write it.
-func ProviderText(p *program.PassedProvider) string {
+// OriginOf is the origin of what a call calls.
+func OriginOf(c *program.Call, child *program.Tree) Origin {
+	o := Origin{Source: child.Source, Version: child.Version, Providers: map[string]string{}}
+	for _, p := range c.Providers {
+		name := p.LocalName
+		if p.Alias != "" {
+			name += "." + p.Alias
+		}
+		o.Providers[name] = providerText(p)
+	}
+	return o
+}
+
+// providerText is a provider configuration as stacks write it.
+func providerText(p *program.PassedProvider) string {
 	text := "provider." + p.Outer.LocalName + "." + p.Outer.Alias
 	if p.Outer.Key == nil {
 		return text
@@ -116,11 +130,7 @@ func origins(t *program.Tree, at addr.Module, all map[string]Origin) {
 			continue
 		}
 		m := at.Child(c.Call, addr.NoKey)
-		o := Origin{Source: children[0].Source, Version: children[0].Version, Providers: map[string]string{}}
-		for _, p := range c.Providers {
-			o.Providers[p.LocalName] = ProviderText(p)
-		}
-		all[m.String()] = o
+		all[m.String()] = OriginOf(c, children[0])
 		if c.Kind == addr.Stack {
 			origins(children[0], m, all)
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/stack/parts"
@@ -52,7 +53,7 @@ func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, reached func(
 	}
 	var diags diag.List
 	for _, m := range slices.SortedFunc(maps.Keys(found), addr.Module.Compare) {
-		diags.Add(problem(m, found[m], tree, kept))
+		diags.Add(problem(m, found[m], prior, tree, kept))
 	}
 	return diags
 }
@@ -75,7 +76,7 @@ func missing(instance addr.Module, there, claimed map[addr.Module]bool) addr.Mod
 	return ""
 }
 
-func problem(m addr.Module, objects int, tree *program.Tree, kept parts.Memory) diag.Diagnostic {
+func problem(m addr.Module, objects int, prior *state.Snapshot, tree *program.Tree, kept parts.Memory) diag.Diagnostic {
 	parent, last, _ := m.Parent()
 	origin := kept.Components[m.Erase().String()]
 	code := UnclaimedComponent
@@ -86,10 +87,7 @@ func problem(m addr.Module, objects int, tree *program.Tree, kept parts.Memory) 
 	if t := tree.At(parent); t != nil {
 		if c := t.Program.CallByName[last.Call]; c != nil {
 			if children := t.Of(last.Call); len(children) > 0 {
-				origin = parts.Origin{Source: children[0].Source, Version: children[0].Version, Providers: map[string]string{}}
-				for _, p := range c.Providers {
-					origin.Providers[p.LocalName] = parts.ProviderText(p)
-				}
+				origin = parts.OriginOf(c, children[0])
 			}
 			d.Subject = c.Range.Ptr()
 			if e := c.Repeat.Expr(); e != nil {
@@ -104,8 +102,12 @@ func problem(m addr.Module, objects int, tree *program.Tree, kept parts.Memory) 
 	if origin.Version != "" {
 		source += "\n      version   = " + addr.Quote(origin.Version)
 	}
+	width := 0
+	for name := range origin.Providers {
+		width = max(width, len(name))
+	}
 	for _, name := range slices.Sorted(maps.Keys(origin.Providers)) {
-		providers += fmt.Sprintf("\n        %s = %s", name, origin.Providers[name])
+		providers += fmt.Sprintf("\n        %-*s = %s", width, name, withKey(origin.Providers[name], m, prior))
 	}
 	if providers != "" && last.Kind == addr.Component {
 		providers = "\n      providers = {" + providers + "\n      }"
@@ -117,6 +119,28 @@ func problem(m addr.Module, objects int, tree *program.Tree, kept parts.Memory) 
 	}
 	d.Detail = fmt.Sprintf("The state has %d objects of %s, and the configuration doesn't have it any more. So that nothing is destroyed by mistake, its removal has to be declared. To destroy the objects, add this block%s:\n    removed {\n%s      from      = %s\n      source    = %s%s\n    }\nWith lifecycle { destroy = false } in it, they are forgotten instead.", objects, m, where(parent, tree), each, from, source, providers)
 	return d
+}
+
+// withKey is the text of a provider configuration with the key that the objects of an
+// instance have theirs by, in place of each.key: what they were made with may have come
+// from anything.
+func withKey(text string, m addr.Module, prior *state.Snapshot) string {
+	use, found := strings.CutSuffix(text, "[each.key]")
+	if !found {
+		return text
+	}
+	var keys []string
+	for a, o := range prior.Objects {
+		_, instance, ok := a.Module.Component()
+		key, isText := o.Provider.Key.Str()
+		if ok && instance == m && isText && use == "provider."+o.Provider.Provider.Type+"."+o.Provider.Alias {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return text
+	}
+	return use + "[" + addr.Quote(slices.Min(keys)) + "]"
 }
 
 // where says in which files the block has to be.

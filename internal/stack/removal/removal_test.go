@@ -59,9 +59,15 @@ func TestUnclaimed(t *testing.T) {
 // What the index remembers is enough for a block that works as it is pasted.
 func TestBlockFromMemory(t *testing.T) {
 	kept := parts.Memory{Components: map[string]parts.Origin{
-		"component.a": {Source: "./m", Providers: map[string]string{"sim": "provider.sim.by[each.key]"}},
+		"component.a": {Source: "./m", Providers: map[string]string{
+			"sim": "provider.sim.by[each.key]", "sim.other": "provider.sim.other[each.key]",
+		}},
 	}}
-	diags := Unclaimed(prior(t, `component.a["x"].sim_object.o`), []addr.Module{addr.Root}, nil, all, &program.Tree{Program: &program.Program{}}, kept)
+	before := prior(t, `component.a["x"].sim_object.o`)
+	for _, o := range before.Objects {
+		o.Provider = addr.ProviderConfig{Provider: addr.Provider{Type: "sim"}, Alias: "other", Key: addr.StringKey("north")}
+	}
+	diags := Unclaimed(before, []addr.Module{addr.Root}, nil, all, &program.Tree{Program: &program.Program{}}, kept)
 	if len(diags) != 1 {
 		t.Fatalf("got %v", diags)
 	}
@@ -70,7 +76,8 @@ func TestBlockFromMemory(t *testing.T) {
       from      = component.a[each.key]
       source    = "./m"
       providers = {
-        sim = provider.sim.by[each.key]
+        sim       = provider.sim.by[each.key]
+        sim.other = provider.sim.other["north"]
       }
     }
 `
