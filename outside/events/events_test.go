@@ -303,6 +303,7 @@ func (r *reader) made() {
 		j.Event(event.Event{Kind: event.ListComplete, Listing: l})
 	}
 	j.Event(event.Event{Kind: event.Slowed, Slowed: &pace.Slowed{Subject: pace.Subject{Type: "sim_object"}, PerSecond: 3}})
+	j.Event(event.Event{Kind: event.Slowed, Slowed: &pace.Slowed{Budget: true, AtOnce: 3}})
 	j.Event(event.Event{Kind: event.Stopping})
 	j.StateDump([]byte(`{"version":4}`))
 	r.stream(b.Bytes())

@@ -182,5 +182,5 @@ func (l *lane) refused(t *turn, now time.Time) *Slowed {
 	if allowed > 0 {
 		return nil
 	}
-	return &Slowed{l.subject, l.rate}
+	return &Slowed{Subject: l.subject, PerSecond: l.rate}
 }

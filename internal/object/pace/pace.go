@@ -71,6 +71,8 @@ const (
 
 	firstWait   = 500 * time.Millisecond // before a call is made again, then twice as long
 	longestWait = 30 * time.Second
+	// noticeable is how long a call waits because of a budget before somebody is told.
+	noticeable = 5 * time.Second
 	// patience is how long a call is made again.
 	patience = 5 * time.Minute
 )
@@ -101,6 +103,7 @@ type usage struct {
 	budget  Budget
 	running int
 	next    time.Time // when the next call may begin
+	told    bool      // that calls wait because of the budget
 }
 
 func (u *usage) full() bool { return u.budget.AtOnce > 0 && u.running >= u.budget.AtOnce }
@@ -110,6 +113,23 @@ func (u *usage) began(now time.Time) {
 	if u.budget.PerSecond > 0 {
 		u.next = now.Add(each(u.budget.PerSecond))
 	}
+}
+
+// holds says that calls wait for a budget, if they do and that wasn't said before.
+func (u *usage) holds(about Subject) *Slowed {
+	s := Slowed{Subject: about, Budget: true}
+	switch {
+	case u.told:
+		return nil
+	case u.full():
+		s.AtOnce = u.budget.AtOnce
+	case u.next.After(time.Now()):
+		s.PerSecond = u.budget.PerSecond
+	default:
+		return nil
+	}
+	u.told = true
+	return &s
 }
 
 // each is the time between calls.
@@ -152,20 +172,23 @@ type Answer struct {
 	After   time.Duration
 }
 
-// A Slowed tells that a service is asked less from now on.
+// A Slowed tells that a service is asked less from now on because it refused calls, or that
+// calls wait because a budget says so: of so many a second, or else of so many at once.
 type Slowed struct {
 	Subject
 	PerSecond float64
+	Budget    bool
+	AtOnce    int
 }
 
 // Do makes a call when its turn comes, and again, after a wait, where its kind allows that
 // and the provider was asked too often, for five minutes at most. When the context ends
 // nothing is waited for any more. tell, which may be nil, is told when a refusal is the
-// first for its subject.
+// first for its subject, and once for each budget that a call has waited for a while for.
 func (l *Limiter) Do(ctx context.Context, k Kind, s Subject, call func() Answer, tell func(Slowed)) {
 	first := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		t := l.enter(ctx, k, s)
+		t := l.enter(ctx, k, s, tell)
 		answer := func() (a Answer) {
 			defer func() { l.leave(t, a, tell) }() // also after a panic
 			return call()
@@ -213,7 +236,7 @@ func (l *Limiter) Watch(tell func(int)) (stop func()) {
 	}
 }
 
-func (l *Limiter) enter(ctx context.Context, k Kind, s Subject) *turn {
+func (l *Limiter) enter(ctx context.Context, k Kind, s Subject, tell func(Slowed)) *turn {
 	l.mu.Lock()
 	t := &turn{kind: k, came: make(chan struct{})}
 	if k != Local {
@@ -228,17 +251,26 @@ func (l *Limiter) enter(ctx context.Context, k Kind, s Subject) *turn {
 	default:
 	}
 	defer waits(ctx, s, "wait for a turn").End(false)
-	select {
-	case <-t.came:
-	case <-ctx.Done():
-		l.mu.Lock()
-		if i := slices.Index(l.queue, t); i >= 0 {
-			l.queue = slices.Delete(l.queue, i, i+1)
-			l.begin(t, time.Now())
+	long := time.NewTimer(noticeable)
+	defer long.Stop()
+	for {
+		select {
+		case <-t.came:
+			return t
+		case <-long.C:
+			if why := l.holds(t); why != nil && tell != nil {
+				tell(*why)
+			}
+		case <-ctx.Done():
+			l.mu.Lock()
+			if i := slices.Index(l.queue, t); i >= 0 {
+				l.queue = slices.Delete(l.queue, i, i+1)
+				l.begin(t, time.Now())
+			}
+			l.mu.Unlock()
+			return t
 		}
-		l.mu.Unlock()
 	}
-	return t
 }
 
 func (l *Limiter) leave(t *turn, a Answer, tell func(Slowed)) {
@@ -270,6 +302,22 @@ func (l *Limiter) leave(t *turn, a Answer, tell func(Slowed)) {
 	if slowed != nil && tell != nil {
 		tell(*slowed)
 	}
+}
+
+// holds says which budget a call waits for, nil where there is none of which that wasn't said
+// before.
+func (l *Limiter) holds(t *turn) *Slowed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !t.spends() || !slices.Contains(l.queue, t) {
+		return nil
+	}
+	about := t.lane.subject
+	if why := t.lane.typ.holds(about); why != nil {
+		return why
+	}
+	about.Type = ""
+	return t.lane.service.holds(about)
 }
 
 // adapts reports whether how many there are at once is found out.

@@ -47,3 +47,39 @@ func TestWaitsAreSeen(t *testing.T) {
 		}
 	})
 }
+
+// TestBudgetsAreTold: who waits for a budget for long is told so, once for each budget.
+func TestBudgetsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pace.New(pace.Settings{Budgets: map[pace.Of]pace.Budget{
+			{Provider: sim}:            {PerSecond: 0.5},
+			{Provider: sim, Type: "b"}: {AtOnce: 1},
+		}})
+		var mu sync.Mutex
+		var told []string
+		ask := func(k pace.Kind, typ string, n int) {
+			var calls sync.WaitGroup
+			for range n {
+				calls.Go(func() {
+					l.Do(context.Background(), k, about(typ), func() pace.Answer { time.Sleep(time.Minute); return pace.Answer{} }, func(s pace.Slowed) {
+						mu.Lock()
+						defer mu.Unlock()
+						told = append(told, fmt.Sprint(s.Type, " ", s.Budget, " ", s.PerSecond, " ", s.AtOnce))
+					})
+				})
+			}
+			calls.Wait()
+		}
+		ask(pace.Read, "a", 2) // nobody waits long
+		ask(pace.Plan, "b", 20)
+		if len(told) > 0 {
+			t.Errorf("told: %q", told)
+		}
+		ask(pace.Read, "a", 6)
+		ask(pace.Once, "b", 2)
+		ask(pace.Read, "b", 2)
+		if got, want := strings.Join(told, ", "), " true 0.5 0, b true 0 1"; got != want {
+			t.Errorf("told: %s, and not %s", got, want)
+		}
+	})
+}

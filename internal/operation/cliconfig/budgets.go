@@ -13,6 +13,9 @@ type Budget struct {
 	PerSecond float64
 }
 
+// leastRate is the least number of calls in a second that can be allowed: one in 1,000 seconds.
+const leastRate = 0.001
+
 // BudgetOf is what a budget is for; Type is "" for all types together.
 type BudgetOf struct {
 	Provider addr.Provider
@@ -98,7 +101,10 @@ func (r *reader) budget(it item, of BudgetOf, other func(item) bool) {
 		case arg.name == "at_once":
 			bad = r.value(arg, &b.AtOnce) && b.AtOnce <= 0
 		case arg.name == "per_second":
-			bad = r.value(arg, &b.PerSecond) && !(b.PerSecond > 0)
+			bad = r.value(arg, &b.PerSecond) && b.PerSecond <= 0
+			if b.PerSecond > 0 && b.PerSecond < leastRate {
+				r.fail(arg.pos, "Invalid CLI configuration", "per_second in a provider_budget block has to be at least %g.", leastRate)
+			}
 		case r.look(arg, of):
 		case !other(arg):
 			r.unknown(arg, "a provider_budget block")

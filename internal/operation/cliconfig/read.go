@@ -150,10 +150,23 @@ func (r *reader) warn(p token.Pos, summary, format string, args ...any) {
 // value decodes an argument, or reports that it has the wrong type.
 func (r *reader) value(it item, into any) bool {
 	if err := decode(it.value, into); err != nil {
-		r.fail(it.pos, "Invalid CLI configuration", "The value of %s doesn't fit: %s.", it.name, err)
+		r.fail(it.pos, "Invalid CLI configuration", "The value of %s doesn't fit: %s.", it.name, wanted(into, err))
 		return false
 	}
 	return true
+}
+
+// wanted is what a value should have been; where the library knows better, what it says.
+func wanted(into any, err error) string {
+	switch into.(type) {
+	case *int:
+		return "it has to be a whole number"
+	case *float64:
+		return "it has to be a number"
+	case *bool:
+		return "it has to be true or false"
+	}
+	return err.Error()
 }
 
 func (r *reader) setting(it item) {

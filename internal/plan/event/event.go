@@ -43,7 +43,7 @@ const (
 	ApplyBegin                        // Plan is carried out, at most Count calls at once
 	StepEnd                           // Step of that plan's graph has ended: Ending
 	ApplyEnd                          //
-	Slowed                            // a service was asked too often and is asked less now: Slowed
+	Slowed                            // a service was asked too often and is asked less now, or calls wait for a budget: Slowed
 )
 
 // An Ending is what became of a step.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -166,8 +167,18 @@ func (h *human) Event(e event.Event) {
 	}
 }
 
-// slowed is what people are told when a service is asked less.
+// slowed is what people are told when a service is asked less, or calls wait for a budget.
 func slowed(e event.Event) string {
+	if s := e.Slowed; s.Budget {
+		about, budget := "", fmt.Sprintf("%d at once", s.AtOnce)
+		if s.Type != "" {
+			about = " about " + clean.Line(s.Type)
+		}
+		if s.AtOnce == 0 {
+			budget = strconv.FormatFloat(s.PerSecond, 'f', -1, 64) + " a second"
+		}
+		return fmt.Sprintf("%s: calls%s wait for their turn, since the CLI configuration has a budget of %s", s.Provider.ForDisplay(), about, budget)
+	}
 	return fmt.Sprintf("%s: too many calls about %s for the service, going on with about %.0f a second", e.Slowed.Provider.ForDisplay(), clean.Line(e.Slowed.Type), e.Slowed.PerSecond)
 }
 

@@ -438,10 +438,28 @@ func (j *JSON) Event(e event.Event) {
 	case event.ListStart, event.ListFound, event.ListComplete:
 		j.listing(e)
 	case event.Slowed:
-		j.write("info", slowed(e), "log", map[string]any{"provider": e.Slowed.Provider.String(), "resource_type": e.Slowed.Type, "calls_per_second": math.Round(10*e.Slowed.PerSecond) / 10})
+		j.write("info", slowed(e), "log", rate(e))
 	case event.Stopping:
 		j.write("info", "Interrupt received.\nPlease wait for weir to exit or data loss may occur.\nGracefully shutting down...", "log", nil)
 	}
+}
+
+// rate is how often a service is asked, for programs.
+func rate(e event.Event) map[string]any {
+	s := e.Slowed
+	fields := map[string]any{"provider": s.Provider.String()}
+	if s.Type != "" {
+		fields["resource_type"] = s.Type
+	}
+	switch {
+	case s.AtOnce > 0:
+		fields["calls_at_once"] = s.AtOnce
+	case s.Budget:
+		fields["calls_per_second"] = s.PerSecond
+	default:
+		fields["calls_per_second"] = math.Round(10*s.PerSecond) / 10
+	}
+	return fields
 }
 
 func (j *JSON) remind(e event.Event, elapsed time.Duration) {

@@ -87,6 +87,9 @@ func play(t *testing.T, p Progress) {
 	send(0, event.Event{Kind: event.ApplyComplete, Addr: a, Action: plan.NoOp})
 	slowed := &pace.Slowed{Subject: pace.Subject{Provider: addr.OpenTofu.Provider("sim"), Mode: addr.Managed, Type: "sim_object"}, PerSecond: 47.4}
 	send(0, event.Event{Kind: event.Slowed, Slowed: slowed})
+	of := pace.Subject{Provider: addr.OpenTofu.Provider("sim")}
+	send(0, event.Event{Kind: event.Slowed, Slowed: &pace.Slowed{Subject: of, Budget: true, PerSecond: 0.25}})
+	send(0, event.Event{Kind: event.Slowed, Slowed: &pace.Slowed{Subject: slowed.Subject, Budget: true, AtOnce: 2}})
 	send(30*time.Second, event.Event{Kind: event.Stopping})
 	synctest.Wait()
 	p.Close()
