@@ -52,9 +52,7 @@ func (o Output) Decode(into any) error { return json.Unmarshal(o.Value, into) }
 
 // JSON is the state in its file format, version 4.
 func (s *State) JSON() ([]byte, error) {
-	var b bytes.Buffer
-	err := statefile.Write(&b, s.snapshot)
-	return b.Bytes(), err
+	return statefile.Bytes(s.snapshot)
 }
 
 func stateOf(s *state.Snapshot) *State {

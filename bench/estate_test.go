@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -108,11 +107,10 @@ func (e *estate) apply() {
 }
 
 func (e *estate) encode() {
-	var b bytes.Buffer
-	if err := statefile.Write(&b, e.state); err != nil {
+	var err error
+	if e.stored, err = statefile.Bytes(e.state); err != nil {
 		e.tb.Fatal(err)
 	}
-	e.stored = b.Bytes()
 }
 
 func (e *estate) decode() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"log"
@@ -75,8 +74,8 @@ func files(dir, stateFile string) {
 				_, err := value.JSON(v, ty)
 				check(err)
 			}
-			var b bytes.Buffer
-			check(statefile.Write(&b, s))
+			_, err := statefile.Bytes(s)
+			check(err)
 		})
 	}
 	out, err := json.Marshal(p)

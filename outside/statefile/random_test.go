@@ -2,7 +2,6 @@
 package statefile_test
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
 
@@ -16,11 +15,11 @@ import (
 
 func write(t *rapid.T, s *state.Snapshot) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := statefile.Write(&b, s); err != nil {
+	b, err := statefile.Bytes(s)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(b)
 }
 
 // Any state comes back equal after it was written and read.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -277,11 +276,11 @@ func (e *env) statePull(ctx context.Context) int {
 	if s.Base() == nil {
 		return 0
 	}
-	var b bytes.Buffer
-	if err := statefile.Write(&b, s.Base()); err != nil {
+	b, err := statefile.Bytes(s.Base())
+	if err != nil {
 		return e.Fail(diag.Unwritable.As("Failed to write state"), "%s.", err)
 	}
-	e.Say("%s", b.String())
+	e.Say("%s", b)
 	return 0
 }
 

@@ -1,7 +1,6 @@
 package leftover
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -48,14 +47,13 @@ func (k *Errored) Cleaned(_ *testresult.File, r *testresult.Run, _ diag.List, le
 		name = fmt.Sprintf("errored_test.%d.tfstate", k.n)
 	}
 	k.Aside("Writing state to file: " + name)
-	var b bytes.Buffer
-	err := statefile.Write(&b, left)
+	data, err := statefile.Bytes(left)
 	if err == nil {
-		err = os.WriteFile(name, b.Bytes(), 0o600)
+		err = os.WriteFile(name, data, 0o600)
 	}
 	if err != nil {
 		k.Problem(NotKept.As("Failed to persist state").List("Writing %s: %s. The state follows on standard error.", name, diag.Cause(err)))
-		fmt.Fprintln(k.Err, b.String())
+		fmt.Fprintln(k.Err, string(data))
 		return
 	}
 	if k.Waiting() > 0 {

@@ -47,11 +47,11 @@ func (s *Session) NoHistory() string {
 // reason not to go on: there is the backup, too.
 func (s *Session) remember() {
 	dir := s.historyDir()
-	if dir == "" || s.base == nil || s.unwritten() || len(s.saved) == 0 || s.Disk.MakeFolders(dir, 0o700) != nil {
+	if dir == "" || s.base == nil || s.unwritten() || len(s.saved.data) == 0 || s.Disk.MakeFolders(dir, 0o700) != nil {
 		return
 	}
 	name := filepath.Join(dir, fmt.Sprintf("%010d.tfstate", s.base.Serial))
-	kept, err := s.Seals.Seal(s.saved)
+	kept, err := s.Seals.Seal(s.saved.data)
 	if err != nil || s.Disk.Replace(name, kept, 0o600) != nil {
 		return
 	}

@@ -126,13 +126,13 @@ func latest(ctx context.Context, from *Session) ([]byte, diag.List) {
 		diags.Add(NotSaved.As(migrating).New(diag.Error, "Only the old backend leads to the journal that has what is in doubt. Go back to its configuration and settle that first."))
 		return nil, diags
 	case !from.folded:
-		return from.saved, diags
+		return from.saved.data, diags
 	}
-	var b bytes.Buffer
-	if err := statefile.Write(&b, from.stamped(from.Snapshot())); err != nil {
+	data, err := statefile.Bytes(from.stamped(from.Snapshot()))
+	if err != nil {
 		diags.Add(NotSaved.As(migrating).New(diag.Error, "The state of workspace %q can't be written: %s.", from.workspace, err))
 	}
-	return b.Bytes(), diags
+	return data, diags
 }
 
 // Run copies the state, with both locks held.

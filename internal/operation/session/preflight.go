@@ -30,7 +30,7 @@ func (s *Session) preflight(ctx context.Context, p *plan.Plan) diag.List {
 	if diags := s.again(p); diags.HasErrors() {
 		return diags
 	}
-	if err := s.store.Prepare(ctx, int64(len(s.saved)+expected(p))); err != nil {
+	if err := s.store.Prepare(ctx, s.saved.size+int64(expected(p))); err != nil {
 		return NotSaved.As("The state can't be saved").List("Nothing was done, because the new state could not be saved afterwards: %s.", err)
 	}
 	return nil

@@ -227,7 +227,7 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 			r.mu.Unlock()
 			return
 		}
-		if !r.hurried && !r.pace.affordable(int64(len(r.s.saved)), r.w.Size(), r.s.Now()) {
+		if !r.hurried && !r.pace.affordable(r.s.saved.size, r.w.Size(), r.s.Now()) {
 			wait = time.Second
 			r.mu.Unlock()
 			continue
@@ -241,7 +241,7 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 		}
 		took := r.s.Now().Sub(began)
 		r.mu.Lock()
-		wait = r.pace.saved(took, int64(len(r.s.saved)))
+		wait = r.pace.saved(took, r.s.saved.size)
 		r.mu.Unlock()
 	}
 }

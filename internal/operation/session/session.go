@@ -87,7 +87,7 @@ type Session struct {
 	prior   *state.Snapshot
 	known   *state.Snapshot // prior under the names that are stored
 	base    *state.Snapshot // what is stored
-	saved   []byte          // the bytes of base
+	saved   content         // what is stored
 	wrote   bool
 	changed bool   // what was written is another state than base
 	lineage string // of a state that is new
@@ -253,11 +253,11 @@ func (s *Session) reserve() error {
 	}
 	nothing := state.Empty()
 	nothing.Lineage, nothing.Version = s.newLineage(), s.Version
-	var b bytes.Buffer
-	if err := statefile.Write(&b, nothing); err != nil {
+	data, err := statefile.Bytes(nothing)
+	if err != nil {
 		return err
 	}
-	return store.Placeholder(b.Bytes())
+	return store.Placeholder(data)
 }
 
 func placeholder(s storage.Store) (storage.Placeholder, bool) {
@@ -276,7 +276,24 @@ func (s *Session) digest() string {
 	if s.unwritten() {
 		return ""
 	}
-	return journal.Digest(s.saved)
+	return s.saved.sum()
+}
+
+// A content is the bytes of a state that is stored.
+type content struct {
+	data   []byte // of the base; nil once an apply has written others
+	size   int64
+	digest string // how journals name it, empty for not known yet
+}
+
+// contentOf is a content that was read.
+func contentOf(data []byte) content { return content{data: data, size: int64(len(data))} }
+
+func (c *content) sum() string {
+	if c.digest == "" {
+		c.digest = journal.Digest(c.data)
+	}
+	return c.digest
 }
 
 // command is a command that messages say to run.
@@ -326,7 +343,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	if err != nil {
 		return diag.StateUnreadable.List("%s.", err)
 	}
-	s.saved = data
+	s.saved = contentOf(data)
 	s.base, s.known, s.prior = nil, nil, nil
 	snapshot, diags := statefile.Read(data, s.backend.Describe())
 	if diags.HasErrors() {
@@ -407,27 +424,31 @@ func (s *Session) newLineage() string {
 
 // put writes a state as it is, unless those very bytes are stored.
 func (s *Session) put(ctx context.Context, next *state.Snapshot) error {
-	var b bytes.Buffer
-	if err := statefile.Write(&b, s.remembering(next)); err != nil {
+	data, err := statefile.Bytes(s.remembering(next))
+	if err != nil {
 		return err
 	}
-	if !s.elsewhere && !s.store.Migrating() && bytes.Equal(b.Bytes(), s.saved) {
+	digest := journal.Digest(data)
+	if !s.elsewhere && !s.store.Migrating() && digest == s.saved.sum() {
 		return nil
 	}
 	if s.journal != nil {
 		// So that a next run knows this state from one that others wrote.
-		_ = s.journal.Snapshot(journal.Digest(b.Bytes()))
+		_ = s.journal.Snapshot(digest)
 	}
 	if !s.wrote && !s.elsewhere {
 		s.remember()
 	}
 	ctx, span := trace.Begin(ctx, trace.State, "write state")
-	err := s.store.Write(ctx, b.Bytes())
+	err = s.store.Write(ctx, data)
 	span.End(err != nil)
 	if err != nil {
 		return err
 	}
-	s.wrote, s.saved, s.serial = true, b.Bytes(), next.Serial
+	s.saved = content{data, int64(len(data)), digest}
+	if s.wrote, s.serial = true, next.Serial; s.journal != nil {
+		s.saved.data = nil // of a state that grows, and is written again and again
+	}
 	if s.folded {
 		s.folded = false
 		_ = s.settle(s.doubts) // else the next run does so
@@ -451,12 +472,12 @@ func (s *Session) remembering(next *state.Snapshot) *state.Snapshot {
 func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 	const name = "errored.tfstate"
 	diags := NotSaved.As("Failed to save state").List("Error saving state: %s.", why)
-	var b bytes.Buffer
-	if err := statefile.Write(&b, next); err != nil {
+	data, err := statefile.Bytes(next)
+	if err != nil {
 		diags.Add(diag.Unwritable.As("Failed to create local state file").New(diag.Error, "The state can't be written at all: %s.", err))
 		return diags
 	}
-	out, err := s.Seals.Seal(b.Bytes())
+	out, err := s.Seals.Seal(data)
 	if err != nil {
 		// Not even here in clear: the journal, which has a key already, knows
 		// everything.

@@ -69,7 +69,7 @@ func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot
 		f.Problems = trouble(s).torn(diags)
 		return f, nil
 	}
-	s.saved, s.base = data, snapshot
+	s.saved, s.base = contentOf(data), snapshot
 	f.Said = "there is none"
 	if snapshot != nil {
 		f.Said = fmt.Sprintf("serial %d, lineage %s, %d objects", snapshot.Serial, snapshot.Lineage, len(snapshot.Objects))

@@ -469,11 +469,11 @@ func (s *story) apply(args []string) {
 	if after == nil {
 		return
 	}
-	var stored bytes.Buffer
-	if err := statefile.Write(&stored, after); err != nil {
+	stored, err := statefile.Bytes(after)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	again, diags := statefile.Read(stored.Bytes(), "state")
+	again, diags := statefile.Read(stored, "state")
 	if diags.HasErrors() || !statefile.Equal(again, after) {
 		s.t.Errorf("the state isn't the same when read again (%v)", diags)
 	}

@@ -171,9 +171,7 @@ func (s *store) Read(ctx context.Context) ([]byte, error) {
 	if err != nil || whole == nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	err = statefile.Write(&b, whole)
-	return b.Bytes(), err
+	return statefile.Bytes(whole)
 }
 
 func (s *store) read(ctx context.Context) (*state.Snapshot, index, error) {
@@ -307,11 +305,10 @@ func (s *store) writePart(name string, part *state.Snapshot) error {
 	if old, migrating, err := s.readPart(name); err == nil && !migrating && statefile.Equal(old, part) {
 		return nil
 	}
-	var b bytes.Buffer
-	if err := statefile.Write(&b, part); err != nil {
-		return err
+	data, err := statefile.Bytes(part)
+	if err == nil {
+		data, err = s.crypt.Seal(data)
 	}
-	data, err := s.crypt.Seal(b.Bytes())
 	if err != nil {
 		return err
 	}
@@ -383,11 +380,11 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 	}
 	rest := *whole
 	rest.Objects, rest.Memory = nil, nil
-	var b bytes.Buffer
-	if err := statefile.Write(&b, &rest); err != nil {
+	data, err := statefile.Bytes(&rest)
+	if err != nil {
 		return nil, index{}, err
 	}
-	ix := index{Version: 1, State: b.Bytes(), Components: []component{}}
+	ix := index{Version: 1, State: data, Components: []component{}}
 	if len(whole.Memory) > 0 {
 		ix.Memory = &Memory{}
 		if err := json.Unmarshal(whole.Memory, ix.Memory); err != nil {

@@ -52,11 +52,11 @@ func sample(t *testing.T) *state.Snapshot {
 
 func encode(t *testing.T, s *state.Snapshot) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if err := statefile.Write(&b, s); err != nil {
+	b, err := statefile.Bytes(s)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes()
+	return b
 }
 
 func TestPartsMakeTheWhole(t *testing.T) {

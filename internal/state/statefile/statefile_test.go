@@ -37,11 +37,11 @@ func write(t interface {
 	Fatal(args ...any)
 }, s *state.Snapshot) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := Write(&b, s); err != nil {
+	b, err := Bytes(s)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(b)
 }
 
 // recorded.tfstate was written by OpenTofu 1.12.6, with its check results
@@ -281,11 +281,11 @@ func big(n int) []byte {
 			Dependencies: deps,
 		}
 	}
-	var b bytes.Buffer
-	if err := Write(&b, s); err != nil {
+	b, err := Bytes(s)
+	if err != nil {
 		panic(err)
 	}
-	return b.Bytes()
+	return b
 }
 
 func BenchmarkRead20k(b *testing.B) {
@@ -300,10 +300,8 @@ func BenchmarkRead20k(b *testing.B) {
 
 func BenchmarkWrite20k(b *testing.B) {
 	s, _ := Read(big(20_000), "x")
-	var buf bytes.Buffer
 	for b.Loop() {
-		buf.Reset()
-		if err := Write(&buf, s); err != nil {
+		if _, err := Bytes(s); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -337,13 +335,14 @@ func TestLine(t *testing.T) {
 			continue
 		}
 		read++
-		var written, want bytes.Buffer
+		var written []byte
+		var want bytes.Buffer
 		line, err := Line(s)
 		if err == nil {
-			err = Write(&written, s)
+			written, err = Bytes(s)
 		}
 		if err == nil {
-			err = json.Compact(&want, written.Bytes())
+			err = json.Compact(&want, written)
 		}
 		if err != nil || string(line) != want.String() {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, line, want.String())
@@ -351,5 +350,26 @@ func TestLine(t *testing.T) {
 	}
 	if read == 0 {
 		t.Error("none of the files has a state")
+	}
+}
+
+// TestRoom: the bytes of a large state are in a buffer that is hardly larger, however
+// unlike its objects are.
+func TestRoom(t *testing.T) {
+	src := big(3000)
+	s, diags := Read(src, "x")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for at, o := range s.Objects {
+		if strings.HasSuffix(at.Name.Name, "7") {
+			long := *o
+			long.Private = bytes.Repeat([]byte("x"), 2000)
+			s.Objects[at] = &long
+		}
+	}
+	b, err := Bytes(s)
+	if err != nil || cap(b) > len(b)+len(b)/4 {
+		t.Errorf("%d bytes in a buffer of %d, %v", len(b), cap(b), err)
 	}
 }

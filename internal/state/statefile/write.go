@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,21 +18,19 @@ import (
 	"weir.dev/weir/internal/word/work"
 )
 
-// Write writes a state, always the same bytes for the same state. Objects of
-// ephemeral resources are left out. An error comes from w, or is about a value
-// that can't be saved; then nothing was written.
-func Write(w io.Writer, s *state.Snapshot) error {
+// Bytes is the file of a state, always the same bytes for the same state. Objects
+// of ephemeral resources are left out. An error is about a value that can't be saved.
+func Bytes(s *state.Snapshot) ([]byte, error) {
 	p := &printer{}
 	if err := p.snapshot(s); err != nil {
-		return err
+		return nil, err
 	}
 	p.out.WriteByte('\n')
 	work.StateBytes.Add(p.out.Len())
-	_, err := w.Write(p.out.Bytes())
-	return err
+	return p.out.Bytes(), nil
 }
 
-// Line is what Write writes, on one line and without its end.
+// Line is what Bytes gives, on one line and without its end.
 func Line(s *state.Snapshot) ([]byte, error) {
 	p := &printer{compact: true}
 	if err := p.snapshot(s); err != nil {
@@ -54,11 +51,18 @@ func (p *printer) snapshot(s *state.Snapshot) error {
 	}
 	p.member("resources")
 	p.open('[')
-	for _, group := range groups(s) {
+	all := sorted(s)
+	p.makeRoom(all, s)
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].Resource == all[0].Resource {
+			n++
+		}
 		p.element()
-		if err := p.resource(group, s); err != nil {
+		if err := p.resource(all[:n], s); err != nil {
 			return err
 		}
+		all = all[n:]
 	}
 	p.close(']')
 	p.checks(s.Checks)
@@ -71,9 +75,9 @@ func (p *printer) snapshot(s *state.Snapshot) error {
 	return nil
 }
 
-// groups lists the objects of each resource, all in the order of the format,
-// which compares modules and modes as texts.
-func groups(s *state.Snapshot) [][]addr.Object {
+// sorted lists the objects in the order of the format, which compares modules and
+// modes as texts.
+func sorted(s *state.Snapshot) []addr.Object {
 	all := make([]addr.Object, 0, len(s.Objects))
 	for at := range s.Objects {
 		if at.Name.Mode != addr.Ephemeral {
@@ -81,16 +85,33 @@ func groups(s *state.Snapshot) [][]addr.Object {
 		}
 	}
 	slices.SortFunc(all, byText)
-	var out [][]addr.Object
-	for len(all) > 0 {
-		n := 1
-		for n < len(all) && all[n].Resource == all[0].Resource {
-			n++
-		}
-		out = append(out, all[:n])
-		all = all[n:]
+	return all
+}
+
+// sample is how many objects are printed to know how much room all take.
+const sample = 256
+
+// makeRoom makes room for all objects: a buffer that doubles whenever it is full takes
+// three times what is in it while it grows.
+func (p *printer) makeRoom(all []addr.Object, s *state.Snapshot) {
+	stride := len(all) / sample
+	if stride < 2 {
+		return
 	}
-	return out
+	start, depth, some := p.out.Len(), p.depth, p.some
+	for n := 0; n < len(all); n += stride {
+		p.depth = depth
+		if n == 0 || all[n-1].Resource != all[n].Resource {
+			_ = p.resource(all[n:n+1], s) // it is told when it is printed for good
+		} else {
+			p.depth += 2
+			_ = p.instance(all[n], s.Objects[all[n]], "")
+		}
+	}
+	taken := p.out.Len() - start
+	p.out.Truncate(start)
+	p.depth, p.some = depth, some
+	p.out.Grow(taken*stride + taken*stride/16)
 }
 
 // byText is the order of the format.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -182,14 +183,15 @@ func readOnce(path string) (content []byte, recent bool, err error) {
 func (s *Store) Write(_ context.Context, state []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, err := s.read()
+	old, err := s.there()
 	if err != nil {
 		return err
 	}
-	if s.seen != nil && *s.seen != *s.sum(old) {
+	if s.seen != nil && *s.seen != old.seen {
 		return storage.ErrChanged
 	}
-	if bytes.Equal(old, state) {
+	next := s.sum(state)
+	if old.size == int64(len(state)) && old.seen == *next {
 		return nil
 	}
 	path, err := follow(s.out)
@@ -199,14 +201,8 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err := s.disk.MakeFolders(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if s.backup != "" && !s.backedUp && len(old) > 0 && !bytes.Equal(old, s.placeholder) {
-		kept := old
-		if s.recode != nil {
-			if kept, err = s.recode(old); err != nil {
-				return fmt.Errorf("failed to create local state backup file: %w", err)
-			}
-		}
-		if err := s.saveBackup(path, kept); err != nil {
+	if s.backup != "" && !s.backedUp && old.size > 0 && old.sum != sha256.Sum256(s.placeholder) {
+		if err := s.keepBackup(path); err != nil {
 			return fmt.Errorf("failed to create local state backup file: %w", err)
 		}
 	}
@@ -214,8 +210,43 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err := s.replace(path, state); err != nil {
 		return err
 	}
-	s.written, s.seen = true, s.sum(state)
+	s.written, s.seen = true, next
 	return nil
+}
+
+// A content tells what is in a file from anything else.
+type content struct {
+	sum  [sha256.Size]byte
+	seen [sha256.Size]byte // the same, but that of nothing for a placeholder
+	size int64
+}
+
+// there is what Write would replace. It is read piece by piece: it may be large, and
+// only the first Write keeps it.
+func (s *Store) there() (content, error) {
+	if s.held == nil || !isAt(s.held.file.File, s.held.path) {
+		old, err := readPath(s.out)
+		return content{sha256.Sum256(old), *s.sum(old), int64(len(old))}, err
+	}
+	h := sha256.New()
+	size, err := io.Copy(h, io.NewSectionReader(s.held.file, 0, math.MaxInt64))
+	c := content{sum: [sha256.Size]byte(h.Sum(nil)), size: size}
+	if c.seen = c.sum; s.held.created && size == int64(len(s.placeholder)) && c.sum == sha256.Sum256(s.placeholder) {
+		c.seen = sha256.Sum256(nil)
+	}
+	return c, err
+}
+
+// keepBackup keeps what Write would replace.
+func (s *Store) keepBackup(path string) error {
+	old, err := s.read()
+	if err == nil && s.recode != nil {
+		old, err = s.recode(old)
+	}
+	if err != nil {
+		return err
+	}
+	return s.saveBackup(path, old)
 }
 
 func (s *Store) saveBackup(statePath string, content []byte) error {
