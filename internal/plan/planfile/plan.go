@@ -11,7 +11,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/word/addr"
@@ -20,15 +19,14 @@ import (
 )
 
 type planRecord struct {
-	Types     [][]byte            `msgpack:"types"`
 	Mode      uint8               `msgpack:"mode"`
-	Changes   []changeRecord      `msgpack:"changes"`
-	Drift     []changeRecord      `msgpack:"drift"`
+	Changes   *changeList         `msgpack:"changes"`
+	Drift     *changeList         `msgpack:"drift"`
 	Outputs   []outputRecord      `msgpack:"outputs"`
 	Deferred  []deferredRecord    `msgpack:"deferred"`
 	Checks    []state.CheckResult `msgpack:"checks"`
 	Invoked   []invokedRecord     `msgpack:"invoked,omitempty"`
-	Steps     []stepRecord        `msgpack:"steps"`
+	Steps     *stepList           `msgpack:"steps"`
 	HasGraph  bool                `msgpack:"has_graph"`
 	Variables []variableRecord    `msgpack:"variables"`
 	Relevant  []relevantRecord    `msgpack:"relevant"`
@@ -40,6 +38,7 @@ type planRecord struct {
 	LeftOut   int                 `msgpack:"left_out,omitempty"` // objects
 	Since     string              `msgpack:"since,omitempty"`
 	Errored   bool                `msgpack:"errored"`
+	Types     *typeTable          `msgpack:"types"` // those that the rest has used
 }
 
 type namedRecord struct {
@@ -127,16 +126,13 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 		Checks:    p.Checks,
 		Timestamp: p.Timestamp.UTC().Format(time.RFC3339Nano),
 		Errored:   p.Errored,
+		Changes:   &changeList{types: types, list: p.Changes},
+		Drift:     &changeList{types: types, list: p.Drift},
+		Steps:     &stepList{},
+		Types:     types,
 	}
 	if p.LeftOut != nil {
 		r.LeftOut, r.Since = p.LeftOut.Objects, p.LeftOut.Since.UTC().Format(time.RFC3339Nano)
-	}
-	var err error
-	if r.Changes, err = fromChanges(types, p.Changes); err != nil {
-		return nil, err
-	}
-	if r.Drift, err = fromChanges(types, p.Drift); err != nil {
-		return nil, err
 	}
 	for _, d := range p.Deferred {
 		c, err := fromChange(types, d.Change)
@@ -185,14 +181,13 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 		}
 		r.Named = append(r.Named, one)
 	}
+	var err error
 	if r.Invoked, err = fromInvocations(types, p); err != nil {
 		return nil, err
 	}
 	if p.Graph != nil {
-		r.HasGraph = true
-		r.Steps = fromSteps(p.Graph.Steps)
+		r.HasGraph, r.Steps.list = true, p.Graph.Steps
 	}
-	r.Types = types.list
 	return msgpack.Marshal(&r)
 }
 
@@ -212,18 +207,6 @@ func (t *typeTable) fill(at hint, pairs ...pair) error {
 		*p.to = r
 	}
 	return nil
-}
-
-func fromChanges(types *typeTable, list []*plan.Change) ([]changeRecord, error) {
-	out := make([]changeRecord, 0, len(list))
-	for _, c := range list {
-		r, err := fromChange(types, c)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, nil
 }
 
 func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
@@ -262,27 +245,6 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 	return r, nil
 }
 
-func fromSteps(steps []execgraph.Step) []stepRecord {
-	out := make([]stepRecord, len(steps))
-	for i, s := range steps {
-		r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of), Change: s.Change, Invocation: s.Invocation, Batch: s.Batch}
-		if s.Object != (addr.Object{}) {
-			r.Object = objectAddr{s.Object.Instance.String(), s.Object.Deposed}
-		}
-		if s.Provider != (addr.ProviderConfig{}) {
-			r.Provider = s.Provider.String()
-		}
-		for _, a := range s.After {
-			r.After = append(r.After, int(a))
-		}
-		for _, a := range s.Takes {
-			r.Takes = append(r.Takes, int(a))
-		}
-		out[i] = r
-	}
-	return out
-}
-
 func decodePlan(data []byte) (*plan.Plan, error) {
 	if len(data) == 0 {
 		return nil, errors.New("it isn't in the file")
@@ -291,7 +253,7 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 	if err := msgpack.Unmarshal(data, &r); err != nil {
 		return nil, err
 	}
-	types, err := readTypes(r.Types)
+	types, err := r.Types.read()
 	if err != nil {
 		return nil, err
 	}
@@ -308,15 +270,15 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 			return nil, err
 		}
 	}
-	if p.Changes, err = toChanges(types, r.Changes); err != nil {
+	if p.Changes, err = r.Changes.changes(types); err != nil {
 		return nil, err
 	}
-	if p.Drift, err = toChanges(types, r.Drift); err != nil {
+	if p.Drift, err = r.Drift.changes(types); err != nil {
 		return nil, err
 	}
 	for _, d := range r.Deferred {
-		c, err := toChange(types, d.Change)
-		if err != nil {
+		c := &plan.Change{}
+		if err := toChange(c, types, d.Change); err != nil {
 			return nil, err
 		}
 		p.Deferred = append(p.Deferred, &plan.Deferred{Change: c, Reason: d.Reason})
@@ -351,12 +313,7 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 		return nil, err
 	}
 	if r.HasGraph {
-		for i, s := range r.Steps {
-			if s.Invocation < 0 || s.Invocation > len(p.Invocations) || (s.Kind == execgraph.Invoke.String()) != (s.Invocation > 0) {
-				return nil, fmt.Errorf("step %d invokes nothing that the plan has", i)
-			}
-		}
-		if p.Graph, err = toGraph(r.Steps, len(p.Changes)); err != nil {
+		if p.Graph, err = r.Steps.graph(p); err != nil {
 			return nil, err
 		}
 	}
@@ -450,24 +407,12 @@ func toObject(o objectAddr) (addr.Object, error) {
 	return addr.Object{Instance: instance, Deposed: o.Deposed}, err
 }
 
-func toChanges(types typeReader, list []changeRecord) ([]*plan.Change, error) {
-	var out []*plan.Change
-	for _, r := range list {
-		c, err := toChange(types, r)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
+func toChange(c *plan.Change, types typeReader, r changeRecord) error {
 	object, err := toObject(r.Addr)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &plan.Change{
+	*c = plan.Change{
 		Addr:            object,
 		Previous:        object.Instance,
 		Reason:          plan.Reason(r.Reason),
@@ -482,17 +427,17 @@ func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
 	}
 	if r.Previous != "" {
 		if c.Previous, err = addr.ParseInstance(r.Previous); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if c.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
-		return nil, err
+		return err
 	}
 	if c.Action, err = toAction(r.Action); err != nil {
-		return nil, err
+		return err
 	}
 	if c.ReplacePaths, err = value.PathsFromJSON(r.ReplacePaths); err != nil {
-		return nil, err
+		return err
 	}
 	err = types.fill(into{&c.Before, r.Before}, into{&c.After, r.After},
 		into{&c.BeforeIdentity, r.BeforeIdentity}, into{&c.AfterIdentity, r.AfterIdentity})
@@ -501,45 +446,9 @@ func toChange(types typeReader, r changeRecord) (*plan.Change, error) {
 		err = types.fill(into{&c.Importing.Identity, r.Importing.Identity})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object, err)
+		return fmt.Errorf("%s: %w", object, err)
 	}
-	return c, nil
-}
-
-func toGraph(records []stepRecord, changes int) (*execgraph.Graph, error) {
-	g := &execgraph.Graph{Steps: make([]execgraph.Step, len(records))}
-	for i, r := range records {
-		kind, err := execgraph.ParseKind(r.Kind)
-		if err != nil {
-			return nil, err
-		}
-		m, err := addr.ParseModule(r.Module)
-		if err != nil {
-			return nil, err
-		}
-		s := execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of), Change: r.Change, Invocation: r.Invocation, Batch: r.Batch}
-		if s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= len(records) {
-			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
-		}
-		if r.Object.Instance != "" {
-			if s.Object, err = toObject(r.Object); err != nil {
-				return nil, err
-			}
-		}
-		if r.Provider != "" {
-			if s.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
-				return nil, err
-			}
-		}
-		for _, a := range r.After {
-			s.After = append(s.After, execgraph.ID(a))
-		}
-		for _, a := range r.Takes {
-			s.Takes = append(s.Takes, execgraph.ID(a))
-		}
-		g.Steps[i] = s
-	}
-	return g, g.Verify(changes)
+	return nil
 }
 
 // encodeState writes a state in the format of state files; nothing for none.

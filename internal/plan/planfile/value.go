@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -71,6 +72,12 @@ func (t *typeTable) id(ty cty.Type, at hint) (int, error) {
 	return id, nil
 }
 
+// EncodeMsgpack implements msgpack.CustomEncoder.
+func (t *typeTable) EncodeMsgpack(e *msgpack.Encoder) error { return e.Encode(t.list) }
+
+// DecodeMsgpack implements msgpack.CustomDecoder.
+func (t *typeTable) DecodeMsgpack(d *msgpack.Decoder) error { return d.Decode(&t.list) }
+
 // null is a null of any type.
 var null = []byte{msgpcode.Nil}
 
@@ -127,9 +134,12 @@ func encodeMarks(path []byte, marks cty.ValueMarks) ([]mark, error) {
 // A typeReader is a typeTable read back.
 type typeReader []cty.Type
 
-func readTypes(list [][]byte) (typeReader, error) {
-	types := make(typeReader, len(list))
-	for i, text := range list {
+func (t *typeTable) read() (typeReader, error) {
+	if t == nil {
+		return nil, nil
+	}
+	types := make(typeReader, len(t.list))
+	for i, text := range t.list {
 		ty, err := ctyjson.UnmarshalType(text)
 		if err != nil {
 			return nil, fmt.Errorf("type %d: %w", i+1, err)
