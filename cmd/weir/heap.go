@@ -17,12 +17,27 @@ const (
 	bigGrowth = 120
 )
 
+// What is beyond a few MiB goes where memory comes in huge pages, if the system has
+// them: the first touch of each small page interrupts the program. The heap begins with
+// a block that asks for them and that nobody touches; the first collection frees it for
+// all others. That comes when firstHeap is in use beside it: small plans have none, and
+// bigger ones one of little.
+const (
+	hugeHeap  = 256 << 20
+	firstHeap = 8 << 20
+	leastHeap = 4 << 20 // what growth counts from at first
+)
+
 // growFirst tunes the collector. Who sets GOGC knows better.
 func growFirst() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(smallHeap / (4 << 20) * 100) // of the minimum of 4 MiB
+	debug.SetGCPercent(smallHeap / leastHeap * 100)
+	if debug.SetMemoryLimit(-1) > 4*hugeHeap && canMap(4*hugeHeap) {
+		debug.SetGCPercent((hugeHeap + firstHeap + leastHeap) / leastHeap * 100)
+		hugePages(make([]byte, hugeHeap))
+	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	// The runtime finalizes a fresh sentinel after each collection.
 	var collected func(*[16]byte)

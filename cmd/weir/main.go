@@ -47,8 +47,8 @@ func run() (code int) {
 	}); done {
 		return code
 	}
-	growFirst()
 	limitMemory()
+	growFirst()
 	if err := limitEvaluation(); err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %s\n", err)
 		return 1
