@@ -183,10 +183,15 @@ func compare(b *bytes.Buffer, a *asker, name string, p *peer, why map[string]str
 	if left > 0 {
 		fmt.Fprintf(b, "; %d are left out for a reason", left)
 	}
-	b.WriteString(".\n\n")
+	b.WriteString("." + counted[name] + "\n\n")
 	if len(rows) > 0 {
 		b.WriteString("| command | not accepted | why |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n\n")
 	}
+}
+
+// counted says how others count what a peer has.
+var counted = map[string]string{
+	"terraform": " The commands `cloud` and `stacks`, which start\nplugins, are two of these; without them there are 40. Who counts `-compact-warnings` where a command\nparses it by itself (`console`, `import` and `init`, which weir has like all others) finds 261 flags.",
 }
 
 func reason(why map[string]string, keys ...string) string {
