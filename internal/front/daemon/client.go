@@ -44,7 +44,8 @@ func Ask(c Client) (code int, done bool) {
 	}
 	signals, stop := c.Signals()
 	defer stop()
-	if w.send(begin, nil) != nil {
+	// Not before it is taken: while a daemon that hangs has them, who reads them waits.
+	if w.send(begin, nil, c.Out, c.Err) != nil {
 		return 0, false
 	}
 	go func() {
@@ -85,7 +86,7 @@ func (c Client) offer(w *wire) bool {
 	mask := syscall.Umask(0o077)
 	syscall.Umask(mask)
 	r := request{Want: "run", Build: build(c.Build), Args: c.Args, Environ: c.Environ, Dir: path, Umask: mask, Terminal: c.Terminal(c.In)}
-	if r.Build == "" || w.SetDeadline(time.Now().Add(taken)) != nil || w.send(begin, encode(r), dir, c.Out, c.Err) != nil {
+	if r.Build == "" || w.SetDeadline(time.Now().Add(taken)) != nil || w.send(begin, encode(r), dir) != nil {
 		return false
 	}
 	kind, _, err := w.next()

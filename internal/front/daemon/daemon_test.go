@@ -164,7 +164,7 @@ func TestBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	here, _ := os.Getwd()
-	if err := w.send(begin, encode(request{Want: "run", Build: "another", Args: []string{"weir", "plan"}, Environ: os.Environ(), Dir: here}), dir, b.out, b.out); err != nil {
+	if err := w.send(begin, encode(request{Want: "run", Build: "another", Args: []string{"weir", "plan"}, Environ: os.Environ(), Dir: here}), dir); err != nil {
 		t.Fatal(err)
 	}
 	if kind, text, err := w.next(); kind != refused || string(text) != "it is another build" || err != nil {
@@ -222,7 +222,7 @@ func TestGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !b.client(nil).offer(w) || w.send(begin, nil) != nil {
+	if !b.client(nil).offer(w) || w.send(begin, nil, b.out, b.out) != nil {
 		t.Fatal("not taken")
 	}
 	<-began
@@ -231,6 +231,36 @@ func TestGone(t *testing.T) {
 		t.Errorf("heard %v", s)
 	}
 	if err := <-b.ended; err != nil { // broken
+		t.Error(err)
+	}
+}
+
+// TestHangs: a daemon that doesn't answer has the command done by itself, and nothing of its
+// streams, so that who reads these isn't kept waiting.
+func TestHangs(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := listen(filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	b := &bench{t: t, address: filepath.Join(dir, "s"), out: to}
+	if _, done := Ask(b.client(nil)); done {
+		t.Error("done by nobody")
+	}
+	to.Close()
+	if err := from.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := from.Read(make([]byte, 1)); err != io.EOF {
 		t.Error(err)
 	}
 }

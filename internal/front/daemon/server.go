@@ -116,12 +116,8 @@ func (r *run) serve(w *wire) {
 	if !ours || w.SetDeadline(time.Now().Add(taken)) != nil {
 		return
 	}
-	text, files, err := w.first()
-	defer func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}()
+	_, text, files, err := w.with()
+	defer shut(files)
 	var q request
 	if err != nil || json.Unmarshal(text, &q) != nil {
 		return
@@ -146,6 +142,13 @@ func (r *run) serve(w *wire) {
 	}
 }
 
+// shut closes files that came from a client.
+func shut(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
 func (r *run) status(q request) Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +159,7 @@ func (r *run) status(q request) Status {
 // negative where the client hasn't waited.
 func (r *run) take(w *wire, q request, pid int, files []*os.File) (code int, why string) {
 	switch name := differs(r.Environ, q.Environ); {
-	case len(files) != 3 || len(q.Args) == 0:
+	case len(files) != 1 || len(q.Args) == 0:
 		return 0, "the request lacks something"
 	case q.Build == "" || q.Build != r.build:
 		return 0, "it is another build"
@@ -181,14 +184,16 @@ func (r *run) take(w *wire, q request, pid int, files []*os.File) (code int, why
 	if w.send(ready, nil) != nil {
 		return -1, ""
 	}
-	if kind, _, err := w.next(); err != nil || kind != begin || w.SetDeadline(time.Time{}) != nil {
+	kind, _, streams, err := w.with()
+	defer shut(streams)
+	if err != nil || kind != begin || len(streams) != 2 || w.SetDeadline(time.Time{}) != nil {
 		return -1, ""
 	}
-	return r.work(w, q, home, files), ""
+	return r.work(w, q, home, streams[0], streams[1]), ""
 }
 
 // work does it.
-func (r *run) work(w *wire, q request, home string, files []*os.File) int {
+func (r *run) work(w *wire, q request, home string, out, problems *os.File) int {
 	r.idle.Stop()
 	r.note(true)
 	defer func() {
@@ -198,7 +203,7 @@ func (r *run) work(w *wire, q request, home string, files []*os.File) int {
 	c := &client{wire: w, signals: make(chan os.Signal, 8), typed: make(chan []byte, 8)}
 	go c.listen()
 	code, broken := r.Do(Job{
-		Args: q.Args, Environ: q.Environ, Dir: q.Dir, Home: home, Out: files[1], Err: files[2], Signals: c.signals,
+		Args: q.Args, Environ: q.Environ, Dir: q.Dir, Home: home, Out: out, Err: problems, Signals: c.signals,
 		Typed: Typed{Reader: c, Terminal: q.Terminal, Secret: c.secret},
 		Exit: func(code int) {
 			_ = w.send(exit, []byte(strconv.Itoa(code)))

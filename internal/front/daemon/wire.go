@@ -61,17 +61,17 @@ func (w *wire) rest(head [5]byte) (kind byte, text []byte, err error) {
 	return head[0], text, err
 }
 
-// first reads a frame with the files that came with it.
-func (w *wire) first() (text []byte, files []*os.File, err error) {
+// with reads a frame with the files that came with it.
+func (w *wire) with() (kind byte, text []byte, files []*os.File, err error) {
 	var head [5]byte
 	rights := make([]byte, syscall.CmsgSpace(4*16))
 	n, oob, _, _, err := w.ReadMsgUnix(head[:], rights)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, nil, err
 	}
 	messages, err := syscall.ParseSocketControlMessage(rights[:oob])
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, nil, err
 	}
 	for i := range messages {
 		numbers, err := syscall.ParseUnixRights(&messages[i])
@@ -83,9 +83,9 @@ func (w *wire) first() (text []byte, files []*os.File, err error) {
 		}
 	}
 	if _, err = io.ReadFull(w, head[n:]); err == nil {
-		_, text, err = w.rest(head)
+		kind, text, err = w.rest(head)
 	}
-	return text, files, err
+	return kind, text, files, err
 }
 
 // program tells builds apart: the file that a process runs.

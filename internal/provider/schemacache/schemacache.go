@@ -36,6 +36,8 @@ const magic = "weir schemas 1\n"
 
 const (
 	suffix = ".schemas"
+	// fresh begins the names of files that are being written, or were when a process ended.
+	fresh = ".new-"
 	// used is how old a file's time may be before it is said that it is in use.
 	used = 24 * time.Hour
 )
@@ -76,7 +78,7 @@ func (c Cache) Store(key string, data []byte) {
 	if strings.Contains(key, "\n") || os.MkdirAll(c.Dir, 0o700) != nil {
 		return
 	}
-	temp, err := os.CreateTemp(c.Dir, ".new-*")
+	temp, err := os.CreateTemp(c.Dir, fresh+"*")
 	if err != nil {
 		return
 	}
@@ -104,6 +106,9 @@ func (c Cache) shrink(keep string) {
 	total := int64(0)
 	for _, e := range entries {
 		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), fresh) && time.Since(info.ModTime()) > used {
+			_ = os.Remove(filepath.Join(c.Dir, e.Name())) // whoever wrote it is gone
+		}
 		if err != nil || !strings.HasSuffix(e.Name(), suffix) {
 			continue
 		}

@@ -90,3 +90,22 @@ func TestLimit(t *testing.T) {
 		t.Errorf("large: %v, %v", ok, files(t, c))
 	}
 }
+
+// TestLeftOver: what a process was writing when it was killed doesn't stay for good.
+func TestLeftOver(t *testing.T) {
+	c := schemacache.Cache{Dir: t.TempDir()}
+	long := time.Now().Add(-48 * time.Hour)
+	for _, name := range []string{".new-1", ".new-2"} {
+		if err := os.WriteFile(filepath.Join(c.Dir, name), []byte("a part"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(filepath.Join(c.Dir, ".new-1"), long, long); err != nil {
+		t.Fatal(err)
+	}
+	c.Store("a", []byte("data"))
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil || len(entries) != 2 || entries[0].Name() != ".new-2" { // somebody may still write it
+		t.Errorf("%v, %v", entries, err)
+	}
+}
