@@ -166,9 +166,9 @@ $(COLLECTOR): tools/collector/go.mod tools/collector/go.sum tools/collector/main
 	cd tools/collector && go build -o $@ .
 	@touch $@
 
-conformance: build ## the conformance cases against bin/weir; RUN=REGEXP picks some
+conformance: build ## the conformance cases against bin/weir; RUN=REGEXP picks some, DAEMON=1 has a daemon do what it does of them
 	cd conformance && IAC_BIN=$(CURDIR)/bin/weir IAC_MIRROR=$(wildcard $(MIRROR)) \
-	  go run . -expected expected-failures.txt -run '$(RUN)'
+	  go run . -expected expected-failures.txt $(if $(DAEMON),-daemon) -run '$(RUN)'
 
 stacks-fixtures: build ## init and validate every stack below FROM=DIR, with stand-ins for its providers
 	cd conformance && go run ./stackdirs -bin $(CURDIR)/bin/weir $(FROM)

@@ -28,7 +28,9 @@ var Sim = addr.OpenTofu.Provider("sim")
 type Bench struct {
 	*fake.Provider
 	State *state.Snapshot
-	t     *testing.T
+	// Programs are kept between loads; nil for nothing.
+	Programs *engine.Programs
+	t        *testing.T
 }
 
 // New is a bench without any objects. Its provider has the resource type sim_object
@@ -57,7 +59,7 @@ func (b *Bench) Load(text string) (*engine.Config, diag.List) {
 		files[name] = append(files[name], line...)
 	}
 	return engine.Load(b.t.Context(), engine.LoadOptions{
-		Dir: ".", Files: files, Queries: true, Inputs: map[string]module.VariableInput{},
+		Dir: ".", Files: files, Programs: b.Programs, Queries: true, Inputs: map[string]module.VariableInput{},
 		World: engine.World{
 			Catalog: fake.Catalog{Sim: b.Provider}, WorkDir: ".", OriginalDir: "/", Workspace: "default", Parallelism: 1,
 			Now: func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC) },
