@@ -74,6 +74,8 @@ type Group struct {
 	Checks []*Rule
 	Range  hcl.Range
 	checks hcl.Expression
+	// deployments are those that say nothing of their group themselves.
+	deployments hcl.Expression
 }
 
 // A Rule approves a plan if all its checks hold, or has it made again. Kind is empty, or
@@ -146,7 +148,7 @@ func attributes(names ...string) *hcl.BodySchema {
 
 var (
 	deploymentSchema = attributes("inputs", "variables", "destroy", "deployment_group", "import")
-	groupSchema      = attributes("auto_approve_checks")
+	groupSchema      = attributes("auto_approve_checks", "deployments")
 	ruleSchema       = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "check"}}}
 	checkSchema      = attributes("condition!", "reason", "error_message")
 	tokenSchema      = attributes("audience!")
@@ -248,7 +250,6 @@ func Load(files module.Files, dir string) (*Stack, diag.List) {
 type reader struct {
 	*Stack
 	diags diag.List
-	// published are where outputs are read of deployments, and ruled where plans are.
 }
 
 func (r *reader) hcl(diags hcl.Diagnostics) {
@@ -380,6 +381,10 @@ func (r *reader) group(b *hcl.Block) {
 	if attr := content.Attributes["auto_approve_checks"]; attr != nil {
 		g.checks = attr.Expr
 	}
+	if attr := content.Attributes["deployments"]; attr != nil {
+		r.diags.Add(diag.Outdated.As("Deprecated argument").Warning(attr.NameRange, "Deployments say of which group they are. Write deployment_group = deployment_group.%s into the block of each.", g.Name))
+		g.deployments = attr.Expr
+	}
 	r.groups[g.Name] = g
 }
 
@@ -495,18 +500,17 @@ func (r *reader) publish(b *hcl.Block) {
 
 // resolve finds what names refer to, and checks all expressions.
 func (r *reader) resolve() {
-	for _, g := range r.groups {
-		if g.checks == nil {
-			continue
+	for _, key := range sortedKeys(r.groups) {
+		g := r.groups[key]
+		for _, name := range r.references(g.checks, "auto_approve_checks", "deployment_auto_approve", sortedKeys(r.Rules)) {
+			g.Checks = append(g.Checks, r.Rules[name])
 		}
-		list, problems := hcl.ExprList(g.checks)
-		if problems.HasErrors() {
-			r.diags.Add(BadDeployment.As("Invalid auto_approve_checks argument").Error(g.checks.Range(), "A list of rules is expected here, as in [deployment_auto_approve.NAME]."))
-		}
-		for _, e := range list {
-			if name, ok := r.reference(e, "deployment_auto_approve", sortedKeys(r.Rules)); ok {
-				g.Checks = append(g.Checks, r.Rules[name])
+		for _, name := range r.references(g.deployments, "deployments", "deployment", Names(r.Deployments)) {
+			d := r.Deployments[slices.Index(Names(r.Deployments), name)]
+			if d.group != nil || d.Group != nil {
+				r.diags.Add(BadDeployment.As("Several groups").Error(g.deployments.Range(), "A deployment is of one group, and another place says so of %q already. Remove it from one of the two.", name))
 			}
+			d.Group = g
 		}
 	}
 	for _, d := range r.Deployments {
@@ -550,6 +554,23 @@ func (r *reader) checkRule(rule *Rule) {
 	}
 }
 
+// references reads a list of TYPE.NAME, the value of an argument that may be absent.
+func (r *reader) references(e hcl.Expression, argument, typ string, names []string) (found []string) {
+	if e == nil {
+		return nil
+	}
+	list, problems := hcl.ExprList(e)
+	if problems.HasErrors() {
+		r.diags.Add(BadDeployment.As("Invalid "+argument+" argument").Error(e.Range(), "A list is expected here, as in [%s.NAME].", typ))
+	}
+	for _, one := range list {
+		if name, ok := r.reference(one, typ, names); ok {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
 // reference reads TYPE.NAME, where the names are those declared.
 func (r *reader) reference(e hcl.Expression, typ string, names []string) (string, bool) {
 	at := e.Range()
@@ -568,7 +589,11 @@ func (r *reader) reference(e hcl.Expression, typ string, names []string) (string
 			return "", false
 		}
 	}
-	r.diags.Add(diag.BadReference.Error(at, "A block is expected here that the deployment files have, as in %s.NAME.", typ))
+	hint := ""
+	if v, problems := e.Value(nil); !problems.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && slices.Contains(names, v.AsString()) {
+		hint = " To refer to the one of that name, write " + typ + "." + v.AsString() + " without quotes."
+	}
+	r.diags.Add(diag.BadReference.Error(at, "A block is expected here that the deployment files have, as in %s.NAME.%s", typ, hint))
 	return "", false
 }
 

@@ -42,6 +42,20 @@ func load(t *testing.T, files map[string]string) (*Stack, diag.List) {
 	return Load(all, ".")
 }
 
+// Older texts have a group list its deployments.
+func TestGroupOfDeployments(t *testing.T) {
+	s, diags := load(t, map[string]string{"a.tfdeploy.hcl": `deployment "a" {}
+deployment "b" {}
+deployment_group "g" { deployments = [deployment.a] }
+`})
+	if diags.HasErrors() || len(diags) != 1 || !strings.Contains(diags[0].Detail, "deployment_group = deployment_group.g") {
+		t.Fatalf("got %v", diags)
+	}
+	if g := s.Deployments[0].Group; g == nil || g.Name != "g" || s.Deployments[1].Group != nil {
+		t.Errorf("the group of a is %+v, and that of b %+v", g, s.Deployments[1].Group)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	s, diags := load(t, map[string]string{"a.tfdeploy.hcl": `locals {
   regions = ["eu", "us"]
@@ -221,6 +235,8 @@ func TestBadFiles(t *testing.T) {
 		{`deployment "a" { deployment_group = deployment_group.nope }`, "Reference to undeclared deployment group"},
 		{`deployment_group "g" { auto_approve_checks = [deployment_auto_approve.nope] }`, "Reference to undeclared deployment auto approve"},
 		{`deployment_group "g" { auto_approve_checks = 5 }`, "Invalid auto_approve_checks argument"},
+		{`deployment_group "g" { deployments = [deployment.nope] }`, "Reference to undeclared deployment"},
+		{"deployment \"d\" {}\ndeployment_group \"g\" { deployments = [deployment.d] }\ndeployment_group \"h\" { deployments = [deployment.d] }", "Several groups"},
 		{`deployment_auto_approve "r" {}`, "Missing check"},
 		{"deployment_auto_approve \"r\" {\n  check {\n    condition = true\n  }\n}", "Missing required argument"},
 		{"deployment_auto_approve \"r\" {\n  check {\n    condition = contxt.plan\n    reason = \"\"\n  }\n}", "Reference to unknown symbol"},
