@@ -110,7 +110,7 @@ func (r *Reader) token(s *cliconfig.Source, t *deploy.Token) (string, error) {
 		data, err := r.run(s.Command, "WEIR_TOKEN="+t.Name, "WEIR_AUDIENCE="+strings.Join(t.Audience, ","))
 		return string(data), err
 	}
-	data, err := r.get(s, "Authorization", "Bearer ", url.Values{"audience": t.Audience})
+	data, err := r.get(s, url.Values{"audience": t.Audience})
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +144,8 @@ func (r *Reader) run(command []string, further ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (r *Reader) get(s *cliconfig.Source, header, prefix string, query url.Values) ([]byte, error) {
+// get asks a server, who is told the secret also in the headers named.
+func (r *Reader) get(s *cliconfig.Source, query url.Values, headers ...string) ([]byte, error) {
 	at, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
@@ -161,7 +162,10 @@ func (r *Reader) get(s *cliconfig.Source, header, prefix string, query url.Value
 		if !ok {
 			return nil, fmt.Errorf("there is no environment variable %s", s.Bearer)
 		}
-		request.Header.Set(header, prefix+secret)
+		request.Header.Set("Authorization", "Bearer "+secret)
+		for _, name := range headers {
+			request.Header.Set(name, secret)
+		}
 	}
 	response, err := r.HTTP.Do(request)
 	if err != nil {
@@ -223,7 +227,7 @@ func (r *Reader) store(from *cliconfig.Source, s *deploy.Store) (map[string]cty.
 		}
 		return object(data)
 	}
-	data, err := r.get(from, "X-Vault-Token", "", nil)
+	data, err := r.get(from, nil, "X-Vault-Token")
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func issuer(t *testing.T) *httptest.Server {
 		_ = json.NewEncoder(w).Encode(map[string]string{"value": "jwt for " + strings.Join(r.URL.Query()["audience"], "+")})
 	})
 	mux.HandleFunc("/v1/kv/data/app", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Vault-Token") != "hush" {
+		if r.Header.Get("X-Vault-Token") != "hush" || r.Header.Get("Authorization") != "Bearer hush" {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
