@@ -235,6 +235,49 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestStop: who asks for the end gets it, after the command that is under way.
+func TestStop(t *testing.T) {
+	working, goOn := make(chan bool), make(chan bool)
+	b := newBench(t, func(Job) (int, bool) {
+		close(working)
+		<-goOn
+		return 5, false
+	})
+	codes := make(chan int)
+	go func() {
+		code, _ := Ask(b.client(nil))
+		codes <- code
+	}()
+	<-working
+	w, err := dial(b.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.send(begin, encode(request{Want: "stop"})); err != nil {
+		t.Fatal(err)
+	}
+	if kind, _, err := w.next(); kind != answer || err != nil {
+		t.Errorf("%c, %v", kind, err)
+	}
+	select {
+	case err := <-b.ended:
+		t.Fatalf("it doesn't wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(goOn)
+	if code := <-codes; code != 5 {
+		t.Errorf("exit %d", code)
+	}
+	select {
+	case err := <-b.ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it goes on")
+	}
+}
+
 // TestHangs: a daemon that doesn't answer has the command done by itself, and nothing of its
 // streams, so that who reads these isn't kept waiting.
 func TestHangs(t *testing.T) {

@@ -137,8 +137,7 @@ func (r *run) serve(w *wire) {
 	case "stop":
 		_ = w.send(answer, encode(r.status(q)))
 		r.over.Do(func() { close(r.end) })
-		<-r.closed
-		r.working.Lock() // the client waits until this process is gone
+		select {} // the client waits until this process is gone
 	}
 }
 
