@@ -64,6 +64,8 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 	made, diags := w.subject.Plan(ctx, w, o)
 	diags.Append(generated)
 	refresh.Remember(made, w.Session, o.Looks)
+	w.looks = o.Looks
+	w.opening.partial.finish(w, made, diags)
 	return made, diags
 }
 
@@ -75,6 +77,9 @@ func (w *Work) options(p request.Planning) engine.PlanOptions {
 		InDoubt: journal.Instances(w.Doubts()),
 		Needed:  w.Needed(),
 		Meaning: engine.MeaningIn(w.dir.Dialect),
+	}
+	if t := w.opening.partial; t != nil && t.looks != nil {
+		o.Looks = t.looks
 	}
 	if p.Explained {
 		w.Reasons = w.Config.Reasons(&o)

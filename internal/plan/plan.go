@@ -233,6 +233,9 @@ type Plan struct {
 	// LeftOut are the objects that weren't looked at because they were not long ago; nil
 	// where there are none.
 	LeftOut *LeftOut
+	// Unplanned counts the objects among them that have no change here, because nothing that
+	// they come from is otherwise than in an earlier plan.
+	Unplanned int
 	// Errored: planning failed and the plan can't be applied.
 	Errored bool
 
@@ -245,6 +248,21 @@ type Plan struct {
 type LeftOut struct {
 	Objects int
 	Since   time.Time
+}
+
+// With counts some more; nil is none.
+func (l *LeftOut) With(objects int, since time.Time) *LeftOut {
+	switch {
+	case objects == 0:
+		return l
+	case l == nil:
+		return &LeftOut{objects, since}
+	}
+	l.Objects += objects
+	if since.Before(l.Since) {
+		l.Since = since
+	}
+	return l
 }
 
 // Say says that for people, of a plan of that time.

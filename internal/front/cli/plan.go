@@ -58,7 +58,11 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "plan"))
+	opening := p.opening(e, "plan")
+	if p.out == "" && !e.JSON {
+		opening.Partly = &options
+	}
+	w, diags := e.directory.Open(ctx, e.directory.Configuration(), opening)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
@@ -108,7 +112,7 @@ func (e *env) showPlan(w *operation.Work, p *plan.Plan) {
 	if e.Stream != nil {
 		e.Stream.Plan(p)
 	}
-	if e.JSON || p.Errored && len(p.Changes) == 0 {
+	if e.JSON || p.Errored && len(p.Changes)+p.Unplanned == 0 {
 		return
 	}
 	e.Because = w.Reasons.Because(p)

@@ -152,6 +152,13 @@ func Plain(name string) (string, bool) {
 	return "", false
 }
 
+// IsFixed reports whether calls with the same arguments come to the same wherever and whenever
+// they are made. Templates don't: they may call anything.
+func IsFixed(name string) bool {
+	_, ok := fixedTable()[name]
+	return ok && !IsImpure(name)
+}
+
 // IsImpure reports whether calls with the same arguments may give different
 // results, so that a plan has to freeze or put off the call.
 func IsImpure(name string) bool {

@@ -34,7 +34,7 @@ func parseChunks(name string, src []byte) (*hclsyntax.Body, bool) {
 	if len(src) < minToDivide {
 		return nil, false
 	}
-	chunks := divide(src)
+	chunks := divide(src, chunkBytes)
 	var next, failed atomic.Int64
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(chunks)) {
@@ -57,15 +57,25 @@ func parseChunks(name string, src []byte) (*hclsyntax.Body, bool) {
 	return join(chunks)
 }
 
-// divide cuts the text behind ends of blocks.
-func divide(src []byte) []chunk {
+// Cut cuts a text behind the ends of what are blocks nearly always. What a part that parses
+// alone says doesn't depend on what stands around it, in a file whose parts all do so.
+func Cut(src []byte) [][]byte {
+	var parts [][]byte
+	for _, c := range divide(src, 0) {
+		parts = append(parts, c.src)
+	}
+	return parts
+}
+
+// divide cuts the text behind ends of blocks, but for the end each at least that long.
+func divide(src []byte, least int) []chunk {
 	var chunks []chunk
 	pos := hcl.InitialPos
 	for len(src) > 0 {
 		end := len(src)
-		if len(src) > chunkBytes {
-			if at := bytes.Index(src[chunkBytes:], []byte(blockEndLine)); at >= 0 {
-				end = chunkBytes + at + len(blockEndLine)
+		if len(src) > least {
+			if at := bytes.Index(src[least:], []byte(blockEndLine)); at >= 0 {
+				end = least + at + len(blockEndLine)
 			}
 		}
 		chunks = append(chunks, chunk{src: src[:end], start: pos})

@@ -31,7 +31,7 @@ func Remember(made *plan.Plan, s *session.Session, l *looks.Looks) {
 	if made == nil {
 		return
 	}
-	if record := l.Record(made.Previous); record != nil {
+	if record := l.Record(s.Prior()); record != nil {
 		session.KeepLooks(s, record)
 	}
 }

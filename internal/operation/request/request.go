@@ -41,6 +41,13 @@ type Planning struct {
 	replacing []addr.Target // patterns of -replace
 }
 
+// IsPlainAuto reports whether everything is asked for, but for looking at what was looked at
+// not long ago.
+func (p Planning) IsPlainAuto() bool {
+	plain := p.Mode == plan.Normal && !p.SkipRefresh && !p.MinimalRefresh && !p.AllowDeferral && p.Invoke == nil && p.Generate == ""
+	return p.AutoRefresh && plain && len(p.Targets)+len(p.Excludes)+len(p.Replace)+len(p.replacing) == 0
+}
+
 // In is what is asked for where the patterns of -replace name something.
 func (p Planning) In(named func(addr.Target) ([]addr.Instance, diag.List)) (Planning, diag.List) {
 	var diags diag.List

@@ -38,6 +38,15 @@ func Looks(s *Session) []byte {
 	return sealed.Looks
 }
 
+// Digest names the state that is stored, empty where there is none, where it is to be encrypted
+// or where something else is known beside it.
+func Digest(s *Session) string {
+	if s.folded || len(s.doubts) > 0 || s.unsaved || s.wrote || s.Seals.Encrypts() {
+		return ""
+	}
+	return s.digest()
+}
+
 // KeepLooks keeps the record. That this fails is no reason not to go on: then there is none,
 // rather than an old one, and everything is looked at the next time.
 func KeepLooks(s *Session, record []byte) {

@@ -102,6 +102,19 @@ func (l *Looks) MayLook(at addr.Object, o *state.Object) bool {
 	return l == nil || !l.minimal && !l.isRecent(at, o.Provider.Provider)
 }
 
+// MayLeave reports whether an object whose configuration and state are as they were when it was
+// looked at is left out.
+func (l *Looks) MayLeave(at addr.Object, o *state.Object) bool {
+	return l != nil && !l.minimal && !o.Tainted && at.Deposed == "" && l.isRecent(at, o.Provider.Provider)
+}
+
+// Seen is when an object was looked at, and what it was then; empty where it wasn't.
+func (l *Looks) Seen(at addr.Object) (when time.Time, what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen[at].at, l.seen[at].what
+}
+
 // Looked notes what an object is; one that is gone is forgotten.
 func (l *Looks) Looked(at addr.Object, s lifecycle.Subject, o lifecycle.Object, c *connect.Conn) {
 	if l == nil || l.minimal {
@@ -128,15 +141,7 @@ func (l *Looks) Left(at addr.Object, left bool, to *plan.LeftOut) *plan.LeftOut 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	when := l.seen[at].at
-	if to == nil {
-		to = &plan.LeftOut{Since: when}
-	}
-	to.Objects++
-	if when.Before(to.Since) {
-		to.Since = when
-	}
-	return to
+	return to.With(1, l.seen[at].at)
 }
 
 // hash is of what the state has of an object, and of how its provider is configured, "" where

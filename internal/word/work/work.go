@@ -32,6 +32,7 @@ var (
 	Known      Counter // providers whose declarations were remembered, so that none was asked for them
 	Started    Counter // processes of providers
 	Kept       Counter // processes of providers that went on to serve, rather than others being started
+	Unplanned  Counter // objects left out of a plan, because nothing that they come from had changed
 	Unread     Counter // objects that a plan didn't ask providers about, as options said
 	Steps      Counter // of execution graphs
 	Edges      Counter // between these steps
@@ -44,7 +45,7 @@ var all = []struct {
 	*Counter
 }{
 	{"cells", &Cells}, {"reads", &Reads}, {"decoded", &Decoded}, {"calls", &Calls}, {"batched", &Batched}, {"shared", &Shared}, {"lists", &Lists}, {"listed", &Listed}, {"refused", &Refused},
-	{"known", &Known}, {"started", &Started}, {"kept", &Kept}, {"unread", &Unread},
+	{"known", &Known}, {"started", &Started}, {"kept", &Kept}, {"unread", &Unread}, {"unplanned", &Unplanned},
 	{"steps", &Steps}, {"edges", &Edges}, {"state-bytes", &StateBytes}, {"plan-bytes", &PlanBytes},
 }
 

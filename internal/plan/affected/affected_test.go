@@ -1,0 +1,257 @@
+package affected
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/looks"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
+)
+
+var builtin = addr.ProviderConfig{Provider: addr.Builtin("terraform")}
+
+const lineage = "lineage"
+
+// An estate is some files with what is there of them.
+type estate struct {
+	files module.Memory
+	made  Made
+	now   time.Time
+}
+
+func instance(t *testing.T, text string) addr.Object {
+	t.Helper()
+	i, err := addr.ParseInstance(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr.Object{Instance: i}
+}
+
+// newEstate has objects of some addresses, looked at a minute ago.
+func newEstate(t *testing.T, text string, objects ...string) *estate {
+	e := &estate{files: module.Memory{"main.tf": []byte(text)}, now: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)}
+	e.made = Made{Plan: &plan.Plan{}, State: state.Empty()}
+	e.made.State.Lineage = lineage
+	seen := map[string]string{}
+	for i, text := range objects {
+		at := instance(t, text)
+		e.made.State.Objects[at] = &state.Object{Provider: builtin, JSON: []byte(`{}`)}
+		e.made.Plan.Changes = append(e.made.Plan.Changes, &plan.Change{Addr: at, Previous: at.Instance, Provider: builtin})
+		seen[text] = fmt.Sprint(i)
+	}
+	e.look(e.now.Add(-time.Minute), seen)
+	return e
+}
+
+// look has objects looked at at a time; what they were is their number.
+func (e *estate) look(at time.Time, seen map[string]string) {
+	var pairs []string
+	for text, what := range seen {
+		pairs = append(pairs, fmt.Sprintf("%q:%q", text, what))
+	}
+	record := fmt.Sprintf(`{"version":1,"looks":[{"at":%q,"objects":{%s}}]}`, at.Format(time.RFC3339), strings.Join(pairs, ","))
+	e.made.Looks = looks.Auto([]byte(record), func(addr.Provider, string) time.Duration { return 15 * time.Minute })
+	e.made.Looks.Begin(e.made.State, e.now)
+}
+
+func cut(files module.Memory) (list []File) {
+	names, _ := files.List(".")
+	for _, name := range names {
+		list = append(list, File{name, syntax.Cut(files[name])})
+	}
+	return list
+}
+
+// record is that of the estate, as it is read again.
+func (e *estate) record(t *testing.T) *Record {
+	t.Helper()
+	made := New(nil, "under", cut(e.files), e.made)
+	if made == nil {
+		t.Fatal("there is no record")
+	}
+	r := Parse(made.Text())
+	if r == nil || !bytes.Equal(r.Text(), made.Text()) {
+		t.Fatalf("%s", made.Text())
+	}
+	return r
+}
+
+// planned are the lines of text that are planned after an edit.
+func (e *estate) planned(r *Record, due map[string]bool) string {
+	c := r.Choose(cut(e.files), due)
+	if c == nil {
+		return "everything"
+	}
+	text, _ := c.Of(e.files).ReadFile("main.tf")
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); strings.HasSuffix(line, "{") {
+			lines = append(lines, strings.NewReplacer(`terraform_data" "`, "", `"`, "", " {", "").Replace(line))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, ", ")
+}
+
+func block(name, in string) string {
+	return fmt.Sprintf("resource \"terraform_data\" %q {\n  input = %s\n}\n", name, in)
+}
+
+// many are blocks beside, which nothing refers to.
+func many() (text string, objects []string) {
+	for i := range 20 {
+		text += block(fmt.Sprintf("n%d", i), "1")
+		objects = append(objects, fmt.Sprintf("terraform_data.n%d", i))
+	}
+	return text, objects
+}
+
+const chain = "variable \"v\" {\n  default = 1\n}\nlocals {\n  l = terraform_data.a.id\n}\noutput \"o\" {\n  value = terraform_data.b.id\n}\n"
+
+func newChain(t *testing.T) *estate {
+	text, objects := many()
+	text += chain + block("a", "var.v") + block("b", "local.l") + block("c", "terraform_data.b.id")
+	return newEstate(t, text, append(objects, "terraform_data.a", "terraform_data.b", "terraform_data.c")...)
+}
+
+// TestChoose: what an edit affects is planned with what it refers to, and doubt plans all.
+func TestChoose(t *testing.T) {
+	replace := func(from, to string) func(e *estate) {
+		return func(e *estate) {
+			text := strings.Replace(string(e.files["main.tf"]), from, to, 1)
+			if text == string(e.files["main.tf"]) {
+				t.Fatalf("no %q", from)
+			}
+			e.files["main.tf"] = []byte(text)
+		}
+	}
+	for what, test := range map[string]struct {
+		before func(e *estate) // the plan that the record is of
+		after  func(e *estate)
+		due    string
+		want   string
+	}{
+		"nothing":                     {want: "variable v"},
+		"one that nothing refers to":  {after: replace(block("n1", "1"), block("n1", "2")), want: "resource n1, variable v"},
+		"one at the end":              {after: replace("terraform_data.b.id\n}\nres", "[terraform_data.b.id]\n}\nres"), want: "locals, output o, resource a, resource b, variable v"},
+		"one at the beginning":        {after: replace(block("a", "var.v"), block("a", "2")), want: "locals, output o, resource a, resource b, resource c, variable v"},
+		"a default":                   {after: replace("default = 1", "default = 2"), want: "locals, output o, resource a, resource b, resource c, variable v"},
+		"a local value":               {after: replace("l = terr", "l  = terr"), want: "locals, output o, resource a, resource b, resource c, variable v"},
+		"a new one":                   {after: replace(block("n1", "1"), block("new", "terraform_data.n2.id")+block("n1", "1")), want: "resource n2, resource new, variable v"},
+		"one that is gone":            {after: replace(block("n1", "1"), ""), want: "variable v"},
+		"one that is gone and in use": {after: replace(block("a", "var.v"), ""), want: "locals, output o, resource b, resource c, variable v"},
+		"blank lines":                 {after: replace("resource", "\n\nresource"), want: "resource n0, variable v"},
+		"due":                         {due: "terraform_data.c", want: "locals, resource a, resource b, resource c, variable v"},
+		"a second one of a name":      {after: replace(block("n1", "1"), block("n1", "1")+block("n1", "1")), want: "everything"},
+		"another one of a name":       {after: replace(block("n1", "1"), block("n1", "1")+block("n1", "2")), want: "everything"},
+		"new settings":                {after: replace(block("n1", "1"), "terraform {\n}\n"), want: "everything"},
+		"settings are gone":           {before: replace(block("n1", "1"), "terraform {\n}\n"), after: replace("terraform {\n}\n", ""), want: "everything"},
+		"settings stay":               {before: replace(block("n1", "1"), "moved {\n  from = terraform_data.x\n  to   = terraform_data.n2\n}\n"), want: "moved, resource n2, variable v"},
+		"no blocks":                   {after: replace(block("n1", "1"), "}\n"), want: "everything"},
+		"a broken one":                {after: replace(block("n1", "1"), block("n1", "{")), want: "everything"},
+		"a data source":               {before: replace(block("n1", "1"), "data \"x\" \"y\" {\n}\n"+block("n1", "data.x.y.id")), want: "data x y, resource n1, variable v"},
+		"a function of the clock":     {before: replace(block("n1", "1"), block("n1", "plantimestamp()")), want: "resource n1, variable v"},
+		"another provider's":          {before: replace(block("n1", "1"), "resource \"x_y\" \"z\" {\n}\n"), want: "resource x_y z, variable v"},
+		"something was to be done":    {before: func(e *estate) { e.made.Plan.Changes[3].Action = plan.Update }, want: "resource n3, variable v"},
+		"one had moved":               {before: func(e *estate) { e.made.Plan.Changes[3].Previous = addr.Instance{} }, want: "resource n3, variable v"},
+		"one was imported":            {before: func(e *estate) { e.made.Plan.Changes[3].Importing = &plan.Importing{} }, want: "resource n3, variable v"},
+		"one had drifted":             {before: func(e *estate) { e.made.Plan.Drift = e.made.Plan.Changes[3:4] }, want: "resource n3, variable v"},
+		"an output was to change": {before: func(e *estate) { e.made.Plan.Outputs = []*plan.OutputChange{{Name: "o", Action: plan.Create}} },
+			want: "locals, output o, resource a, resource b, variable v"},
+		"something was said of it": {before: func(e *estate) {
+			at := bytes.Index(e.files["main.tf"], []byte(`"n3"`))
+			e.made.Diags = diag.List{{Severity: diag.Warning, Subject: &hcl.Range{Filename: "main.tf", Start: hcl.Pos{Byte: at}}}}
+		}, want: "resource n3, variable v"},
+		"it wasn't looked at": {before: func(e *estate) { e.look(e.now, map[string]string{"terraform_data.n1": "1"}) }, want: "everything"},
+		"the state has it depend on another": {before: func(e *estate) {
+			o := e.made.State.Objects[instance(t, "terraform_data.n2")]
+			o.Dependencies = []addr.Resource{instance(t, "terraform_data.n1").Resource}
+		}, after: replace(block("n1", "1"), block("n1", "2")), want: "resource n1, resource n2, variable v"},
+	} {
+		e := newChain(t)
+		if test.before != nil {
+			test.before(e)
+		}
+		r := e.record(t)
+		if test.after != nil {
+			test.after(e)
+		}
+		if got := e.planned(r, map[string]bool{test.due: true}); got != test.want {
+			t.Errorf("%s: %s, not %s", what, got, test.want)
+		}
+	}
+}
+
+// TestNoRecord: of some plans nothing can be told, nor from what isn't a record.
+func TestNoRecord(t *testing.T) {
+	for what, change := range map[string]func(e *estate){
+		"errored":           func(e *estate) { e.made.Plan.Errored = true },
+		"an error":          func(e *estate) { e.made.Diags = diag.List{{Severity: diag.Error, Subject: &hcl.Range{}}} },
+		"a general warning": func(e *estate) { e.made.Diags = diag.List{{Severity: diag.Warning}} },
+		"an action":         func(e *estate) { e.made.Plan.Invocations = []*plan.Invocation{{}} },
+		"deferred":          func(e *estate) { e.made.Plan.Deferred = []*plan.Deferred{{}} },
+		"no blocks":         func(e *estate) { e.files["main.tf"] = []byte("}\n") },
+	} {
+		e := newChain(t)
+		change(e)
+		if New(nil, "", cut(e.files), e.made) != nil {
+			t.Error(what)
+		}
+	}
+	text := newChain(t).record(t).Text()
+	for _, bad := range [][]byte{nil, []byte("x\n"), text[1:], text[:len(text)-1], bytes.Replace(text, []byte("\t"), nil, 1), bytes.Replace(text, []byte("\t1\t"), []byte("\t0\t"), 1)} {
+		if Parse(bad) != nil {
+			t.Errorf("%.100q", bad)
+		}
+	}
+	if (*Record)(nil).Choose(nil, nil) != nil {
+		t.Error("something is chosen by nothing")
+	}
+}
+
+// TestPart: what is left out isn't in the part of the state, and what isn't as the record has
+// it is due.
+func TestPart(t *testing.T) {
+	for what, test := range map[string]struct {
+		change func(e *estate)
+		due    string
+	}{
+		"as it was": {},
+		"too old":   {change: func(e *estate) { e.now = e.now.Add(time.Hour); e.made.Looks.Begin(e.made.State, e.now) }, due: "map[terraform_data.n0:true terraform_data.n1:true terraform_data.n2:true]"},
+		"another look": {change: func(e *estate) {
+			e.look(e.now, map[string]string{"terraform_data.n0": "0", "terraform_data.n1": "other", "terraform_data.n2[0]": "2"})
+		}, due: "map[terraform_data.n1:true]"},
+		"gone":    {change: func(e *estate) { delete(e.made.State.Objects, instance(t, "terraform_data.n1")) }, due: "map[terraform_data.n1:true]"},
+		"tainted": {change: func(e *estate) { e.made.State.Objects[instance(t, "terraform_data.n1")].Tainted = true }, due: "map[terraform_data.n1:true]"},
+	} {
+		e := newEstate(t, block("n0", "1")+block("n1", "1")+block("n2", "1\n  count = 1")+"output \"o\" {\n  value = 1\n}\n", "terraform_data.n0", "terraform_data.n1", "terraform_data.n2[0]")
+		r := e.record(t)
+		e.made.State.Objects[instance(t, "terraform_data.old")] = &state.Object{Provider: builtin}
+		e.made.State.Outputs["o"], e.made.State.Outputs["old"] = state.Output{}, state.Output{}
+		if test.change != nil {
+			test.change(e)
+		}
+		p := r.Choose(cut(e.files), nil).Part(e.made.State, e.made.Looks)
+		if got := fmt.Sprint(p.Due); test.due != strings.Replace(got, "map[]", "", 1) {
+			t.Errorf("%s: %s", what, got)
+		}
+		if len(p.State.Objects) != 1 || len(p.State.Outputs) != 1 || p.State.Lineage != lineage {
+			t.Errorf("%s: %v", what, p.State)
+		}
+		if what == "as it was" && (p.LeftOut.Objects != 3 || !p.LeftOut.Since.Equal(e.now.Add(-time.Minute))) {
+			t.Errorf("%v", p.LeftOut)
+		}
+	}
+}
