@@ -64,8 +64,7 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 	made, diags := w.subject.Plan(ctx, w, o)
 	diags.Append(generated)
 	refresh.Remember(made, w.Session, o.Looks)
-	w.looks = o.Looks
-	w.opening.partial.finish(w, made, diags)
+	w.opening.partial.Finish(w.Session, made, o.Looks, diags)
 	return made, diags
 }
 
@@ -78,8 +77,8 @@ func (w *Work) options(p request.Planning) engine.PlanOptions {
 		Needed:  w.Needed(),
 		Meaning: engine.MeaningIn(w.dir.Dialect),
 	}
-	if t := w.opening.partial; t != nil && t.looks != nil {
-		o.Looks = t.looks
+	if by := w.opening.partial.Looks(); by != nil {
+		o.Looks = by
 	}
 	if p.Explained {
 		w.Reasons = w.Config.Reasons(&o)

@@ -9,14 +9,13 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/operation/narrow"
 	"weir.dev/weir/internal/operation/place"
-	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/supply"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/state"
@@ -39,10 +38,10 @@ type Loading struct {
 	// Queries: the query files are loaded, too.
 	Queries bool
 
-	extra   string   // configuration beside that of the files
-	partial *partial // a part of it may do; nil where it doesn't
-	warm    bool     // providers will be needed: start them meanwhile
-	runs    bool     // it is for a plan or an apply
+	extra   string          // configuration beside that of the files
+	partial *narrow.Partial // a part of it may do; nil where it doesn't
+	warm    bool            // providers will be needed: start them meanwhile
+	runs    bool            // it is for a plan or an apply
 }
 
 // Opening says how the configuration and the state of an operation are opened.
@@ -51,9 +50,9 @@ type Opening struct {
 	State states.Options
 	// Operation is the name that others see in the lock.
 	Operation string
-	// Partly is the plan that alone is made, where a part of the configuration may do for
-	// it; nil opens all of it.
-	Partly *request.Planning
+	// Partly: what may have changed since an earlier plan will do, where a plan of that says
+	// what one of everything does.
+	Partly bool
 }
 
 // A Subject is a configuration with a state, before they are opened: those of a
@@ -89,6 +88,9 @@ func (d *Directory) Configuration() Subject {
 	}
 }
 
+// Snapshot is the state that is planned for.
+func (w *Work) Snapshot() *state.Snapshot { return w.opening.partial.Snapshot(w.Session) }
+
 // A Work is a configuration with the state that it is about, which was read and
 // perhaps locked, and with the providers that both need.
 type Work struct {
@@ -98,7 +100,6 @@ type Work struct {
 	dir     *Directory
 	subject Subject
 	opening Opening
-	looks   *looks.Looks // of the last plan
 }
 
 // Open loads a configuration, opens, locks and reads its state, and finds its
@@ -107,8 +108,10 @@ type Work struct {
 func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
 	var diags diag.List
 	o.runs = o.Operation != "import"
-	if o.Partly != nil {
-		o.partial = d.partly(*o.Partly)
+	if o.Partly && d.About == nil {
+		if name, problems := d.Workspace(); len(problems) == 0 {
+			o.partial = narrow.Begin(d.Keeper.Place, name)
+		}
 	}
 	w := &Work{dir: d, subject: s, opening: o}
 	w.Config, diags = d.open(ctx, s, o.Loading, func(b *backend.Backend, name string) (*session.Session, diag.List) {
@@ -157,7 +160,7 @@ func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*b
 		return nil, diags
 	}
 	state, more := read(b, name)
-	if state != nil && !l.partial.fits(d, state) {
+	if state != nil && !l.partial.Fits(state) {
 		return d.open(ctx, s, l, func(*backend.Backend, string) (*session.Session, diag.List) { return state, more })
 	}
 	diags.Append(more)
@@ -178,12 +181,15 @@ func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*b
 
 // Load loads the configuration of the directory. It may be there beside errors.
 func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.List) {
-	inputs, diags := d.given(ctx, l)
+	inputs, diags := l.partial.Given(func() (map[string]module.VariableInput, diag.List) { return d.Given(ctx, l.Vars, l.runs, l.Ask) })
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	options := engine.LoadOptions{Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries, Programs: d.Programs}
-	if config := l.partial.load(ctx, d, l, options); config != nil {
+	if config := l.partial.Load(ctx, options, func() (engine.World, diag.List) {
+		l.warm = false
+		return d.World(ctx, l)
+	}); config != nil {
 		d.AddSources(config.Sources)
 		return config, diags
 	}
@@ -206,34 +212,8 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 		}
 		diags.Append(versions)
 	}
-	if l.partial != nil {
-		l.partial.loading = diags
-	}
+	l.partial.Loaded(diags)
 	return config, diags
-}
-
-// given are the values of variables, those included that are asked for.
-func (d *Directory) given(ctx context.Context, l Loading) (map[string]module.VariableInput, diag.List) {
-	if l.partial != nil && l.partial.inputs != nil {
-		return l.partial.inputs, l.partial.given
-	}
-	inputs, diags := d.Inputs(l.Vars)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	diags.Append(d.ServiceInputs(ctx, inputs, l.runs))
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	if l.Ask != nil {
-		if more := d.AskForVariables(ctx, inputs, l.Ask); more.HasErrors() {
-			return nil, append(diags, more...)
-		}
-	}
-	if l.partial != nil {
-		l.partial.inputs, l.partial.given = inputs, diags
-	}
-	return inputs, diags
 }
 
 // World is what a run takes from outside.

@@ -59,9 +59,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 		return e.Diags(diags)
 	}
 	opening := p.opening(e, "plan")
-	if p.out == "" && !e.JSON {
-		opening.Partly = &options
-	}
+	opening.Partly = p.out == "" && !e.JSON && options.IsPlainAuto()
 	w, diags := e.directory.Open(ctx, e.directory.Configuration(), opening)
 	if e.Diags(diags) != 0 {
 		return 1

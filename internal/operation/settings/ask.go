@@ -15,6 +15,25 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
+// Given are the values for variables of the root module: those that Inputs has, those that a
+// service keeps for runs, and those that ask has where it isn't nil.
+func (d *Reader) Given(ctx context.Context, vars []place.Var, runs bool, ask func(context.Context, *program.Variable) (string, error)) (map[string]module.VariableInput, diag.List) {
+	inputs, diags := d.Inputs(vars)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	diags.Append(d.ServiceInputs(ctx, inputs, runs))
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if ask != nil {
+		if more := d.AskForVariables(ctx, inputs, ask); more.HasErrors() {
+			return nil, append(diags, more...)
+		}
+	}
+	return inputs, diags
+}
+
 // AskForVariables asks for the variables that need a value and have none,
 // where somebody can be asked. Otherwise compiling reports them.
 func (d *Reader) AskForVariables(ctx context.Context, in map[string]module.VariableInput, ask func(context.Context, *program.Variable) (string, error)) diag.List {

@@ -56,6 +56,7 @@ var table = []row{
 	// from values to steps
 	{"plan/", "word/ lang/program eval object/ provider state plan/", "state/storage/ state/journal provider/plugin/ provider/install apply/ engine/ front/"},
 	{"plan", "only word/ provider state plan/execgraph", ""},
+	{"plan/affected", "lang/module lang/pieces", "plan/planner"},
 	{"plan/execgraph", "only word/ lang/program", ""},
 	{"plan/moves", "only word/ lang/program", ""},
 	{"plan/order", "only", ""}, // integers
@@ -91,6 +92,7 @@ var table = []row{
 	{"operation", "*", "front/cli front/login front/view"},
 	{"operation/cliconfig", "only word/ system/", ""},
 	{"operation/leftover", "apply plan suite/testresult", "engine/"},
+	{"operation/narrow", "engine plan plan/affected plan/looks", ""},
 	{"operation/refresh", "plan plan/looks", "plan/planner"},
 	{"operation/request", "only word/ plan system/input", ""},
 	{"operation/session", "plan plan/execgraph", "plan/planner apply/"},

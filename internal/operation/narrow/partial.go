@@ -1,0 +1,163 @@
+package narrow
+
+import (
+	"context"
+	"slices"
+
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/operation/refresh"
+	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/operation/session"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/affected"
+	"weir.dev/weir/internal/plan/looks"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/work"
+)
+
+// A Partial is how a plan is made of what may have changed since an earlier one, or the record
+// for plans that follow.
+type Partial struct {
+	at        *place.Place
+	workspace string
+	record    *affected.Record
+	files     []affected.File
+	choice    *affected.Choice // nil plans everything
+	again     bool             // it was chosen once more, by the state
+	part      affected.Part
+	looks     *looks.Looks
+
+	// inputs are the values of variables, once they are known, and given what is said of them;
+	// loading is what is said of all of the configuration.
+	inputs  map[string]module.VariableInput
+	given   diag.List
+	loading diag.List
+}
+
+// Begin begins a plan of what may have changed since an earlier one; nil where everything is to
+// be planned and nobody is to remember it.
+func Begin(at *place.Place, workspace string) *Partial {
+	files, ok := Files(at)
+	if !ok {
+		return nil
+	}
+	t := &Partial{at: at, workspace: workspace, files: files, record: Record(at, workspace)}
+	t.choice = t.record.Choose(files, nil)
+	return t
+}
+
+// Given are the values of variables, which are found once: people may be asked for them.
+func (t *Partial) Given(find func() (map[string]module.VariableInput, diag.List)) (map[string]module.VariableInput, diag.List) {
+	if t == nil {
+		return find()
+	}
+	if t.inputs == nil {
+		if t.inputs, t.given = find(); t.given.HasErrors() {
+			return nil, t.given
+		}
+	}
+	return t.inputs, t.given
+}
+
+// Loaded is told what is said of all of the configuration.
+func (t *Partial) Loaded(diags diag.List) {
+	if t != nil {
+		t.loading = diags
+	}
+}
+
+// Load loads what is chosen of the configuration; nil where that isn't possible without
+// anything to be said, so that everything has to be loaded.
+func (t *Partial) Load(ctx context.Context, o engine.LoadOptions, world func() (engine.World, diag.List)) *engine.Config {
+	if t == nil || t.choice == nil {
+		return nil
+	}
+	var diags diag.List
+	if o.World, diags = world(); len(diags) == 0 {
+		o.Files, o.Programs = t.choice.Of(o.Files), nil
+		var config *engine.Config
+		config, diags = engine.Load(ctx, o)
+		if diags.Append(engine.CheckVersions(t.at.Dialect, config.Tree)); len(diags) == 0 {
+			return config
+		}
+	}
+	t.choice = nil
+	return nil
+}
+
+// Fits reports whether what was loaded is what is to be planned for a state. Otherwise it is
+// to be loaded again.
+func (t *Partial) Fits(s *session.Session) bool {
+	if t == nil || t.choice == nil {
+		return true
+	}
+	if t.record.Under != t.under(s) {
+		t.choice = nil
+		return false
+	}
+	if t.looks == nil {
+		t.looks = refresh.Looks(request.Planning{AutoRefresh: true}, s, t.at)
+		t.looks.Begin(s.Snapshot(), t.at.Now())
+	}
+	t.part = t.choice.Part(s.Snapshot(), t.looks)
+	if len(t.part.Due) == 0 {
+		return true
+	}
+	if t.choice = t.record.Choose(t.files, t.part.Due); t.again {
+		t.choice = nil
+	}
+	t.again = true
+	return false
+}
+
+// under is what pieces depend on beside one another, empty where that can't be told.
+func (t *Partial) under(s *session.Session) string {
+	digest := session.Digest(s)
+	if digest == "" {
+		return ""
+	}
+	return Under(t.at, t.workspace, t.inputs, digest)
+}
+
+// Finish adds what was left out to a plan that was made by what says of objects when they were
+// looked at, or keeps what a plan of everything came to.
+func (t *Partial) Finish(s *session.Session, p *plan.Plan, by *looks.Looks, diags diag.List) {
+	switch {
+	case t == nil || p == nil:
+	case t.choice == nil:
+		t.remember(s, affected.Made{Plan: p, State: s.Snapshot(), Diags: slices.Concat(t.loading, diags), Looks: by})
+	case t.part.LeftOut != nil:
+		left := t.part.LeftOut
+		p.LeftOut, p.Unplanned = p.LeftOut.With(left.Objects, left.Since), left.Objects
+		work.Unplanned.Add(left.Objects)
+	}
+}
+
+// remember keeps what a plan of everything came to where most of it might have been left out:
+// nobody else pays for it.
+func (t *Partial) remember(s *session.Session, m affected.Made) {
+	under := t.under(s)
+	if under != "" && m.Plan.LeftOut != nil && m.Plan.LeftOut.Objects*2 >= len(m.State.Objects) {
+		Keep(t.at, t.workspace, affected.New(t.record, under, t.files, m))
+	}
+}
+
+// Snapshot is the state that is planned for: a part of what was read, where the configuration
+// is a part.
+func (t *Partial) Snapshot(s *session.Session) *state.Snapshot {
+	if t != nil && t.choice != nil {
+		return t.part.State
+	}
+	return s.Snapshot()
+}
+
+// Looks are those that what is planned was chosen by; nil where everything is.
+func (t *Partial) Looks() *looks.Looks {
+	if t == nil || t.choice == nil {
+		return nil
+	}
+	return t.looks
+}
