@@ -43,11 +43,11 @@ type Outcome struct {
 // problems of planning that weren't told yet. The outcome is nil beside errors.
 func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limits) (*Outcome, diag.List) {
 	saving := trace.Join(cmp.Or(l.Saving, context.WithoutCancel(ctx)), ctx)
-	o, diags := w.dir.callLimits()
+	timeout, grace, diags := w.dir.CallLimits()
 	if diags.HasErrors() {
 		return nil, append(found, diags...)
 	}
-	o.Stop = l.Stop
+	o := engine.ApplyOptions{CallTimeout: timeout, Grace: grace, Stop: l.Stop}
 	var recorder *session.Recorder
 	if !w.dir.Unjournaled {
 		var more diag.List

@@ -38,7 +38,7 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	if late, ok := world.Catalog.(*supply.Late); ok {
 		late.Guard(guard)
 	}
-	limits, more := d.callLimits()
+	timeout, grace, more := d.CallLimits()
 	diags.Append(more)
 	resolve, more := d.installed()
 	diags.Append(more)
@@ -55,7 +55,7 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	return all.files, suite.Options{
 		Shelf: testShelf{d.testStates(guard)}, Program: d.Program,
 		World: world, Dir: ".", Files: d.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
-		Resolve: resolve, Sources: d.Sources(), Limits: limits,
+		Resolve: resolve, Sources: d.Sources(), Limits: engine.ApplyOptions{CallTimeout: timeout, Grace: grace},
 	}, diags
 }
 

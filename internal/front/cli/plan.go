@@ -58,9 +58,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	opening := p.opening(e, "plan")
-	opening.Partly = p.out == "" && !e.JSON && options.IsPlainAuto()
-	w, diags := e.directory.Open(ctx, e.directory.Configuration(), opening)
+	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "plan"))
 	if e.Diags(diags) != 0 {
 		return 1
 	}
@@ -101,7 +99,7 @@ func (p *planning) opening(e *env, command string) operation.Opening {
 	return operation.Opening{
 		Loading:   operation.Loading{Vars: p.vars, Parallelism: p.Parallelism, Sink: e.Sink(), Ask: e.asker(), Record: p.out != ""},
 		State:     p.state.Options(),
-		Operation: command,
+		Operation: command, Partly: command == "plan" && p.IsPlainAuto() && p.out+p.generate == "" && !e.JSON,
 	}
 }
 

@@ -41,13 +41,6 @@ type Planning struct {
 	replacing []addr.Target // patterns of -replace
 }
 
-// IsPlainAuto reports whether everything is asked for, but for looking at what was looked at
-// not long ago.
-func (p Planning) IsPlainAuto() bool {
-	plain := p.Mode == plan.Normal && !p.SkipRefresh && !p.MinimalRefresh && !p.AllowDeferral && p.Invoke == nil && p.Generate == ""
-	return p.AutoRefresh && plain && len(p.Targets)+len(p.Excludes)+len(p.Replace)+len(p.replacing) == 0
-}
-
 // In is what is asked for where the patterns of -replace name something.
 func (p Planning) In(named func(addr.Target) ([]addr.Instance, diag.List)) (Planning, diag.List) {
 	var diags diag.List
@@ -87,6 +80,12 @@ func CheckOut(path string) diag.List {
 // always say something about it.
 func (p *Plan) IsGiven() bool {
 	return p.Destroy || p.RefreshOnly || len(p.Targets)+len(p.TargetFiles)+len(p.Excludes)+len(p.ExcludeFiles)+len(p.Replace)+len(p.Invoke) > 0
+}
+
+// IsPlainAuto reports whether everything is asked for, but for looking at what was looked at
+// not long ago.
+func (p *Plan) IsPlainAuto() bool {
+	return p.AutoRefresh && !p.SkipRefresh && !p.MinimalRefresh && !p.AllowDeferral && !p.IsGiven()
 }
 
 // Read reads the addresses and checks the combination.

@@ -1,9 +1,8 @@
-package operation
+package place
 
 import (
 	"time"
 
-	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -13,10 +12,8 @@ const (
 	interruptGrace = "WEIR_INTERRUPT_GRACE"
 )
 
-// callLimits are how long calls of providers may take: as such, and after an
-// interrupt.
-func (d *Directory) callLimits() (engine.ApplyOptions, diag.List) {
-	var diags diag.List
+// CallLimits are how long calls of providers may take: as such, and after an interrupt.
+func (d *Place) CallLimits() (timeout, grace time.Duration, diags diag.List) {
 	read := func(name string, without time.Duration) time.Duration {
 		text := d.Environ[name]
 		if text == "" {
@@ -28,8 +25,6 @@ func (d *Directory) callLimits() (engine.ApplyOptions, diag.List) {
 		}
 		return d
 	}
-	return engine.ApplyOptions{
-		CallTimeout: read(callTimeout, 24*time.Hour),
-		Grace:       read(interruptGrace, 15*time.Second),
-	}, diags
+	timeout, grace = read(callTimeout, 24*time.Hour), read(interruptGrace, 15*time.Second)
+	return timeout, grace, diags
 }
