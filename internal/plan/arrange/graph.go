@@ -26,12 +26,12 @@ import (
 
 // An Object is what a plan has recorded of one object of a resource instance.
 type Object struct {
-	Addr     addr.Object
-	Previous addr.Instance  // where it was before a move
+	Addr     *addr.Object
+	Previous *addr.Instance // where it was before a move
 	Instance *eval.Instance // nil without configuration
 	Stored   *state.Object  // nil without a prior object
 	Before   cty.Value      // what it was like
-	Provider addr.ProviderConfig
+	Provider *addr.ProviderConfig
 	Change   *plan.Change // nil where nothing is done
 	// Conditions: the instance has conditions to evaluate in apply.
 	Conditions bool
@@ -278,7 +278,7 @@ func (b *builder) addConfigEdges() {
 		if o.Instance != nil && o.Instance.Resource.Check == nil {
 			b.vertices[i].Config = b.edges(o.Instance.Node())
 		}
-		b.need(i, o.Provider)
+		b.need(i, *o.Provider)
 		for _, invocation := range o.Invocations {
 			b.need(i, invocation.Provider)
 		}
@@ -402,7 +402,7 @@ func (b *builder) numberProviders() {
 		case is.provider != nil:
 			return is.provider.Addr, true
 		case is.object != nil:
-			return is.object.Provider, o.Delete && !o.Forgets || o.Create && !o.Evaluates
+			return *is.object.Provider, o.Delete && !o.Forgets || o.Create && !o.Evaluates
 		case is.asked != nil:
 			return is.asked.Provider, true
 		}
@@ -488,7 +488,7 @@ func (b *builder) addStateEdges() {
 		if o.Stored == nil || o.Addr.Name.Mode == addr.Ephemeral {
 			continue
 		}
-		for _, group := range GroupsOf(o.Previous) {
+		for _, group := range GroupsOf(*o.Previous) {
 			members[group] = append(members[group], i)
 		}
 	}
@@ -501,7 +501,7 @@ func (b *builder) addStateEdges() {
 			deps = b.in.Written(o.Addr.Instance)
 		}
 		for _, dep := range deps {
-			if v, ok := b.group(GroupFor(o.Previous, dep), dep, members); ok && v != i {
+			if v, ok := b.group(GroupFor(*o.Previous, dep), dep, members); ok && v != i {
 				b.vertices[i].State = append(b.vertices[i].State, v)
 			}
 		}

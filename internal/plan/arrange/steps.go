@@ -121,7 +121,7 @@ func (b *builder) nameInvocation(i *plan.Invocation, to *execgraph.Step) {
 }
 
 func (b *builder) nameObject(s *order.Step, o *Object, to *execgraph.Step) {
-	to.Object = o.Addr
+	to.Object = *o.Addr
 	forgets := b.vertices[s.Object].Forgets
 	switch s.Kind {
 	case order.Create:

@@ -84,8 +84,8 @@ func (r finishing) arranging(objects []*object) arrange.Input {
 	list := make([]*arrange.Object, len(objects))
 	for n, o := range objects {
 		recorded[n] = arrange.Object{
-			Addr: o.addr, Previous: o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
-			Provider: o.conn.Addr, Change: o.change, Conditions: o.conditions, Invocations: o.invocations,
+			Addr: &o.addr, Previous: &o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
+			Provider: &o.conn.Addr, Change: o.change, Conditions: o.conditions, Invocations: o.invocations,
 			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
 			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper(r).deprovisioners(o)) > 0,
 		}
