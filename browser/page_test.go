@@ -73,11 +73,23 @@ func weir(t *testing.T, config string, args ...string) *run {
 // run begins weir ui in the directory.
 func (r *run) run(args ...string) {
 	r.t.Helper()
+	r.start(append([]string{"ui"}, args...)...)
+}
+
+// program is what is looked at.
+func program(t *testing.T) string {
+	t.Helper()
 	program := os.Getenv("WEIR")
 	if program == "" {
-		r.t.Skip("WEIR names no program: make page does")
+		t.Skip("WEIR names no program: make page does")
 	}
-	cmd := exec.Command(program, append([]string{"ui"}, args...)...)
+	return program
+}
+
+// start begins a command that serves a page.
+func (r *run) start(args ...string) {
+	r.t.Helper()
+	cmd := exec.Command(program(r.t), args...)
 	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -309,6 +321,89 @@ func TestBefore(t *testing.T) {
 		shot(t, "earlier"), scheme("dark"), shot(t, "earlier-dark"), scheme("light"),
 		chromedp.Click("#earlier details button", chromedp.ByQuery), says("h1", "Plan: 0 to add, 0 to change, 2 to destroy"), says("#status", "Nothing is done"), chromedp.WaitVisible(button("refuse")), shot(t, "back"),
 		chromedp.Click(button("refuse")), says("h1", "Refused"))
+	if code := r.code(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestBoard: the deployments of a stack are cards. Each leads to a page that takes the answer,
+// and its card follows; the pages stay until somebody ends that.
+func TestBoard(t *testing.T) {
+	ctx := tab(t)
+	r := &run{t: t, dir: t.TempDir()}
+	for name, text := range map[string]string{
+		"main.tfcomponent.hcl": `
+required_providers {
+  terraform = { source = "terraform.io/builtin/terraform" }
+}
+provider "terraform" "this" {}
+variable "size" {
+  type = number
+}
+variable "bad" {
+  type = bool
+}
+component "net" {
+  source    = "./net"
+  inputs    = { size = var.size, bad = var.bad }
+  providers = { terraform = provider.terraform.this }
+}
+`,
+		"main.tfdeploy.hcl": `
+deployment "canary" {
+  inputs = { size = 2, bad = false }
+}
+deployment "east" {
+  inputs = { size = 3, bad = true }
+}
+deployment "west" {
+  inputs = { size = 4, bad = false }
+}
+`,
+		"net/main.tf": `
+variable "size" { type = number }
+variable "bad" { type = bool }
+resource "terraform_data" "net" {
+  input = "net"
+}
+resource "terraform_data" "host" {
+  count = var.size
+  input = terraform_data.net.output
+  provisioner "local-exec" {
+    command = var.bad ? "exit 3" : "true"
+  }
+}
+`,
+	} {
+		path := filepath.Join(r.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := exec.Command(program(t), "stacks", "init")
+	begin.Dir = r.dir
+	if out, err := begin.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %s", err, out)
+	}
+	r.start("stacks", "ui")
+	card := func(n int) string { return fmt.Sprintf("#board li:nth-child(%d)", n) }
+	// press clicks, and waits for what the page that it leads to has.
+	press := func(link, has string) chromedp.Tasks {
+		return chromedp.Tasks{chromedp.Click(link, chromedp.ByQuery), chromedp.WaitVisible(has, chromedp.ByQuery)}
+	}
+	do(t, ctx, chromedp.Navigate(r.address), says("#status", "3 waiting for an answer"), says(card(2), "Plan: 4 to add"), shot(t, "board"))
+	for n, choice := range []string{"approve", "approve", "refuse"} {
+		do(t, ctx, press(card(n+1)+" a", button(choice)))
+		do(t, ctx, says("#part", []string{"canary", "east", "west"}[n]), shot(t, "board-part"), chromedp.Click(button(choice), chromedp.ByQuery),
+			says("h1", []string{"Apply complete!", "Apply failed", "Refused"}[n]), press("nav a", "#board li"))
+		do(t, ctx, says(card(n+1), []string{"3 of 3 done", "1 of 4 done, 3 failed", "Refused"}[n]), shot(t, "board-"+choice))
+	}
+	do(t, ctx, says("h1", "Not everything was done"), says("#status", "1 done, 1 refused, 1 failed"), shot(t, "board-end"), scheme("dark"), shot(t, "board-dark"), press(card(2)+" a", "#end"))
+	do(t, ctx, says("#problems", "exit status 3"), says("#end", "weir stacks apply -deployment=east"), press("nav a", button("end")))
+	do(t, ctx, chromedp.Focus(button("end"), chromedp.ByQuery), chromedp.KeyEvent("\r"))
 	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}

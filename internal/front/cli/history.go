@@ -8,6 +8,7 @@ import (
 
 	"weir.dev/weir/internal/front/flags"
 	"weir.dev/weir/internal/front/terminal"
+	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/operation/past"
 	"weir.dev/weir/internal/state/edit"
 )
@@ -21,25 +22,18 @@ func setupStateHistory(e *env, fs *flag.FlagSet) runner {
 			return 1
 		}
 		if s.Base() != nil {
-			e.Say("serial %d: %s (now)\n", s.Base().Serial, objectCount(len(s.Base().Objects)))
+			e.Say("serial %d: %s (now)\n", s.Base().Serial, view.Count(len(s.Base().Objects), "object"))
 		}
 		if why := s.NoHistory(); why != "" {
 			e.Say("\n%s", terminal.Indent(why, 0, e.Prose()))
 		}
 		for _, k := range (past.Of{Session: s}).List() {
 			if e.Diags(k.Problems) == 0 {
-				e.Say("serial %d: %s, until %s\n", k.Serial, objectCount(k.Objects), k.Until.Format(time.DateTime))
+				e.Say("serial %d: %s, until %s\n", k.Serial, view.Count(k.Objects, "object"), k.Until.Format(time.DateTime))
 			}
 		}
 		return 0
 	}
-}
-
-func objectCount(n int) string {
-	if n != 1 {
-		return fmt.Sprintf("%d objects", n)
-	}
-	return "1 object"
 }
 
 func setupStateUndo(e *env, fs *flag.FlagSet) runner {

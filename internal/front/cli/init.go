@@ -81,7 +81,7 @@ func (i *initializing) options() operation.Initialization {
 // know messages of Terraform by a code; what has none is only for the log.
 func (i *initializing) tell(code, format string, args ...any) {
 	if stream := i.env.Stream; stream != nil {
-		text := unwrapped(strings.TrimPrefix(trimmed(format, args...), "- "))
+		text := style.Unwrap(strings.TrimPrefix(strings.TrimSpace(fmt.Sprintf(format, args...)), "- "))
 		switch {
 		case i.Dialect == dialect.OpenTofu:
 			stream.Info(text, "", nil)
@@ -94,15 +94,6 @@ func (i *initializing) tell(code, format string, args ...any) {
 	if !i.JSON {
 		i.Say(format, args...)
 	}
-}
-
-// unwrapped is text whose paragraphs are lines.
-func unwrapped(text string) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for n, p := range paragraphs {
-		paragraphs[n] = strings.ReplaceAll(p, "\n", " ")
-	}
-	return strings.Join(paragraphs, "\n\n")
 }
 
 func (i *initializing) heading(code, text string) {

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"flag"
-	"time"
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/front/flags"
@@ -41,31 +39,22 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	server := live.New(rand.Text(), time.Now)
-	address, err := server.Listen(ctx, port)
-	if err != nil {
-		return e.Fail(live.Unserved, "The address can't be served: %s. Without -port a port is used that is free.", diag.Cause(err))
+	server := e.serve(ctx, port)
+	if server == nil {
+		return 1
 	}
 	defer server.Close()
-	e.Notice("The page of this run, for this machine alone:\n  " + address + "\n\n")
 	whole := e.directory
 	whole.Programs, whole.Kept = new(engine.Programs), new(supply.Kept)
 	defer whole.Kept.Close()
 	defer func() { e.directory = whole }()
 	inner := &approver{env: e, approved: a.approved, allowForget: a.suppressForget}
-	r := &follow.Run[*operation.Work, *operation.Outcome, operation.Limits]{Screen: e.Screen, Server: server, Program: e.program, Approver: inner, Approved: a.approved, Files: a.vars.Files()}
+	r := e.followed(server, inner)
+	r.Files = a.vars.Files()
 	inner.rule = r.Decide
-	r.Tree = func(w *operation.Work) *program.Tree { return w.Config.Tree }
-	r.Note = func(w *operation.Work, p *plan.Plan) { w.Reasons.Note(p) }
 	r.Past = func(w *operation.Work) follow.Past { return past.Of{Session: w.Session} }
 	r.GoBack = func(ctx context.Context, serial uint64) diag.List {
 		return past.GoBack(ctx, e.directory.Keeper, a.state.Options(), serial, e.program)
-	}
-	r.Came = func(o *operation.Outcome) (done, doubted bool, left diag.List) {
-		if done = o != nil; done {
-			doubted, left = o.Doubted, o.Left
-		}
-		return done, doubted, left
 	}
 	r.Apply = func(ctx context.Context, sink event.Sink, by follow.Approver[*operation.Work, *operation.Outcome, operation.Limits]) bool {
 		e.directory = whole.With(whole.Reports)
@@ -75,6 +64,30 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 		return e.directory.Apply(ctx, e.loading(r.Loaded), opening, options, 1, by)
 	}
 	return r.Run(ctx)
+}
+
+// serve serves a page at an address that it tells.
+func (e *env) serve(ctx context.Context, port int) *live.Server {
+	server, diags := live.Serve(ctx, port, e.Notice)
+	e.Diags(diags)
+	return server
+}
+
+type following = follow.Run[*operation.Work, *operation.Outcome, operation.Limits]
+
+// followed is a run that is followed in a page.
+func (e *env) followed(server *live.Server, a *approver) *following {
+	return &following{
+		Screen: e.Screen, Server: server, Program: e.program, Approver: a, Approved: a.approved,
+		Tree: func(w *operation.Work) *program.Tree { return w.Config.Tree },
+		Note: func(w *operation.Work, p *plan.Plan) { w.Reasons.Note(p) },
+		Came: func(o *operation.Outcome) (done, doubted bool, left diag.List) {
+			if o == nil {
+				return false, false, nil
+			}
+			return true, o.Doubted, o.Left
+		},
+	}
 }
 
 // loading is the configuration of the directory; told is called when it was loaded.

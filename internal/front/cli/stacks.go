@@ -9,6 +9,8 @@ import (
 
 	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/follow"
+	"weir.dev/weir/internal/front/live"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/front/view/style"
@@ -16,6 +18,7 @@ import (
 	"weir.dev/weir/internal/operation/approval"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/system/release"
 	"weir.dev/weir/internal/word/diag"
@@ -44,6 +47,7 @@ var stacksCommands = slices.Concat([]*command{
 			return run(ctx, args)
 		}
 	}),
+	stacksCommand("ui", "", "Plan and apply deployments with a board in the browser", (*stacking).ui),
 	stacksCommand("show", "", "Show the states of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.show }),
 	stacksCommand("output", "[NAME]", "Show the outputs of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.output }),
 }, commands.Within("stacks", []*command{fmtCommand}, func(c *command, e *env, fs *flag.FlagSet) runner { return c.Setup(e, fs) }), commands.Durable[*env](), onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
@@ -89,6 +93,7 @@ type stacking struct {
 	approved    bool
 	follows     bool // with the stacks that read what this one publishes
 	made        *plan.Plan
+	board       *live.Server // where deployments are followed and decided about; nil on terminals
 }
 
 func (s *stacking) registerRun(fs *flag.FlagSet) {
@@ -112,9 +117,25 @@ func (s *stacking) applying(fs *flag.FlagSet) runner {
 	}
 }
 
+// ui is apply with a board.
+func (s *stacking) ui(fs *flag.FlagSet) runner {
+	run := s.applying(fs)
+	flags.Hide(fs, "json")
+	port := fs.Int("port", 0, "Serve the page at port `N`. By default it is one that is free.")
+	return func(ctx context.Context, _ []string) int {
+		if s.board = s.serve(ctx, *port); s.board == nil {
+			return 1
+		}
+		defer s.board.Close()
+		code := run(ctx, nil)
+		s.board.Over(ctx, code == 0, !s.approved, s.Notice)
+		return code
+	}
+}
+
 // apply applies the deployments, and then the stacks that read what they publish.
 func (s *stacking) apply(ctx context.Context) int {
-	return s.share(ctx, s.each(ctx, !s.approved, false, (*stacking).applyOne))
+	return s.share(ctx, s.each(ctx, !s.approved && s.board == nil, false, (*stacking).applyOne))
 }
 
 // share publishes what has come of applies that ended with a code, and goes on downstream.
@@ -181,6 +202,9 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 	}
 	if len(diags) > 0 && s.Diags(diags) != 0 {
 		return 1
+	}
+	if s.board != nil {
+		s.board.Divide(deploy.Names(list))
 	}
 	atOnce := s.stack.Limit(s.planning.Parallelism)
 	if asks {
@@ -299,7 +323,14 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 	p, o, code := s.prepared("apply")
-	if code != 0 || !s.stack.ApplyOne(ctx, d, o, p, s.approver(d)) {
+	a := s.approver(d)
+	switch {
+	case code == 0 && s.board != nil:
+		return s.followed(s.board.Part(d.Name), a).Of(ctx, &a.rule, func(sink event.Sink, by follow.Approver[*operation.Work, *operation.Outcome, operation.Limits]) bool {
+			o.Sink = sink
+			return s.stack.ApplyOne(ctx, d, o, p, by)
+		})
+	case code != 0 || !s.stack.ApplyOne(ctx, d, o, p, a):
 		return 1
 	}
 	return 0

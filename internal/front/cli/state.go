@@ -222,7 +222,7 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 		}
 		next, removed, diags := edit.Remove(s.Prior(), targets)
 		for _, i := range removed {
-			e.Say("%s %s\n", verb(*dry, "Would remove", "Removed"), i)
+			e.Say("%s %s\n", view.Either(*dry, "Would remove", "Removed"), i)
 		}
 		if e.Diags(diags) != 0 {
 			return 1
@@ -259,13 +259,6 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 		return e.Result("state", func() ([]byte, error) { return jsonstate.MarshalSome(s.Prior(), list, schemas, e.Dialect) },
 			func() int { return e.Written(view.Objects(e.Out, s.Prior(), list, schemas, e.Viewing())) })
 	}
-}
-
-func verb(dry bool, would, did string) string {
-	if dry {
-		return would
-	}
-	return did
 }
 
 func (e *env) statePull(ctx context.Context) int {

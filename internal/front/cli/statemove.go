@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"weir.dev/weir/internal/front/flags"
+	"weir.dev/weir/internal/front/view"
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/word/diag"
@@ -42,7 +43,7 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 		}
 		shown := map[string]bool{}
 		for _, m := range moves {
-			line := fmt.Sprintf("%s %q to %q\n", verb(*dry, "Would move", "Move"), m.From.Instance, m.To.Instance)
+			line := fmt.Sprintf("%s %q to %q\n", view.Either(*dry, "Would move", "Move"), m.From.Instance, m.To.Instance)
 			if !shown[line] {
 				shown[line] = true
 				e.Say("%s", line)

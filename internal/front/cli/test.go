@@ -119,7 +119,8 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o suite.Optio
 	o.Judge = snapshots.Judge
 	var covered *coverage.Recorder
 	if t.Covers() {
-		covered = recordCoverage(&o)
+		covered = coverage.New()
+		o.Compiled, o.Observe = covered.Prepare, covered.Observe
 	}
 	suite.Run(ctx, all, o)
 	end()

@@ -9,13 +9,6 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-// recordCoverage has the tests tell what they come to.
-func recordCoverage(o *suite.Options) *coverage.Recorder {
-	r := coverage.New()
-	o.Compiled, o.Observe = r.Prepare, r.Observe
-	return r
-}
-
 // coverage shows and writes what was covered: of the configuration, not of what
 // is installed for it or of what the tests bring along.
 func (t *tester) coverage(r *coverage.Recorder, o suite.Options) int {

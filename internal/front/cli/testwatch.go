@@ -47,19 +47,11 @@ func (t *tester) again(ctx context.Context, w *suite.Watch, changed []string, co
 	}
 	changed = slices.DeleteFunc(changed, func(name string) bool { return len(w.Affected(chosen, []string{name})) == 0 })
 	if len(changed) > 0 {
-		t.Notice(fmt.Sprintf("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), names(affected)))
+		t.Notice(fmt.Sprintf("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), testfile.Names(affected)))
 	}
 	t.Diags(diags)
 	w.Note(affected, &options)
 	code = t.carry(ctx, testresult.New(affected), options)
 	t.Notice(fmt.Sprintf("\nWaiting for changes of %s and %s.\n", testview.Count(len(chosen), "test file"), testview.Count(w.Modules(), "module")))
 	return code
-}
-
-func names(list []*testfile.File) string {
-	var all []string
-	for _, f := range list {
-		all = append(all, f.Name)
-	}
-	return strings.Join(all, ", ")
 }

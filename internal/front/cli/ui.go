@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/front/view/style"
@@ -70,9 +69,3 @@ func (e *env) asker() func(context.Context, *program.Variable) (string, error) {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// trimmed is formatted text without the space around it that sets it apart for
-// people.
-func trimmed(format string, args ...any) string {
-	return strings.TrimSpace(fmt.Sprintf(format, args...))
-}

@@ -29,7 +29,7 @@ func Within[E any](group string, list []*Command[E], setup func(*Command[E], E, 
 // are about all deployments in any case.
 var (
 	inStacks = []string{"plan", "apply", "destroy", "show", "output", "graph", "why", "console", "recover", "force-unlock"}
-	whole    = []string{"init", "validate", "providers lock"}
+	whole    = []string{"init", "validate", "providers lock", "ui"}
 )
 
 // ForStacks is how commands are run by who works on a deployment of a stack, or without a

@@ -81,7 +81,7 @@ type Run[W Work, O, L any] struct {
 	Tree func(W) *program.Tree
 	// Note puts the causes of changes into a plan.
 	Note func(W, *plan.Plan)
-	// Past are the earlier states of a work.
+	// Past are the earlier states of a work; nil where none are offered.
 	Past func(W) Past
 	// GoBack goes back to an earlier state by its serial, once nothing holds the state.
 	GoBack func(context.Context, uint64) diag.List
@@ -92,6 +92,8 @@ type Run[W Work, O, L any] struct {
 	Approved bool
 	// Files are watched beside those of the configuration.
 	Files []string
+	// Once: one plan is made, whatever becomes of files, and nothing is waited for after it.
+	Once bool
 
 	watcher watch.Watcher
 	dirs    []string
@@ -124,7 +126,9 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 	r.dirs = []string{"."}
 	var left diag.List
 	for {
-		r.watcher.Begin(r.Files, r.dirs)
+		if !r.Once {
+			r.watcher.Begin(r.Files, r.dirs)
+		}
 		r.Server.Planning(r.why)
 		r.changed, r.number, r.made, r.hide, r.told, r.decided, r.serials, r.ending = nil, 0, nil, nil, nil, "", nil, nil
 		r.times, r.why = took.Record(time.Now), ""
@@ -145,6 +149,20 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 		}
 		r.Screen.Notice("\n" + r.why + " Planning again.\n\n")
 	}
+}
+
+// Of runs one part of several: once, and the page decides where a rule doesn't.
+func (r *Run[W, O, L]) Of(ctx context.Context, rule *func(*plan.Plan, diag.List) (approved, refused bool), apply func(event.Sink, Approver[W, O, L]) bool) int {
+	r.Once = true
+	first := *rule
+	*rule = func(made *plan.Plan, found diag.List) (approved, refused bool) {
+		if approved, refused = first(made, found); approved || refused {
+			return approved, refused
+		}
+		return r.Decide(made, found)
+	}
+	r.Apply = func(_ context.Context, sink event.Sink, by Approver[W, O, L]) bool { return apply(sink, by) }
+	return r.Run(ctx)
 }
 
 // back is before the serial of the state to go back to, in an answer.
@@ -181,7 +199,7 @@ func (r *Run[W, O, L]) goBack(ctx context.Context) diag.List {
 // over reports whether there is nothing to wait for: something was applied or refused, or
 // the run was interrupted.
 func (r *Run[W, O, L]) over(ctx context.Context) bool {
-	return r.Approved || ctx.Err() != nil || r.decided != "" || r.ending != nil && r.made.HasChanges()
+	return r.Approved || r.Once || ctx.Err() != nil || r.decided != "" || r.ending != nil && r.made.HasChanges()
 }
 
 // close has the page show the end.
@@ -189,6 +207,8 @@ func (r *Run[W, O, L]) close(done bool) int {
 	e := r.ending
 	switch {
 	case e != nil:
+	case done && r.Once:
+		e = &ending{heading: "Nothing to do"}
 	case r.decided == refuse:
 		e = &ending{heading: "Refused", text: "Nothing was changed. To plan again:\n  " + r.Screen.Run(r.Program, "ui").String()}
 	default:
@@ -211,6 +231,11 @@ func (r *Run[W, O, L]) await(ctx context.Context, choices ...string) string {
 	defer cancel()
 	edits := make(chan []string, 1)
 	go func() {
+		if r.Once {
+			<-asking.Done()
+			close(edits)
+			return
+		}
 		edits <- r.watcher.Wait(asking, r.Files, r.dirs)
 		cancel()
 	}()
@@ -225,7 +250,7 @@ func (r *Run[W, O, L]) await(ctx context.Context, choices ...string) string {
 // outdated says why a plan can't be approved any more: an edit may be so young that nothing
 // was planned because of it yet.
 func (r *Run[W, O, L]) outdated(choice string) string {
-	if choice != approve {
+	if choice != approve || r.Once {
 		return ""
 	}
 	changed := r.watcher.Changed(r.Files, r.dirs)
@@ -273,9 +298,11 @@ func (r *Run[W, O, L]) Problem(l diag.List) {
 func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found diag.List) (diag.List, bool) {
 	r.work, r.made = w, made
 	r.follow(r.Tree(w))
-	before := r.Past(w)
-	if r.serials = before.Serials(); len(r.serials) > 0 {
-		r.Server.Remember(func() []live.Earlier { return r.earlier(before.List()) })
+	if r.Past != nil {
+		before := r.Past(w)
+		if r.serials = before.Serials(); len(r.serials) > 0 {
+			r.Server.Remember(func() []live.Earlier { return r.earlier(before.List()) })
+		}
 	}
 	if made != nil {
 		r.Note(w, made)
@@ -383,6 +410,9 @@ func (r *Run[W, O, L]) follow(tree *program.Tree) {
 		for _, child := range t.Calls() {
 			add(child)
 		}
+	}
+	if r.Once {
+		return
 	}
 	add(tree)
 	r.dirs = dirs

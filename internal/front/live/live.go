@@ -7,6 +7,7 @@ package live
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Server has the page of one run. All methods may be called at once.
@@ -40,6 +43,12 @@ type Server struct {
 	calls   int // that began, for their names in messages
 	running map[string][]int
 	serving *http.Server
+
+	// parts are those of a board; name, card and changed are of a part of one.
+	parts   []*Server
+	name    string
+	card    card
+	changed func(card)
 }
 
 // A message is one line of the stream. Those of a kind that tell how far something is
@@ -62,6 +71,18 @@ type question struct {
 // anybody before Listen, or before Handler is served.
 func New(token string, now func() time.Time) *Server {
 	return &Server{now: now, token: token, news: make(chan struct{}), running: map[string][]int{}}
+}
+
+// Serve serves the page of a run at an address of its own, and says where that is; nil where
+// that can't be.
+func Serve(ctx context.Context, port int, say func(string)) (*Server, diag.List) {
+	s := New(rand.Text(), time.Now)
+	address, err := s.Listen(ctx, port)
+	if err != nil {
+		return nil, Unserved.List("The address can't be served: %s. Without -port a port is used that is free.", diag.Cause(err))
+	}
+	say("The page of this run, for this machine alone:\n  " + address + "\n\n")
+	return s, nil
 }
 
 // Listen serves the page on a port of the loopback interface, 0 for one that is free, and
@@ -90,8 +111,12 @@ const (
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.ended = true
+	parts := s.parts
 	s.wake()
 	s.mu.Unlock()
+	for _, part := range parts {
+		part.Close()
+	}
 	if s.serving == nil {
 		return
 	}
@@ -134,23 +159,8 @@ func (s *Server) count(by int) {
 // have had its own name lead here.
 func (s *Server) Handler(port int) http.Handler {
 	mux := http.NewServeMux()
-	at := s.Path()
-	mux.HandleFunc("GET "+at+"{$}", s.page)
-	mux.HandleFunc("GET "+at+"events", s.events)
-	mux.HandleFunc("GET "+at+"plan/{number}", func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		number, document := s.plan, s.document
-		s.mu.Unlock()
-		show(w, r, number, document)
-	})
-	mux.HandleFunc("GET "+at+"graph/{number}", func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		number, document := s.plan, s.graph
-		s.mu.Unlock()
-		show(w, r, number, document)
-	})
-	mux.HandleFunc("GET "+at+"earlier", s.showEarlier)
-	mux.HandleFunc("POST "+at+"answer", s.answer)
+	s.route(mux, s.Path())
+	s.routeParts(mux, s.Path())
 	hosts := []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("localhost:%d", port)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		guarded(w.Header())
@@ -168,6 +178,26 @@ func (s *Server) Handler(port int) http.Handler {
 			mux.ServeHTTP(w, r)
 		}
 	})
+}
+
+// route serves the page, its stream and what it shows below a path.
+func (s *Server) route(mux *http.ServeMux, at string) {
+	mux.HandleFunc("GET "+at+"{$}", s.page)
+	mux.HandleFunc("GET "+at+"events", s.events)
+	mux.HandleFunc("GET "+at+"plan/{number}", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		number, document := s.plan, s.document
+		s.mu.Unlock()
+		show(w, r, number, document)
+	})
+	mux.HandleFunc("GET "+at+"graph/{number}", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		number, document := s.plan, s.graph
+		s.mu.Unlock()
+		show(w, r, number, document)
+	})
+	mux.HandleFunc("GET "+at+"earlier", s.showEarlier)
+	mux.HandleFunc("POST "+at+"answer", s.answer)
 }
 
 // guarded sets what keeps browsers from handing the page or its address on.

@@ -289,3 +289,77 @@ func TestListen(t *testing.T) {
 		t.Error("it is still there")
 	}
 }
+
+// TestBoard: a board has a card for each part, in place of the one before, and their pages
+// below its own; what they ask is answered there alone.
+func TestBoard(t *testing.T) {
+	s, h := server(t)
+	parts := s.Divide([]string{"eu", "<us>"})
+	if s.Part("<us>") != parts[1] || s.Part("none") != nil {
+		t.Error("parts aren't found by their names")
+	}
+	cards := func() string {
+		list, _, _ := s.after(0)
+		var b strings.Builder
+		for _, m := range list {
+			b.Write(m.text)
+			b.WriteByte('\n')
+		}
+		return b.String()
+	}
+	if got := strings.Count(cards(), `"type":"card"`); got != 2 {
+		t.Errorf("%d cards", got)
+	}
+	parts[0].Planning("")
+	number := parts[0].Planned("Plan: 2 to add", false, []byte("<p>two</p>"))
+	got := asking(context.Background(), parts[0], number, "approve", "refuse")
+	if text := cards(); strings.Count(text, `"type":"card"`) != 2 || !strings.Contains(text, `"heading":"Plan: 2 to add"`) || !strings.Contains(text, `"asks":true`) {
+		t.Errorf("the cards are\n%s", text)
+	}
+	below := s.Path() + "part/0/"
+	for path, want := range map[string]int{below: 200, below + "plan/1": 200, s.Path() + "part/1/": 200, s.Path() + "part/2/": 404, s.Path() + "part/-1/": 404, s.Path() + "part/x/": 404, "/part/0/": 404, s.Path() + "plan/1": 404} {
+		if w := get(h, path); w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+	}
+	if page := get(h, s.Path()+"part/1/").Body.String(); !strings.Contains(page, "&lt;us&gt;</strong>") {
+		t.Error("the page doesn't say which part it is of")
+	}
+	if w := post(h, s.Path()+"part/1/answer", answer(number, "approve")); w.Code != http.StatusConflict {
+		t.Errorf("an answer to another part: %d", w.Code)
+	}
+	if w := post(h, below+"answer", answer(number, "approve"), "Origin", "http://weir.example"); w.Code != http.StatusForbidden {
+		t.Errorf("an answer from elsewhere: %d", w.Code)
+	}
+	if w := post(h, below+"answer", answer(number, "approve")); w.Code != http.StatusNoContent || <-got != "approve" {
+		t.Errorf("an answer: %d", w.Code)
+	}
+	p := &plan.Plan{Graph: &execgraph.Graph{}}
+	for range 2 {
+		p.Changes = append(p.Changes, &plan.Change{Action: plan.Create})
+		p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Change: len(p.Changes)})
+	}
+	parts[0].Event(event.Event{Kind: event.ApplyBegin, Plan: p})
+	parts[0].Event(event.Event{Kind: event.StepEnd, Step: 0})
+	if text := cards(); !strings.Contains(text, `"done":1,"failed":0,"of":2`) {
+		t.Errorf("the cards are\n%s", text)
+	}
+	parts[0].End("Apply complete!", "", false)
+	parts[1].Planning("")
+	refused := asking(context.Background(), parts[1], parts[1].Planned("Plan", false, nil), "refuse")
+	post(h, s.Path()+"part/1/answer", answer(1, "refuse"))
+	<-refused
+	parts[1].End("Refused", "", false)
+	if text := cards(); strings.Count(text, `"mood":"done"`) != 1 || strings.Count(text, `"mood":"refused"`) != 1 {
+		t.Errorf("the cards are\n%s", text)
+	}
+	over, cancel := context.WithCancel(context.Background())
+	s.Over(over, false, true, func(string) { cancel() })
+	if text := cards(); !strings.Contains(text, `"heading":"Not everything was done"`) || !strings.Contains(text, `"type":"withdrawn"`) {
+		t.Errorf("at the end:\n%s", text)
+	}
+	s.Close()
+	if list, _, ended := parts[1].after(0); !ended || len(list) == 0 {
+		t.Error("the stream of a part goes on")
+	}
+}

@@ -25,17 +25,17 @@
     looked: (m) => { state.status = `Asked about ${m.done} of ${number(m.of, "object")}.`; },
     planned: (m) => {
       state.heading = m.heading; state.mood = m.failed ? "failed" : ""; if (m.document) { state.document = "plan/" + m.plan; state.title = "The plan"; }
-      state.running.clear(); state.status = "";
+      state.running.clear(); state.status = ""; state.of = 0; state.count = null;
     },
     lived: (m) => { state.times = m.times; },
     problems: (m) => { state.problems.push(m); },
     ask: (m) => {
       state.ask = m;
-      state.status = m.choices.includes("approve") ? "Nothing is done before you approve. Files that change are planned again." : "Files that change are planned again.";
+      state.status = m.choices.includes("approve") ? "Nothing is done before you approve." + (at("part") ? "" : " Files that change are planned again.") : "Files that change are planned again.";
     },
     answered: (m) => { state.ask = null; state.status = m.choice === "approve" ? "Approved." : m.choice.startsWith("back ") ? "Going back to serial " + m.choice.slice(5) + "…" : ""; },
     withdrawn: () => { state.ask = null; state.status = "The question was withdrawn."; },
-    applying: (m) => { state.ask = null; state.heading = "Applying…"; state.of = m.of; },
+    applying: (m) => { state.ask = null; state.heading = "Applying…"; state.of = m.of; state.count = null; },
     count: (m) => { state.count = m; },
     start: (m) => { state.running.set(m.call, m); },
     finish: (m) => {
@@ -99,7 +99,7 @@
   const draw = () => {
     document.body.className = state.mood;
     text("heading", state.heading);
-    once("title", state.heading, () => { document.title = state.heading; });
+    once("title", state.heading, () => { document.title = (at("part") ? at("part").textContent + ": " : "") + state.heading; });
     const going = state.of > 0;
     text("status", lost ? "weir doesn't answer. It may have ended: see the terminal." : going ? progress() + (state.stopping && !state.end ? ". Stopping: what runs is awaited, nothing else is begun." : "") : state.status);
     const bar = at("bar"), c = state.count;

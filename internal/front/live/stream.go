@@ -23,11 +23,12 @@ var script string
 
 // page sends the page, which then asks for events. Nothing but its own script runs in it.
 func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
-	sum := sha256.Sum256([]byte(script))
+	document, program := s.written()
+	sum := sha256.Sum256([]byte(program))
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; frame-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
-	_, _ = io.WriteString(w, strings.NewReplacer("{{css}}", css, "{{script}}", script).Replace(markup))
+	_, _ = io.WriteString(w, document)
 }
 
 // most is how many bytes an answer has at most.
@@ -102,6 +103,17 @@ func (s *Server) add(kind string, payload map[string]any) {
 		payload = map[string]any{}
 	}
 	payload["type"] = kind
+	s.write(kind, payload)
+	if s.changed != nil && s.card.noted(kind, payload) {
+		s.changed(s.card)
+	}
+}
+
+// write puts a message into the stream; it needs the lock.
+func (s *Server) write(kind string, payload map[string]any) {
+	if s.ended {
+		return
+	}
 	text, err := json.Marshal(payload)
 	if err != nil {
 		return // there is nothing in it that can't be written

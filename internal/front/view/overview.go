@@ -223,7 +223,7 @@ func (p *planPrinter) deferredRows() {
 func (p *planPrinter) weight(rows []*brief.Row) {
 	text := ""
 	if n := len(jsonplan.Shown(jsonplan.Drift(p.plan))); n > 0 {
-		text = count(n, "object") + " changed or deleted outside of " + Engine + ". "
+		text = Count(n, "object") + " changed or deleted outside of " + Engine + ". "
 	}
 	if risk := Risk(rows); risk != "" {
 		text += "Riskiest: " + risk + "."
@@ -231,7 +231,7 @@ func (p *planPrinter) weight(rows []*brief.Row) {
 		text += "Nothing is destroyed."
 	}
 	if steps, longest := Chain(p.plan.Graph); steps > 0 {
-		text += fmt.Sprintf(" %s, longest chain %d.", count(steps, "step"), longest)
+		text += fmt.Sprintf(" %s, longest chain %d.", Count(steps, "step"), longest)
 	}
 	if !p.o.Automation {
 		text += " All of each change: -detail."
@@ -252,15 +252,24 @@ func Risk(rows []*brief.Row) string {
 	}
 	var parts []string
 	if destroyed > 0 {
-		parts = append(parts, count(destroyed, "object")+" destroyed")
+		parts = append(parts, Count(destroyed, "object")+" destroyed")
 	}
 	if replaced > 0 {
-		parts = append(parts, count(replaced, "object")+" replaced")
+		parts = append(parts, Count(replaced, "object")+" replaced")
 	}
 	return strings.Join(parts, ", ")
 }
 
-func count(n int, what string) string {
+// Either is what would be done where that is only tried, else what was done.
+func Either(dry bool, would, did string) string {
+	if dry {
+		return would
+	}
+	return did
+}
+
+// Count is a number of things in words.
+func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -6,12 +6,23 @@
 package testfile
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 )
+
+// Names are those of files, in a line.
+func Names(list []*File) string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
+}
 
 // A File is one test file.
 type File struct {

@@ -100,6 +100,15 @@ func isWide(r rune) bool {
 	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth
 }
 
+// Unwrap makes a line of each paragraph.
+func Unwrap(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for n, p := range paragraphs {
+		paragraphs[n] = strings.ReplaceAll(p, "\n", " ")
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
 // Wrap breaks every line of text at spaces so that it fits the width, where
 // words allow it. Lines that begin with a space are left as they are: they are
 // code or lists. A limit below 1 means no limit.

@@ -1,0 +1,82 @@
+
+// Shows a card for each deployment. All text is set as text.
+(() => {
+  const at = (id) => document.getElementById(id);
+  const make = (name, text, cls) => {
+    const e = document.createElement(name);
+    if (text !== undefined) e.textContent = text;
+    if (cls) e.className = cls;
+    return e;
+  };
+  const number = (n, what) => n === 1 ? "1 " + what : n + " " + what + "s";
+  const cards = new Map(), items = new Map();
+  let last = 0, lost = false, asks = false, end = null;
+  const stage = (c) => c.mood ? c.mood : c.asks ? "asks" : c.of ? "applying" : "planning";
+  const said = (c) => {
+    if (c.asks) return "Waits for your answer";
+    if (c.of) return `${c.done} of ${c.of} done` + (c.failed ? `, ${c.failed} failed` : "");
+    if (c.problems && !c.mood) return number(c.problems, "problem");
+    return c.looked ? `Asked about ${c.looked} of ${number(c.known, "object")}` : "";
+  };
+  const show = (c) => {
+    let item = items.get(c.part);
+    if (!item) {
+      item = make("li");
+      const link = make("a");
+      link.href = `part/${c.part}/`;
+      link.append(make("h2"), make("p", "", "heading"), make("p", "", "quiet"), make("progress"));
+      link.lastElementChild.setAttribute("aria-hidden", "true"); // the line above says it
+      item.append(link);
+      items.set(c.part, item);
+      const later = [...items.keys()].filter((n) => n > c.part);
+      at("board").insertBefore(item, later.length ? items.get(Math.min(...later)) : null);
+    }
+    const [name, heading, status, bar] = item.firstElementChild.children;
+    item.className = stage(c);
+    name.textContent = c.name;
+    heading.textContent = c.heading;
+    status.textContent = said(c);
+    bar.hidden = !c.of;
+    if (c.of) { bar.max = c.of; bar.value = c.done + c.failed; }
+  };
+  const draw = () => {
+    const counts = {}, words = { asks: "waiting for an answer", planning: "planning", applying: "applying", done: "done", refused: "refused", failed: "failed" };
+    for (const c of cards.values()) { counts[stage(c)] = (counts[stage(c)] || 0) + 1; show(c); }
+    const heading = end ? end.heading : number(cards.size, "deployment");
+    at("heading").textContent = heading;
+    document.title = (counts.asks ? `(${counts.asks}) ` : "") + heading;
+    document.body.className = end ? end.failed ? "failed" : "done" : "";
+    const status = lost ? "weir doesn't answer. It may have ended: see the terminal." : Object.keys(words).filter((k) => counts[k]).map((k) => `${counts[k]} ${words[k]}`).join(", ");
+    if (at("status").textContent !== status) at("status").textContent = status;
+    at("answers").hidden = !asks;
+  };
+  let planned = false;
+  const soon = () => {
+    if (planned) return;
+    planned = true;
+    setTimeout(() => { planned = false; draw(); }, 50);
+  };
+  const take = {
+    card: (m) => { cards.set(m.card.part, m.card); },
+    over: (m) => { end = m; },
+    ask: () => { asks = true; },
+    answered: () => { asks = false; events.close(); },
+    withdrawn: () => { asks = false; events.close(); },
+  };
+  at("answers").firstElementChild.addEventListener("click", () => {
+    fetch("answer", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ plan: 0, choice: "end" }) }).catch(() => { lost = true; soon(); });
+  });
+  const events = new EventSource("events");
+  events.onopen = () => { lost = false; soon(); };
+  events.onmessage = (e) => {
+    const m = JSON.parse(e.data), id = Number(e.lastEventId);
+    if (id <= last) return;
+    last = id;
+    take[m.type]?.(m);
+    soon();
+  };
+  events.onerror = () => {
+    lost = true;
+    soon();
+  };
+})();
