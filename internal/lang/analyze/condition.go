@@ -22,11 +22,14 @@ func (c *compiler) condition(b *hcl.Block, in *scope) *program.Condition {
 		ErrorMessage: c.attribute(content.Attributes["error_message"], in),
 		Range:        b.DefRange,
 	}
-	if cond.Condition == nil || cond.ErrorMessage == nil {
+	if cond.Condition == nil {
 		return nil
 	}
 	if len(cond.Condition.Refs) == 0 && !cond.Condition.Broken() && len(c.functionsOf(cond.Condition)) == 0 {
 		c.diags.Add(diag.BadCondition.As(fmt.Sprintf("Invalid %s expression", b.Type)).Error(cond.Condition.Range(), "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything."))
+		return nil
+	}
+	if cond.ErrorMessage == nil {
 		return nil
 	}
 	return cond

@@ -70,8 +70,7 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 		}
 	}
 	if kindOf(r.Source) == kindUnknown {
-		diags.Add(diag.BadSource.As("Module not found").Error(r.Range, "The module address %q could not be resolved.\n\nIf you intended this as a path relative to the current module, use \"./%s\" instead. The \"./\" indicates that the address is a relative filesystem path.", r.Source, r.Source))
-		return "", diags
+		return "", diag.List{unresolved(r.Source, r.Range)}
 	}
 	if r.Constraint != "" && kindOf(r.Source) != kindRegistry {
 		diags.Add(diag.BadSource.As("Invalid registry module source address").Error(r.Range, "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", r.Source))
@@ -110,6 +109,14 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 	}
 	in.fetched[r.Key] = true
 	return dir, nil
+}
+
+// unresolved is what there is to say of a source of no known kind.
+func unresolved(source string, at hcl.Range) diag.Diagnostic {
+	if source == "" {
+		return diag.BadSource.Error(at, "The address is empty. It is a directory such as \"./network\", the address of a module in a registry, or that of a package, such as \"git::https://example.com/network.git\".")
+	}
+	return diag.BadSource.As("Module not found").Error(at, "The module address %q could not be resolved.\n\nIf you intended this as a path relative to the current module, use \"./%s\" instead. The \"./\" indicates that the address is a relative filesystem path.", source, source)
 }
 
 func (in *Installer) canonical(source string) string {

@@ -109,6 +109,8 @@ func (m Manifest) Find(key, source, constraint string, registry addr.Registry, a
 		r, ok = m.sibling(key, source, constraint)
 	}
 	switch {
+	case !ok && kindOf(source) == kindUnknown: // init wouldn't help
+		diags.Add(unresolved(source, at))
 	case !ok:
 		diags.Add(NotInstalled.Error(at, "This module is not yet installed. Run \"%s\" to install all modules required by this configuration.", diag.Run("init", "")))
 	case r.Source != source:

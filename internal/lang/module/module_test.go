@@ -218,6 +218,8 @@ func TestManifest(t *testing.T) {
 		{"a", "ns/name/prov", "~> 2.0", "", "Module version requirements have changed"},
 		{"a", "./x", "", "", "Module source has changed"},
 		{"b", "./x", "", "", "Module not installed"},
+		{"b", "x", "", "", "Module not found"},
+		{"b", "", "", "", "Invalid module source address"},
 	} {
 		got, diags := m.Find(tt.key, tt.source, tt.constraint, addr.OpenTofu, hcl.Range{})
 		if got != tt.dir || len(diags) > 0 != (tt.summary != "") || len(diags) > 0 && diags[0].Summary != tt.summary {
