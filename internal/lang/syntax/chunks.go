@@ -32,7 +32,7 @@ type chunk struct {
 // parseChunks parses a file without any problem, or reports that it isn't one.
 func parseChunks(name string, src []byte) (*hclsyntax.Body, bool) {
 	if len(src) < minToDivide {
-		return nil, false
+		return parseUsual(name, src, hcl.InitialPos)
 	}
 	chunks := divide(src, chunkBytes)
 	var next, failed atomic.Int64
@@ -87,6 +87,10 @@ func divide(src []byte, least int) []chunk {
 }
 
 func (c *chunk) parse(name string) bool {
+	if body, ok := parseUsual(name, c.src, c.start); ok {
+		c.body = body
+		return true
+	}
 	if _, bad := checkFileDepth(name, c.src); bad {
 		return false
 	}

@@ -1,7 +1,8 @@
 // Package syntax reads one file of configuration into one tree.
 //
-// Text in the native syntax is read by hclsyntax, text in JSON by a reader of
-// its own, and both end in expressions of the hclsyntax package, so that later
+// Text in the native syntax is read by hclsyntax, or where it is of the usual
+// form by a reader of its own that makes the same tree; text in JSON by another.
+// All end in expressions of the hclsyntax package, so that later
 // stages can rewrite them in the same way. A broken file gives diagnostics and
 // a tree of what could be read, never no tree. Nesting is limited before any
 // recursive reader sees the text.
