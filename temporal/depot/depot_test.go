@@ -118,10 +118,11 @@ func TestHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := Hold(t.Context(), d, l, 30*time.Millisecond)
+	// Before it is held: a renewal under way would write over what isn't written by a depot.
 	if err := writeLease(d.folder("a"), Lease{Name: "a", Holder: "two", Fence: l.Fence + 1}); err != nil {
 		t.Fatal(err)
 	}
+	ctx, stop := Hold(t.Context(), d, l, 30*time.Millisecond)
 	<-ctx.Done()
 	if !errors.Is(context.Cause(ctx), ErrFenced) {
 		t.Errorf("it ended because of %v", context.Cause(ctx))
