@@ -110,7 +110,7 @@ func (l *life) Exclude(ctx context.Context, name string) (func(), error) {
 }
 
 // randomName is a part of names that is another one each time, or in each folder.
-var randomName = regexp.MustCompile(`\d{6,}|-[0-9a-f]{12}`)
+var randomName = regexp.MustCompile(`\.\d+\.(new|tmp)$|\d{6,}|-[0-9a-f]{12}`)
 
 // disk is the machine's as the process has it.
 func (l *life) disk() *durable.Disk {
