@@ -18,10 +18,9 @@ const (
 )
 
 // What is beyond a few MiB goes where memory comes in huge pages, if the system has
-// them: the first touch of each small page interrupts the program. The heap begins with
-// a block that asks for them and that nobody touches; the first collection frees it for
-// all others. That comes when firstHeap is in use beside it: small plans have none, and
-// bigger ones one of little.
+// them: the first touch of each small page interrupts the program. The first collection,
+// of what is in use at firstHeap, begins a block that asks for them and that nobody
+// touches, and frees it for all others at once. Commands that use less pay nothing.
 const (
 	hugeHeap  = 256 << 20
 	firstHeap = 8 << 20
@@ -33,11 +32,7 @@ func growFirst() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(smallHeap / leastHeap * 100)
-	if debug.SetMemoryLimit(-1) > 4*hugeHeap && canMap(4*hugeHeap) {
-		debug.SetGCPercent((hugeHeap + firstHeap + leastHeap) / leastHeap * 100)
-		hugePages(make([]byte, hugeHeap))
-	}
+	debug.SetGCPercent((firstHeap - leastHeap) / leastHeap * 100)
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	// The runtime finalizes a fresh sentinel after each collection.
 	var collected func(*[16]byte)
@@ -47,5 +42,18 @@ func growFirst() {
 		debug.SetGCPercent(int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived))) // #nosec G115 -- below 6,400
 		runtime.SetFinalizer(sentinel, collected)
 	}
-	runtime.SetFinalizer(new([16]byte), collected)
+	runtime.SetFinalizer(new([16]byte), func(sentinel *[16]byte) {
+		beginHuge()
+		collected(sentinel)
+	})
+}
+
+// beginHuge makes the block of huge pages and frees it, if there is room for it.
+func beginHuge() {
+	if debug.SetMemoryLimit(-1) <= 4*hugeHeap || !canMap(4*hugeHeap) {
+		return
+	}
+	debug.SetGCPercent(-1) // not before the block is asked for
+	hugePages(make([]byte, hugeHeap))
+	runtime.GC()
 }
