@@ -13,15 +13,13 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"time"
-
-	"github.com/agext/levenshtein"
 
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 	"weir.dev/weir/internal/word/trace"
 )
 
@@ -232,8 +230,8 @@ func (t *Table[E]) unknown(args []string) int {
 		group, given = args[0]+" ", args[1]
 	}
 	fmt.Fprintf(t.Screen.Err, "%s has no command named \"%s%s\".", t.Program, group, given)
-	if near := t.nearest(group, given); near != "" {
-		fmt.Fprintf(t.Screen.Err, " Did you mean: %q?", near)
+	if best := t.nearest(group, given); best != "" {
+		fmt.Fprintf(t.Screen.Err, " Did you mean: %q?", best)
 	}
 	fmt.Fprintf(t.Screen.Err, "\n\nTo see all of weir's top-level commands, run:\n  %s -help\n\n", t.Program)
 	return 1
@@ -241,25 +239,16 @@ func (t *Table[E]) unknown(args []string) int {
 
 // nearest is the command within the group whose name is like the given one.
 func (t *Table[E]) nearest(group, given string) string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var all []candidate
+	var words []string
 	for _, c := range t.All {
-		word, ok := strings.CutPrefix(c.Name, group)
-		if !ok || c.Hidden || strings.Contains(word, " ") {
-			continue
-		}
-		if d := levenshtein.Distance(given, word, nil); d < 3 {
-			all = append(all, candidate{c.Name, d})
+		if word, ok := strings.CutPrefix(c.Name, group); ok && !c.Hidden && !strings.Contains(word, " ") {
+			words = append(words, word)
 		}
 	}
-	if len(all) == 0 {
-		return ""
+	if best := near.Proper(given, words); best != "" {
+		return group + best
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
-	return all[0].name
+	return ""
 }
 
 // nested proposes a command below another one, which an argument was perhaps meant to name.
@@ -312,16 +301,17 @@ func nearestFlag(fs *flag.FlagSet, err error) string {
 	if !ok {
 		return ""
 	}
-	near, least := "", 3
+	var names []string
 	fs.VisitAll(func(f *flag.Flag) {
-		if d := levenshtein.Distance(given, f.Name, nil); d < least && d < len(f.Name) && f.Usage != "" {
-			near, least = f.Name, d
+		if f.Usage != "" {
+			names = append(names, f.Name)
 		}
 	})
-	if near == "" {
+	best := near.Proper(given, names)
+	if best == "" {
 		return ""
 	}
-	return ". Did you mean -" + near + "?"
+	return ". Did you mean -" + best + "?"
 }
 
 // Texts collects the values of a flag that may be repeated.

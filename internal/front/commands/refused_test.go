@@ -24,6 +24,8 @@ func TestRefused(t *testing.T) {
 		"-lock-timeout=5":   `The option -lock-timeout can't be "5": it has to be a duration such as 30s or 5m.`,
 		"-out":              "The option -out needs a value: -out=VALUE.",
 		"-ot=x":             "flag provided but not defined: -ot. Did you mean -out?",
+		"-otu=x":            "flag provided but not defined: -otu. Did you mean -out?",
+		"-x":                "flag provided but not defined: -x",
 		"-parallelism=1e99": `The option -parallelism can't be "1e99": it has to be a whole number.`,
 	} {
 		if err := fs.Parse([]string{arg}); err == nil || refused(fs, err) != want {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"weir.dev/weir/internal/word/near"
 )
 
 // A UnionBody is several bodies read as one. No two of them have an argument
@@ -254,15 +256,9 @@ func InOrder(attrs hcl.Attributes) []*hcl.Attribute {
 
 // Suggest is a sentence that proposes the name that was probably meant, with a
 // space before it, or empty.
-//
-// Names are sorted in place. Nobody is proposed one of thousands.
 func Suggest(name string, names []string) string {
-	if len(names) > 1000 {
-		return ""
-	}
-	slices.Sort(names)
-	if near := nearest(name, names); near != "" {
-		return fmt.Sprintf(" Did you mean %q?", near)
+	if best := near.Name(name, names); best != "" {
+		return fmt.Sprintf(" Did you mean %q?", best)
 	}
 	return ""
 }

@@ -3,7 +3,6 @@ package syntax
 import (
 	"fmt"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 )
 
@@ -65,10 +64,7 @@ func (b *JSONBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagno
 		if m.Name == "//" {
 			continue
 		}
-		detail := fmt.Sprintf("No argument or block type is named %q.", m.Name)
-		if near := nearest(m.Name, names); near != "" {
-			detail += fmt.Sprintf(" Did you mean %q?", near)
-		}
+		detail := fmt.Sprintf("No argument or block type is named %q.", m.Name) + Suggest(m.Name, names)
 		diags = append(diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError,
 			Summary:  "Extraneous JSON object property",
@@ -258,16 +254,4 @@ func missingArgument(name string, at hcl.Range) *hcl.Diagnostic {
 		Detail:   fmt.Sprintf("The argument %q is required, but no definition was found.", name),
 		Subject:  at.Ptr(),
 	}
-}
-
-// nearest is the name that was probably meant, the first of equally near ones,
-// or empty.
-func nearest(name string, names []string) string {
-	near, distance := "", 3
-	for _, n := range names {
-		if d := levenshtein.Distance(name, n, nil); d < distance {
-			near, distance = n, d
-		}
-	}
-	return near
 }

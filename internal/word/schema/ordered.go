@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/word/near"
 )
 
 // An orderedBody is a body that is asked for its content in the order of
@@ -57,24 +58,19 @@ func propose(diags hcl.Diagnostics, s *hcl.BodySchema) {
 		if !ok || !strings.HasPrefix(proposal, `"`) {
 			continue
 		}
-		var given, near string
-		distance := 3
-		nearer := func(name string) {
-			if d := levenshtein.Distance(given, name, nil); d < distance {
-				near, distance = name, d
-			}
-		}
+		var given string
+		var names []string
 		if _, err := fmt.Sscanf(head, "An argument named %q", &given); err == nil {
 			for _, a := range s.Attributes {
-				nearer(a.Name)
+				names = append(names, a.Name)
 			}
 		} else if _, err := fmt.Sscanf(head, "Blocks of type %q", &given); err == nil {
 			for _, b := range s.Blocks {
-				nearer(b.Type)
+				names = append(names, b.Type)
 			}
 		}
-		if near != "" {
-			d.Detail = fmt.Sprintf("%s Did you mean %q?", head, near)
+		if best := near.Name(given, names); best != "" {
+			d.Detail = fmt.Sprintf("%s Did you mean %q?", head, best)
 		}
 	}
 }
