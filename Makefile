@@ -192,11 +192,12 @@ servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and 
 backends: build $(COLLECTOR) ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
 	cd backends && IAC_BIN=$(CURDIR)/bin/weir COLLECTOR=$(COLLECTOR) PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 20m -run '$(RUN)' ./...
 
-bench: build ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
+bench: build temporal ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
 	go build -o bench/bare/bare ./bench/bare
 	go build -C conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
 	go build -C aws -o $(CURDIR)/.cache/bin/smallaws ./cmd/smallaws
+	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(if $(wildcard $(AWS_MIRROR)/*/hashicorp/aws),--aws $(AWS_MIRROR) --smallaws $(CURDIR)/.cache/bin/smallaws) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN)
 	$(if $(RECORD),bench/chart.py)
 

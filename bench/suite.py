@@ -123,6 +123,8 @@ class Suite:
             self.tests()
         if self.a.sim and self.wanted("refresh"):
             self.refresh()
+        if os.path.exists(self.a.b + "-temporal") and self.wanted("durable"):
+            self.durable()
         if self.a.aws and self.a.smallaws and self.wanted("aws"):
             self.aws()
         shutil.rmtree(self.base)
@@ -245,6 +247,17 @@ class Suite:
         self.add("refresh", n, "50 a second", held, goal=(("part", 0.9), None), ratio=n / held["wall"] / 50)
         self.env = usual
 
+    def durable(self):
+        """200 deployments of ten components on Temporal with a server and three workers, which are killed or not, and in
+        one process without it. The time is that of all processes, the memory that of the largest."""
+        for step, args in {"3 workers, 20 kills": ["--trials", "20"], "3 workers": ["--trials", "0"], "one process": ["--trials", "0", "--workers", "0"]}.items():
+            out = os.path.join(self.base, "durable.json")
+            r = self.time([os.path.join(HERE, "..", "chaos", "chaos.py"), "--bin", self.a.b, "--only", "durable", "--n", "2000", "--json", out, *args], self.base, 1, sys.executable)
+            with open(out) as f:
+                d = json.load(f)["durable"]
+            mib = d["mib"]
+            self.add("durable", 200, step, dict(r, wall=d["seconds"], rss=max(mib.values()) if isinstance(mib, dict) else mib), a_second=round(d["objects"] / d["seconds"], 1))
+
     def aws(self):
         """A role and a policy document of hashicorp/aws with a small AWS, what it declares being known; with the calls alone;
         and roles of five configurations, each of which needs a process of its own."""
@@ -324,7 +337,7 @@ def verdict(row, goal):
     return (cpu is None or row["cpu"] <= cpu) and (rss is None or row["rss"] <= rss)
 
 
-HEAD = "| workload | size | step | CPU s | MiB | units | floor s | ÷ floor | exponent CPU / memory | of another row | peer ÷ | must | aim | CPU before |\n" + "|---" * 14 + "|"
+HEAD = "| workload | size | step | CPU s | MiB | units | floor s | ÷ floor | exponent CPU / memory | of another row | objects a second | peer ÷ | must | aim | CPU before |\n" + "|---" * 15 + "|"
 
 
 def line(r, recorded):
@@ -334,7 +347,7 @@ def line(r, recorded):
     aim = mark[r["aim"]] + (f" {r['goal'][1][1]} units" if r.get("goal") and r["goal"][1] and r["goal"][1][0] == "units" else "")
     of_floor = r["ratio"] if r["workload"] == "null_resource" else r.get("of_floor", "")
     of_time = r.get("ratio", "") if r["workload"] in ("refresh", "aws") else ""
-    return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {r.get('units', '')} | {r.get('floor') or ''} | {of_floor} | {exponent} | {of_time} | {r.get('times', '')} | {mark[r['must']]} | {aim} | {before} |"
+    return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {r.get('units', '')} | {r.get('floor') or ''} | {of_floor} | {exponent} | {of_time} | {r.get('a_second', '')} | {r.get('times', '')} | {mark[r['must']]} | {aim} | {before} |"
 
 
 def main():
