@@ -80,11 +80,15 @@ func (a *Area) Draw(lines []Line) {
 		a.lines = a.lines[:0]
 		return
 	}
-	home := ""
-	if up := a.height() - 1; up >= 0 {
-		home = "\r" + upBy(up)
+	_, _ = io.WriteString(a.to, a.home()+a.set(lines))
+}
+
+// home leads to where the lines begin.
+func (a *Area) home() string {
+	if n := a.height(); n > 0 {
+		return "\r" + upBy(n-1)
 	}
-	_, _ = io.WriteString(a.to, home+a.set(lines))
+	return ""
 }
 
 // height is how many lines of the terminal the area takes. A terminal that became narrower
@@ -136,8 +140,9 @@ type over struct {
 	w io.Writer
 }
 
-// Write takes the area away, writes, and draws it again: at once where that is one writer, so
-// that nobody sees the terminal without it.
+// Write takes the area away, writes, and draws it again. Whole lines for the writer of the
+// area are written over it, at once, so that nobody sees the terminal without it, not even
+// where a terminal shows half of that.
 func (o over) Write(text []byte) (int, error) {
 	if len(text) == 0 {
 		return 0, nil
@@ -148,16 +153,18 @@ func (o over) Write(text []byte) (int, error) {
 	if len(o.lines) == 0 {
 		return o.w.Write(text)
 	}
-	erase, lines, again := o.erase(), slices.Clone(o.lines), ""
-	o.lines = o.lines[:0]
-	if !o.begun {
-		again = o.set(lines)
-	}
-	if o.w == o.to {
-		if _, err := io.WriteString(o.to, erase+string(text)+again); err != nil {
+	lines := slices.Clone(o.lines)
+	if o.w == o.to && !o.begun {
+		whole := strings.ReplaceAll(string(text), "\n", endLine+"\n")
+		if _, err := io.WriteString(o.to, o.home()+whole+o.set(lines)); err != nil {
 			return 0, err
 		}
 		return len(text), nil
+	}
+	erase, again := o.erase(), ""
+	o.lines = o.lines[:0]
+	if !o.begun {
+		again = o.set(lines)
 	}
 	if _, err := io.WriteString(o.to, erase); err != nil {
 		return 0, err

@@ -18,6 +18,7 @@ type course struct {
 	before Durations // from earlier runs
 	now    Durations // of this one
 	blocks Durations // of this one, by block
+	shares []share   // of the blocks in the plan
 
 	next  [][]execgraph.ID
 	ended []bool
@@ -34,6 +35,7 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 		tally: event.Tallied(p), next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)),
 		what: make([]string, len(steps)), block: make([]string, len(steps)), begun: event.StepsOf(p),
 	}
+	seen := map[string]int{}
 	for id := range steps {
 		s := &steps[id]
 		for _, a := range s.After {
@@ -42,6 +44,13 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 		if s.Kind.Counts() {
 			c.what[id] = What(p, s)
 			c.block[id] = c.what[id] + " " + s.Object.Resource.Erase().String()
+			n, there := seen[c.block[id]]
+			if !there {
+				n = len(c.shares)
+				seen[c.block[id]] = n
+				c.shares = append(c.shares, share{block: c.block[id], what: c.what[id]})
+			}
+			c.shares[n].steps++
 		}
 	}
 	return c
@@ -64,10 +73,16 @@ func (c *course) enough() bool {
 	return len(c.before) > 0 || c.tally.Done >= 3 && c.tally.Done*10 >= c.tally.Total
 }
 
+// A share is how many steps of a plan are of one block and do the same.
+type share struct {
+	block, what string
+	steps       int
+}
+
 // took notes how long a step took.
 func (c *course) took(id execgraph.ID, time time.Duration) {
-	c.now.add(c.what[id], time)
-	c.blocks.add(c.block[id], time)
+	c.now.add(c.what[id], time, remembered)
+	c.blocks.add(c.block[id], time, ofOneRun)
 }
 
 // behind counts the steps that people know of and that can't end before one does.
@@ -107,25 +122,22 @@ func (c *course) usual(id execgraph.ID, of means) (time.Duration, bool) {
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// means are durations by what is done, and by block, with that of all steps of this run
-// under "".
+// means are durations by what is done, and by block, with that of all steps under "".
 type means map[string]Duration
 
 // trusted is how many steps of this run count as much as all earlier ones.
 const trusted = 5
 
 // means are of this run and those before, and of what runs for longer than usual, so that
-// steps which take long aren't overlooked because they haven't ended.
+// steps which take long aren't overlooked because they haven't ended. Blocks count for as many
+// steps as they have in the plan, not as have been seen by now: who takes long and begins
+// early would count for more than it does in the rest.
 func (c *course) means(running map[execgraph.ID]time.Duration) means {
-	now, blocks := maps.Clone(c.now), maps.Clone(c.blocks)
+	blocks := maps.Clone(c.blocks)
 	for id, since := range running {
-		d, known := now[c.what[id]]
-		if !known || since.Seconds() <= d.Seconds {
-			continue
-		}
-		now.add(c.what[id], since)
-		if since.Seconds() > blocks[c.block[id]].Seconds {
-			blocks.add(c.block[id], since)
+		d, known := c.now[c.what[id]]
+		if known && since.Seconds() > max(d.Seconds, blocks[c.block[id]].Seconds) {
+			blocks.add(c.block[id], since, ofOneRun)
 		}
 	}
 	out := means{}
@@ -133,13 +145,18 @@ func (c *course) means(running map[execgraph.ID]time.Duration) means {
 		d.Runs = min(d.Runs, trusted)
 		out[what] = d
 	}
-	var all Duration
+	now, steps := Durations{}, map[string]int{}
+	for _, s := range c.shares {
+		if d, known := blocks[s.block]; known {
+			for _, what := range []string{s.what, ""} {
+				steps[what] += s.steps
+				m := now[what]
+				now[what] = Duration{m.Seconds + (d.Seconds-m.Seconds)*float64(s.steps)/float64(steps[what]), m.Runs + d.Runs}
+			}
+		}
+	}
 	for what, d := range now {
 		out[what] = together(out[what], d)
-		all = together(all, d)
-	}
-	if all.Runs > 0 {
-		out[""] = all
 	}
 	maps.Copy(out, blocks)
 	return out

@@ -19,14 +19,17 @@ type Duration struct {
 	Runs int `json:"runs"`
 }
 
-// remembered is how many steps a mean goes by at most: what was long ago counts less
-// and less.
-const remembered = 20
+// How many steps a mean goes by at most: what was long ago counts less and less. Those of one
+// run are more alike than those of several.
+const (
+	remembered = 20
+	ofOneRun   = 100
+)
 
-// add takes a further step into a mean.
-func (d Durations) add(what string, took time.Duration) {
+// add takes a further step into a mean of at most so many.
+func (d Durations) add(what string, took time.Duration, most int) {
 	old := d[what]
-	n := min(old.Runs+1, remembered)
+	n := min(old.Runs+1, most)
 	d[what] = Duration{old.Seconds + (took.Seconds()-old.Seconds)/float64(n), n}
 }
 

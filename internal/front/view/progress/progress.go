@@ -149,7 +149,7 @@ func (d *Display) Experience() Durations {
 	}
 	for what, took := range d.course.now {
 		for range took.Runs {
-			out.add(what, seconds(took.Seconds))
+			out.add(what, seconds(took.Seconds), remembered)
 		}
 	}
 	return out

@@ -125,10 +125,26 @@ func golden(t *testing.T, name, got string) {
 // creations is a plan of so many objects that are made; those of the second block wait
 // for the first object of the first one.
 func creations(t *testing.T, first, second int) *plan.Plan {
+	return made(t, block{"sim_first.x", first}, block{"sim_second.x", second})
+}
+
+// A block makes so many objects.
+type block struct {
+	name string
+	n    int
+}
+
+// made is a plan that makes the objects of blocks; those of the last one wait for the first
+// object of the first one.
+func made(t *testing.T, blocks ...block) *plan.Plan {
 	p := &plan.Plan{Graph: &execgraph.Graph{}}
-	add := func(block string, n int, after []execgraph.ID) {
-		for i := range n {
-			at, err := addr.ParseInstance(fmt.Sprintf("module.net[\"b\"].sim_%s.x[%d]", block, i))
+	for i, b := range blocks {
+		var after []execgraph.ID
+		if i == len(blocks)-1 {
+			after = []execgraph.ID{0}
+		}
+		for i := range b.n {
+			at, err := addr.ParseInstance(fmt.Sprintf("module.net[\"b\"].%s[%d]", b.name, i))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,8 +153,6 @@ func creations(t *testing.T, first, second int) *plan.Plan {
 			p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Object: o, Change: len(p.Changes), After: after})
 		}
 	}
-	add("first", first, nil)
-	add("second", second, []execgraph.ID{0})
 	return p
 }
 
@@ -233,15 +247,28 @@ func TestScreens(t *testing.T) {
 // left is right within a quarter, whether or not anything is known from before.
 func TestLeft(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for name, takes := range map[string]func(execgraph.ID) time.Duration{
-		"alike":  func(execgraph.ID) time.Duration { return 4 * time.Second },
-		"varied": func(execgraph.ID) time.Duration { return time.Duration(1000+random.IntN(9000)) * time.Millisecond },
-		"one takes long": func(id execgraph.ID) time.Duration {
+	for name, c := range map[string]struct {
+		plan  *plan.Plan
+		takes func(execgraph.ID) time.Duration
+	}{
+		"alike":  {creations(t, 200, 100), func(execgraph.ID) time.Duration { return 4 * time.Second }},
+		"varied": {creations(t, 200, 100), func(execgraph.ID) time.Duration { return time.Duration(1000+random.IntN(9000)) * time.Millisecond }},
+		"one takes long": {creations(t, 200, 100), func(id execgraph.ID) time.Duration {
 			if id == 0 {
 				return 45 * time.Second
 			}
 			return 5 * time.Second
-		},
+		}},
+		// Six begin first and take long; of those that wait for one of them none has begun.
+		"what waits is quick": {made(t, block{"sim_object.db", 3}, block{"sim_object.web", 200}, block{"sim_object.app", 97}), func(id execgraph.ID) time.Duration {
+			switch {
+			case id < 3:
+				return 20 * time.Second
+			case id >= 203:
+				return 1800 * time.Millisecond
+			}
+			return time.Duration(800+id*7919%17*200) * time.Millisecond
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -250,7 +277,7 @@ func TestLeft(t *testing.T) {
 				d := New(area, area.Over(s), Options{Size: func() (int, int) { return 80, 24 }})
 				var said time.Duration
 				var at time.Time
-				perform(d, creations(t, 200, 100), 10, takes, func(ended int) {
+				perform(d, c.plan, 10, c.takes, func(ended int) {
 					if ended != 30 {
 						return
 					}
@@ -359,6 +386,32 @@ func TestPiped(t *testing.T) {
 	})
 }
 
+// TestHalf: lines above the area replace it in one go, so that a terminal which shows half
+// of a writing, as fast ones do, is never empty for a moment.
+func TestHalf(t *testing.T) {
+	var out strings.Builder
+	a := NewArea(&out, func() (int, int) { return 40, 10 })
+	over := a.Over(&out)
+	var head, row Line
+	head.add(39, style.Pen{}, "Applying  1/9")
+	row.add(39, style.Pen{}, "  a  creating")
+	a.Draw([]Line{head, row})
+	before := out.String()
+	fmt.Fprint(over, "b: Creation complete\n")
+	last := strings.TrimPrefix(out.String(), before)
+	for n := range last {
+		s := newScreen(t, 40, 10)
+		fmt.Fprint(s, before)
+		if i := strings.LastIndexByte(last[:n], '\x1b'); i >= 0 && !strings.ContainsAny(last[i:n], "ABCDHJKm") {
+			continue // within a sequence
+		}
+		fmt.Fprint(s, last[:n])
+		if rows := strings.Split(strings.TrimSpace(s.shown()), "\n"); len(rows) < 2 {
+			t.Errorf("after %d bytes of %q the screen shows:\n%s", n, last, s.shown())
+		}
+	}
+}
+
 // TestOver: whatever is written while there are lines at the bottom stays above them, as
 // it was written, and the lines don't get in its way.
 func TestOver(t *testing.T) {
@@ -397,9 +450,9 @@ func TestOver(t *testing.T) {
 func TestDurations(t *testing.T) {
 	d := Durations{}
 	for range 50 {
-		d.add("a create", 10*time.Second)
+		d.add("a create", 10*time.Second, remembered)
 	}
-	d.add("a create", 31*time.Second)
+	d.add("a create", 31*time.Second, remembered)
 	if got := d["a create"]; got.Runs != remembered || got.Seconds < 11 || got.Seconds > 11.1 {
 		t.Errorf("%+v", got)
 	}
