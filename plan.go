@@ -223,7 +223,7 @@ func (p *Plan) change(c *plan.Change) Change {
 		Deposed: c.Addr.Deposed, Action: Action(c.Action.String()), Reason: string(c.Reason),
 	}
 	if c.Moved() {
-		out.Previous = c.Previous.String()
+		out.Previous = c.Previous().String()
 	}
 	if c.Importing != nil {
 		out.ImportID = c.Importing.ID

@@ -10,6 +10,7 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/object/configured"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
@@ -99,7 +100,7 @@ func (i *Import) Prepare(ctx context.Context) diag.List {
 		case p != nil && p.Refreshed != nil && p.Refreshed.Objects[o] != nil:
 			i.next.Objects[o] = p.Refreshed.Objects[o]
 		case !failed:
-			diags.Add(diag.BadImport.As("Configuration for import target does not exist").New(diag.Error, "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported. %s", o, planner.NoPlace(i.Config.Tree, w.Target.Instance())))
+			diags.Add(diag.BadImport.As("Configuration for import target does not exist").New(diag.Error, "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported. %s", o, configured.NoPlace(i.Config.Tree, w.Target.Instance())))
 		}
 	}
 	return diags

@@ -75,8 +75,8 @@ const (
 // they are null where there is no object.
 type Change struct {
 	Addr     addr.Object
-	Previous addr.Instance // other than Addr.Instance after a move
-	Provider addr.ProviderConfig
+	From     *addr.Instance // where it was before a move; nil for where it is
+	Provider *addr.ProviderConfig
 	Action   Action
 	Reason   Reason
 
@@ -107,8 +107,26 @@ type Change struct {
 	Causes []string
 }
 
+// Share takes from another change what is the same, so that both have one copy.
+func (c *Change) Share(other *Change) {
+	if *c.Provider == *other.Provider {
+		c.Provider = other.Provider
+	}
+	if slices.Equal(c.Dependencies, other.Dependencies) {
+		c.Dependencies = other.Dependencies
+	}
+}
+
+// Previous is where the object was before.
+func (c *Change) Previous() addr.Instance {
+	if c.From != nil {
+		return *c.From
+	}
+	return c.Addr.Instance
+}
+
 // Moved reports whether the object had another address before.
-func (c *Change) Moved() bool { return c.Previous != c.Addr.Instance }
+func (c *Change) Moved() bool { return c.From != nil && *c.From != c.Addr.Instance }
 
 // Importing names an existing object; exactly one field is set.
 type Importing struct {

@@ -25,7 +25,7 @@ func TestCounts(t *testing.T) {
 		DeleteThenCreate: {Add: 1, Destroy: 1}, CreateThenDelete: {Add: 1, Destroy: 1}, ForgetThenCreate: {Add: 1, Forget: 1},
 	} {
 		a := at(t, "sim_object.a")
-		p := &Plan{Changes: []*Change{{Addr: a, Previous: a.Instance, Action: action}, {Addr: at(t, "data.sim_lookup.d"), Action: action}}}
+		p := &Plan{Changes: []*Change{{Addr: a, Action: action}, {Addr: at(t, "data.sim_lookup.d"), Action: action}}}
 		if got := p.Counts(); got != want {
 			t.Errorf("%s: %+v, want %+v", action, got, want)
 		}
@@ -41,17 +41,17 @@ func TestCounts(t *testing.T) {
 
 // TestHasChanges has what makes a plan worth applying.
 func TestHasChanges(t *testing.T) {
-	a := at(t, "sim_object.a")
+	a, was := at(t, "sim_object.a"), at(t, "sim_object.b").Instance
 	for what, c := range map[string]struct {
 		plan Plan
 		want bool
 	}{
 		"nothing":                  {Plan{}, false},
-		"an object that stays":     {Plan{Changes: []*Change{{Addr: a, Previous: a.Instance}}}, false},
-		"data that is read":        {Plan{Changes: []*Change{{Addr: a, Previous: a.Instance, Action: Read}}}, false},
-		"an object that changes":   {Plan{Changes: []*Change{{Addr: a, Previous: a.Instance, Action: Update}}}, true},
-		"an object that moved":     {Plan{Changes: []*Change{{Addr: a, Previous: at(t, "sim_object.b").Instance}}}, true},
-		"an object that is taken":  {Plan{Changes: []*Change{{Addr: a, Previous: a.Instance, Importing: &Importing{}}}}, true},
+		"an object that stays":     {Plan{Changes: []*Change{{Addr: a}}}, false},
+		"data that is read":        {Plan{Changes: []*Change{{Addr: a, Action: Read}}}, false},
+		"an object that changes":   {Plan{Changes: []*Change{{Addr: a, Action: Update}}}, true},
+		"an object that moved":     {Plan{Changes: []*Change{{Addr: a, From: &was}}}, true},
+		"an object that is taken":  {Plan{Changes: []*Change{{Addr: a, Importing: &Importing{}}}}, true},
 		"an output that stays":     {Plan{Outputs: []*OutputChange{{Name: "o"}}}, false},
 		"an output that changes":   {Plan{Outputs: []*OutputChange{{Name: "o", Action: Update}}}, true},
 		"drift":                    {Plan{Drift: []*Change{{Addr: a}}}, false},

@@ -58,7 +58,7 @@ func real(config *engine.Config, p *plan.Plan) bool {
 		if c.Provider.Provider.IsBuiltin() && !provisions(config, c.Addr.Instance) {
 			return false // nothing of it is outside
 		}
-		at := c.Provider
+		at := *c.Provider
 		at.Key = addr.NoKey
 		return made.mocks[at] == nil
 	})

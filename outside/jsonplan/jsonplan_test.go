@@ -50,7 +50,7 @@ func change(t *testing.T, address string, action plan.Action, before, after cty.
 	if after == cty.NilVal {
 		after = none
 	}
-	return &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Provider: addr.ProviderConfig{Provider: sim}, Action: action, Before: before, After: after}
+	return &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{Provider: sim}, Action: action, Before: before, After: after}
 }
 
 func example(t *testing.T) *plan.Plan {
@@ -60,7 +60,9 @@ func example(t *testing.T) *plan.Plan {
 	replaced := change(t, `module.m["x"].sim_object.b[1]`, plan.DeleteThenCreate, known, planned)
 	replaced.Reason = plan.ReplaceCannotUpdate
 	replaced.ReplacePaths = []cty.Path{cty.GetAttrPath("tags").Index(text("k")), cty.GetAttrPath("name")}
-	replaced.Previous.Key = addr.IntKey(0)
+	was := replaced.Addr.Instance
+	was.Key = addr.IntKey(0)
+	replaced.From = &was
 	imported := change(t, "sim_object.c", plan.NoOp, known, known)
 	imported.Importing = &plan.Importing{Identity: cty.ObjectVal(map[string]cty.Value{"id": text("i")})}
 	imported.GeneratedConfig = "resource {}"

@@ -108,9 +108,10 @@ func providers(t *rapid.T) addr.ProviderConfig {
 }
 
 func changes(t *rapid.T) *plan.Change {
+	at := providers(t)
 	c := &plan.Change{
 		Addr:          objects(t),
-		Provider:      providers(t),
+		Provider:      &at,
 		Action:        plan.Action(rapid.IntRange(0, int(plan.ForgetThenCreate)).Draw(t, "action")),
 		Reason:        plan.Reason(text.Draw(t, "reason")),
 		Before:        values(t, 3),
@@ -121,9 +122,9 @@ func changes(t *rapid.T) *plan.Change {
 		Settings:      kept.Settings{SkipDestroy: rapid.Bool().Draw(t, "skip"), CreateBeforeDestroy: rapid.Bool().Draw(t, "first")},
 		AfterIdentity: cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(text.Draw(t, "id"))}),
 	}
-	c.Previous = c.Addr.Instance
 	if rapid.Bool().Draw(t, "moved") {
-		c.Previous = instances(t)
+		was := instances(t)
+		c.From = &was
 	}
 	if rapid.Bool().Draw(t, "replaced") {
 		c.ReplacePaths = []cty.Path{cty.GetAttrPath("a").IndexInt(1), cty.GetAttrPath("b").IndexString("k")}

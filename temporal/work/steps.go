@@ -167,7 +167,7 @@ func changes(p *plan.Plan) []change {
 		if c.Action == plan.NoOp && !c.Moved() && c.Importing == nil {
 			continue
 		}
-		add("object "+c.Addr.String(), c.Action.String(), c.Previous.String(), text(c.Before), text(c.After), c.Importing != nil)
+		add("object "+c.Addr.String(), c.Action.String(), c.Previous().String(), text(c.Before), text(c.After), c.Importing != nil)
 	}
 	for _, o := range p.Outputs {
 		if o.Action != plan.NoOp {

@@ -82,7 +82,7 @@ func changing(t *testing.T) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Action: plan.Create, Before: cty.NullVal(cty.DynamicPseudoType), After: cty.ObjectVal(map[string]cty.Value{
+	c := &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{}, Action: plan.Create, Before: cty.NullVal(cty.DynamicPseudoType), After: cty.ObjectVal(map[string]cty.Value{
 		"password": cty.StringVal(sensitive).Mark(value.Sensitive), "url": cty.StringVal("https://me:" + sensitive + "@db"),
 	})}
 	return &plan.Plan{Changes: []*plan.Change{c}, Resources: []addr.Resource{i.Resource.Erase()}, Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.Apply, Object: c.Addr, Change: 1}}}}

@@ -39,7 +39,7 @@ func TestInvocations(t *testing.T) {
 			Actions:   provider.AllKnown(map[string]*schema.Schema{"sim_note": text("key", "text")}),
 		}},
 		Changes: []*plan.Change{{
-			Addr: addr.Object{Instance: at}, Previous: at, Provider: addr.ProviderConfig{Provider: source}, Action: plan.Create,
+			Addr: addr.Object{Instance: at}, Provider: &addr.ProviderConfig{Provider: source}, Action: plan.Create,
 			Before: cty.NullVal(cty.Object(map[string]cty.Type{"name": cty.String})), After: cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("a")}),
 		}},
 		Invocations: []*plan.Invocation{{

@@ -119,7 +119,7 @@ func Said(r *brief.Row) []string {
 		note("changed outside of " + Engine)
 	}
 	if r.Moved {
-		note("moved from " + clean.Line(first.Previous.String()) + others(r))
+		note("moved from " + clean.Line(first.Previous().String()) + others(r))
 	}
 	if r.Imported {
 		note("imported")

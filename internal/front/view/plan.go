@@ -323,7 +323,7 @@ func (p *planPrinter) comment(c *plan.Change, drift bool) string {
 		say("%s will be removed from the %s state %s", address, Engine, red("but will not be destroyed"))
 	default:
 		if c.Moved() {
-			say("%s has moved to %s", pen.Paint("  # "+clean.Line(c.Previous.String()), style.Bold), pen.Paint(clean.Line(c.Addr.String()), style.Bold))
+			say("%s has moved to %s", pen.Paint("  # "+clean.Line(c.Previous().String()), style.Bold), pen.Paint(clean.Line(c.Addr.String()), style.Bold))
 		} else {
 			say("%s will be imported", address)
 			if c.GeneratedConfig != "" {
@@ -338,7 +338,7 @@ func (p *planPrinter) comment(c *plan.Change, drift bool) string {
 		say("  # (left over from a partially-failed replacement of this instance)")
 	}
 	if c.Moved() && c.Action != plan.NoOp {
-		say("  # (moved from %s)", clean.Line(c.Previous.String()))
+		say("  # (moved from %s)", clean.Line(c.Previous().String()))
 	}
 	if text := p.outside(c); text != "" && !drift {
 		say("  # (%s)", text)
@@ -403,7 +403,7 @@ func reason(c *plan.Change) string {
 	case plan.DeleteNoResourceConfig:
 		return "because " + c.Addr.Name.String() + " is not in configuration"
 	case plan.DeleteNoMoveTarget:
-		return "because " + clean.Line(c.Previous.String()) + " was moved to " + clean.Line(c.Addr.Instance.String()) + ", which is not in configuration"
+		return "because " + clean.Line(c.Previous().String()) + " was moved to " + clean.Line(c.Addr.Instance.String()) + ", which is not in configuration"
 	case plan.DeleteNoModule:
 		return "because " + clean.Line(c.Addr.Module.String()) + " is not in configuration"
 	case plan.DeleteWrongRepetition:

@@ -110,7 +110,7 @@ func change(t testing.TB, address string, action plan.Action, before, after cty.
 	if after == cty.NilVal {
 		after = none
 	}
-	c := &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Provider: addr.ProviderConfig{Provider: sim}, Action: action, Before: before, After: after}
+	c := &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{Provider: sim}, Action: action, Before: before, After: after}
 	for _, f := range more {
 		f(c)
 	}
@@ -126,7 +126,7 @@ func from(t *testing.T, address string) func(*plan.Change) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(c *plan.Change) { c.Previous = i }
+	return func(c *plan.Change) { c.From = &i }
 }
 
 func golden(t *testing.T, name, got string) {

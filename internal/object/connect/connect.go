@@ -41,8 +41,14 @@ type Conn struct {
 	// Config is what it was configured with, without marks.
 	Config cty.Value
 	pool   *Pool
+	at     *addr.ProviderConfig
 	asked  [pace.Read + 1]atomic.Bool // about an object, by the kind of call
 }
+
+// At is Addr for who keeps it: one for all, which nothing else hangs on.
+func (c *Conn) At() *addr.ProviderConfig { return c.at }
+
+func apart(p addr.ProviderConfig) *addr.ProviderConfig { return &p }
 
 // The kinds of calls that ask for an object.
 const (
@@ -287,7 +293,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 			return nil, diags
 		}
 		p.began(pi.Addr, mock)
-		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal, pool: p}, diags
+		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal, pool: p, at: apart(pi.Addr)}, diags
 	}
 	config, more := Config(t, pi, schemas)
 	diags.Append(more)
@@ -302,7 +308,7 @@ func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.Lis
 	if more.HasErrors() {
 		return nil, diags
 	}
-	conn := &Conn{Provider: running, Addr: pi.Addr, Schemas: schemas, Config: config, pool: p}
+	conn := &Conn{Provider: running, Addr: pi.Addr, Schemas: schemas, Config: config, pool: p, at: apart(pi.Addr)}
 	p.began(pi.Addr, running)
 	if config.IsWhollyKnown() {
 		more = conn.ValidateConfig(p.ctx, config)

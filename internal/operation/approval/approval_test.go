@@ -37,7 +37,7 @@ func TestDecide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Action: action}
+		return &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{}, Action: action}
 	}
 	for _, test := range []struct {
 		name, text, deployment string

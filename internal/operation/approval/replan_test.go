@@ -127,7 +127,7 @@ func (one try) apply(w *Watch[work, int, bool, string], a *audience) bool {
 	p := &plan.Plan{}
 	for range one.changes {
 		i, _ := addr.ParseInstance("component.a.sim_object.o")
-		p.Changes = append(p.Changes, &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Action: plan.Create})
+		p.Changes = append(p.Changes, &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{}, Action: plan.Create})
 	}
 	if _, approved := w.Planned(context.Background(), work(one.doubts), p, nil); !approved {
 		return false

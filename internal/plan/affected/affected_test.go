@@ -48,7 +48,7 @@ func newEstate(t *testing.T, text string, objects ...string) *estate {
 	for i, text := range objects {
 		at := instance(t, text)
 		e.made.State.Objects[at] = &state.Object{Provider: builtin, JSON: []byte(`{}`)}
-		e.made.Plan.Changes = append(e.made.Plan.Changes, &plan.Change{Addr: at, Previous: at.Instance, Provider: builtin})
+		e.made.Plan.Changes = append(e.made.Plan.Changes, &plan.Change{Addr: at, Provider: &builtin})
 		seen[text] = fmt.Sprint(i)
 	}
 	e.look(e.now.Add(-time.Minute), seen)
@@ -165,7 +165,7 @@ func TestChoose(t *testing.T) {
 		"a function of the clock":     {before: replace(block("n1", "1"), block("n1", "plantimestamp()")), want: "resource n1, variable v"},
 		"another provider's":          {before: replace(block("n1", "1"), "resource \"x_y\" \"z\" {\n}\n"), want: "resource x_y z, variable v"},
 		"something was to be done":    {before: func(e *estate) { e.made.Plan.Changes[3].Action = plan.Update }, want: "resource n3, variable v"},
-		"one had moved":               {before: func(e *estate) { e.made.Plan.Changes[3].Previous = addr.Instance{} }, want: "resource n3, variable v"},
+		"one had moved":               {before: func(e *estate) { e.made.Plan.Changes[3].From = &addr.Instance{} }, want: "resource n3, variable v"},
 		"one was imported":            {before: func(e *estate) { e.made.Plan.Changes[3].Importing = &plan.Importing{} }, want: "resource n3, variable v"},
 		"one had drifted":             {before: func(e *estate) { e.made.Plan.Drift = e.made.Plan.Changes[3:4] }, want: "resource n3, variable v"},
 		"an output was to change": {before: func(e *estate) { e.made.Plan.Outputs = []*plan.OutputChange{{Name: "o", Action: plan.Create}} },

@@ -246,7 +246,7 @@ func Without(record []byte, p *plan.Plan) []byte {
 	for _, c := range p.Changes {
 		if c.Action != plan.NoOp {
 			delete(seen, c.Addr)
-			delete(seen, addr.Object{Instance: c.Previous})
+			delete(seen, addr.Object{Instance: c.Previous()})
 		}
 	}
 	if len(p.Invocations) > 0 {

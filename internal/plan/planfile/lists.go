@@ -65,6 +65,9 @@ func (l *changeList) changes(types typeReader) ([]*plan.Change, error) {
 		if err := toChange(list[i], types, r); err != nil {
 			return nil, err
 		}
+		if i > 0 {
+			list[i].Share(list[i-1])
+		}
 	}
 	l.raw = nil
 	return list, nil

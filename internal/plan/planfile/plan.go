@@ -225,7 +225,7 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 		r.Causes = &c.Causes
 	}
 	if c.Moved() {
-		r.Previous = c.Previous.String()
+		r.Previous = c.From.String()
 	}
 	kind := addr.Name{Mode: c.Addr.Name.Mode, Type: c.Addr.Name.Type}
 	err := types.fill(hint{name: kind}, pair{&r.Before, c.Before}, pair{&r.After, c.After})
@@ -414,7 +414,6 @@ func toChange(c *plan.Change, types typeReader, r changeRecord) error {
 	}
 	*c = plan.Change{
 		Addr:            object,
-		Previous:        object.Instance,
 		Reason:          plan.Reason(r.Reason),
 		Private:         r.Private,
 		DeposedKey:      r.DeposedKey,
@@ -426,13 +425,17 @@ func toChange(c *plan.Change, types typeReader, r changeRecord) error {
 		c.Causes = *r.Causes
 	}
 	if r.Previous != "" {
-		if c.Previous, err = addr.ParseInstance(r.Previous); err != nil {
+		previous, err := addr.ParseInstance(r.Previous)
+		if err != nil {
 			return err
 		}
+		c.From = &previous
 	}
-	if c.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
+	provider, err := addr.ParseProviderConfig(r.Provider)
+	if err != nil {
 		return err
 	}
+	c.Provider = &provider
 	if c.Action, err = toAction(r.Action); err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func namesInUse(p *plan.Plan, tree *program.Tree) names {
 	for _, list := range [][]*plan.Change{p.Changes, p.Drift} {
 		for _, c := range list {
 			set.add(c.Addr.Name)
-			set.add(c.Previous.Name)
+			set.add(c.Previous().Name)
 		}
 	}
 	for _, i := range p.Invocations {

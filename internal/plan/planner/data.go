@@ -78,8 +78,9 @@ func (r *run) postpone(o *object, config configured.Config, reason plan.Reason) 
 	b := o.subject.Schema.Block
 	after := b.MarkSensitive(configured.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
 	previous, _ := r.prior.Origin(o.addr.Instance)
+	o.wasAt(previous)
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Read, Reason: reason,
+		Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.Read, Reason: reason,
 		Before: cty.NullVal(b.ImpliedType()), After: after,
 	}
 	o.conditions = true
@@ -97,8 +98,9 @@ func (r *run) readAgain(o *object, config configured.Config, now cty.Value, fail
 		now = b.MarkSensitive(configured.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
 	}
 	previous, _ := r.prior.Origin(o.addr.Instance)
+	o.wasAt(previous)
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Read, Reason: plan.ReadCheckNested,
+		Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.Read, Reason: plan.ReadCheckNested,
 		Before: cty.NullVal(b.ImpliedType()), After: now,
 	}
 	o.again = true
@@ -107,13 +109,13 @@ func (r *run) readAgain(o *object, config configured.Config, now cty.Value, fail
 
 // readData reads a data source now and keeps the result for the state.
 func (r *run) readData(o *object, config configured.Config) (cty.Value, diag.List) {
-	r.tell(event.Event{Kind: event.ReadStart, Addr: o.addr})
+	r.tell(event.Event{Kind: event.ReadStart, Addr: *o.addr})
 	v, diags := o.conn.ReadOnce(r.ctx, o.subject, config.Value)
 	if diags.HasErrors() {
 		return cty.DynamicVal, r.locate(o, diags)
 	}
 	key, id := instance.Identify(v, o.subject.Schema.Block, config.Sensitive)
-	r.tell(event.Event{Kind: event.ReadComplete, Addr: o.addr, IDKey: key, IDValue: id})
+	r.tell(event.Event{Kind: event.ReadComplete, Addr: *o.addr, IDKey: key, IDValue: id})
 	marked, stored, more := instance.DataResult(o.subject, o.conn.Addr, config, v)
 	if diags.Append(more); more.HasErrors() {
 		return cty.DynamicVal, diags
@@ -153,15 +155,15 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	if !config.Value.IsWhollyKnown() || pending {
 		return unknown, diags
 	}
-	r.tell(event.Event{Kind: event.EphemeralStart, Addr: o.addr, Text: "opening"})
+	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *o.addr, Text: "opening"})
 	v, lease, more := r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value)
 	diags.Append(r.locate(o, more))
 	if more.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: o.addr, Text: "opening"})
+	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: *o.addr, Text: "opening"})
 	r.mu.Lock()
-	r.leases = append(r.leases, leased{o.addr, lease})
+	r.leases = append(r.leases, leased{*o.addr, lease})
 	r.mu.Unlock()
 	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
 	o.conditions = o.conditions && !r.checks.Known(instance.Checked(i))

@@ -28,7 +28,7 @@ const (
 // holds reports whether an object has to stay because something in doubt may need
 // it, under the address that it has or the one that it had.
 func (r *run) holds(o *object) bool {
-	return len(r.needed) > 0 && (r.needed[o.addr.Resource.Erase()] || r.needed[o.previous.Resource.Erase()])
+	return len(r.needed) > 0 && (r.needed[o.addr.Resource.Erase()] || r.needed[o.previous().Resource.Erase()])
 }
 
 // deferral says why an instance has to wait for a later round, empty when it
@@ -112,7 +112,7 @@ func (r *run) postponeChange(o *object, reason string) {
 	c := o.change
 	if c == nil {
 		v := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
-		c = &plan.Change{Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr, Action: plan.NoOp, Before: v, After: v}
+		c = &plan.Change{Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.NoOp, Before: v, After: v}
 	}
 	o.change, o.conditions = nil, false
 	r.mu.Lock()
@@ -127,7 +127,7 @@ func (r *run) postponeChange(o *object, reason string) {
 func (r *run) deferData(o *object, config configured.Config, reason string) cty.Value {
 	v := r.postpone(o, config, plan.ReadConfigUnknown)
 	r.mu.Lock()
-	delete(r.objects, o.addr)
+	delete(r.objects, o.instance)
 	r.mu.Unlock()
 	o.stored = r.prior.Current(o.addr.Instance)
 	r.postponeChange(o, reason)

@@ -45,7 +45,9 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	if o == nil || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
-	o.previous, o.stored = previous, stored
+	defer o.settle()
+	o.wasAt(previous)
+	o.stored = stored
 	diags.Append(d.readPrior(t, o))
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags

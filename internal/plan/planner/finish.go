@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/arrange"
+	"weir.dev/weir/internal/plan/prior"
 	"weir.dev/weir/internal/plan/references"
 	"weir.dev/weir/internal/plan/relevant"
 	"weir.dev/weir/internal/provider"
@@ -36,7 +38,7 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 	r.spareChecks(objects, p)
 	for _, o := range objects {
 		p.Schemas[o.conn.Addr.Provider] = o.conn.Schemas
-		p.LeftOut = r.Looks.Left(o.addr, o.stale, p.LeftOut)
+		p.LeftOut = r.Looks.Left(*o.addr, o.stale, p.LeftOut)
 		if o.change != nil {
 			p.Changes = append(p.Changes, o.change)
 		}
@@ -83,9 +85,10 @@ func (r finishing) arranging(objects []*object) arrange.Input {
 	recorded := make([]arrange.Object, len(objects))
 	list := make([]*arrange.Object, len(objects))
 	for n, o := range objects {
+		o.settle()
 		recorded[n] = arrange.Object{
-			Addr: &o.addr, Previous: &o.previous, Instance: o.instance, Stored: o.stored, Before: o.before.Value,
-			Provider: &o.conn.Addr, Change: o.change, Conditions: o.conditions, Invocations: o.invocations,
+			Addr: o.addr, Previous: cmp.Or(o.from, &o.addr.Instance), Instance: o.instance, Stored: o.stored, Before: o.was,
+			Provider: o.conn.At(), Change: o.change, Conditions: o.conditions, Invocations: o.invocations,
 			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
 			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper(r).deprovisioners(o)) > 0,
 		}
@@ -143,7 +146,8 @@ func (r finishing) unmatchedReplace(objects []*object) diag.List {
 		return nil
 	}
 	for _, wanted := range r.Replace {
-		if r.find(addr.Object{Instance: wanted}) != nil || r.prior.Current(wanted) != nil {
+		at := func(o *object) bool { return *o.addr == addr.Object{Instance: wanted} }
+		if slices.ContainsFunc(objects, at) || r.prior.Current(wanted) != nil {
 			continue
 		}
 		var options []string
@@ -178,11 +182,11 @@ func targetingWarning(targets bool) diag.Diagnostic {
 
 // sorted lists the recorded objects by address.
 func (r finishing) sorted() []*object {
-	list := make([]*object, 0, len(r.objects))
+	list := append(make([]*object, 0, len(r.objects)+len(r.left)), r.left...)
 	for _, o := range r.objects {
 		list = append(list, o)
 	}
-	slices.SortFunc(list, func(a, b *object) int { return a.addr.Compare(b.addr) })
+	slices.SortFunc(list, func(a, b *object) int { return a.addr.Compare(*b.addr) })
 	return list
 }
 
@@ -217,7 +221,7 @@ func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapsh
 		}
 	}
 	for _, o := range objects {
-		delete(s.Objects, addr.Object{Instance: o.previous, Deposed: o.addr.Deposed})
+		delete(s.Objects, addr.Object{Instance: o.previous(), Deposed: o.addr.Deposed})
 	}
 	for _, o := range objects {
 		if o.stored == nil || o.change != nil && o.change.Action == plan.Read && !o.again || o.addr.Name.Mode == addr.Ephemeral {
@@ -227,55 +231,17 @@ func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapsh
 		if o.change != nil && o.instance != nil && p.Graph != nil {
 			stored = r.settled(o, p)
 		}
-		s.Objects[o.addr] = stored
+		s.Objects[*o.addr] = stored
 	}
 	s.Checks = p.Checks
-	followMoves(s, objects)
+	prior.FollowMoves(s, func(yield func(old, now addr.Resource) bool) {
+		for _, o := range objects {
+			if o.from != nil && !yield(o.from.Resource.Erase(), o.addr.Resource.Erase()) {
+				return
+			}
+		}
+	})
 	return s
-}
-
-// followMoves renames what stored objects depend on where it has moved, so
-// that the order of later deletions is the right one.
-func followMoves(s *state.Snapshot, objects []*object) {
-	moved := map[addr.Resource][]addr.Resource{}
-	for _, o := range objects {
-		old, now := o.previous.Resource.Erase(), o.addr.Resource.Erase()
-		if old != now && !slices.Contains(moved[old], now) {
-			moved[old] = append(moved[old], now)
-		}
-	}
-	if len(moved) == 0 {
-		return
-	}
-	here := map[addr.Resource]bool{}
-	for a := range s.Objects {
-		here[a.Resource.Erase()] = true
-	}
-	for a, o := range s.Objects {
-		if deps, changed := renamed(o.Dependencies, moved, here); changed {
-			fresh := *o
-			fresh.Dependencies = deps
-			s.Objects[a] = &fresh
-		}
-	}
-}
-
-// renamed is a list of dependencies after moves. Those that are still there
-// under the old name, because only some instances have moved, keep it beside
-// the new one.
-func renamed(deps []addr.Resource, moved map[addr.Resource][]addr.Resource, here map[addr.Resource]bool) ([]addr.Resource, bool) {
-	if !slices.ContainsFunc(deps, func(d addr.Resource) bool { return moved[d] != nil }) {
-		return deps, false
-	}
-	var list []addr.Resource
-	for _, d := range deps {
-		if moved[d] == nil || here[d] {
-			list = append(list, d)
-		}
-		list = append(list, moved[d]...)
-	}
-	slices.SortFunc(list, func(a, b addr.Resource) int { return strings.Compare(a.String(), b.String()) })
-	return slices.Compact(list), true
 }
 
 // dropsData reports whether a data source's old result is left out of the
@@ -295,7 +261,7 @@ func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
 	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
 		return stored
 	}
-	deps, at := p.DependenciesOf(c), c.Provider
+	deps, at := p.DependenciesOf(c), *c.Provider
 	if r.Mode != plan.Normal || c.Action != plan.NoOp {
 		at = stored.Provider // until it has dealt with the object, which it may not be able to
 		if deps = stored.Dependencies; !r.SkipRefresh && c.Importing == nil {

@@ -125,7 +125,7 @@ func (r importing) lookup(t *promise.Task, a addr.Instance, block *program.Impor
 	}
 	subject, more := instance.Subject(t, a, conn, sch, r.root)
 	diags.Append(more)
-	o := &object{addr: addr.Object{Instance: a}, previous: a, conn: conn, subject: subject, before: subject.None()}
+	o := newObject(addr.Object{Instance: a}, nil, conn, subject)
 	o.before.Value = cty.NullVal(sch.Block.ImpliedType())
 	return o, diags
 }

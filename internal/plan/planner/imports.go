@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -207,7 +206,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 		diags.Add(connect.BadConfiguration.Error(target.block.Range, "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr))
 		return diags
 	}
-	e := event.Event{Kind: event.ImportPrepare, Addr: o.addr, IDKey: "id", IDValue: id}
+	e := event.Event{Kind: event.ImportPrepare, Addr: *o.addr, IDKey: "id", IDValue: id}
 	r.tell(e)
 	e.Kind = event.RefreshStart
 	r.tell(e)
@@ -296,46 +295,20 @@ func (r importing) checkImports() {
 	for a, target := range r.imports.found {
 		desired, _, unsure := sweeper(r).standing(a)
 		if !desired && !unsure {
-			r.note(diag.List{{Severity: diag.Error, Code: diag.BadImport.Name, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. " + NoPlace(r.Tree, a), Subject: target.block.Range.Ptr()}})
+			r.note(diag.List{{Severity: diag.Error, Code: diag.BadImport.Name, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. " + configured.NoPlace(r.Tree, a), Subject: target.block.Range.Ptr()}})
 		}
 	}
-}
-
-// NoPlace says why the configuration has no such instance, and what to do.
-func NoPlace(root *program.Tree, a addr.Instance) string {
-	var res *program.Resource
-	var names []string
-	if tree := root.At(a.Module); tree != nil && tree.Program != nil {
-		res = tree.Program.ResourceByName[a.Name]
-		for name := range tree.Program.ResourceByName {
-			if name.Mode == a.Name.Mode && name.Type == a.Name.Type {
-				names = append(names, name.Name)
-			}
-		}
-	}
-	block := a.Name.String()
-	switch {
-	case res == nil:
-		return "Write the resource block, or let weir write one with -generate-config-out=FILE." + eval.Suggestion(a.Name.Name, names)
-	case res.Repeat.IsSingle():
-		return fmt.Sprintf("%s has neither count nor for_each, so it has no instance with a key.", block)
-	case res.Repeat.Count != nil && a.Key == addr.NoKey:
-		return fmt.Sprintf("%s has count, so its instances have numbers: write %s[0], for instance.", block, block)
-	case res.Repeat.ForEach != nil && a.Key == addr.NoKey:
-		return fmt.Sprintf("%s has for_each, so its instances have keys: write %s[\"KEY\"].", block, block)
-	}
-	return fmt.Sprintf("What repeats %s doesn't make this instance.", block)
 }
 
 // moveType asks the provider to take over an object of another type.
 func (r *run) moveType(o *object) (lifecycle.Object, diag.List) {
 	if !o.conn.Schemas.MoveState {
 		var diags diag.List
-		diags.Add(provider.Lacking.As("Unsupported moved resource type").New(diag.Error, "The provider %s doesn't support moving objects of type %s to %s.", o.conn.Addr.Provider.ForDisplay(), o.previous.Name.Type, o.addr.Name.Type))
+		diags.Add(provider.Lacking.As("Unsupported moved resource type").New(diag.Error, "The provider %s doesn't support moving objects of type %s to %s.", o.conn.Addr.Provider.ForDisplay(), o.previous().Name.Type, o.addr.Name.Type))
 		return o.subject.None(), diags
 	}
 	var moved lifecycle.Object
 	var diags diag.List
-	r.pool.Call(func() { moved, diags = o.subject.Move(r.ctx, o.previous, o.stored) })
+	r.pool.Call(func() { moved, diags = o.subject.Move(r.ctx, o.previous(), o.stored) })
 	return moved, diags
 }

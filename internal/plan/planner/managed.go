@@ -34,7 +34,9 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		t.Fail()
 		return cty.DynamicVal, diags
 	}
-	o.previous, o.stored = previous, stored
+	defer o.settle()
+	o.wasAt(previous)
+	o.stored = stored
 	diags.Append(r.readPrior(t, o))
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
@@ -115,7 +117,7 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 	}
 	subject, more := instance.Subject(t, i.Addr, conn, sch, i.Frame)
 	diags.Append(more)
-	return &object{addr: addr.Object{Instance: i.Addr}, previous: i.Addr, instance: i, conn: conn, subject: subject, before: subject.None()}, diags
+	return newObject(addr.Object{Instance: i.Addr}, i, conn, subject), diags
 }
 
 // readPrior upgrades and refreshes the object's prior form, or imports it.
@@ -136,7 +138,7 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	r.Facts.Secrets.AddMarked(instance.Marked(o.subject.Schema, o.before.Value, o.stored))
 	// What is upgraded or taken over is looked at in any case.
 	same := o.instance == nil || o.stored.SchemaVersion == o.subject.Schema.Version && !r.takesOver(o)
-	o.stale = same && !r.SkipRefresh && r.Looks.Leaves(o.addr, o.subject, o.before, o.conn, isWanted(r, o))
+	o.stale = same && !r.SkipRefresh && r.Looks.Leaves(*o.addr, o.subject, o.before, o.conn, isWanted(r, o))
 	if !r.SkipRefresh && !o.stale {
 		return append(diags, r.look(t, o)...)
 	}
@@ -147,7 +149,7 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 // isWanted reports whether there is a reason of its own to look at an object: it is to end, has
 // moved, is in doubt, or somebody has named it.
 func isWanted(r *run, o *object) bool {
-	return o.instance == nil || o.previous != o.addr.Instance || r.Mode == plan.Destroy ||
+	return o.instance == nil || o.from != nil || r.Mode == plan.Destroy ||
 		slices.Contains(r.InDoubt, o.addr.Instance) || len(r.Targets) > 0 && r.scope.Wants(o.addr.Instance)
 }
 
@@ -157,7 +159,7 @@ func (r *run) look(t *promise.Task, o *object) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
-	r.Looks.Looked(o.addr, o.subject, o.before, o.conn)
+	r.Looks.Looked(*o.addr, o.subject, o.before, o.conn)
 	if !o.before.Exists() {
 		o.stored = nil
 		return diags
@@ -187,15 +189,15 @@ func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
 // resource with another provider. A provider that only has another address now
 // knows its own objects.
 func (r *run) takesOver(o *object) bool {
-	return o.previous.Name.Type != o.addr.Name.Type ||
-		o.stored.Provider.Provider != o.conn.Addr.Provider && o.previous.Resource.Erase() != o.addr.Resource.Erase()
+	return o.previous().Name.Type != o.addr.Name.Type ||
+		o.stored.Provider.Provider != o.conn.Addr.Provider && o.previous().Resource.Erase() != o.addr.Resource.Erase()
 }
 
 // refresh replaces the prior form of an object by the present one and notes
 // the difference.
 func (r *run) refresh(t *promise.Task, o *object) diag.List {
 	idKey, id := instance.Identify(o.before.Value, o.subject.Schema.Block, o.stored.Sensitive)
-	e := event.Event{Kind: event.RefreshStart, Addr: o.addr, IDKey: idKey, IDValue: id}
+	e := event.Event{Kind: event.RefreshStart, Addr: *o.addr, IDKey: idKey, IDValue: id}
 	r.tell(e)
 	old := o.before
 	var diags diag.List
@@ -212,14 +214,14 @@ func (r *run) refresh(t *promise.Task, o *object) diag.List {
 		return r.locate(o, diags)
 	}
 	same := o.before.Value.RawEquals(old.Value)
-	if same && o.previous == o.addr.Instance || o.previous.Name.Type != o.addr.Name.Type {
+	if same && o.from == nil || o.previous().Name.Type != o.addr.Name.Type {
 		return diags
 	}
 	if r.Mode == plan.Destroy || o.addr.Deposed != "" { // it goes, however it looks by now
 		return diags
 	}
 	c := &plan.Change{
-		Addr: o.addr, Previous: o.previous, Provider: o.stored.Provider, Action: plan.Update,
+		Addr: *o.addr, From: o.from, Provider: &o.stored.Provider, Action: plan.Update,
 		Before:         instance.Marked(o.subject.Schema, old.Value, o.stored),
 		After:          instance.Marked(o.subject.Schema, o.before.Value, o.stored),
 		BeforeIdentity: old.Identity, AfterIdentity: o.before.Identity,
@@ -304,7 +306,7 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
 	sch := o.subject.Schema
 	c := &plan.Change{
-		Addr: o.addr, Previous: o.previous, Provider: o.conn.Addr,
+		Addr: *o.addr, From: o.from, Provider: o.conn.At(),
 		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(configured.MarkPaths(p.Value, instance.Sensitive(o.instance.Resource, o.stored, config))),
 		BeforeIdentity: o.before.Identity, AfterIdentity: p.Identity,
 		Private: p.Private, Importing: importingOf(r, o),
@@ -356,7 +358,7 @@ func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
 		diags.Append(more)
 		for _, referent := range referents {
-			if other := r.find(addr.Object{Instance: referent.Addr}); other != nil && around.Replaces(other.change, ref, !r.CreationsDontTrigger) {
+			if other := r.find(referent); other != nil && around.Replaces(other.change, ref, !r.CreationsDontTrigger) {
 				reason = plan.ReplaceTriggered
 			}
 		}
@@ -394,9 +396,8 @@ func (r *run) recordNoOp(o *object) {
 		return // there is nothing to leave alone
 	}
 	before := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
-	provider := o.conn.Addr
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: o.previous, Provider: provider, Action: plan.NoOp,
+		Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.NoOp,
 		Before: before, After: before, BeforeIdentity: o.before.Identity, AfterIdentity: o.before.Identity,
 		Private: o.before.Private,
 	}

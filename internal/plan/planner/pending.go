@@ -81,7 +81,7 @@ func (r *run) pending(n *promise.Node) bool {
 
 // changes reports whether a change of the instance is planned.
 func (r *run) changes(i *eval.Instance) bool {
-	o := r.find(addr.Object{Instance: i.Addr})
+	o := r.find(i)
 	return o != nil && o.change != nil && o.change.Action != plan.NoOp
 }
 

@@ -111,7 +111,8 @@ type run struct {
 	prior *prior.Prior
 
 	mu       sync.Mutex
-	objects  map[addr.Object]*object
+	objects  map[*eval.Instance]*object
+	left     []*object // those without configuration
 	drift    []*plan.Change
 	checks   *checks.Set
 	imports  importTargets
@@ -146,12 +147,12 @@ type run struct {
 
 // An object is what planning knows of one object of a resource instance.
 type object struct {
-	addr     addr.Object
-	previous addr.Instance
+	addr     *addr.Object   // that of the change, once it is settled
+	from     *addr.Instance // where it was before a move; nil for where it is
 	instance *eval.Instance // nil without configuration
 	stored   *state.Object  // nil without a prior object
-	before   lifecycle.Object
-	subject  lifecycle.Subject
+	*looked                 // nil once it is settled
+	was      cty.Value      // the value before, once it is settled
 	conn     *connect.Conn
 	change   *plan.Change
 	deferred provider.DeferredReason // what the provider said
@@ -162,6 +163,41 @@ type object struct {
 	conditions bool
 	// again: the data source was read and is read in apply again.
 	again bool
+}
+
+// looked is what only who plans an object needs of it.
+type looked struct {
+	before  lifecycle.Object
+	subject lifecycle.Subject
+}
+
+// newObject is an object that nothing is known of yet.
+func newObject(at addr.Object, i *eval.Instance, conn *connect.Conn, s lifecycle.Subject) *object {
+	return &object{addr: &at, instance: i, conn: conn, looked: &looked{s.None(), s}}
+}
+
+// wasAt notes where an object was before.
+func (o *object) wasAt(i addr.Instance) {
+	if o.from = nil; i != o.addr.Instance {
+		o.from = &i
+	}
+}
+
+func (o *object) previous() addr.Instance {
+	if o.from != nil {
+		return *o.from
+	}
+	return o.addr.Instance
+}
+
+// settle lets go of what nobody needs of an object that is planned.
+func (o *object) settle() {
+	if o.looked == nil {
+		return
+	}
+	if o.was, o.looked = o.before.Value, nil; o.change != nil {
+		o.addr = &o.change.Addr
+	}
 }
 
 // Create makes a plan. Beside errors it returns what was planned so far,
@@ -212,7 +248,7 @@ func newRun(ctx context.Context, in Input) *run {
 		rt:        promise.NewRuntime(in.Parallelism),
 		pool:      in.Pool,
 		prior:     before,
-		objects:   make(map[addr.Object]*object, len(before.Snapshot.Objects)),
+		objects:   make(map[*eval.Instance]*object, len(before.Snapshot.Objects)),
 		checks:    checks.New(),
 		imports:   importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}},
 		deferred:  map[addr.Instance]*plan.Deferred{},
@@ -302,18 +338,22 @@ func (r *run) note(diags diag.List) {
 	r.mu.Unlock()
 }
 
-// record keeps an object. Each address is recorded once.
+// record keeps an object. What has no configuration is recorded once.
 func (r *run) record(o *object) {
 	r.mu.Lock()
-	r.objects[o.addr] = o
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	if o.instance == nil {
+		r.left = append(r.left, o)
+		return
+	}
+	r.objects[o.instance] = o
 }
 
-// find returns the object that was recorded for an address, or nil.
-func (r *run) find(a addr.Object) *object {
+// find returns the object that was recorded of an instance, or nil.
+func (r *run) find(i *eval.Instance) *object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.objects[a]
+	return r.objects[i]
 }
 
 // Expand implements eval.Host: a plan needs to know its instances.

@@ -59,6 +59,7 @@ func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Re
 		r.note(diags.InAddress(now.String()))
 		return
 	}
+	defer o.settle()
 	late := r.heldBack(o)
 	diags.Append(r.readPrior(t, o))
 	if diags.HasErrors() {
@@ -181,7 +182,10 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 	}
 	s, more := instance.Subject(t, now.Instance, conn, sch, f)
 	diags.Append(more)
-	return &object{addr: now, previous: a.Instance, stored: stored, conn: conn, subject: s, before: s.None()}, diags
+	o := newObject(now, nil, conn, s)
+	o.wasAt(a.Instance)
+	o.stored = stored
+	return o, diags
 }
 
 // storedProvider finds the provider instance that a state names.
@@ -220,12 +224,12 @@ func (r *run) within(m addr.Module) *eval.Frame {
 // deletion makes the change that ends an object. A plan to destroy doesn't
 // tell of moves: nothing stays to be moved.
 func (r sweeper) deletion(o *object) *plan.Change {
-	previous := o.previous
+	from := o.from
 	if r.Mode == plan.Destroy && !r.SkipRefresh { // what is looked at is stored where it is now
-		previous = o.addr.Instance
+		from = nil
 	}
 	o.change = &plan.Change{
-		Addr: o.addr, Previous: previous, Provider: o.conn.Addr, Action: plan.Delete,
+		Addr: *o.addr, From: from, Provider: o.conn.At(), Action: plan.Delete,
 		Before: instance.Marked(o.subject.Schema, o.before.Value, o.stored), After: cty.NullVal(o.subject.Schema.Block.ImpliedType()),
 		BeforeIdentity: o.before.Identity, Private: o.before.Private,
 	}

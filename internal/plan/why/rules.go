@@ -555,10 +555,10 @@ func (e *explainer) waiting(at place, ref *program.Ref) []Chain {
 func (e *explainer) notes(c *plan.Change) []Chain {
 	var list []Chain
 	if c.Moved() && c.Addr.Deposed == "" {
-		l := Link{Kind: Moved, Subject: c.Addr.String(), Name: c.Previous.String()}
+		l := Link{Kind: Moved, Subject: c.Addr.String(), Name: c.Previous().String()}
 		for _, f := range e.in.Root.Frames() {
 			for _, m := range f.Program.Moved {
-				if l.Range == nil && m.From.Names(f.Addr, c.Previous) && m.To.Names(f.Addr, c.Addr.Instance) {
+				if l.Range == nil && m.From.Names(f.Addr, c.Previous()) && m.To.Names(f.Addr, c.Addr.Instance) {
 					l.Range = m.Range.Ptr()
 				}
 			}

@@ -170,7 +170,7 @@ func (e Explainer) Explain(target addr.Target) []Explanation {
 }
 
 func (e *explainer) explain(c *plan.Change, deferred string) Explanation {
-	x := Explanation{Object: c.Addr, Previous: c.Previous, Action: c.Action, Reason: c.Reason, Deferred: deferred}
+	x := Explanation{Object: c.Addr, Previous: c.Previous(), Action: c.Action, Reason: c.Reason, Deferred: deferred}
 	if deferred != "" {
 		x.Chains = e.deferral(c, deferred)
 	} else {

@@ -279,7 +279,7 @@ func (r *runner) answers(step Step, p *plan.Plan) *Failure {
 			continue
 		}
 		changes[c.Addr.String()] = c
-		prior := p.Previous.Objects[addr.Object{Instance: c.Previous}]
+		prior := p.Previous.Objects[addr.Object{Instance: c.Previous()}]
 		tainted := prior != nil && prior.Tainted && m.declares(c.Addr.Instance) != nil && c.Action != plan.Delete && c.Action != plan.Forget
 		if (tainted || slices.Contains(step.Replace, c.Addr.String())) && !c.Before.IsNull() && !c.Action.IsReplace() && !r.leftOut(step, c) {
 			return r.fail("not replaced", "%s: %s", c.Addr, c.Action)
@@ -306,7 +306,7 @@ func (r *runner) answers(step Step, p *plan.Plan) *Failure {
 	if !plain || err != nil || c == nil || p.Previous.Objects[c.Addr] != nil {
 		return nil
 	}
-	if prior := p.Previous.Objects[addr.Object{Instance: from}]; prior != nil && r.world.Cloud.Object(idOf(prior)) != cty.NilVal && c.Previous != from {
+	if prior := p.Previous.Objects[addr.Object{Instance: from}]; prior != nil && r.world.Cloud.Object(idOf(prior)) != cty.NilVal && c.Previous() != from {
 		return r.fail("not moved", "%s: %s", c.Addr, c.Action)
 	}
 	return nil

@@ -85,9 +85,9 @@ func (w *World) blame(p *plan.Plan, c *plan.Change) *plan.Change {
 	if c.Action == plan.DeleteThenCreate {
 		return c
 	}
-	stored := p.Previous.Objects[addr.Object{Instance: c.Previous, Deposed: c.Addr.Deposed}]
+	stored := p.Previous.Objects[addr.Object{Instance: c.Previous(), Deposed: c.Addr.Deposed}]
 	for _, dep := range p.Changes {
-		if stored != nil && dep.Action == plan.DeleteThenCreate && slices.Contains(stored.Dependencies, dep.Previous.Resource.Erase()) {
+		if stored != nil && dep.Action == plan.DeleteThenCreate && slices.Contains(stored.Dependencies, dep.Previous().Resource.Erase()) {
 			return dep
 		}
 	}

@@ -470,7 +470,7 @@ func (r *runner) see(p *plan.Plan) {
 		switch {
 		case c.Importing != nil:
 			what += " import"
-		case c.Moved() && c.Previous.Name.Type != c.Addr.Name.Type:
+		case c.Moved() && c.Previous().Name.Type != c.Addr.Name.Type:
 			what += " moved to another type"
 		case c.Moved():
 			what += " moved"

@@ -59,7 +59,7 @@ func printed(p *plan.Plan) string {
 		if c.Action != plan.NoOp || c.Moved() {
 			fmt.Fprintf(&b, "%s %s %s", c.Action, c.Addr, c.Reason)
 			if c.Moved() {
-				fmt.Fprintf(&b, " from %s", c.Previous)
+				fmt.Fprintf(&b, " from %s", c.Previous())
 			}
 			b.WriteByte('\n')
 		}

@@ -79,7 +79,7 @@ func (s *story) printCheck(r state.CheckResult) {
 func (s *story) printChange(c *plan.Change) {
 	s.printf("%s %s", c.Action, c.Addr)
 	if c.Moved() {
-		s.printf(" from %s", c.Previous)
+		s.printf(" from %s", c.Previous())
 	}
 	if c.Reason != "" {
 		s.printf(", %s", c.Reason)

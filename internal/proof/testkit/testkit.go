@@ -106,7 +106,7 @@ func Changes(p *plan.Plan) string {
 		}
 		line := c.Action.String() + " " + c.Addr.String()
 		if c.Moved() {
-			line += " from " + c.Previous.String()
+			line += " from " + c.Previous().String()
 		}
 		if c.Reason != "" {
 			line += " " + string(c.Reason)

@@ -55,7 +55,7 @@ func Convert(c *plan.Change, p *plan.Plan) (*ResourceChange, error) {
 		Provider: c.Provider.Provider.String(), Deposed: c.Addr.Deposed, Reason: c.Reason,
 	}
 	if c.Moved() {
-		out.Previous = c.Previous.String()
+		out.Previous = c.Previous().String()
 	}
 	s := jsonstate.Schema(p.Schemas, c.Provider.Provider, c.Addr.Name)
 	change := &Change{Actions: actions(c.Action), GeneratedConfig: c.GeneratedConfig}

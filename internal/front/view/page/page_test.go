@@ -38,7 +38,7 @@ func planned(t *testing.T, address string, action plan.Action, before, after cty
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Action: action, Before: before, After: after, Dependencies: needs}
+	return &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{}, Action: action, Before: before, After: after, Dependencies: needs}
 }
 
 func render(t *testing.T, p *plan.Plan, beside Beside) string {

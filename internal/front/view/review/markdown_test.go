@@ -32,7 +32,7 @@ func change(t *testing.T, address string, action plan.Action, before, after cty.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plan.Change{Addr: addr.Object{Instance: i}, Previous: i, Action: action, Before: before, After: after}
+	return &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{}, Action: action, Before: before, After: after}
 }
 
 func render(t *testing.T, p *plan.Plan, limit int) string {

@@ -139,7 +139,7 @@ type change struct {
 func changeOf(c *plan.Change) change {
 	out := change{Resource: resourceOf(c.Addr.Instance), Action: actionName(c.Action), Reason: reasonName(c.Reason), GeneratedConfig: c.GeneratedConfig}
 	if c.Moved() {
-		previous := resourceOf(c.Previous)
+		previous := resourceOf(c.Previous())
 		out.Previous = &previous
 		if c.Action == plan.NoOp {
 			out.Action = "move"

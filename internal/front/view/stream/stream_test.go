@@ -178,10 +178,11 @@ func TestJSONOfPlanAndResult(t *testing.T) {
 		change := func(address string, action plan.Action) *plan.Change {
 			o := object(t, address)
 			null := cty.NullVal(cty.EmptyObject)
-			return &plan.Change{Addr: o, Previous: o.Instance, Action: action, Before: null, After: null}
+			return &plan.Change{Addr: o, Provider: &addr.ProviderConfig{}, Action: action, Before: null, After: null}
 		}
 		moved := change("sim_object.new", plan.NoOp)
-		moved.Previous.Name.Name = "old"
+		was := object(t, "sim_object.old")
+		moved.From = &was.Instance
 		imported := change("sim_object.imported", plan.NoOp)
 		imported.Importing = &plan.Importing{ID: "<i>"}
 		replaced := change(`sim_object.r["k"]`, plan.CreateThenDelete)
@@ -220,12 +221,13 @@ func TestSavedChanges(t *testing.T) {
 	change := func(address string, action plan.Action) *plan.Change {
 		o := object(t, address)
 		null := cty.NullVal(cty.EmptyObject)
-		return &plan.Change{Addr: o, Previous: o.Instance, Action: action, Before: null, After: null}
+		return &plan.Change{Addr: o, Provider: &addr.ProviderConfig{}, Action: action, Before: null, After: null}
 	}
 	imported := change("sim_object.imported", plan.NoOp)
 	imported.Importing = &plan.Importing{ID: "i"}
 	moved := change("sim_object.new", plan.NoOp)
-	moved.Previous.Name.Name = "old"
+	was := object(t, "sim_object.old")
+	moved.From = &was.Instance
 	changes := []*plan.Change{imported, moved, change("sim_object.made", plan.Create)}
 	j.Changes(&plan.Plan{Changes: changes})
 	if n := strings.Count(out.String(), "planned_change"); n != 1 || !strings.Contains(out.String(), "sim_object.made: Plan to create") {
