@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -11,11 +12,21 @@ import (
 // bigGrowth percent of what has survived. Go would start at 4 MiB and collect a
 // dozen times on the way, which takes a fifth of the time of a plan of usual
 // size. The growth is what makes a big plan pay no more for each resource than a
-// small one.
+// small one. Where more than bigHeap has survived, it is less, by the square root: twice as
+// much then makes room for 1.4 times as much garbage, and has it collected 1.4 times as often.
 const (
 	smallHeap = 64 << 20
+	bigHeap   = 80 << 20
 	bigGrowth = 120
 )
+
+// growth is by how many percent the heap may grow.
+func growth(survived uint64) int {
+	if survived <= bigHeap {
+		return int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived)) // #nosec G115 -- below 6,400
+	}
+	return int(bigGrowth * math.Sqrt(bigHeap/float64(survived)))
+}
 
 // What is beyond a few MiB goes where memory comes in huge pages, if the system has
 // them: the first touch of each small page interrupts the program. The first collection,
@@ -39,7 +50,7 @@ func growFirst() {
 	collected = func(sentinel *[16]byte) {
 		metrics.Read(live)
 		survived := max(1<<20, live[0].Value.Uint64())
-		debug.SetGCPercent(int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived))) // #nosec G115 -- below 6,400
+		debug.SetGCPercent(growth(survived))
 		runtime.SetFinalizer(sentinel, collected)
 	}
 	runtime.SetFinalizer(new([16]byte), func(sentinel *[16]byte) {

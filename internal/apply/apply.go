@@ -29,6 +29,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/value"
 )
 
 // Options say how to apply a plan.
@@ -83,6 +84,7 @@ type run struct {
 	steps   []stepState
 	// values tells which step gives an instance its value.
 	values map[addr.Instance]execgraph.ID
+	types  value.Types
 	// removals are the removed blocks, made when first needed.
 	removals func() *program.Removals
 

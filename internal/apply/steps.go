@@ -201,7 +201,7 @@ func (r *run) apply(t *promise.Task, s *execgraph.Step, out *outcome) diag.List 
 
 // complete gives an instance its value and holds it to its postconditions.
 func (r *run) complete(t *promise.Task, op operation, v cty.Value, out *outcome) diag.List {
-	r.give(out, v)
+	r.give(out, r.types.Share(op.change.Addr.Name.Type, v))
 	return r.postconditions(t, op.instance, v)
 }
 

@@ -120,8 +120,9 @@ type vertex struct {
 }
 
 func newBuilder(in Input) *builder {
+	room := len(in.Objects) + len(in.Objects)/8 // for gates and outputs, too
 	return &builder{
-		in: in, objects: in.Objects,
+		in: in, objects: in.Objects, vertices: make([]order.Object, 0, room), of: make([]vertex, 0, room),
 		byNode: make(map[*promise.Node]int, len(in.Objects)), groups: map[string]int{},
 		leaving: map[Block][]int{}, left: map[*promise.Node]int{}, invocations: map[*plan.Invocation]int{},
 	}

@@ -160,6 +160,9 @@ func (t typeReader) decode(r valueRecord) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
+	if ty := t[r.Type-1]; ty.IsObjectType() && v.Type().Equals(ty) {
+		v = value.WithType(v, ty) // one copy is enough for all
+	}
 	if len(r.Marks) == 0 {
 		return v, nil
 	}

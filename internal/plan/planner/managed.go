@@ -304,10 +304,11 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 
 // changeOf makes the change that a provider's plan comes to.
 func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
-	sch := o.subject.Schema
+	sch, typ := o.subject.Schema, o.addr.Name.Type
+	o.before.Value = r.types.Share(typ, o.before.Value)
 	c := &plan.Change{
 		Addr: *o.addr, From: o.from, Provider: o.conn.At(),
-		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(configured.MarkPaths(p.Value, instance.Sensitive(o.instance.Resource, o.stored, config))),
+		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(configured.MarkPaths(r.types.Share(typ, p.Value), instance.Sensitive(o.instance.Resource, o.stored, config))),
 		BeforeIdentity: o.before.Identity, AfterIdentity: p.Identity,
 		Private: p.Private, Importing: importingOf(r, o),
 	}

@@ -32,6 +32,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/word/value"
 )
 
 // Meaning is what configurations mean where one dialect isn't like the other. The
@@ -109,6 +110,7 @@ type run struct {
 	pool *connect.Pool
 
 	prior *prior.Prior
+	types value.Types
 
 	mu       sync.Mutex
 	objects  map[*eval.Instance]*object
