@@ -123,8 +123,9 @@ func changes(t *rapid.T) *plan.Change {
 		AfterIdentity: cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(text.Draw(t, "id"))}),
 	}
 	if rapid.Bool().Draw(t, "moved") {
-		was := instances(t)
-		c.From = &was
+		if was := instances(t); was != c.Addr.Instance {
+			c.From = &was
+		}
 	}
 	if rapid.Bool().Draw(t, "replaced") {
 		c.ReplacePaths = []cty.Path{cty.GetAttrPath("a").IndexInt(1), cty.GetAttrPath("b").IndexString("k")}
