@@ -55,13 +55,11 @@ func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext)
 		return o
 	}
 	if v.IsNull() {
-		o.Diags.Add(diag.BadCondition.Error(c.Condition.Range(), "Condition expression must return either true or false, not null."))
-		return o
+		return o.wrong(c, ctx, "Condition expression must return either true or false, not null.")
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil {
-		o.Diags.Add(diag.BadCondition.Error(c.Condition.Range(), "Invalid condition result value: %s.", value.ErrorString("", err)))
-		return o
+		return o.wrong(c, ctx, "Invalid condition result value: %s.", value.ErrorString("", err))
 	}
 	b, _ = b.Unmark()
 	if b.True() {
@@ -77,6 +75,14 @@ func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext)
 // explain notes the values that the condition depends on.
 func (o *Outcome) explain(c *program.Condition, ctx *hcl.EvalContext) {
 	o.values, o.compared = expressionValues(c.Condition.Expression, ctx, false), compared(c.Condition.Expression, ctx)
+}
+
+// wrong is the outcome of a condition whose value is none of true and false.
+func (o Outcome) wrong(c *program.Condition, ctx *hcl.EvalContext, format string, args ...any) Outcome {
+	d := diag.BadCondition.Error(c.Condition.Range(), format, args...)
+	d.Values = expressionValues(c.Condition.Expression, ctx, false)
+	o.Diags.Add(d)
+	return o
 }
 
 // message evaluates the error message of a condition that doesn't hold.

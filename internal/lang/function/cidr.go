@@ -74,7 +74,7 @@ func cidrHost(c *call) (cty.Value, error) {
 	}
 	ip, err := cidr.HostBig(network, n)
 	if err != nil {
-		return cty.NilVal, c.because(1, "no such host in the network", err)
+		return cty.NilVal, c.together("no such host in the network", err)
 	}
 	return cty.StringVal(ip.String()), nil
 }
@@ -113,7 +113,7 @@ func cidrSubnet(c *call) (cty.Value, error) {
 	subnet, err := cidr.SubnetBig(network, newbits, n)
 	if err != nil {
 		// The library names numbers of its own making.
-		return cty.NilVal, c.because(1, "no such subnet", err)
+		return cty.NilVal, c.together("no such subnet", err)
 	}
 	return cty.StringVal(subnet.String()), nil
 }

@@ -135,6 +135,15 @@ func (c *call) because(i int, what string, err error) error {
 	return c.fault(i, "%s: %s", what, err)
 }
 
+// together is an error that no argument alone is to blame for, so that the values of all
+// of them are shown with it. Its cause may quote any of them.
+func (c *call) together(what string, err error) error {
+	if slices.Contains(c.hidden, true) {
+		return fmt.Errorf("%s; the reason isn't shown because a value is sensitive", what)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
 // fromLibrary mends what a function of cty does with marks: it would forget
 // those of unknown arguments, it may panic, and its messages may quote what must not be
 // shown if quotes is set. It refuses to make what is too large by bound, which may be

@@ -86,6 +86,29 @@ func TestText(t *testing.T) {
 	golden(t, "compact.txt", Text(examples()[2:4], sources, Options{CompactWarnings: true}))
 }
 
+// TestPrivate quotes of what may have secrets the lines that can't have any.
+func TestPrivate(t *testing.T) {
+	for line, quoted := range map[string]bool{
+		`key_provider "pbkdf2" "k" {`:                        true,
+		`      method = method.aes_gcm.zz`:                   true,
+		`  passphrase = var.passphrase`:                      true,
+		`key_provider "pbkdf2" "k" { passphrase = "short" }`: false,
+		`  passphrase = "short"`:                             false,
+		`  passphrase = 1234567890123456`:                    false,
+		`  keys = { a = "short" }`:                           false,
+		`  a secret ${var.nope}`:                             false,
+		"  passphrase = <<EOT\n  short\nEOT":                 false,
+	} {
+		at := hcl.Range{Filename: "x.tf", Start: hcl.InitialPos, End: hcl.Pos{Line: 1 + strings.Count(line, "\n"), Column: 2, Byte: len(line)}}
+		d := diag.Diagnostic{Severity: diag.Error, Summary: "Wrong", Subject: &at, Private: true}
+		sources := map[string][]byte{"x.tf": []byte(line + "\n")}
+		text := Text(diag.List{d}, sources, Options{})
+		if got := JSON(d, sources).Snippet != nil; got != quoted || strings.Contains(text, "may stand there") == quoted {
+			t.Errorf("%s: quoted is %v:\n%s", line, got, text)
+		}
+	}
+}
+
 func TestCompactIsNotUsedBesideErrors(t *testing.T) {
 	if got := Text(examples()[1:3], nil, Options{CompactWarnings: true}); !strings.Contains(got, "It gave these reasons") {
 		t.Errorf("an error lost its detail:\n%s", got)

@@ -8,6 +8,7 @@ package diags
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -30,6 +31,8 @@ type Diagnostic struct {
 	Range      *Range      `json:"range,omitempty"`
 	Snippet    *Snippet    `json:"snippet,omitempty"`
 	Difference *Difference `json:"difference,omitempty"`
+
+	private bool // there is a source, but it may have secrets there
 }
 
 // A Range is a part of a source file. Lines and columns count from 1, bytes
@@ -105,12 +108,19 @@ func JSON(d diag.Diagnostic, sources map[string][]byte) *Diagnostic {
 	}
 	highlight, shown := ranges(d)
 	out.Range = &Range{highlight.Filename, position(highlight.Start), position(highlight.End)}
-	if src, ok := sources[highlight.Filename]; ok && src != nil && !d.Private {
+	if src, ok := sources[highlight.Filename]; ok && src != nil {
 		out.Snippet = snippet(d, src, highlight, shown)
+		if d.Private && !innocent.MatchString(out.Snippet.Code) {
+			out.Snippet, out.private = nil, true
+		}
 	}
 	out.Difference = difference(d.Compared)
 	return out
 }
+
+// innocent matches a line that can have no secret: the beginning of a block, and an argument
+// that is a reference.
+var innocent = regexp.MustCompile(`^\s*[\w-]+(\s+"[\w-]*"|\s+[\w-]+)*\s*(\{|=\s*[A-Za-z_][\w.-]*)\s*$`)
 
 // Validation is what `validate -json` prints, indented, with a line end.
 func Validation(l diag.List, sources map[string][]byte) []byte {

@@ -157,7 +157,11 @@ func place(b *strings.Builder, d *Diagnostic, compared *diag.Comparison, pen sty
 		return
 	case d.Range == nil:
 	case d.Snippet == nil:
-		fmt.Fprintf(b, "  on %s line %d:\n  (source code not available)\n", clean.Line(d.Range.Filename), d.Range.Start.Line)
+		why := "source code not available"
+		if d.private {
+			why = "not shown, because secrets may stand there"
+		}
+		fmt.Fprintf(b, "  on %s line %d:\n  (%s)\n", clean.Line(d.Range.Filename), d.Range.Start.Line, why)
 	default:
 		fmt.Fprintf(b, "  on %s line %d", clean.Line(d.Range.Filename), d.Range.Start.Line)
 		if d.Snippet.Context != nil {
