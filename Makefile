@@ -52,7 +52,7 @@ test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	cd temporal && go test ./depot ./flow ./work
 
 # What comes from outside: texts, and files that others write.
-FUZZED := lang/syntax:FuzzParse lang/syntax:FuzzUsual proof/story:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
+FUZZED := lang/syntax:FuzzParse lang/syntax:FuzzUsual lang/pieces:FuzzPieces proof/story:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
 FUZZTIME ?= 60s
 fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZTIME=60s for each, FUZZED='lang/syntax:FuzzParse' picks
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)

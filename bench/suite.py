@@ -115,6 +115,8 @@ class Suite:
             self.stacks("stacks of null", NULL_STACK)
         if self.wanted("state"):
             self.given()
+        if self.wanted("edit"):
+            self.edit()
         if self.wanted("fmt"):
             self.fmt()
         if self.a.mirror and self.wanted("null"):
@@ -183,6 +185,41 @@ class Suite:
                     runs.setdefault((name, n), []).append(self.time(args, d))
         for name, args, goal in GIVEN:
             self.add(name, 20000, "–", best(runs[name, 20000]), (5000, best(runs[name, 5000])), goal)
+
+    def edit(self):
+        """Plans with -refresh=auto after an edit of one of 20,000 blocks each, by themselves and by a daemon, whose time counts, too."""
+        n, plan = 20000, ["plan", "-no-color", "-refresh=auto"]
+        d = self.gen("-w", "static", "-n", n, "-state", "registry.opentofu.org")
+        self.time(["init", "-no-color"], d)
+        files = sorted(f for f in os.listdir(d) if re.fullmatch(r"main_[0-9]+\.tf", f))
+        socket = os.path.join(self.base, "socket")
+        os.makedirs(socket, 0o700)
+        usual, runs = self.env, {}
+        for way in ("cold", "daemon"):
+            self.env = dict(usual, WEIR_DAEMON=os.path.join(socket, "s") if way == "daemon" else "off")
+            served = subprocess.Popen([self.a.b, "daemon"], env=self.env, stdout=subprocess.PIPE) if way == "daemon" else None
+            try:
+                if served:
+                    served.stdout.readline()
+                for _ in range(2):  # looks at everything, and is remembered
+                    self.time(plan, d)
+                for i in range(7):
+                    path = os.path.join(d, files[i])
+                    text = open(path).read()
+                    with open(path, "w") as f:
+                        f.write(text.replace('input = "', f'input = "{way} {i} ', 1))
+                    before = spent(served)
+                    r = self.time(plan, d)
+                    runs.setdefault(way, []).append(dict(r, cpu=r["cpu"] + spent(served) - before))
+                    with open(path, "w") as f:
+                        f.write(text)
+            finally:
+                if served:
+                    served.terminate()
+                    served.wait()
+        self.env = usual
+        for way, goal in (("cold", 0.35), ("daemon", 0.05)):
+            self.add("edit", n, way, best(runs[way]), goal=((1.0, None), (goal, None)))
 
     def fmt(self):
         runs = {500: [], 2000: []}
@@ -312,6 +349,14 @@ class Suite:
             r = best(runs[step, 5000])
             floor = best(bare[step])["cpu"]
             self.add("null_resource", 5000, step, r, (1250, best(runs[step, 1250])), [("ratio", l) for l in limits], ratio=r["cpu"] / floor, floor=floor)
+
+
+def spent(process):
+    """The CPU time that a process has used, in seconds, by the clock ticks that the system counts; 0 for none."""
+    if process is None:
+        return 0
+    fields = open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def best(runs):

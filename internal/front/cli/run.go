@@ -155,7 +155,7 @@ func newEnv(p Process) (*env, error) {
 	})
 	if t := p.Task; t != nil {
 		e.inTerminal, e.lines, e.secret, e.interrupts.Signals = t.Typed.Terminal, terminal.NewLines(t.Typed), t.Typed.Secret, t.Signals
-		e.directory.Programs, e.directory.Kept = t.Programs, t.Kept
+		e.directory.Programs, e.directory.Kept, e.directory.Reader.Memo = t.Programs, t.Kept, t.Memo
 	}
 	e.Memory = e.directory.Memory()
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {

@@ -107,7 +107,7 @@ func (h Host) do(j daemon.Job, w *warm) (code int, broken bool) {
 		}
 	}(j.Signals)
 	j.Signals = signals
-	code, broken = h.Run(&Task{Job: j, Programs: &w.programs, Kept: &w.kept})
+	code, broken = h.Run(&Task{Job: j, Programs: &w.programs, Kept: &w.kept, Memo: &w.memo})
 	if interrupted.Load() {
 		w.kept.Close()
 	}

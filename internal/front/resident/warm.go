@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/front/daemon"
 	"weir.dev/weir/internal/operation/supply"
+	"weir.dev/weir/internal/word/memo"
 )
 
 // A Task is a job with what is kept for it.
@@ -14,6 +15,7 @@ type Task struct {
 	daemon.Job
 	Programs *engine.Programs
 	Kept     *supply.Kept
+	Memo     *memo.Memo
 }
 
 // mostWarm is how many directories something is kept for.
@@ -29,6 +31,7 @@ type warm struct {
 	dir      string
 	programs engine.Programs
 	kept     supply.Kept
+	memo     memo.Memo
 }
 
 // of is what is kept for a directory. The one that wasn't used for the longest time makes

@@ -243,7 +243,7 @@ func TestListOfWhatIsDue(t *testing.T) {
 		at := now
 		config.World.Now = func() time.Time { return at }
 		config.World.Lists = bulk.Trust{{Provider: testkit.Sim, Type: "sim_object"}: 20}
-		l := looks.Auto(record, func(addr.Provider, string) time.Duration { return time.Hour })
+		l := looks.Auto(looks.Parse(record), func(addr.Provider, string) time.Duration { return time.Hour })
 		c.Reset()
 		p, diags := engine.Plan(t.Context(), config, c.State, engine.PlanOptions{Looks: l})
 		if written := l.Record(p.Previous); written != nil {

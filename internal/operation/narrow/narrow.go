@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/plan/affected"
 	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/system/release"
+	"weir.dev/weir/internal/word/memo"
 	"weir.dev/weir/internal/word/value"
 )
 
@@ -41,7 +42,7 @@ func Files(at *place.Place) ([]affected.File, bool) {
 		if err != nil || syntax.IsJSON(name) {
 			return nil, false
 		}
-		files = append(files, affected.File{Name: name, Cuts: syntax.Cut(data)})
+		files = append(files, memo.Of(at.Memo, "pieces of "+name, data, func(data []byte) affected.File { return affected.NewFile(name, data) }))
 	}
 	return files, len(files) > 0
 }
@@ -78,7 +79,7 @@ func Record(at *place.Place, workspace string) *affected.Record {
 	if err != nil {
 		return nil
 	}
-	return affected.Parse(data)
+	return memo.Of(at.Memo, "affected "+workspace, data, affected.Parse)
 }
 
 // Keep keeps a record; nil has the next plan be one of everything, and so has a failure.

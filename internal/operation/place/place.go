@@ -33,6 +33,7 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/word/memo"
 	"weir.dev/weir/internal/word/secret"
 )
 
@@ -89,6 +90,8 @@ type Options struct {
 	Installation *cliconfig.Installation
 	// Backend has the states; nil stands for the one that is configured.
 	Backend *backend.Backend
+	// Memo has what texts of files were made into by earlier operations; nil for nothing.
+	Memo *memo.Memo
 	// Secrets is told which values must not be shown, for who shows what problems and
 	// logs say; nil makes one.
 	Secrets *secret.Known

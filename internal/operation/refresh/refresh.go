@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/operation/session"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/looks"
+	"weir.dev/weir/internal/word/memo"
 )
 
 // Looks says which objects a plan needn't look at. The record begins with the first plan that
@@ -20,19 +21,29 @@ func Looks(p request.Planning, s *session.Session, at *place.Place) *looks.Looks
 		return looks.Minimal()
 	case p.SkipRefresh:
 		return nil
-	case p.AutoRefresh:
-		return looks.Auto(session.Looks(s), at.RefreshAfter())
 	}
-	return looks.Kept(session.Looks(s))
+	text := session.Looks(s)
+	if !p.AutoRefresh && len(text) == 0 {
+		return nil
+	}
+	known := memo.Of(at.Memo, of, text, looks.Parse)
+	if p.AutoRefresh {
+		return looks.Auto(known, at.RefreshAfter())
+	}
+	return looks.Kept(known)
 }
 
+// of is the name of records among what texts were made into.
+const of = "looks"
+
 // Remember keeps what a plan has looked at. made is nil where there is no plan.
-func Remember(made *plan.Plan, s *session.Session, l *looks.Looks) {
+func Remember(made *plan.Plan, s *session.Session, at *place.Place, l *looks.Looks) {
 	if made == nil {
 		return
 	}
 	if record := l.Record(s.Prior()); record != nil {
 		session.KeepLooks(s, record)
+		memo.Put(at.Memo, of, record, l.Known())
 	}
 }
 

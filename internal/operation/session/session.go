@@ -27,6 +27,7 @@ import (
 	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/memo"
 	"weir.dev/weir/internal/word/trace"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	// Registry has objects of the other public registry's providers read as those
 	// of this one; empty leaves them as they are.
 	Registry addr.Registry
+	// Memo has what states were read to before; nil for nothing.
+	Memo *memo.Memo
 	// Interval is the least time between two saves during an apply; 0 lets it
 	// follow from how long they take.
 	Interval time.Duration
@@ -345,7 +348,16 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	}
 	s.saved = contentOf(data)
 	s.base, s.known, s.prior = nil, nil, nil
-	snapshot, diags := statefile.Read(data, s.backend.Describe())
+	type decoded struct {
+		snapshot *state.Snapshot
+		diags    diag.List
+	}
+	name := s.backend.Describe()
+	read := memo.Of(s.Memo, "state "+name, data, func(data []byte) decoded {
+		snapshot, diags := statefile.Read(data, name)
+		return decoded{snapshot, diags}
+	})
+	snapshot, diags := read.snapshot, slices.Clone(read.diags)
 	if diags.HasErrors() {
 		return trouble{s}.torn(diags)
 	}

@@ -161,6 +161,7 @@ func (d *Keeper) SessionOptions(b *backend.Backend, o Options) (session.Options,
 		Registry: d.Dialect.Registry(),
 		Notice:   d.Notice,
 		Problem:  d.Problem,
+		Memo:     d.Memo,
 	}
 	if n, err := strconv.Atoi(d.Environ["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
 		options.Interval = max(time.Duration(n)*time.Second, leastInterval)

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/state"
@@ -62,14 +61,14 @@ func (e *estate) look(at time.Time, seen map[string]string) {
 		pairs = append(pairs, fmt.Sprintf("%q:%q", text, what))
 	}
 	record := fmt.Sprintf(`{"version":1,"looks":[{"at":%q,"objects":{%s}}]}`, at.Format(time.RFC3339), strings.Join(pairs, ","))
-	e.made.Looks = looks.Auto([]byte(record), func(addr.Provider, string) time.Duration { return 15 * time.Minute })
+	e.made.Looks = looks.Auto(looks.Parse([]byte(record)), func(addr.Provider, string) time.Duration { return 15 * time.Minute })
 	e.made.Looks.Begin(e.made.State, e.now)
 }
 
 func cut(files module.Memory) (list []File) {
 	names, _ := files.List(".")
 	for _, name := range names {
-		list = append(list, File{name, syntax.Cut(files[name])})
+		list = append(list, NewFile(name, files[name]))
 	}
 	return list
 }

@@ -20,8 +20,14 @@ type Choice struct {
 	texts map[string][]byte // what is chosen of each file
 	// left are the resources that are left out by their names within their type, and what
 	// else is by its name.
-	left    map[string]*unit
+	left    map[string]*left
 	outputs map[string]bool
+}
+
+// A left is what is left out, with how its objects were looked at.
+type left struct {
+	*unit
+	seen sum
 }
 
 // A part is a piece where it is in the files.
@@ -154,7 +160,7 @@ func (s *sifting) choice(files []File) *Choice {
 	if s.number*2 > len(s.parts) {
 		return nil
 	}
-	c := &Choice{files: files, texts: map[string][]byte{}, left: map[string]*unit{}, outputs: map[string]bool{}}
+	c := &Choice{files: files, texts: map[string][]byte{}, left: make(map[string]*left, len(s.parts)), outputs: map[string]bool{}}
 	some := make([]bool, len(files))
 	for i := range s.parts {
 		some[s.parts[i].file] = some[s.parts[i].file] || s.parts[i].chosen
@@ -184,7 +190,7 @@ func (s *sifting) choice(files []File) *Choice {
 func (c *Choice) leave(u *unit) {
 	for _, name := range u.Declares {
 		if resource, ok := strings.CutPrefix(name, own+"."); ok {
-			c.left[resource] = u
+			c.left[resource] = &left{unit: u}
 		}
 		if output, ok := strings.CutPrefix(name, "output."); ok {
 			c.outputs[output] = true
@@ -223,24 +229,24 @@ func (c *Choice) Part(s *state.Snapshot, l *looks.Looks) Part {
 	part := *s
 	part.Objects, part.Outputs = map[addr.Object]*state.Object{}, map[string]state.Output{}
 	p := Part{State: &part, Due: map[string]bool{}}
-	looked := make(map[*unit]sum, len(c.left))
+	for _, u := range c.left {
+		u.seen = sum{}
+	}
 	for at, o := range s.Objects {
 		u := c.left[at.Name.Name]
 		if u == nil || !isOwn(at) {
 			part.Objects[at] = o
 			continue
 		}
-		when, what := l.Seen(at)
-		if !l.MayLeave(at, o) {
+		when, what, may := l.Seen(at, o)
+		if !may {
 			p.Due[name(at.Resource)] = true
 		}
-		all := looked[u]
-		all.add(at, what)
-		looked[u] = all
+		u.seen.add(at, what)
 		p.LeftOut = p.LeftOut.With(1, when)
 	}
 	for called, u := range c.left {
-		if looked[u] != u.looked {
+		if u.seen != u.looked {
 			p.Due[own+"."+called] = true
 		}
 	}

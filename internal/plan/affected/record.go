@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/lang/pieces"
+	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/state"
@@ -69,6 +70,22 @@ func (s *sum) mix(other sum) {
 type File struct {
 	Name string
 	Cuts [][]byte
+	sums []sum // of the cuts, each as the first of a piece
+}
+
+// NewFile cuts a file.
+func NewFile(name string, text []byte) File {
+	f := File{Name: name, Cuts: syntax.Cut(text)}
+	f.sums = make([]sum, len(f.Cuts))
+	for i := range f.Cuts {
+		f.sums[i] = f.sum(i, 1)
+	}
+	return f
+}
+
+// sum is of some cuts.
+func (f *File) sum(at, n int) sum {
+	return sumOf(append([]byte(f.kind()), pieces.Join(f.Cuts[at:at+n])...))
 }
 
 // kind tells texts apart that mean something else in files of another kind.
@@ -82,17 +99,16 @@ func (f *File) kind() string {
 // own is the type of the resources that may be left out, whose provider is the engine's.
 const own = "terraform_data"
 
-// unit is that of the first piece of a text that was cut; nil where none can be read alone.
-// It isn't in the record if it is new.
-func (r *Record) unit(f *File, cuts [][]byte) (u *unit, known bool) {
-	named := func(n int) sum { return sumOf(append([]byte(f.kind()), pieces.Join(cuts[:n])...)) }
-	first := named(1)
+// unit is that of the piece that begins with a cut; nil where none can be read alone. It isn't
+// in the record if it is new.
+func (r *Record) unit(f *File, at int) (u *unit, known bool) {
+	first, cuts := f.sums[at], f.Cuts[at:]
 	if r != nil {
 		if u := r.bySum[first]; u != nil {
 			return u, true
 		}
 		if n := r.heads[first]; n > 1 && n <= len(cuts) {
-			if u := r.bySum[named(n)]; u != nil {
+			if u := r.bySum[f.sum(at, n)]; u != nil {
 				return u, true
 			}
 		}
@@ -103,7 +119,7 @@ func (r *Record) unit(f *File, cuts [][]byte) (u *unit, known bool) {
 	}
 	u = &unit{Facts: facts, sum: first, cuts: n}
 	if n > 1 {
-		u.head, u.sum = first, named(n)
+		u.head, u.sum = first, f.sum(at, n)
 	}
 	return u, false
 }
@@ -113,7 +129,7 @@ func (r *Record) unit(f *File, cuts [][]byte) (u *unit, known bool) {
 func (r *Record) each(files []File, use func(f, cut int, u *unit, known bool) bool) bool {
 	for i := range files {
 		for at := 0; at < len(files[i].Cuts); {
-			u, known := r.unit(&files[i], files[i].Cuts[at:])
+			u, known := r.unit(&files[i], at)
 			if u == nil || !use(i, at, u, known) {
 				return false
 			}
@@ -226,7 +242,7 @@ func objects(m Made) (looked map[string]sum, depends map[string][]string, doubtf
 			continue
 		}
 		called := name(at.Resource)
-		_, what := m.Looks.Seen(at)
+		_, what, _ := m.Looks.Seen(at, o)
 		if what == "" || at.Deposed != "" || o.Tainted {
 			doubtful[called] = true
 			continue

@@ -9,8 +9,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,9 +39,13 @@ type Looks struct {
 
 	mu      sync.Mutex
 	seen    map[addr.Object]look
+	shared  bool // seen is somebody else's, too
 	configs map[addr.ProviderConfig][]byte
 	changed bool
 }
+
+// Known is what a record has. It isn't changed.
+type Known struct{ objects map[addr.Object]look }
 
 // A look is when an object was looked at, and what it was then, as a hash.
 type look struct {
@@ -50,15 +56,14 @@ type look struct {
 // Minimal leaves out whatever nothing is to be done with, however long ago it was looked at.
 func Minimal() *Looks { return &Looks{minimal: true} }
 
-// Auto leaves out what a record has, as long as after says for a type. What isn't a record
-// is an empty one.
-func Auto(record []byte, after func(addr.Provider, string) time.Duration) *Looks {
-	return &Looks{after: after, seen: read(record), configs: map[addr.ProviderConfig][]byte{}}
+// Auto leaves out what a record has, as long as after says for a type.
+func Auto(record *Known, after func(addr.Provider, string) time.Duration) *Looks {
+	return &Looks{after: after, seen: record.objects, shared: true, configs: map[addr.ProviderConfig][]byte{}}
 }
 
 // Kept leaves out nothing, and keeps a record up to date if there is one.
-func Kept(record []byte) *Looks {
-	if len(record) == 0 {
+func Kept(record *Known) *Looks {
+	if record == nil {
 		return nil
 	}
 	return Auto(record, nil)
@@ -91,10 +96,19 @@ func (l *Looks) isRecent(at addr.Object, of addr.Provider) bool {
 	if l.after == nil || l.lineage == "" {
 		return false
 	}
+	seen, ok := l.look(at)
+	return ok && l.isYoung(seen, of, at.Name.Type)
+}
+
+func (l *Looks) isYoung(seen look, of addr.Provider, typ string) bool {
+	return !seen.at.After(l.now) && l.now.Sub(seen.at) < l.after(of, typ)
+}
+
+func (l *Looks) look(at addr.Object) (look, bool) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	seen, ok := l.seen[at]
-	l.mu.Unlock()
-	return ok && !seen.at.After(l.now) && l.now.Sub(seen.at) < l.after(of, at.Name.Type)
+	return seen, ok
 }
 
 // MayLook reports whether it is likely that an object is looked at.
@@ -102,17 +116,12 @@ func (l *Looks) MayLook(at addr.Object, o *state.Object) bool {
 	return l == nil || !l.minimal && !l.isRecent(at, o.Provider.Provider)
 }
 
-// MayLeave reports whether an object whose configuration and state are as they were when it was
-// looked at is left out.
-func (l *Looks) MayLeave(at addr.Object, o *state.Object) bool {
-	return l != nil && !l.minimal && !o.Tainted && at.Deposed == "" && l.isRecent(at, o.Provider.Provider)
-}
-
-// Seen is when an object was looked at, and what it was then; empty where it wasn't.
-func (l *Looks) Seen(at addr.Object) (when time.Time, what string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.seen[at].at, l.seen[at].what
+// Seen is when an object was looked at, and what it was then; empty where it wasn't. It is left
+// out where its configuration and state are as they were then and it may be.
+func (l *Looks) Seen(at addr.Object, o *state.Object) (when time.Time, what string, mayLeave bool) {
+	seen, ok := l.look(at)
+	mayLeave = ok && !l.minimal && l.after != nil && l.lineage != "" && !o.Tainted && at.Deposed == "" && l.isYoung(seen, o.Provider.Provider, at.Name.Type)
+	return seen.at, seen.what, mayLeave
 }
 
 // Looked notes what an object is; one that is gone is forgotten.
@@ -127,11 +136,27 @@ func (l *Looks) Looked(at addr.Object, s lifecycle.Subject, o lifecycle.Object, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.changed = true
+	l.own()
 	if what == "" {
 		delete(l.seen, at)
 		return
 	}
-	l.seen[at] = look{l.now, what}
+	l.seen[at] = look{l.now.UTC().Round(0), what}
+}
+
+// own has a copy to be changed; mu is held.
+func (l *Looks) own() {
+	if l.shared {
+		l.seen, l.shared = maps.Clone(l.seen), false
+	}
+}
+
+// Known is what the last Record has.
+func (l *Looks) Known() *Known {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shared = true
+	return &Known{l.seen}
 }
 
 // Left adds an object to what a plan says of those that were left out, if it was.
@@ -210,12 +235,12 @@ type group struct {
 
 const fileVersion = 1
 
-// read reads a record. What can't be read is forgotten, and so are addresses that aren't any.
-func read(text []byte) map[addr.Object]look {
+// Parse reads a record. What can't be read is forgotten, and so are addresses that aren't any.
+func Parse(text []byte) *Known {
 	seen := map[addr.Object]look{}
 	var f file
 	if json.Unmarshal(text, &f) != nil || f.Version != fileVersion {
-		return seen
+		return &Known{seen}
 	}
 	for _, g := range f.Looks {
 		for text, what := range g.Objects {
@@ -224,10 +249,10 @@ func read(text []byte) map[addr.Object]look {
 			}
 		}
 	}
-	return seen
+	return &Known{seen}
 }
 
-// Record is what Auto and Kept read, of the objects that a state has; nil where nothing is
+// Record is what Parse reads, of the objects that a state has; nil where nothing is
 // to be kept that wasn't before.
 func (l *Looks) Record(s *state.Snapshot) []byte {
 	if l == nil || !l.changed || s == nil {
@@ -235,6 +260,7 @@ func (l *Looks) Record(s *state.Snapshot) []byte {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.own()
 	maps.DeleteFunc(l.seen, func(at addr.Object, _ look) bool { return s.Objects[at] == nil || at.Deposed != "" })
 	return written(l.seen)
 }
@@ -242,7 +268,7 @@ func (l *Looks) Record(s *state.Snapshot) []byte {
 // Without is a record without the objects that a plan is to change, and without any if it
 // invokes actions, which may change everything.
 func Without(record []byte, p *plan.Plan) []byte {
-	seen := read(record)
+	seen := Parse(record).objects
 	for _, c := range p.Changes {
 		if c.Action != plan.NoOp {
 			delete(seen, c.Addr)
@@ -256,21 +282,38 @@ func Without(record []byte, p *plan.Plan) []byte {
 }
 
 func written(objects map[addr.Object]look) []byte {
-	groups := map[time.Time]map[string]string{}
+	type named struct{ name, what string }
+	groups := map[time.Time][]named{}
 	for at, seen := range objects {
 		when := seen.at.UTC().Round(0)
-		if groups[when] == nil {
-			groups[when] = map[string]string{}
+		groups[when] = append(groups[when], named{at.Instance.String(), seen.what})
+	}
+	text := fmt.Appendf(make([]byte, 0, 80*len(objects)+100), `{"version":%d,"looks":[`, fileVersion)
+	for i, at := range slices.SortedFunc(maps.Keys(groups), time.Time.Compare) {
+		if i > 0 {
+			text = append(text, ',')
 		}
-		groups[when][at.Instance.String()] = seen.what
+		text = append(append(append(text, `{"at":`...), quoted(at)...), `,"objects":{`...)
+		list := groups[at]
+		slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.name, b.name) })
+		for n, o := range list {
+			if n > 0 {
+				text = append(text, ',')
+			}
+			text = append(text, quoted(o.name)...)
+			text = append(text, ':')
+			text = append(text, quoted(o.what)...)
+		}
+		text = append(text, "}}"...)
 	}
-	f := file{Version: fileVersion, Looks: []group{}}
-	for _, at := range slices.SortedFunc(maps.Keys(groups), time.Time.Compare) {
-		f.Looks = append(f.Looks, group{at, groups[at]})
-	}
-	text, err := json.Marshal(f)
+	return append(text, "]}\n"...)
+}
+
+// quoted is a text or a time in JSON.
+func quoted(v any) []byte {
+	text, err := json.Marshal(v)
 	if err != nil {
-		return nil // there are only texts in it
+		return []byte(`""`) // a year of five digits: nobody reads it
 	}
-	return append(text, '\n')
+	return text
 }

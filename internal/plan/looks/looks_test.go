@@ -59,7 +59,7 @@ func (d *desk) load(text string) *engine.Config {
 // plan plans as -refresh=auto does, and keeps the record; full plans as without it.
 func (d *desk) plan(text string, o engine.PlanOptions) (*engine.Config, *plan.Plan, diag.List) {
 	d.t.Helper()
-	o.Looks = looks.Auto(d.record, d.after)
+	o.Looks = looks.Auto(looks.Parse(d.record), d.after)
 	c := d.load(text)
 	d.Reset()
 	p, diags := engine.Plan(d.t.Context(), c, d.State, o)
@@ -240,7 +240,7 @@ func TestKept(t *testing.T) {
 	}
 	d := working(t)
 	d.now = d.now.Add(time.Hour)
-	kept := looks.Kept(d.record)
+	kept := looks.Kept(looks.Parse(d.record))
 	p, _ := d.full(three, engine.PlanOptions{Looks: kept})
 	if d.record = kept.Record(p.Previous); p.LeftOut != nil || len(d.record) == 0 {
 		t.Fatalf("%+v", p.LeftOut)
@@ -249,7 +249,7 @@ func TestKept(t *testing.T) {
 		t.Errorf("%s", d.Counts())
 	}
 	// What nothing was learned about isn't written again.
-	l := looks.Auto(d.record, d.after)
+	l := looks.Auto(looks.Parse(d.record), d.after)
 	if p, _ = d.full(three, engine.PlanOptions{Looks: l}); l.Record(p.Previous) != nil {
 		t.Error("it is written again")
 	}

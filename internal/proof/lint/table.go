@@ -56,7 +56,7 @@ var table = []row{
 	// from values to steps
 	{"plan/", "word/ lang/program eval object/ provider state plan/", "state/storage/ state/journal provider/plugin/ provider/install apply/ engine/ front/"},
 	{"plan", "only word/ provider state plan/execgraph", ""},
-	{"plan/affected", "lang/module lang/pieces", "plan/planner"},
+	{"plan/affected", "lang/module lang/pieces lang/syntax", "plan/planner"},
 	{"plan/execgraph", "only word/ lang/program", ""},
 	{"plan/moves", "only word/ lang/program", ""},
 	{"plan/order", "only", ""}, // integers

@@ -14,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/front/cli"
+	"weir.dev/weir/internal/front/resident"
+	"weir.dev/weir/internal/operation/supply"
+	"weir.dev/weir/internal/word/memo"
 	"weir.dev/weir/internal/word/work"
 )
 
@@ -29,6 +33,7 @@ type folder struct {
 	narrow  int               // plans that left something out
 	changes int
 	failed  int
+	kept    *resident.Task // what plans go on with, as a daemon's do; nil for nothing
 }
 
 // weir runs a command and gives what it says, with lines in no order, its exit code and how
@@ -45,12 +50,16 @@ func (f *folder) weir(args ...string) (string, int64) {
 		f.t.Fatal(err)
 	}
 	defer none.Close()
+	var kept *resident.Task
+	if args[0] == "plan" {
+		kept = f.kept
+	}
 	code := 0
 	counts := work.Count(func() {
 		code = cli.Run(cli.Process{
 			Context: context.Background(), Args: append([]string{"weir"}, args...),
 			Environ: []string{"WEIR_DAEMON=off", "NO_COLOR=1", "TF_CLI_CONFIG_FILE=/dev/null"},
-			In:      none, Out: out, Err: out, Getwd: os.Getwd, Chdir: os.Chdir, Home: f.t.TempDir(),
+			In:      none, Out: out, Err: out, Getwd: os.Getwd, Chdir: os.Chdir, Home: f.t.TempDir(), Task: kept,
 		})
 	})
 	text, err := os.ReadFile(out.Name())
@@ -134,7 +143,9 @@ func (f *folder) same(args ...string) {
 	all := maps.Clone(before)
 	maps.DeleteFunc(all, func(path, _ string) bool { return strings.Contains(path, "affected") })
 	f.restore(all)
-	whole, none := f.weir(args...)
+	cold := *f
+	cold.kept = nil
+	whole, none := cold.weir(args...)
 	if part != whole || none != 0 {
 		f.t.Fatalf("%v, %d unplanned:\n%s\nof everything:\n%s\n%s", args, unplanned, part, whole, f.text())
 	}
@@ -277,7 +288,8 @@ func (f *folder) age() {
 }
 
 // TestEdits: over histories of edits, applies, other workspaces' values and lost records, a
-// plan of what an edit may affect says what a plan of everything does.
+// plan of what an edit may affect says what a plan of everything does, also where it goes on
+// with what earlier ones have kept.
 func TestEdits(t *testing.T) {
 	seeds := uint64(12)
 	if testing.Short() {
@@ -287,6 +299,10 @@ func TestEdits(t *testing.T) {
 	for seed := range seeds {
 		t.Chdir(t.TempDir())
 		f := &folder{t: t, r: rand.New(rand.NewPCG(seed, 7)), blocks: map[string]string{}}
+		if seed%2 == 1 {
+			f.kept = &resident.Task{Programs: new(engine.Programs), Kept: new(supply.Kept), Memo: new(memo.Memo)}
+			f.kept.Typed.Reader = strings.NewReader("")
+		}
 		f.write("m/m.tf", "variable \"in\" {}\nresource \"terraform_data\" \"r\" {\n  input = var.in\n}\noutput \"x\" {\n  value = terraform_data.r.output\n}\n")
 		f.write(".terraform/modules/modules.json", `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"./m","Dir":"m"}]}`)
 		f.blocks["v1"] = "variable \"v\" {\n  default = 1\n}\n"

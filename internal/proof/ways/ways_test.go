@@ -162,7 +162,7 @@ func (c *world) step(text string, now time.Time, o engine.PlanOptions, apply boo
 		config.World.Lists = bulk.Trust{{Provider: testkit.Sim, Type: "sim_object"}: 1}
 	}
 	if c.auto {
-		o.Looks = looks.Auto(c.record, func(addr.Provider, string) time.Duration { return refreshAfter })
+		o.Looks = looks.Auto(looks.Parse(c.record), func(addr.Provider, string) time.Duration { return refreshAfter })
 	}
 	var b strings.Builder
 	counts := work.Count(func() {
