@@ -79,8 +79,8 @@ type run struct {
 	root      *eval.Frame
 	pool      *connect.Pool
 
-	keys    *state.Keys // of the state before
-	changes map[addr.Object]*plan.Change
+	keys    *state.Keys                    // of the state before
+	changes map[addr.Instance]*plan.Change // of current objects that no step gives a value
 	steps   []stepState
 	// values tells which step gives an instance its value.
 	values map[addr.Instance]execgraph.ID
@@ -92,6 +92,7 @@ type run struct {
 	state    *state.Snapshot // the working state
 	standIns map[addr.Module]*eval.Frame
 	checks   *checks.Set
+	needs    map[*int32][]addr.Resource // what changes depend on, by their lists
 	diags    diag.List
 	stopped  bool
 	cut      bool           // something wasn't done because the run was stopped
@@ -125,7 +126,8 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		Input: in, ctx: ctx, abandon: abandon, commands: commands, interrupt: interrupt,
 		rt:       promise.NewRuntime(in.Parallelism),
 		pool:     connect.NewPool(ctx, in.Catalog, calls),
-		changes:  map[addr.Object]*plan.Change{},
+		changes:  map[addr.Instance]*plan.Change{},
+		needs:    map[*int32][]addr.Resource{},
 		state:    in.Plan.Refreshed.Clone(),
 		keys:     in.Plan.Refreshed.Keys(),
 		standIns: map[addr.Module]*eval.Frame{},
@@ -137,9 +139,6 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	defer r.pool.Close()
 	r.pool.Serve(r.rt, func(s pace.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	r.Pool = r.pool
-	for _, c := range in.Plan.Changes {
-		r.changes[c.Addr] = c
-	}
 	r.Facts.Context = ctx
 	ev := &eval.Evaluator{Host: host{r}, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
@@ -219,7 +218,7 @@ type stepState struct {
 func (r *run) schedule() {
 	steps := r.Plan.Graph.Steps
 	r.steps = make([]stepState, len(steps))
-	r.values = make(map[addr.Instance]execgraph.ID, len(r.changes))
+	r.values = make(map[addr.Instance]execgraph.ID, len(r.Plan.Changes))
 	for id := range steps {
 		s := &steps[id]
 		r.steps[id].waiting = len(s.After)
@@ -228,6 +227,11 @@ func (r *run) schedule() {
 		}
 		if s.Kind.Gives() {
 			r.values[s.Object.Instance] = execgraph.ID(id)
+		}
+	}
+	for _, c := range r.Plan.Changes {
+		if _, given := r.values[c.Addr.Instance]; !given && c.Addr.Deposed == "" {
+			r.changes[c.Addr.Instance] = c
 		}
 	}
 	stopWatch := make(chan struct{})
@@ -358,6 +362,21 @@ func (r *run) give(out *outcome, v cty.Value) {
 	r.mu.Lock()
 	out.value = v
 	r.mu.Unlock()
+}
+
+// dependencies are those of a change: one list for all that have one in the plan.
+func (r *run) dependencies(c *plan.Change) []addr.Resource {
+	if len(c.Dependencies) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list, ok := r.needs[&c.Dependencies[0]]
+	if !ok {
+		list = r.Plan.DependenciesOf(c)
+		r.needs[&c.Dependencies[0]] = list
+	}
+	return list
 }
 
 // change is that of a step, nil for one without.

@@ -41,7 +41,7 @@ func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 	if id, ok := r.values[i.Addr]; ok {
 		return r.resultOf(t, i, id)
 	}
-	c := r.changes[addr.Object{Instance: i.Addr}]
+	c := r.changes[i.Addr]
 	if c != nil {
 		switch c.Action {
 		case plan.NoOp:

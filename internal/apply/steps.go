@@ -285,7 +285,7 @@ func (r *run) callApply(t *promise.Task, s *execgraph.Step, f finalized) (_ life
 	key, id := instance.Identify(prior.Value, op.subject.Schema.Block, sensitive)
 	i := intended{plan.Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id}, sensitive}
 	if action == plan.Create {
-		i.Needs = r.Plan.DependenciesOf(op.change)
+		i.Needs = r.dependencies(op.change)
 	}
 	after, begun, diags := r.effect(t, s, op.conn, i, op.subject, lifecycle.ApplyInput{
 		Prior: prior, Planned: p.Value, Config: f.config.Value, Private: p.Private, Identity: p.Identity,
@@ -306,7 +306,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 			return diags
 		}
 		stored.Settings = op.change.Settings
-		stored.Dependencies = r.Plan.DependenciesOf(op.change)
+		stored.Dependencies = r.dependencies(op.change)
 		if old := r.object(op.change.Addr); failed && old != nil {
 			stored.Dependencies = state.JoinDependencies(stored.Dependencies, old.Dependencies)
 		}

@@ -115,6 +115,9 @@ func (c *Change) Share(other *Change) {
 	if slices.Equal(c.Dependencies, other.Dependencies) {
 		c.Dependencies = other.Dependencies
 	}
+	if c.Addr.Name == other.Addr.Name {
+		c.Addr.Name = other.Addr.Name
+	}
 }
 
 // Previous is where the object was before.

@@ -48,20 +48,19 @@ func (b *builder) addDependencies(p *plan.Plan) {
 	for own := range d.below {
 		d.below[own] = distinct(d.below[own])
 	}
-	var last struct {
-		own    int32
-		direct []int32
-		all    []int32
-	}
+	type known struct{ direct, all []int32 }
+	last := map[int32]known{} // by resource
 	for _, o := range b.objects {
 		if o.Instance == nil || o.Change == nil {
 			continue
 		}
 		own, direct := d.ids[o.Addr.Resource.Erase()], d.direct(o.Instance.Node())
-		if last.all == nil || last.own != own || !slices.Equal(last.direct, direct) {
-			last.own, last.direct, last.all = own, direct, d.nearest(own, direct)
+		of, ok := last[own]
+		if !ok || !slices.Equal(of.direct, direct) {
+			of = known{direct, d.nearest(own, direct)}
+			last[own] = of
 		}
-		o.Change.Dependencies = last.all
+		o.Change.Dependencies = of.all
 	}
 }
 

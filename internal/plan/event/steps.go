@@ -19,7 +19,7 @@ type effort struct {
 
 // StepsOf are those of a plan that people count.
 func StepsOf(p *plan.Plan) Steps {
-	s := Steps{map[effort]execgraph.ID{}, map[*plan.Invocation]execgraph.ID{}}
+	s := Steps{make(map[effort]execgraph.ID, len(p.Changes)), map[*plan.Invocation]execgraph.ID{}}
 	for id := range p.Graph.Steps {
 		switch one := &p.Graph.Steps[id]; {
 		case one.Kind == execgraph.Invoke:

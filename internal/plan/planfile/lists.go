@@ -55,7 +55,7 @@ func (l *changeList) changes(types typeReader) ([]*plan.Change, error) {
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	list := make([]*plan.Change, n)
+	list, alike := make([]*plan.Change, n), map[addr.Name]*plan.Change{}
 	for i := range list {
 		var r changeRecord
 		if err := d.Decode(&r); err != nil {
@@ -65,9 +65,11 @@ func (l *changeList) changes(types typeReader) ([]*plan.Change, error) {
 		if err := toChange(list[i], types, r); err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			list[i].Share(list[i-1])
+		c := list[i]
+		if of := alike[c.Addr.Name]; of != nil {
+			c.Share(of)
 		}
+		alike[c.Addr.Name] = c
 	}
 	l.raw = nil
 	return list, nil
@@ -120,12 +122,27 @@ func (l *stepList) graph(p *plan.Plan) (*execgraph.Graph, error) {
 		if err := toStep(&g.Steps[i], r); err != nil {
 			return nil, err
 		}
+		shareWith(p.Changes, &g.Steps[i])
 		if s := &g.Steps[i]; s.When > execgraph.OnFailure || s.Of < 0 || int(s.Of) >= n {
 			return nil, fmt.Errorf("step %d has a condition that can't be read", i)
 		}
 	}
 	l.raw = nil
 	return g, g.Verify(len(p.Changes))
+}
+
+// shareWith has a step say in the words of its change what is the same.
+func shareWith(changes []*plan.Change, s *execgraph.Step) {
+	if s.Change < 1 || s.Change > len(changes) {
+		return
+	}
+	c := changes[s.Change-1]
+	if s.Object == c.Addr {
+		s.Object = c.Addr
+	}
+	if s.Provider == *c.Provider {
+		s.Provider = *c.Provider
+	}
 }
 
 // leastRecord is less than the bytes that any record takes.
