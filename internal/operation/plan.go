@@ -63,7 +63,7 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 	}
 	made, diags := w.subject.Plan(ctx, w, o)
 	diags.Append(generated)
-	refresh.Remember(made, w.Session, w.dir.Keeper.Place, o.Looks)
+	refresh.Remember(made, w.Session, o.Looks)
 	w.opening.partial.Finish(w.Session, made, o.Looks, diags)
 	return made, diags
 }
@@ -71,14 +71,14 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 func (w *Work) options(p request.Planning) engine.PlanOptions {
 	o := engine.PlanOptions{
 		Mode: p.Mode, SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, Invoke: p.Invoke,
-		Looks:   w.opening.partial.Looks(),
+		Looks:   refresh.Looks(p, w.Session, w.dir.Keeper.Place),
 		Targets: p.Targets, Excludes: p.Excludes, Replace: p.Replace,
 		InDoubt: journal.Instances(w.Doubts()),
 		Needed:  w.Needed(),
 		Meaning: engine.MeaningIn(w.dir.Dialect),
 	}
-	if o.Looks == nil {
-		o.Looks = refresh.Looks(p, w.Session, w.dir.Keeper.Place)
+	if by := w.opening.partial.Looks(); by != nil {
+		o.Looks = by
 	}
 	if p.Explained {
 		w.Reasons = w.Config.Reasons(&o)

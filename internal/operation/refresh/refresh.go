@@ -37,13 +37,13 @@ func Looks(p request.Planning, s *session.Session, at *place.Place) *looks.Looks
 const of = "looks"
 
 // Remember keeps what a plan has looked at. made is nil where there is no plan.
-func Remember(made *plan.Plan, s *session.Session, at *place.Place, l *looks.Looks) {
+func Remember(made *plan.Plan, s *session.Session, l *looks.Looks) {
 	if made == nil {
 		return
 	}
 	if record := l.Record(s.Prior()); record != nil {
 		session.KeepLooks(s, record)
-		memo.Put(at.Memo, of, record, l.Known())
+		memo.Put(s.Memo, of, record, l.Known())
 	}
 }
 
