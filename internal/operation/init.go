@@ -89,7 +89,7 @@ func (d *Directory) HasNothing(tests string) (bool, diag.List) {
 	if err != nil {
 		return false, diag.Unreadable.As("Failed to read directory").List("%s.", err)
 	}
-	return module.IsEmpty(names, d.Dialect) && len(testfile.Find(d.Files(), ".", tests, d.Dialect)) == 0, nil
+	return module.IsEmpty(names, d.Dialect) && len(testfile.Find(d.Files(), ".", tests, d.Dialect)) == 0, d.stackOnly(diag.Warning, "init")
 }
 
 // Initialize prepares the directory for everything else: its backend, its modules

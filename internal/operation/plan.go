@@ -22,7 +22,8 @@ func (d *Directory) Check(p request.Planning, operation string) diag.List {
 	if p.Generate != "" {
 		diags.Append(d.checkNew(p.Generate))
 	}
-	if p.Mode == plan.Normal {
+	diags.Append(d.stackOnly(diag.Error, operation))
+	if p.Mode == plan.Normal && diags == nil {
 		diags.Append(d.needConfiguration(operation))
 	}
 	return diags
@@ -45,6 +46,15 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 	}
 	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
 	return diag.NoConfiguration.List("%s requires configuration to be present. %s without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, use the destroy command, or plan with -destroy.", strings.ToUpper(operation[:1])+operation[1:], doing)
+}
+
+// stackOnly tells of the command of stacks where the directory has a stack and no module.
+func (d *Directory) stackOnly(s diag.Severity, command string) diag.List {
+	names, err := d.Files().List(".")
+	if d.About != nil || err != nil || !module.IsEmpty(names, d.Dialect) || !module.HasStack(names) {
+		return nil
+	}
+	return diag.List{diag.NoConfiguration.As("The directory has a stack").New(s, "It has no module of its own. For the deployments of the stack run:\n    %s", diag.Command{Program: d.Program, Name: "stacks " + command})}
 }
 
 // Plan makes a plan. It is nil if that wasn't possible at all, and may be there

@@ -19,7 +19,9 @@ func (d *Directory) Settle(ctx context.Context, o states.Options, forget []addr.
 		return nil, nil, diags
 	}
 	defer s.Unlock()
-	left = s.Doubts()
+	if left = s.Doubts(); len(left) == 0 {
+		diags.Append(d.stackOnly(diag.Error, "recover"))
+	}
 	for _, i := range forget {
 		n := slices.IndexFunc(left, func(o journal.Operation) bool { return o.Object.Instance == i })
 		if n < 0 {

@@ -13,6 +13,7 @@ import (
 func (d *Directory) Validate(ctx context.Context, l Loading, tests string) diag.List {
 	l.warm = true
 	config, diags := d.Load(ctx, l)
+	diags.Append(d.stackOnly(diag.Warning, "validate"))
 	if config == nil || diags.HasErrors() {
 		return engine.ValidateBeside(ctx, config, diags, d.ProvideFound)
 	}

@@ -136,17 +136,6 @@ func checkModules(c *program.Call, t *program.Tree, given map[string]bool, diags
 	}
 }
 
-// IsFile reports whether a file is part of a stack, and whether its name is one
-// that the language has given up.
-func IsFile(name string) (is, old bool) {
-	for _, ext := range []string{".tfcomponent.hcl", ".tfcomponent.json", ".tfstack.hcl", ".tfstack.json"} {
-		if strings.HasSuffix(name, ext) && name != ext {
-			return true, strings.HasPrefix(ext, ".tfstack")
-		}
-	}
-	return false, false
-}
-
 var fileSchema = &hcl.BodySchema{
 	Attributes: []hcl.AttributeSchema{{Name: "language"}},
 	Blocks: []hcl.BlockHeaderSchema{
@@ -173,7 +162,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 	}
 	tr := &translator{src: src, gone: gone}
 	for _, name := range names {
-		is, old := IsFile(name)
+		is, old := module.IsStackFile(name)
 		if !is {
 			if strings.HasSuffix(name, ".tfdeploy.hcl") && !root {
 				tr.diags.Add(NotEmbeddable.New(diag.Error, "The file %s stands beside an embedded stack. Only the root stack has deployments: move the file, or remove it.", filepath.Join(dir, name)))

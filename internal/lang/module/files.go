@@ -244,7 +244,24 @@ func IsEmpty(names []string, d dialect.Dialect) bool {
 // nothing reports whether the names of a directory have nothing that a call
 // could load, a stack included.
 func nothing(names []string, d dialect.Dialect) bool {
-	return IsEmpty(names, d) && !slices.ContainsFunc(names, func(name string) bool {
-		return strings.HasSuffix(name, ".tfcomponent.hcl") || strings.HasSuffix(name, ".tfcomponent.json") || strings.HasSuffix(name, ".tfstack.hcl") || strings.HasSuffix(name, ".tfstack.json")
+	return IsEmpty(names, d) && !HasStack(names)
+}
+
+// IsStackFile reports whether a file is part of a stack, and whether its name is one
+// that the language has given up.
+func IsStackFile(name string) (is, old bool) {
+	for _, ext := range []string{".tfcomponent.hcl", ".tfcomponent.json", ".tfstack.hcl", ".tfstack.json"} {
+		if strings.HasSuffix(name, ext) && name != ext {
+			return true, strings.HasPrefix(ext, ".tfstack")
+		}
+	}
+	return false, false
+}
+
+// HasStack reports whether the names of a directory have a stack.
+func HasStack(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		is, _ := IsStackFile(name)
+		return is
 	})
 }
