@@ -190,7 +190,7 @@ servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and 
 	cd real && WEIR_MIRROR=$(MIRROR) IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v -run '$(RUN)' ./servers
 
 backends: build $(COLLECTOR) ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
-	cd backends && IAC_BIN=$(CURDIR)/bin/weir COLLECTOR=$(COLLECTOR) PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 20m -run '$(RUN)' ./...
+	cd backends && IAC_BIN=$(CURDIR)/bin/weir COLLECTOR=$(COLLECTOR) PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 40m -run '$(RUN)' ./...
 
 bench: build temporal ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench

@@ -320,29 +320,12 @@ func workspaces(a, b *engine) {
 	list("default")
 }
 
-const encryption = `
-terraform {
-  encryption {
-    key_provider "pbkdf2" "k" {
-      passphrase = "correct horse battery staple"
-    }
-    method "aes_gcm" "m" {
-      keys = key_provider.pbkdf2.k
-    }
-    state {
-      method   = method.aes_gcm.m
-      enforced = true
-    }
-  }
-}
-`
-
 // migration brings states of two workspaces to the place and back.
 func migration(e *engine, p Place, sealed bool) {
 	name := "move"
 	if sealed {
 		name = "moveseal"
-		e.write(map[string]string{"encryption.tf": encryption})
+		e.write(map[string]string{"encryption.tf": fast})
 	}
 	e.run("init", "-input=false", "-no-color")
 	e.apply("-var=size=314159")

@@ -92,6 +92,8 @@ func Follow(path hcl.Traversal, v cty.Value) (cty.Value, hcl.Diagnostics) {
 		attr, ok := step.(hcl.TraverseAttr)
 		if ty := v.Type(); problems.HasErrors() && ok && ty.IsObjectType() && !ty.HasAttribute(attr.Name) {
 			hd[0].Detail += Suggestion(attr.Name, slices.Collect(maps.Keys(ty.AttributeTypes())))
+		} else if problems.HasErrors() && ok && ty.IsSetType() {
+			hd[0].Detail += " Its elements have no keys: [for each in THE_SET : each." + attr.Name + "] has that of all, with an \"if\" of some, and one(...) that of the only one."
 		}
 		if v = next; problems.HasErrors() {
 			break

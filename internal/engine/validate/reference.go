@@ -79,7 +79,7 @@ func attribute(rest hcl.Traversal, object cty.Value) diag.List {
 	}
 	step, ok := rest[0].(hcl.TraverseAttr)
 	if !ok || object.Type().HasAttribute(step.Name) {
-		return diag.FromHCL(diag.NoAttribute, hd)
+		return diag.FromHCL(diag.Expression, hd)
 	}
 	var names []string
 	for name := range object.Type().AttributeTypes() {
@@ -91,12 +91,16 @@ func attribute(rest hcl.Traversal, object cty.Value) diag.List {
 }
 
 // merged leaves out of the problems that the evaluation has found those that
-// references have told already.
+// references have told already, but for the values that it knows.
 func merged(found, references diag.List) diag.List {
 	found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-		return d.Subject != nil && slices.ContainsFunc(references, func(r diag.Diagnostic) bool {
-			return r.Alike(d) && r.Subject != nil && r.Subject.Overlaps(*d.Subject)
+		i := slices.IndexFunc(references, func(r diag.Diagnostic) bool {
+			return d.Subject != nil && r.Alike(d) && r.Subject != nil && r.Subject.Overlaps(*d.Subject)
 		})
+		if i >= 0 && references[i].Values == nil {
+			references[i].Values = d.Values
+		}
+		return i >= 0
 	})
 	return append(found, references...)
 }

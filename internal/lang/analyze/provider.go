@@ -81,7 +81,7 @@ func (c *compiler) duplicateProvider(p, first *program.Provider) {
 // providerLocalName checks the name that a module has for a provider.
 func (c *compiler) providerLocalName(name string, at hcl.Range) bool {
 	if !hclsyntax.ValidIdentifier(name) || strings.Contains(name, "_") || strings.HasSuffix(name, "-") {
-		c.diags.Add(diag.BadProvider.As("Invalid provider local name").Error(at, "%q is an invalid provider local name: it must be made of letters, digits and dashes.", name))
+		c.diags.Add(diag.BadProvider.As("Invalid provider local name").Error(at, "%q is an invalid provider local name: it must be made of letters, digits and dashes, which don't stand at either end.", name))
 		return false
 	}
 	if lower := strings.ToLower(name); lower != name {

@@ -222,7 +222,7 @@ var (
 func (c *compiler) provisioner(b *hcl.Block, in *scope) *program.Provisioner {
 	p := &program.Provisioner{Type: b.Labels[0], Range: b.DefRange}
 	if removedProvisioners[p.Type] {
-		c.diags.Add(diag.BadProvisioner.As(fmt.Sprintf("The %q provisioner has been removed", p.Type)).Error(b.TypeRange, "There is no %q provisioner any more.", p.Type))
+		c.diags.Add(diag.BadProvisioner.As(fmt.Sprintf("The %q provisioner has been removed", p.Type)).Error(b.TypeRange, "There is no %q provisioner any more. Run its program with local-exec or remote-exec, or have it in the image of the machine.", p.Type))
 		return nil
 	}
 	content, rest := c.split(b.Body, provisionerSchema)

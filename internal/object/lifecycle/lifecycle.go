@@ -440,7 +440,7 @@ func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Obj
 	refreshed, deferred, more := s.Refresh(ctx, Object{Value: o.State, Private: o.Private, Identity: o.Identity})
 	diags.Append(more)
 	if !more.HasErrors() && deferred == "" && !refreshed.Exists() {
-		diags.Add(NothingToImport.New(diag.Error, "While attempting to import an existing object to %q, the provider detected that no object exists with the given id (%s). Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint.", s.Addr, name))
+		diags.Add(NothingToImport.New(diag.Error, "While attempting to import an existing object to %q, the provider detected that no object exists with the given id (%s). Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint. Without the import, apply makes a new object.", s.Addr, name))
 	}
 	return refreshed, deferred, diags
 }

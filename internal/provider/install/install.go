@@ -263,7 +263,7 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 	case locked:
 		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: the previously-selected version %s is no longer available. Run %s to select another.", in.Registry.Display(p), lock.Version, diag.Run("init", "-upgrade")))
 	default:
-		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: no available releases match the given constraints %s", in.Registry.Display(p), constraints))
+		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: no available releases match the given constraints %s. %s shows which modules ask for what.", in.Registry.Display(p), constraints, diag.Run("providers", "")))
 	}
 }
 
