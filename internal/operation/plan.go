@@ -81,14 +81,14 @@ func (w *Work) Plan(ctx context.Context, p request.Planning) (*plan.Plan, diag.L
 func (w *Work) options(p request.Planning) engine.PlanOptions {
 	o := engine.PlanOptions{
 		Mode: p.Mode, SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, Invoke: p.Invoke,
-		Looks:   refresh.Looks(p, w.Session, w.dir.Keeper.Place),
+		Looks:   w.opening.partial.Looks(),
 		Targets: p.Targets, Excludes: p.Excludes, Replace: p.Replace,
 		InDoubt: journal.Instances(w.Doubts()),
 		Needed:  w.Needed(),
 		Meaning: engine.MeaningIn(w.dir.Dialect),
 	}
-	if by := w.opening.partial.Looks(); by != nil {
-		o.Looks = by
+	if o.Looks == nil {
+		o.Looks = refresh.Looks(p, w.Session, w.dir.Keeper.Place)
 	}
 	if p.Explained {
 		w.Reasons = w.Config.Reasons(&o)
