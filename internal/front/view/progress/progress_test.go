@@ -260,11 +260,11 @@ func TestLeft(t *testing.T) {
 			return 5 * time.Second
 		}},
 		// Six begin first and take long; of those that wait for one of them none has begun.
-		"what waits is quick": {made(t, block{"sim_object.db", 3}, block{"sim_object.web", 200}, block{"sim_object.app", 97}), func(id execgraph.ID) time.Duration {
+		"what waits is quick": {made(t, block{"sim_object.db", 6}, block{"sim_object.web", 200}, block{"sim_object.app", 94}), func(id execgraph.ID) time.Duration {
 			switch {
-			case id < 3:
-				return 20 * time.Second
-			case id >= 203:
+			case id < 6:
+				return 30 * time.Second
+			case id >= 206:
 				return 1800 * time.Millisecond
 			}
 			return time.Duration(800+id*7919%17*200) * time.Millisecond
