@@ -22,6 +22,7 @@ import (
 	"weir.dev/weir/internal/front/resident"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
+	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/shellrc"
@@ -176,7 +177,7 @@ func (e *env) reports() place.Reports {
 		Problem: func(l diag.List) { e.Diags(l) },
 		Aside:   e.AsideDiags,
 		Settings: func(warnings diag.List) {
-			fmt.Fprint(e.Err, "There are some problems with the CLI configuration:\n"+e.DiagText(warnings)+"\n")
+			fmt.Fprint(e.Err, style.Wrap("There are some problems with the CLI configuration:", e.Prose())+"\n"+e.DiagText(warnings)+"\n")
 		},
 		Log: e.Err,
 	}

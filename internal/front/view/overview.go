@@ -14,12 +14,8 @@ import (
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
-const (
-	// narrow is the width below which what a row says stands below it.
-	narrow = 60
-	// mostDifferences is how many places a row names.
-	mostDifferences = 3
-)
+// mostDifferences is how many places a row names.
+const mostDifferences = 3
 
 // Overview writes a plan as one row for all changes that are alike, the most
 // dangerous first, in place of all that Plan writes of each. A plan without
@@ -85,7 +81,7 @@ func (p *planPrinter) rows(rows []*brief.Row) {
 			used = max(column, used+2) + style.Width(counts[i])
 			column += number + 2
 		}
-		if p.o.width() < narrow || used+2 > column {
+		if p.o.width() < style.Narrow || used+2 > column {
 			// What is said begins on a line of its own.
 			column = 8
 			line = strings.TrimRight(line, " ") + "\n"

@@ -82,6 +82,7 @@ func TestText(t *testing.T) {
 	golden(t, "boxed.txt", Text(examples(), sources, Options{Width: 78}))
 	golden(t, "plain.txt", Text(examples()[:3], sources, Options{Width: 78, Plain: true}))
 	golden(t, "consolidated.txt", Text(examples(), sources, Options{Width: 50, ConsolidateWarnings: true}))
+	golden(t, "narrow.txt", Text(examples(), sources, Options{Width: 40}))
 	golden(t, "colour.txt", Text(examples()[:1], sources, Options{Pen: style.Pen{On: true}}))
 	golden(t, "compact.txt", Text(examples()[2:4], sources, Options{CompactWarnings: true}))
 }

@@ -127,8 +127,11 @@ func box(b *strings.Builder, g group, sources map[string][]byte, o Options) {
 	for line := range strings.Lines(strings.TrimRight(body.String(), "\n")) {
 		line = strings.TrimRight(line, "\n")
 		b.WriteString(o.Pen.Paint("│", colour))
+		if 0 < o.Width && o.Width < style.Narrow {
+			line = style.Fold(line, o.Width-2, "    ")
+		}
 		if line != "" {
-			b.WriteString(" " + line)
+			b.WriteString(" " + strings.ReplaceAll(line, "\n", "\n"+o.Pen.Paint("│", colour)+" "))
 		}
 		b.WriteByte('\n')
 	}

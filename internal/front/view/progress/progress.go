@@ -88,10 +88,6 @@ func New(area *Area, above io.Writer, o Options) *Display {
 	return d
 }
 
-// narrow is the width below which lines are broken at spaces: the terminal would break them
-// anywhere. On a wider one they are left whole, that they can be copied.
-const narrow = 60
-
 // byWords writes lines so that words stay whole on a narrow terminal.
 type byWords struct {
 	io.Writer
@@ -100,7 +96,7 @@ type byWords struct {
 
 func (w byWords) Write(text []byte) (int, error) {
 	width, _ := w.size()
-	if width < narrow {
+	if width < style.Narrow {
 		if _, err := io.WriteString(w.Writer, style.Hang(string(text), width, "  ")); err != nil {
 			return 0, err
 		}

@@ -8,6 +8,7 @@ package style
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -50,6 +51,10 @@ func (p Pen) Paint(text string, styles ...Style) string {
 
 // DefaultWidth is the width of output that isn't a terminal.
 const DefaultWidth = 78
+
+// Narrow is the width below which terminals are too narrow to set things beside each other,
+// or to leave lines whole so that they can be copied.
+const Narrow = 60
 
 // Width is how many columns of a terminal text takes, painted or not. What is joined to the character
 // before it, as in emoji of several, takes none.
@@ -151,6 +156,57 @@ func wrapLine(b *strings.Builder, line string, limit int, before string) {
 		b.WriteString(word)
 		at += n
 	}
+}
+
+// Fold breaks a line, painted or not, so that it fits the width: at spaces, or within a word
+// that is longer than half of it. What continues it has something before it. A limit below 1
+// means no limit.
+func Fold(line string, limit int, before string) string {
+	var b strings.Builder
+	for limit > Width(before)+1 {
+		at, paint := breaking(line, limit)
+		if at == len(line) {
+			break
+		}
+		end := ""
+		if paint != "" {
+			end = reset
+		}
+		b.WriteString(strings.TrimRight(line[:at], " ") + end + "\n")
+		line = before + paint + strings.TrimLeft(line[at:], " ")
+	}
+	return b.String() + line
+}
+
+// breaking is where a line is broken, its end where it fits, and how the text there is painted.
+func breaking(line string, limit int) (at int, paint string) {
+	space, spacePaint, sequence := 0, "", 0
+	inSequence, indented := false, true
+	for i, r := range line {
+		switch {
+		case inSequence:
+			if r != 'm' {
+				continue
+			}
+			inSequence = false
+			if paint += line[sequence : i+1]; line[sequence:i+1] == reset {
+				paint = ""
+			}
+			continue
+		case r == '\x1b':
+			inSequence, sequence = true, i
+			continue
+		case r == ' ' && !indented:
+			space, spacePaint = i, paint
+		case Width(line[:i+utf8.RuneLen(r)]) > limit:
+			if Width(line[:space]) > limit/2 {
+				return space, spacePaint
+			}
+			return i, paint
+		}
+		indented = indented && r == ' '
+	}
+	return len(line), paint
 }
 
 // Rule is a line across the screen.

@@ -22,6 +22,28 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+func TestFold(t *testing.T) {
+	on := Pen{On: true}
+	for _, test := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"one two three", 0, "one two three"},
+		{"one two three", 13, "one two three"},
+		{"one two three", 9, "one two\n  three"},
+		{"    code that goes on", 12, "    code\n  that goes\n  on"},
+		{"a.b.c.d.e.f.g.h", 8, "a.b.c.d.\n  e.f.g.\n  h"},
+		{"日本語のなまえ", 6, "日本語\n  のな\n  まえ"},
+		{"ab " + on.Paint("cd ef", Bold, Red) + " gh", 6, "ab \x1b[1m\x1b[31mcd\x1b[0m\n  \x1b[1m\x1b[31mef\x1b[0m\n  gh"},
+		{"one two", 2, "one two"},
+	} {
+		if got := Fold(test.in, test.width, "  "); got != test.want {
+			t.Errorf("Fold(%q, %d) = %q, want %q", test.in, test.width, got, test.want)
+		}
+	}
+}
+
 func TestPaint(t *testing.T) {
 	if got := (Pen{}).Paint("x", Red); got != "x" {
 		t.Errorf("a pen that is off wrote %q", got)
