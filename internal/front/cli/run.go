@@ -22,7 +22,6 @@ import (
 	"weir.dev/weir/internal/front/resident"
 	"weir.dev/weir/internal/front/screen"
 	"weir.dev/weir/internal/front/terminal"
-	"weir.dev/weir/internal/front/view/style"
 	"weir.dev/weir/internal/operation"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/shellrc"
@@ -176,10 +175,8 @@ func (e *env) reports() place.Reports {
 		Notice:  func(text string) { e.Notice(text) },
 		Problem: func(l diag.List) { e.Diags(l) },
 		Aside:   e.AsideDiags,
-		Settings: func(warnings diag.List) {
-			fmt.Fprint(e.Err, style.Wrap("There are some problems with the CLI configuration:", e.Prose())+"\n"+e.DiagText(warnings)+"\n")
-		},
-		Log: e.Err,
+		Settings: e.SettingsDiags,
+		Log:      e.Err,
 	}
 }
 

@@ -471,6 +471,11 @@ func (s *Screen) PeopleDiags(l diag.List) {
 	s.Stream = kept
 }
 
+// SettingsDiags shows what is wrong with the user's settings, whatever the command prints.
+func (s *Screen) SettingsDiags(l diag.List) {
+	fmt.Fprint(s.Err, style.Wrap("There are some problems with the CLI configuration:", s.Prose())+"\n"+s.DiagText(l)+"\n")
+}
+
 // DiagText sets diagnostics for people, on Err.
 func (s *Screen) DiagText(l diag.List) string {
 	return s.text(s.Err, s.Secrets.Diagnostics(l), s.CompactWarnings)
