@@ -172,9 +172,9 @@ func (e *env) close() {
 // reports are how operations tell.
 func (e *env) reports() place.Reports {
 	return place.Reports{
-		Notice:  func(text string) { e.Notice(text) },
-		Problem: func(l diag.List) { e.Diags(l) },
-		Aside:   e.AsideDiags,
+		Notice:   func(text string) { e.Notice(text) },
+		Problem:  func(l diag.List) { e.Diags(l) },
+		Aside:    e.AsideDiags,
 		Settings: e.SettingsDiags,
 		Log:      e.Err,
 	}
