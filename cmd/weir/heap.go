@@ -16,7 +16,7 @@ import (
 // much then makes room for 1.4 times as much garbage, and has it collected 1.4 times as often.
 const (
 	smallHeap = 64 << 20
-	bigHeap   = 80 << 20
+	bigHeap   = 48 << 20
 	bigGrowth = 120
 )
 
