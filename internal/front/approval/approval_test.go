@@ -132,7 +132,7 @@ func TestUnread(t *testing.T) {
 	}
 	on.Out = broken{}
 	on.Sources = func() map[string][]byte { return nil }
-	p := &plan.Plan{Changes: []*plan.Change{{Addr: object(t, "sim_object.x"), Action: plan.Forget}}}
+	p := &plan.Plan{Changes: []*plan.Change{{Addr: object(t, "sim_object.x"), Provider: &addr.ProviderConfig{}, Action: plan.Forget}}}
 	answer, err := Question{Plan: p, Ask: func() (string, error) { return "details", nil }}.Put(on)
 	if answer != "" || err != nil || !strings.Contains(out.String(), "Failed to write output") {
 		t.Errorf("%q, %v: %s", answer, err, out.String())
