@@ -61,7 +61,13 @@ func (e End) Write(w io.Writer, o Options) error {
 		doubts = append(doubts, addr.Object{Instance: d})
 	}
 	e.list(p, "in doubt", doubts, style.Yellow, "")
-	e.list(p, "not begun", e.objects(rest), style.Gray, e.because(rest))
+	e.list(p, "not begun", e.objects(rest), style.Gray, blame(e.causes(rest)))
+	p.WriteString("  " + o.Pen.Paint(fmt.Sprintf("%-10s", "next"), style.Bold) + " " + e.next().String() + "\n")
+	return p.flush(w)
+}
+
+// next is the command that goes on.
+func (e End) next() diag.Command {
 	next := diag.Command{Program: e.Program, Name: "apply"}
 	switch {
 	case len(e.Doubts) > 0:
@@ -72,14 +78,27 @@ func (e End) Write(w io.Writer, o Options) error {
 	if e.Command != nil {
 		next = e.Command(next)
 	}
-	p.WriteString("  " + o.Pen.Paint(fmt.Sprintf("%-10s", "next"), style.Bold) + " " + next.String() + "\n")
-	return p.flush(w)
+	return next
 }
 
-// Totals are the numbers for programs.
+// Totals are the same for programs, with all objects.
 func (e End) Totals() stream.Totals {
 	done, failed, rest := e.sort()
-	return stream.Totals{Done: done, Failed: len(failed), InDoubt: len(e.Doubts), NotBegun: len(rest), Serial: e.Serial, Saved: e.Saved}
+	t := stream.Totals{
+		Done: done, Failed: len(failed), InDoubt: len(e.Doubts), NotBegun: len(rest), Serial: e.Serial, Saved: e.Saved,
+		FailedAt: addresses(e.objects(failed)), NotBegunAt: addresses(e.objects(rest)), BecauseOf: addresses(e.causes(rest)), Next: e.next().String(),
+	}
+	for _, d := range e.Doubts {
+		t.InDoubtAt = append(t.InDoubtAt, d.String())
+	}
+	return t
+}
+
+func addresses(objects []addr.Object) (list []string) {
+	for _, o := range objects {
+		list = append(list, o.String())
+	}
+	return list
 }
 
 // total is how many steps there are that people count.
@@ -158,8 +177,8 @@ func (e End) list(p *printer, what string, objects []addr.Object, color style.St
 	}
 }
 
-// because says which failures kept steps from being begun; the rest was interrupted.
-func (e End) because(rest []execgraph.ID) string {
+// causes are what failed and kept steps from being begun; the rest was interrupted.
+func (e End) causes(rest []execgraph.ID) (causes []addr.Object) {
 	steps := e.Plan.Graph.Steps
 	var failed []execgraph.ID
 	seen := map[execgraph.ID]bool{}
@@ -180,13 +199,17 @@ func (e End) because(rest []execgraph.ID) string {
 			}
 		}
 	}
-	if len(failed) == 0 {
-		return ""
-	}
 	slices.Sort(failed)
-	var causes []addr.Object
 	for _, id := range failed {
 		causes = append(causes, steps[id].Object)
+	}
+	return causes
+}
+
+// blame names causes, where there are any.
+func blame(causes []addr.Object) string {
+	if len(causes) == 0 {
+		return ""
 	}
 	var names []string
 	for i, b := range brief.Blocks(causes) {

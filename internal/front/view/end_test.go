@@ -70,6 +70,8 @@ Stopped: 1 of 34 done, 1 failed, 1 in doubt, 31 not begun. The state is saved, s
 	}
 	if got := e.Totals(); got.Done != 1 || got.Failed != 1 || got.InDoubt != 1 || got.NotBegun != 31 || got.Serial != 7 || !got.Saved {
 		t.Errorf("%+v", got)
+	} else if text := fmt.Sprintf("%v %v %d %s %v %s", got.FailedAt, got.InDoubtAt, len(got.NotBegunAt), got.NotBegunAt[30], got.BecauseOf, got.Next); text != `[sim_a.bad["x"]] [sim_a.doubtful] 31 sim_b.behind [sim_a.bad["x"] sim_a.doubtful] weir recover` {
+		t.Error(text)
 	}
 }
 

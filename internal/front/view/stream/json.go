@@ -331,6 +331,12 @@ type Totals struct {
 	NotBegun int    `json:"not_begun"`
 	Serial   uint64 `json:"state_serial"`
 	Saved    bool   `json:"state_saved"`
+	// Addresses.
+	FailedAt   []string `json:"failed_objects,omitempty"`
+	InDoubtAt  []string `json:"in_doubt_objects,omitempty"`
+	NotBegunAt []string `json:"not_begun_objects,omitempty"`
+	BecauseOf  []string `json:"because_of,omitempty"`
+	Next       string   `json:"next"` // the command that goes on
 }
 
 // Stopped writes what an apply came to that didn't do everything.
