@@ -2,6 +2,7 @@ package why
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -83,7 +84,7 @@ func (e *explainer) follow(x expression, judged judge) []Chain {
 				continue
 			}
 			next, end := e.step(h.place, ref)
-			if end != nil && e.matters(*end, ref, x) {
+			if end != nil && (decides(h.expr, ref) || e.matters(*end, ref, x)) {
 				weak = append(weak, append(slices.Clone(h.trail), *end))
 			}
 			for _, n := range next {
@@ -236,13 +237,35 @@ func (e *explainer) input(v *program.Variable) *Link {
 	return l
 }
 
+// decides reports whether a reference stands where its value is asked something, in a
+// condition or an operation, rather than shown.
+func decides(expr hcl.Expression, ref *program.Ref) (yes bool) {
+	if x, ok := expr.(*program.Expr); ok {
+		expr = x.Expression
+	}
+	node, ok := expr.(hclsyntax.Node)
+	if !ok || expr == nil {
+		return false
+	}
+	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *hclsyntax.ConditionalExpr:
+			yes = yes || len(inside([]*program.Ref{ref}, n.Condition.Range())) > 0
+		case *hclsyntax.BinaryOpExpr, *hclsyntax.UnaryOpExpr:
+			yes = yes || len(inside([]*program.Ref{ref}, n.Range())) > 0
+		}
+		return nil
+	})
+	return yes
+}
+
 // matters reports whether an input can be why a value differs. One whose text
-// is a part of both forms isn't: it has stayed the same.
+// is in both forms as often isn't: it has stayed the same.
 func (e *explainer) matters(end Link, ref *program.Ref, x expression) bool {
-	text, ok := textOf(at(plain(end.After), pathOf(ref.Rest)))
+	text, ok := shownAs(at(plain(end.After), pathOf(ref.Rest)))
 	before, ok1 := textOf(plain(x.before))
 	after, ok2 := textOf(plain(x.after))
-	return !ok || !ok1 || !ok2 || text == "" || !contains(before, text) || !contains(after, text)
+	return !ok || !ok1 || !ok2 || text == "" || strings.Count(before, text) != strings.Count(after, text) || !strings.Contains(after, text)
 }
 
 // impure finds a call of a function whose result is another in every run.

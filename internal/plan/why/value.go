@@ -2,10 +2,10 @@ package why
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // present reports whether there is a known value that isn't null.
@@ -142,4 +142,14 @@ func textOf(v cty.Value) (string, bool) {
 	return v.AsString(), true
 }
 
-func contains(whole, part string) bool { return strings.Contains(whole, part) }
+// shownAs is the text of a known string, number or truth value within another text.
+func shownAs(v cty.Value) (string, bool) {
+	if !present(v) || !v.Type().IsPrimitiveType() {
+		return "", false
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil {
+		return "", false
+	}
+	return text.AsString(), true
+}
