@@ -174,7 +174,9 @@ func (i *initializing) Locked(first bool) {
 
 // Provider implements operation.Initializer.
 func (i *initializing) Provider(ev install.Event) {
-	if text := packages.Installing(i.Dialect.Registry().Display(ev.Provider), ev); text != "" {
+	if name := i.Dialect.Registry().Display(ev.Provider); ev.Kind == install.Downloading {
+		i.Download(name+" v"+ev.Version, ev.Done, ev.Size, ev.Over)
+	} else if text := packages.Installing(name, ev); text != "" {
 		i.tell("", "- %s\n", text)
 	}
 }

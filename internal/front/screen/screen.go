@@ -151,7 +151,8 @@ type Screen struct {
 	Memory  Memory
 	closers []func()
 	// tty is the terminal that Out is, where there is an area at its end.
-	tty *os.File
+	tty       *os.File
+	downloads *progress.Downloads // nil before the first
 	// document is where documents for programs go beside text; nil is for nowhere.
 	document io.Writer
 	// messages: what is said is a message of the stream too.
@@ -254,17 +255,7 @@ func (s *Screen) live() bool {
 // display shows what goes on in the last lines of the terminal; from now on all else is
 // written above them.
 func (s *Screen) display() stream.Progress {
-	file, isFile := s.Out.(*os.File)
-	size := func() (int, int) { return style.DefaultWidth + 2, 24 }
-	if isFile && s.Terminal {
-		s.tty = file
-		size = func() (int, int) { return terminal.Size(file) }
-	}
-	area := progress.NewArea(s.Out, size)
-	s.Out = area.Over(s.Out)
-	if f, is := s.Err.(*os.File); is && terminal.Is(f) {
-		s.Err = area.Over(s.Err)
-	}
+	area, size := s.area()
 	var before progress.Durations
 	if s.Memory != nil {
 		before = progress.ReadDurations(s.Memory.Durations())
@@ -276,6 +267,35 @@ func (s *Screen) display() stream.Progress {
 		}
 	})
 	return d
+}
+
+// Download shows how far the download of a package is, where the last lines of the
+// terminal show what goes on. Calls follow one another.
+func (s *Screen) Download(name string, done, of int64, over bool) {
+	if s.JSON || !s.live() {
+		return
+	}
+	if s.downloads == nil {
+		area, size := s.area()
+		s.downloads = progress.NewDownloads(area, progress.Options{Pen: s.Pen(), Size: size})
+	}
+	s.downloads.Take(name, done, of, over)
+}
+
+// area is the last lines of the terminal; from now on all else is written above them.
+func (s *Screen) area() (*progress.Area, func() (width, height int)) {
+	file, isFile := s.Out.(*os.File)
+	size := func() (int, int) { return style.DefaultWidth + 2, 24 }
+	if isFile && s.Terminal {
+		s.tty = file
+		size = func() (int, int) { return terminal.Size(file) }
+	}
+	area := progress.NewArea(s.Out, size)
+	s.Out = area.Over(s.Out)
+	if f, is := s.Err.(*os.File); is && terminal.Is(f) {
+		s.Err = area.Over(s.Err)
+	}
+	return area, size
 }
 
 // Width is that of the terminal, or 0 where text isn't wrapped.

@@ -168,6 +168,7 @@ func (c *containers) find(ctx context.Context, p addr.Provider, v version.Versio
 			return c.client.Blob(ctx, from, layer.Digest, layer.Size, to)
 		},
 		retries:        c.limits.DownloadRetries,
+		size:           layer.Size,
 		authorized:     []string{"zh:" + sum},
 		authentication: Checked,
 	}, nil

@@ -19,6 +19,7 @@ const (
 	Installing                   // into the cache when Shared
 	Installed                    // Authentication and KeyID are set
 	Linked                       // from the shared cache into the working directory
+	Downloading                  // Done and Size are set; told at once, out of order
 )
 
 // Authentication says how a package was found to be what it should be.
@@ -51,6 +52,10 @@ type Event struct {
 	Authentication Authentication
 	KeyID          string
 	Platform       string // that packages are for; set by Lock
+	// Done are the bytes of the package that have come, and Size all; Size is 0 where the
+	// server doesn't say it. Over: no more will come.
+	Done, Size int64
+	Over       bool
 }
 
 // parallel is how many providers are worked on at once.
@@ -87,6 +92,10 @@ func (in *installer) inOrder(providers []addr.Provider, work func(i int, p addr.
 			work(i, p, func(e Event) {
 				mu.Lock()
 				defer mu.Unlock()
+				if e.Kind == Downloading {
+					in.send(e)
+					return
+				}
 				waiting[i] = append(waiting[i], e)
 				if i == current {
 					advance()

@@ -89,7 +89,14 @@ func require(pairs ...string) Requirements {
 // run installs and records the events.
 func run(t testing.TB, o Options) (*lockfile.Locks, string, diag.List) {
 	var events []string
+	told := o.Events
 	o.Events = func(e Event) {
+		if told != nil {
+			told(e)
+		}
+		if e.Kind == Downloading {
+			return
+		}
 		text := [...]string{"initializing", "builtin", "reusing", "latest", "matching", "already", "installing", "installed", "linked"}[e.Kind]
 		for _, part := range []string{e.Provider.Type, e.Version, e.Constraints, e.KeyID} {
 			if part != "" {

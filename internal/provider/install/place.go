@@ -34,6 +34,9 @@ type found struct {
 	// blob downloads one from a registry of the OCI, nil for the others.
 	blob    func(ctx context.Context, to io.Writer) error
 	retries int
+	// size is that of a blob; told hears of the download, and is nil for nobody.
+	size int64
+	told func(done, size int64, over bool)
 
 	// authorized are hashes of the archive (zh) or content (h1), of which the
 	// package must have one; empty when the source tells none.

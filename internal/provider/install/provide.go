@@ -87,6 +87,9 @@ func (in *installer) fetch(ctx context.Context, p addr.Provider, to string, know
 	if err == nil {
 		emit(Event{Kind: Installing, Provider: p, Version: v.String(), Shared: shared})
 		var hashes []string
+		f.told = func(done, size int64, over bool) {
+			emit(Event{Kind: Downloading, Provider: p, Version: v.String(), Done: done, Size: size, Over: over})
+		}
 		hashes, err = in.unpackFound(ctx, p, f, to, known)
 		r.lock.Hashes = slices.Concat(known.Hashes, hashes, f.lockable)
 		r.incomplete = len(f.lockable) == 0 && onlyLocal(known.Hashes, hashes)

@@ -186,10 +186,12 @@ func (in *installer) download(ctx context.Context, f *found, to string) error {
 		if err != nil {
 			return err
 		}
+		m := &meter{Writer: out, found: f}
+		defer m.tell(true)
 		var pulse patience.Pulse
 		watched, end := pulse.Watch(ctx, host, in.Silence)
 		defer end()
-		err = patience.Because(watched, from(watched, pulse.Writer(out)))
+		err = patience.Because(watched, from(watched, pulse.Writer(m)))
 		return errors.Join(err, out.Close())
 	})
 	if err != nil {
@@ -205,9 +207,30 @@ func (in *installer) archive(ctx context.Context, f *found, to io.Writer) error 
 		return err
 	}
 	defer resp.Body.Close()
+	f.size = max(0, resp.ContentLength)
 	n, err := io.Copy(to, io.LimitReader(resp.Body, mostBytes+1))
 	if err == nil && n > mostBytes {
 		err = errTooLarge
 	}
 	return err
+}
+
+// A meter tells how much of a package has been written.
+type meter struct {
+	io.Writer
+	*found
+	done int64
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	n, err := m.Writer.Write(p)
+	m.done += int64(n)
+	m.tell(false)
+	return n, err
+}
+
+func (m *meter) tell(over bool) {
+	if m.told != nil {
+		m.told(m.done, m.size, over)
+	}
 }

@@ -95,7 +95,17 @@ func TestNetworkMirror(t *testing.T) {
 	o := Options{Config: config, Requirements: require("weir/a", ""), HTTP: s.Client(), Tokens: fixedTokens{s.host(): "secret"}}
 
 	o.Dir = t.TempDir()
+	var came []Event
+	o.Events = func(e Event) {
+		if e.Kind == Downloading {
+			came = append(came, e)
+		}
+	}
 	locks, events, diags := run(t, o)
+	if n := len(came) - 1; n < 1 || came[n].Done != int64(len(content)) || came[n].Size != came[n].Done || !came[n].Over || came[0].Over || came[0].Provider != a {
+		t.Errorf("the download: %+v", came)
+	}
+	o.Events = nil
 	if diags.HasErrors() || !strings.HasSuffix(events, "installed a 1.1.0 verified checksum") {
 		t.Fatalf("%v\n%s", diags, events)
 	}
