@@ -67,11 +67,11 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 	}
 	if len(left) == 0 {
 		e.Say("Nothing is in doubt.\n")
-		return 0
-	}
-	e.Say("In doubt:\n")
-	for _, o := range left {
-		e.Say("  %s\n", o.Object)
+	} else if len(forgotten) > 0 || !e.Terminal { // else the warning above has them
+		e.Say("In doubt:\n")
+		for _, o := range left {
+			e.Say("  %s\n", o.Object)
+		}
 	}
 	return 0
 }
