@@ -5,6 +5,7 @@
 package calls
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -181,8 +182,26 @@ func (k *callChecker) proxies() {
 			continue
 		}
 		told[p.LocalName] = true
-		k.diags.Add(diag.Outdated.As("Redundant empty provider block").Warning(p.Range, "The module in %s has empty provider blocks to say that it is passed configurations of %q. Remove them; what says so is an entry in required_providers, which lists other configurations than the default one as configuration_aliases.", k.child.Dir, p.LocalName))
+		k.diags.Add(diag.Outdated.As("Redundant empty provider block").Warning(p.Range, "The module in %s has empty provider blocks to say that it is passed configurations of %q. Remove them; what says so is an entry in its required_providers:\n%s", k.child.Dir, p.LocalName, k.entry(p.LocalName)))
 	}
+}
+
+// entry is what a module writes in required_providers of a provider in place of its empty blocks.
+func (k *callChecker) entry(local string) string {
+	text := "    " + local + " = {\n"
+	if r := k.child.Requirements[local]; r != nil {
+		text += fmt.Sprintf("      source = %q\n", k.child.Registry.Display(r.Provider))
+	}
+	var aliases []string
+	for _, p := range k.child.Providers {
+		if p.LocalName == local && p.Alias != "" && isEmpty(p) {
+			aliases = append(aliases, local+"."+p.Alias)
+		}
+	}
+	if len(aliases) > 0 {
+		text += "      configuration_aliases = [" + strings.Join(aliases, ", ") + "]\n"
+	}
+	return text + "    }"
 }
 
 // isEmpty reports whether a provider block is only a name for a configuration

@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/lang/analyze"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/dialect"
 )
@@ -100,4 +101,17 @@ func compile(text string) (*program.Program, diag.List) {
 	source, diags := module.Load(module.Memory{"main.tf": []byte(text)}, ".", dialect.OpenTofu)
 	p, more := analyze.Compile(source)
 	return p, append(diags, more...)
+}
+
+// TestEntry: what is to be written in place of empty provider blocks can be pasted.
+func TestEntry(t *testing.T) {
+	k := &callChecker{child: &program.Program{
+		Registry:     addr.OpenTofu,
+		Requirements: map[string]*program.Requirement{"x": {Provider: addr.Provider{Host: "registry.opentofu.org", Namespace: "hashicorp", Type: "x"}}},
+		Providers:    []*program.Provider{{LocalName: "x"}, {LocalName: "x", Alias: "a"}, {LocalName: "y", Alias: "b"}},
+	}}
+	want := "    x = {\n      source = \"hashicorp/x\"\n      configuration_aliases = [x.a]\n    }"
+	if got := k.entry("x"); got != want {
+		t.Errorf("%s", got)
+	}
 }
