@@ -40,8 +40,22 @@ func (s *Server) Serve(address string, stop <-chan struct{}, serving func()) err
 	err = l.Close()
 	close(r.closed)
 	r.working.Lock() // what was begun is ended, and nothing else begins
+	r.mu.Lock()
+	r.silent = true
+	r.mu.Unlock()
 	r.telling.Wait()
 	return err
+}
+
+// tells reports whether somebody else may still be told what became of a request, who is
+// waited for then.
+func (r *run) tells() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.silent {
+		r.telling.Add(1)
+	}
+	return !r.silent
 }
 
 // listen makes the socket in a folder of the user's own.
@@ -95,6 +109,7 @@ type run struct {
 	mu     sync.Mutex
 	served int
 	busy   bool
+	silent bool // nobody else is told anything
 	over   sync.Once
 	end    chan struct{}
 }
@@ -124,7 +139,10 @@ func (r *run) serve(w *wire) {
 	}
 	switch q.Want {
 	case "run":
-		r.telling.Add(1)
+		if !r.tells() {
+			_ = w.send(refused, []byte("it is ending"))
+			return
+		}
 		defer r.telling.Done()
 		switch code, why := r.take(w, q, pid, files); {
 		case why != "":
