@@ -29,13 +29,14 @@ func growth(survived uint64) int {
 }
 
 // What is beyond a few MiB goes where memory comes in huge pages, if the system has
-// them: the first touch of each small page interrupts the program. The first collection,
-// of what is in use at firstHeap, begins a block that asks for them and that nobody
-// touches, and frees it for all others at once. Commands that use less pay nothing.
+// them: the first touch of each small page interrupts the program. A block that asks for
+// them and that nobody touches counts as part of the heap from the start; the first
+// collection, when firstHeap is in use beside it, frees it for all others at once.
+// Commands that use less are never collected.
 const (
 	hugeHeap  = 256 << 20
-	firstHeap = 8 << 20
-	leastHeap = 4 << 20 // what growth counts from at first
+	firstHeap = 9 << 19
+	minHeap   = 4 << 20 // what Go grows to at 100 percent, and how long before the end it begins to collect
 )
 
 // growFirst tunes the collector. Who sets GOGC knows better.
@@ -43,28 +44,19 @@ func growFirst() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent((firstHeap - leastHeap) / leastHeap * 100)
+	if debug.SetMemoryLimit(-1) > 4*hugeHeap && canMap(4*hugeHeap) {
+		debug.SetGCPercent((hugeHeap + firstHeap + minHeap) / (minHeap / 100))
+		hugePages(make([]byte, hugeHeap))
+	} else {
+		debug.SetGCPercent((smallHeap + minHeap) / (minHeap / 100))
+	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	// The runtime finalizes a fresh sentinel after each collection.
 	var collected func(*[16]byte)
 	collected = func(sentinel *[16]byte) {
 		metrics.Read(live)
-		survived := max(1<<20, live[0].Value.Uint64())
-		debug.SetGCPercent(growth(survived))
+		debug.SetGCPercent(growth(max(1<<20, live[0].Value.Uint64())))
 		runtime.SetFinalizer(sentinel, collected)
 	}
-	runtime.SetFinalizer(new([16]byte), func(sentinel *[16]byte) {
-		beginHuge()
-		collected(sentinel)
-	})
-}
-
-// beginHuge makes the block of huge pages and frees it, if there is room for it.
-func beginHuge() {
-	if debug.SetMemoryLimit(-1) <= 4*hugeHeap || !canMap(4*hugeHeap) {
-		return
-	}
-	debug.SetGCPercent(-1) // not before the block is asked for
-	hugePages(make([]byte, hugeHeap))
-	runtime.GC()
+	runtime.SetFinalizer(new([16]byte), collected)
 }

@@ -1,6 +1,39 @@
 package main
 
-import "testing"
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// TestFirstCollection: the heap is collected when a few MiB are in use, and not before; what
+// was kept for huge pages until then is free.
+func TestFirstCollection(t *testing.T) {
+	if os.Getenv("GOGC") != "" || debug.SetMemoryLimit(-1) <= 4*hugeHeap || !canMap(4*hugeHeap) {
+		t.Skip("no huge pages here, or a heap that others tune")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	after := before
+	growFirst()
+	for after.NumGC == before.NumGC && after.TotalAlloc < before.TotalAlloc+hugeHeap+4*firstHeap {
+		sink = make([]byte, 1<<16)
+		runtime.ReadMemStats(&after)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc - hugeHeap + before.HeapAlloc; used < firstHeap/2 || used > 2*firstHeap {
+		t.Errorf("the first collection began with %d KiB in use", used>>10)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if after.HeapInuse > hugeHeap/2 || after.HeapIdle < hugeHeap/2 {
+		t.Errorf("%d MiB of the heap are in use, %d MiB idle", after.HeapInuse>>20, after.HeapIdle>>20)
+	}
+}
+
+var sink []byte
 
 // TestGrowth: a small heap grows to its first size, one of usual size by the same percentage,
 // and a big one by less the bigger it is, but by more bytes.

@@ -47,13 +47,13 @@ func run() (code int) {
 	}); done {
 		return code
 	}
+	defer profile()()
 	limitMemory()
 	growFirst()
 	if err := limitEvaluation(); err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %s\n", err)
 		return 1
 	}
-	defer profile()()
 	defer count()
 	seen, end := telemetry.Begin(telemetry.World{
 		Environ: os.Environ(), Now: time.Now, Random: rand.Reader,

@@ -9,7 +9,7 @@ import (
 
 // profile writes profiles for `go tool pprof`, where the environment asks for
 // them: of CPU time to WEIR_CPUPROFILE, of allocations to WEIR_MEMPROFILE. The
-// returned function ends and writes them.
+// returned function ends and writes them. Where nobody asks, allocations aren't sampled.
 func profile() (stop func()) {
 	var ends []func()
 	if name := os.Getenv("WEIR_CPUPROFILE"); name != "" {
@@ -24,6 +24,8 @@ func profile() (stop func()) {
 				_ = pprof.Lookup("allocs").WriteTo(f, 0)
 			})
 		}
+	} else {
+		runtime.MemProfileRate = 0
 	}
 	return func() {
 		for _, end := range ends {
