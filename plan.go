@@ -288,13 +288,13 @@ func (p *Plan) Steps() []Step {
 	for i, s := range p.made.Graph.Steps {
 		out[i].Kind = s.Kind.String()
 		switch {
-		case s.Object != (addr.Object{}):
+		case s.Object != nil:
 			out[i].Address = s.Object.String()
 		case s.Check() != "":
 			out[i].Address = s.Check()
 		case s.Name != "":
 			out[i].Address = "output." + s.Name
-		case s.Provider != (addr.ProviderConfig{}):
+		case s.Provider != nil:
 			out[i].Address = s.Provider.String()
 		}
 		for _, after := range s.After {

@@ -214,6 +214,12 @@ type stepState struct {
 	outcome outcome   // complete when the step has ended, its value maybe earlier
 }
 
+// A step is one of the graph, with its place there.
+type step struct {
+	*execgraph.Step
+	id execgraph.ID
+}
+
 // schedule runs the graph.
 func (r *run) schedule() {
 	steps := r.Plan.Graph.Steps
@@ -295,7 +301,7 @@ func (r *run) start(id execgraph.ID) {
 
 // run does a step, or skips it.
 func (r *run) run(t *promise.Task, id execgraph.ID) {
-	s := &r.Plan.Graph.Steps[id]
+	s := &step{&r.Plan.Graph.Steps[id], id}
 	ending := r.turn(s)
 	switch ending {
 	case event.Needless:
@@ -317,7 +323,7 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 
 // turn tells what becomes of a step when those before it have ended: Done is for one
 // that is to be done now.
-func (r *run) turn(s *execgraph.Step) event.Ending {
+func (r *run) turn(s *step) event.Ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.When == execgraph.OnFailure && !r.steps[s.Of].failed {
@@ -338,7 +344,7 @@ func (r *run) turn(s *execgraph.Step) event.Ending {
 }
 
 // skip tells that an object won't be complete.
-func (r *run) skip(s *execgraph.Step) {
+func (r *run) skip(s *step) {
 	if s.Kind == execgraph.Provision {
 		if made := r.outcome(s, execgraph.Apply).made; made != nil {
 			provisioning{r}.provisioned(made, false)
@@ -348,7 +354,7 @@ func (r *run) skip(s *execgraph.Step) {
 
 // outcome is what the step of that kind has left which a step takes up; nothing where
 // there is no such step.
-func (r *run) outcome(s *execgraph.Step, kind execgraph.Kind) *outcome {
+func (r *run) outcome(s *step, kind execgraph.Kind) *outcome {
 	for _, id := range s.Takes {
 		if r.Plan.Graph.Steps[id].Kind == kind {
 			return &r.steps[id].outcome
@@ -380,7 +386,7 @@ func (r *run) dependencies(c *plan.Change) []addr.Resource {
 }
 
 // change is that of a step, nil for one without.
-func (r *run) change(s *execgraph.Step) *plan.Change {
+func (r *run) change(s *step) *plan.Change {
 	if s.Change == 0 {
 		return nil
 	}
@@ -406,18 +412,18 @@ func (r *run) end(id execgraph.ID, failed bool) {
 
 // step does one step, which leaves its outcome in out. It fails by errors of its own, or because it read a
 // cell that failed and whose problem is reported there.
-func (r *run) step(t *promise.Task, s *execgraph.Step, out *outcome) (_ diag.List, failed bool) {
+func (r *run) step(t *promise.Task, s *step, out *outcome) (_ diag.List, failed bool) {
 	var diags diag.List
 	failed = t.Try(func(t *promise.Task) { diags = r.perform(t, s, out) })
 	return diags, failed || diags.HasErrors()
 }
 
-func (r *run) perform(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+func (r *run) perform(t *promise.Task, s *step, out *outcome) diag.List {
 	switch s.Kind {
 	case execgraph.OpenProvider:
 		return r.openProvider(t, s)
 	case execgraph.CloseProvider:
-		r.pool.CloseOne(s.Provider)
+		r.pool.CloseOne(*s.Provider)
 	case execgraph.OpenEphemeral:
 		return r.openEphemeral(t, s, out)
 	case execgraph.CloseEphemeral:
@@ -439,9 +445,9 @@ func (r *run) perform(t *promise.Task, s *execgraph.Step, out *outcome) diag.Lis
 	case execgraph.Destroy:
 		return r.destroy(t, s, out)
 	case execgraph.Forget:
-		diags := r.result(s.Object, nil)
+		diags := r.result(*s.Object, nil)
 		if c := r.change(s); c != nil && c.Action == plan.Forget && !diags.HasErrors() {
-			r.tell(event.Event{Kind: event.Forgotten, Addr: s.Object, Action: c.Action})
+			r.tell(event.Event{Kind: event.Forgotten, Addr: *s.Object, Action: c.Action})
 		}
 		return diags
 	case execgraph.Condition:

@@ -24,7 +24,7 @@ type invoking struct{ *run }
 
 // invoke does one invocation, unless the change that it is for came to nothing or its
 // condition isn't true in the end.
-func (r invoking) invoke(t *promise.Task, s *execgraph.Step) diag.List {
+func (r invoking) invoke(t *promise.Task, s *step) diag.List {
 	inv := r.Plan.Invocations[s.Invocation-1]
 	caller, happens := r.caller(s, inv)
 	if !happens {
@@ -33,7 +33,7 @@ func (r invoking) invoke(t *promise.Task, s *execgraph.Step) diag.List {
 	if wanted, diags := r.wanted(t, inv); !wanted {
 		return diags
 	}
-	conn := r.conn(t, s.Provider)
+	conn := r.conn(t, *s.Provider)
 	if conn == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (r invoking) invoke(t *promise.Task, s *execgraph.Step) diag.List {
 	if diags.HasErrors() || t.Current().Failed() {
 		return diags
 	}
-	diags.Append(r.call(inv, conn, config, action))
+	diags.Append(r.call(s, inv, conn, config, action))
 	if !diags.HasErrors() {
 		return diags
 	}
@@ -51,10 +51,10 @@ func (r invoking) invoke(t *promise.Task, s *execgraph.Step) diag.List {
 			diags[n].Severity = diag.Warning
 		}
 	case inv.Failure == trigger.Taint && inv.Event == trigger.AfterCreate:
-		if stored := r.object(s.Object); stored != nil {
+		if stored := r.object(*s.Object); stored != nil {
 			tainted := *stored
 			tainted.Tainted = true
-			diags.Append(r.result(s.Object, &tainted))
+			diags.Append(r.result(*s.Object, &tainted))
 		}
 	}
 	return diags
@@ -62,7 +62,7 @@ func (r invoking) invoke(t *promise.Task, s *execgraph.Step) diag.List {
 
 // caller is the instance that an invocation is for, as it is then. happens is false where
 // its change came to nothing.
-func (r invoking) caller(s *execgraph.Step, inv *plan.Invocation) (v cty.Value, happens bool) {
+func (r invoking) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bool) {
 	switch {
 	case inv.Event == 0 || inv.Event.Ends():
 		return cty.NilVal, true
@@ -133,10 +133,10 @@ func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *connect.Co
 }
 
 // call has the provider do it.
-func (r invoking) call(inv *plan.Invocation, conn *connect.Conn, config cty.Value, action *eval.Instance) diag.List {
+func (r invoking) call(s *step, inv *plan.Invocation, conn *connect.Conn, config cty.Value, action *eval.Instance) diag.List {
 	var diags diag.List
 	begun := false
-	e := event.Event{Kind: event.ActionStart, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
+	e := event.Event{Kind: event.ActionStart, Step: s.id, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
 	r.run.call(pace.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
 		if r.halted() {
 			return nil

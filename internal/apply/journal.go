@@ -11,7 +11,6 @@ import (
 	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
@@ -126,8 +125,8 @@ func (r *run) unsure(i plan.Intent) diag.List {
 // the provider wasn't asked: the run was stopped meanwhile, or the journal
 // failed. With provisions the change is complete only when somebody else tells.
 // In a batch that holds for each object, when the turn of the batch has come.
-func (r *run) effect(t *promise.Task, step *execgraph.Step, conn *connect.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
-	e := event.Event{Kind: event.ApplyStart, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
+func (r *run) effect(t *promise.Task, of *step, conn *connect.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
+	e := event.Event{Kind: event.ApplyStart, Step: of.id, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
 	change := func(ctx context.Context, s lifecycle.Subject) diag.List {
 		if r.halted() {
 			return nil
@@ -140,7 +139,7 @@ func (r *run) effect(t *promise.Task, step *execgraph.Step, conn *connect.Conn, 
 		after, diags = s.Apply(ctx, in)
 		return diags
 	}
-	if step.Batch > 0 {
+	if of.Batch > 0 {
 		conn.AskOf(t, r.commands, pace.Once, s, func(s lifecycle.Subject) diag.List {
 			return r.timed(func(ctx context.Context) diag.List { return change(ctx, s) })
 		})

@@ -26,10 +26,10 @@ type provisioning struct{ *run }
 
 // provision runs the creation-time provisioners of an instance, one after the
 // other. The instance is complete when they have.
-func (r provisioning) provision(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+func (r provisioning) provision(t *promise.Task, s *step, out *outcome) diag.List {
 	c := r.outcome(s, execgraph.Apply).made
 	i := c.op.instance
-	diags := r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, false, c.value)
+	diags := r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, false, c.value)
 	r.provisioned(c, !diags.HasErrors())
 	if diags.HasErrors() {
 		return append(diags, r.postconditions(t, i, c.value)...)
@@ -52,13 +52,13 @@ func (r provisioning) provisioned(c *created, well bool) {
 
 // provisionDestroy runs the destruction-time provisioners of an object: those
 // of its resource, or of the removed block that ended it.
-func (r provisioning) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.List {
-	if r.object(s.Object) == nil {
+func (r provisioning) provisionDestroy(t *promise.Task, s *step) diag.List {
+	if r.object(*s.Object) == nil {
 		return nil
 	}
 	self := r.change(s).Before
 	if i := r.standIn(s.Object.Instance); i != nil {
-		return r.runProvisioners(t, s.Object, i, i.Resource.Provisioners, true, self)
+		return r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, true, self)
 	}
 	block, in := r.removals().Find(s.Object.Instance, nil)
 	tree := r.Tree.At(in)
@@ -66,7 +66,7 @@ func (r provisioning) provisionDestroy(t *promise.Task, s *execgraph.Step) diag.
 		return nil
 	}
 	standIn := &eval.Instance{Addr: s.Object.Instance, Frame: r.standInFrame(tree.Program, in), Each: &eval.Each{Key: s.Object.Key, Value: cty.DynamicVal}}
-	return r.runProvisioners(t, s.Object, standIn, block.Provisioners, true, self)
+	return r.runProvisioners(t, *s.Object, standIn, block.Provisioners, true, self)
 }
 
 func (r provisioning) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {

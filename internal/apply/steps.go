@@ -28,8 +28,8 @@ import (
 	"weir.dev/weir/internal/word/value"
 )
 
-func (r *run) openProvider(t *promise.Task, s *execgraph.Step) diag.List {
-	r.conn(t, s.Provider)
+func (r *run) openProvider(t *promise.Task, s *step) diag.List {
+	r.conn(t, *s.Provider)
 	return nil
 }
 
@@ -56,14 +56,14 @@ type operation struct {
 }
 
 // open finds what a step on an instance needs. ok is false after a problem.
-func (r *run) open(t *promise.Task, s *execgraph.Step) (op operation, diags diag.List, ok bool) {
+func (r *run) open(t *promise.Task, s *step) (op operation, diags diag.List, ok bool) {
 	op.instance = r.find(t, s.Object.Instance)
 	op.change = r.change(s)
 	if op.instance == nil {
 		t.Fail()
 		return op, nil, false
 	}
-	if op.conn = r.conn(t, s.Provider); op.conn == nil {
+	if op.conn = r.conn(t, *s.Provider); op.conn == nil {
 		return op, nil, false
 	}
 	sch := op.conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
@@ -101,7 +101,7 @@ type finalized struct {
 }
 
 // finalize makes a change ready. ok is false after a problem.
-func (r *run) finalize(t *promise.Task, s *execgraph.Step) (f finalized, diags diag.List, ok bool) {
+func (r *run) finalize(t *promise.Task, s *step) (f finalized, diags diag.List, ok bool) {
 	f.op, diags, ok = r.open(t, s)
 	if !ok {
 		return f, diags, false
@@ -118,15 +118,15 @@ func (r *run) finalize(t *promise.Task, s *execgraph.Step) (f finalized, diags d
 	}
 	f.config, f.prior = config, r.priorOf(f.op)
 	if f.prior.Exists() {
-		f.config.Sensitive = instance.Sensitive(f.op.instance.Resource, r.object(s.Object), config)
+		f.config.Sensitive = instance.Sensitive(f.op.instance.Resource, r.object(*s.Object), config)
 	}
 	f.planned, more = r.finalPlan(t, f.op, f.prior, config)
-	diags.Append(r.locate(f.op.instance, s.Object, more))
+	diags.Append(r.locate(f.op.instance, *s.Object, more))
 	return f, diags, !more.HasErrors()
 }
 
 // finalizeEarly makes a replacement ready before anything is deleted for it.
-func (r *run) finalizeEarly(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+func (r *run) finalizeEarly(t *promise.Task, s *step, out *outcome) diag.List {
 	f, diags, ok := r.finalize(t, s)
 	if ok {
 		out.final = &f
@@ -135,7 +135,7 @@ func (r *run) finalizeEarly(t *promise.Task, s *execgraph.Step, out *outcome) di
 }
 
 // finalized is a change that is ready, by an earlier step or now.
-func (r *run) finalized(t *promise.Task, s *execgraph.Step) (finalized, diag.List, bool) {
+func (r *run) finalized(t *promise.Task, s *step) (finalized, diag.List, bool) {
 	if early := r.outcome(s, execgraph.Finalize); early.final != nil {
 		f := *early.final
 		early.final = nil // nobody needs it after this
@@ -152,7 +152,7 @@ type created struct {
 }
 
 // apply creates or updates an object.
-func (r *run) apply(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+func (r *run) apply(t *promise.Task, s *step, out *outcome) diag.List {
 	f, diags, ok := r.finalized(t, s)
 	if !ok {
 		return diags
@@ -269,7 +269,7 @@ func asShown(op operation, prior lifecycle.Object) (lifecycle.Planned, bool) {
 func (f *finalized) nothing() bool { return f.planned.Change == conform.None && f.prior.Exists() }
 
 // callApply asks the provider to make the change, unless there is none.
-func (r *run) callApply(t *promise.Task, s *execgraph.Step, f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
+func (r *run) callApply(t *promise.Task, s *step, f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
 	op, prior, p := f.op, f.prior, f.planned
 	if f.nothing() {
 		return lifecycle.Object{Value: p.Value, Private: prior.Private, Identity: prior.Identity, Tainted: prior.Tainted}, true, nil
@@ -315,36 +315,36 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 }
 
 // depose puts the current object aside for a replacement.
-func (r *run) depose(s *execgraph.Step, out *outcome) diag.List {
-	stored := r.object(s.Object)
+func (r *run) depose(s *step, out *outcome) diag.List {
+	stored := r.object(*s.Object)
 	if stored == nil {
 		return nil
 	}
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}
 	aside := *stored
 	out.aside = stored
-	return r.moved(s.Object, deposed, &aside)
+	return r.moved(*s.Object, deposed, &aside)
 }
 
 // restore takes a deposed object back when its replacement came to nothing. It
 // stays aside while the replacement exists or may exist.
-func (r *run) restore(s *execgraph.Step) diag.List {
+func (r *run) restore(s *step) diag.List {
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}
 	mayExist := r.outcome(s, execgraph.Apply).unanswered
-	if mayExist || r.object(s.Object) != nil || r.object(deposed) == nil {
+	if mayExist || r.object(*s.Object) != nil || r.object(deposed) == nil {
 		return nil
 	}
-	return r.moved(deposed, s.Object, r.outcome(s, execgraph.Depose).aside)
+	return r.moved(deposed, *s.Object, r.outcome(s, execgraph.Depose).aside)
 }
 
 // destroy deletes an object: a current one, or a deposed one.
-func (r *run) destroy(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+func (r *run) destroy(t *promise.Task, s *step, out *outcome) diag.List {
 	c := r.change(s)
-	stored := r.object(s.Object)
+	stored := r.object(*s.Object)
 	if stored == nil {
 		return nil
 	}
-	conn := r.conn(t, s.Provider)
+	conn := r.conn(t, *s.Provider)
 	if conn == nil {
 		return nil
 	}
@@ -363,9 +363,9 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step, out *outcome) diag.Lis
 	}
 	key, id := instance.Identify(before, sch.Block, stored.Sensitive)
 	null := subject.None()
-	after, begun, more := r.effect(t, s, conn, intended{plan.Intent{Object: s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
+	after, begun, more := r.effect(t, s, conn, intended{plan.Intent{Object: *s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
 		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal}, false)
-	diags.Append(r.locate(i, s.Object, more))
+	diags.Append(r.locate(i, *s.Object, more))
 	if !begun {
 		t.Fail()
 		out.halted = len(more) == 0
@@ -389,11 +389,11 @@ func (r *run) destroy(t *promise.Task, s *execgraph.Step, out *outcome) diag.Lis
 		kept.CreateBeforeDestroy = false
 		stored = &kept
 	}
-	return append(diags, r.result(s.Object, stored)...)
+	return append(diags, r.result(*s.Object, stored)...)
 }
 
 // readData reads a data source that was postponed.
-func (r *run) readData(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+func (r *run) readData(t *promise.Task, s *step, out *outcome) diag.List {
 	i := s.Object.Instance
 	op, diags, ok := r.open(t, s)
 	if !ok {
@@ -416,7 +416,7 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step, out *outcome) diag.Li
 		}
 		if !asked {
 			asked = true
-			r.tell(event.Event{Kind: event.ApplyStart, Addr: s.Object, Action: plan.Read})
+			r.tell(event.Event{Kind: event.ApplyStart, Step: s.id, Addr: *s.Object, Action: plan.Read})
 		}
 		v, _, more = op.subject.ReadData(ctx, config.Value)
 		return more
@@ -425,13 +425,13 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step, out *outcome) diag.Li
 		t.Fail()
 		return diags
 	}
-	e := event.Event{Kind: event.ApplyComplete, Addr: s.Object, Action: plan.Read}
+	e := event.Event{Kind: event.ApplyComplete, Addr: *s.Object, Action: plan.Read}
 	if more.HasErrors() {
 		e.Kind = event.ApplyErrored
 	}
 	e.IDKey, e.IDValue = instance.Identify(v, op.subject.Schema.Block, config.Sensitive)
 	r.tell(e)
-	diags.Append(r.locate(op.instance, s.Object, more))
+	diags.Append(r.locate(op.instance, *s.Object, more))
 	if more.HasErrors() {
 		return instance.CheckWarnings(r.checks, op.instance, diags)
 	}
@@ -439,13 +439,13 @@ func (r *run) readData(t *promise.Task, s *execgraph.Step, out *outcome) diag.Li
 	if diags.Append(more); more.HasErrors() {
 		return diags
 	}
-	r.setObject(s.Object, stored)
+	r.setObject(*s.Object, stored)
 	r.give(out, marked)
 	diags.Append(r.conditions(t, op.instance, false, marked).InAddress(i.String()))
 	return diags
 }
 
-func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step, out *outcome) diag.List {
+func (r *run) openEphemeral(t *promise.Task, s *step, out *outcome) diag.List {
 	i := s.Object.Instance
 	op, diags, ok := r.open(t, s)
 	if !ok {
@@ -460,32 +460,32 @@ func (r *run) openEphemeral(t *promise.Task, s *execgraph.Step, out *outcome) di
 	if diags.HasErrors() {
 		return diags.InAddress(i.String())
 	}
-	r.tell(event.Event{Kind: event.EphemeralStart, Addr: s.Object, Text: "opening"})
+	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *s.Object, Text: "opening"})
 	v, lease, more := r.pool.OpenEphemeral(i, op.conn, op.subject.Schema, config.Value)
-	diags.Append(r.locate(op.instance, s.Object, more))
+	diags.Append(r.locate(op.instance, *s.Object, more))
 	if more.HasErrors() {
 		return diags
 	}
-	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: s.Object, Text: "opening"})
+	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: *s.Object, Text: "opening"})
 	out.lease = lease
 	r.give(out, v)
 	diags.Append(r.conditions(t, op.instance, false, v).InAddress(i.String()))
 	return diags
 }
 
-func (r *run) closeEphemeral(s *execgraph.Step) diag.List {
+func (r *run) closeEphemeral(s *step) diag.List {
 	lease := r.outcome(s, execgraph.OpenEphemeral).lease
 	if lease == nil {
 		return nil
 	}
-	r.tell(event.Event{Kind: event.EphemeralStart, Addr: s.Object, Text: "closing"})
+	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *s.Object, Text: "closing"})
 	diags := lease.Close()
-	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: s.Object, Text: "closing"})
+	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: *s.Object, Text: "closing"})
 	return diags
 }
 
 // condition evaluates the conditions of an instance without changes.
-func (r *run) condition(t *promise.Task, s *execgraph.Step) diag.List {
+func (r *run) condition(t *promise.Task, s *step) diag.List {
 	i := r.find(t, s.Object.Instance)
 	if i == nil {
 		return nil
@@ -500,7 +500,7 @@ func (r *run) condition(t *promise.Task, s *execgraph.Step) diag.List {
 }
 
 // output evaluates a root output and keeps it.
-func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
+func (r *run) output(t *promise.Task, s *step) diag.List {
 	o := r.Tree.Program.OutputByName[s.Name]
 	v := r.root.Output(t, o, nil)
 	if t.Current().Failed() {
@@ -519,7 +519,7 @@ func (r *run) output(t *promise.Task, s *execgraph.Step) diag.List {
 
 // check evaluates an observer, or an output or variable with conditions that
 // nothing may have asked for.
-func (r *run) check(t *promise.Task, s *execgraph.Step) diag.List {
+func (r *run) check(t *promise.Task, s *step) diag.List {
 	f := r.frame(t, s.Module)
 	if f == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 
 type callCells struct {
 	expansion promise.Cell[frames]
-	whole     promise.Cell[cty.Value]
-	closed    promise.Cell[struct{}]
+	whole     promise.Rare[cty.Value]
+	closed    promise.Rare[struct{}]
 }
 
 // frames are the instances of one module call in one frame.
@@ -95,7 +95,7 @@ func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame
 }
 
 func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
-	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, c.String()}, via, func(t *promise.Task) frames {
+	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, c}, via, func(t *promise.Task) frames {
 		e, diags := f.expand(t, Block{Frame: f, Call: c})
 		if c.Path != nil {
 			return placed(t, f, c, e, diags)
@@ -221,7 +221,7 @@ func pathKey(t *promise.Task, f *Frame, step program.PathStep, each *Each) (addr
 
 // outputsOf is the object of all outputs of the frame.
 func (f *Frame) outputsOf(t *promise.Task, via *hcl.Range) cty.Value {
-	v := get(f, &f.object, t, subject{f, "outputs"}, via, func(t *promise.Task) cty.Value {
+	v := get(f, f.object.Cell(), t, named{f, "outputs"}, via, func(t *promise.Task) cty.Value {
 		object := make(map[string]cty.Value, len(f.Program.Outputs))
 		for _, o := range f.Program.Outputs {
 			object[o.Name] = f.Output(t, o, via)
@@ -233,7 +233,7 @@ func (f *Frame) outputsOf(t *promise.Task, via *hcl.Range) cty.Value {
 
 // wholeCall is the value of all instances of a call together.
 func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.Value {
-	v := get(f, &f.calls[c.Index].whole, t, subject{f, c.String()}, via, func(t *promise.Task) cty.Value {
+	v := get(f, f.calls[c.Index].whole.Cell(), t, subject{f, c}, via, func(t *promise.Task) cty.Value {
 		fs := f.frames(t, c, via)
 		values := make([]cty.Value, len(fs.list))
 		for i, child := range fs.list {
@@ -249,7 +249,7 @@ func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.
 
 // closed waits for everything in all instances of a call.
 func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
-	get(f, &f.calls[c.Index].closed, t, Block{Frame: f, Call: c}, via, func(t *promise.Task) struct{} {
+	get(f, f.calls[c.Index].closed.Cell(), t, Block{Frame: f, Call: c}, via, func(t *promise.Task) struct{} {
 		for _, child := range f.Calls(t, c, via) {
 			child.all(t, via)
 		}
@@ -260,7 +260,7 @@ func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
 // all waits for everything in the frame but ephemeral resources and actions, which
 // are there only for whoever refers to them, and what is within checks.
 func (f *Frame) all(t *promise.Task, via *hcl.Range) {
-	get(f, &f.content, t, subject{f, "content"}, via, func(t *promise.Task) struct{} {
+	get(f, f.content.Cell(), t, named{f, "content"}, via, func(t *promise.Task) struct{} {
 		for _, r := range f.Program.Resources {
 			if r.Name.Mode.IsStored() && r.Check == nil {
 				f.whole(t, r, via)

@@ -143,7 +143,7 @@ func (f *Frame) Erased(name string) string {
 // Observe has an observer evaluated, once. Where its data source couldn't be read,
 // which who tried has told, there is nothing to look at.
 func (f *Frame) Observe(t *promise.Task, o program.Observer, evaluate func(t *promise.Task, readable bool)) {
-	get(f, &f.observers[o.Place()], t, subject{f, o.Head().Name}, nil, func(t *promise.Task) Result {
+	get(f, &f.observers[o.Place()], t, subject{f, o}, nil, func(t *promise.Task) result {
 		own := o.Own()
 		failed := own != nil && t.Within(func(t *promise.Task) {
 			if i := f.Instance(t, own, addr.NoKey); i != nil {
@@ -151,7 +151,7 @@ func (f *Frame) Observe(t *promise.Task, o program.Observer, evaluate func(t *pr
 			}
 		})
 		evaluate(t, !failed)
-		return Result{}
+		return result{}
 	})
 }
 

@@ -114,21 +114,55 @@ func (b Block) String() string {
 	return b.Frame.Label("provider." + b.Provider.LocalName)
 }
 
-// A Result is the value of a cell with the problems that computing it found
-// and the outcomes of its conditions. After a problem the value is unknown.
-type Result struct {
-	Value    cty.Value
-	Diags    diag.List
-	Outcomes []Outcome
+// A result is the value of a cell with what computing it found. After a problem the
+// value is unknown.
+type result struct {
+	value cty.Value
+	found *found // nil for nothing
 }
 
-// A subject names a cell in messages.
+// found are the problems of a cell, and the outcomes of its conditions.
+type found struct {
+	diags    diag.List
+	outcomes []Outcome
+}
+
+func resultOf(v cty.Value, diags diag.List, outcomes []Outcome) result {
+	if len(diags)+len(outcomes) == 0 {
+		return result{value: v}
+	}
+	return result{v, &found{diags, outcomes}}
+}
+
+func (r result) problems() diag.List {
+	if r.found == nil {
+		return nil
+	}
+	return r.found.diags
+}
+
+func (r result) outcomes() []Outcome {
+	if r.found == nil {
+		return nil
+	}
+	return r.found.outcomes
+}
+
+// A subject names the cell of a declaration in messages.
 type subject struct {
+	frame       *Frame
+	declaration program.Declaration
+}
+
+func (s subject) String() string { return s.frame.Label(s.declaration.Head().Name) }
+
+// A named cell is one that isn't of a declaration, or has a name of its own in messages.
+type named struct {
 	frame *Frame
 	text  string
 }
 
-func (s subject) String() string { return s.frame.Label(s.text) }
+func (n named) String() string { return n.frame.Label(n.text) }
 
 // Context makes the context for expressions of the frame. each is nil where
 // each and count have no meaning, self NilVal where self has none.

@@ -21,7 +21,7 @@ import (
 // are a mistake that deserves an error rather than an exhausted machine.
 const MaxInstances = 10_000_000
 
-// Each is what each and count mean in one instance of a block.
+// Each is what each and count mean in one instance of a block. It isn't changed.
 type Each struct {
 	Key   addr.Key
 	Value cty.Value // each.value, NilVal for count
@@ -91,14 +91,16 @@ func (e Expansion) Each() []*Each {
 	}
 	all := make([]*Each, e.Count)
 	for i := range all {
-		key := addr.NoKey
+		all[i] = only
 		if e.Kind == Counted {
-			key = addr.IntKey(i)
+			all[i] = &Each{Key: addr.IntKey(i)}
 		}
-		all[i] = &Each{Key: key}
 	}
 	return all
 }
+
+// only is of the instance of a block without repetition: nothing has a meaning there.
+var only = &Each{}
 
 // expand lets the host decide, on the ground of the block's repetition.
 func (f *Frame) expand(t *promise.Task, b Block) (Expansion, diag.List) {

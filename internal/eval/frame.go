@@ -27,19 +27,20 @@ type Frame struct {
 	ev *Evaluator
 
 	variables []variableCells
-	locals    []promise.Cell[Result]
-	outputs   []promise.Cell[Result]
+	locals    []promise.Cell[result]
+	outputs   []promise.Cell[result]
 	resources []resourceCells
 	calls     []callCells
 	providers []providerCells
-	observers []promise.Cell[Result]
-	object    promise.Cell[cty.Value] // all outputs
-	content   promise.Cell[struct{}]  // everything in the module
-	awaited   promise.Cell[struct{}]  // what the module as a whole depends on
+	observers []promise.Cell[result]
+	object    promise.Rare[cty.Value] // all outputs
+	content   promise.Rare[struct{}]  // everything in the module
+	awaited   promise.Rare[struct{}]  // what the module as a whole depends on
 }
 
 type variableCells struct {
-	raw, checked promise.Cell[Result]
+	checked promise.Cell[result]
+	raw     promise.Rare[result] // as it is before it is held to validations
 }
 
 // NewRoot makes the root frame.
@@ -51,12 +52,12 @@ func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, 
 	return &Frame{
 		Program: p, Addr: a, Parent: parent, Call: call, Each: each, ev: ev,
 		variables: make([]variableCells, len(p.Variables)),
-		locals:    make([]promise.Cell[Result], len(p.Locals)),
-		outputs:   make([]promise.Cell[Result], len(p.Outputs)),
+		locals:    make([]promise.Cell[result], len(p.Locals)),
+		outputs:   make([]promise.Cell[result], len(p.Outputs)),
 		resources: make([]resourceCells, len(p.Resources)),
 		calls:     make([]callCells, len(p.Calls)+len(p.Gone)),
 		providers: make([]providerCells, len(p.Providers)),
-		observers: make([]promise.Cell[Result], len(p.Observers)),
+		observers: make([]promise.Cell[result], len(p.Observers)),
 	}
 }
 
@@ -115,12 +116,15 @@ func (f *Frame) providerFunction(t *promise.Task, pf *program.ProviderFunction) 
 
 // Variable returns the value of an input variable whose validations hold.
 func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
-	r := get(f, &f.variables[v.Index].checked, t, subject{f, "var." + v.Name}, via, func(t *promise.Task) Result {
-		raw := f.rawVariable(t, v, &v.Range)
-		var diags diag.List
-		if t.Current().Failed() || len(v.Validations) == 0 {
-			return Result{Value: raw, Diags: diags}
+	r := get(f, &f.variables[v.Index].checked, t, subject{f, v}, via, func(t *promise.Task) result {
+		if len(v.Validations) == 0 {
+			return f.prepared(t, v)
 		}
+		raw := f.rawVariable(t, v, &v.Range)
+		if t.Current().Failed() {
+			return result{value: raw}
+		}
+		var diags diag.List
 		var outcomes []Outcome
 		ctx := f.newContext(&scope{frame: f, task: t, raw: v})
 		for _, c := range v.Validations {
@@ -136,9 +140,9 @@ func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) c
 				t.Fail()
 			}
 		}
-		return Result{raw, diags, outcomes}
+		return resultOf(raw, diags, outcomes)
 	})
-	return orUnknown(r.Value)
+	return orUnknown(r.value)
 }
 
 // AnyValue is a value of a variable that isn't known, with the marks that its
@@ -171,27 +175,30 @@ func valueRange(f *Frame, v *program.Variable) hcl.Range {
 }
 
 func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
-	r := get(f, &f.variables[v.Index].raw, t, subject{f, "var." + v.Name}, via, func(t *promise.Task) Result {
-		given, diags := f.givenVariable(t, v)
-		if diags.HasErrors() || t.Current().Failed() {
-			t.Fail()
-			return Result{Value: cty.DynamicVal, Diags: diags}
-		}
-		if given == cty.NilVal && f.Parent != nil && v.Required() {
-			t.Fail() // reported where the call is checked
-			return Result{Value: AnyValue(v)}
-		}
-		result, more := PrepareVariable(v, given, valueRange(f, v))
-		diags.Append(more)
-		if more.HasErrors() {
-			t.Fail()
-		}
-		if len(diags) > 0 && f.varies() {
-			diags = diags.InAddress(f.Addr.String())
-		}
-		return Result{Value: result, Diags: diags}
-	})
-	return orUnknown(r.Value)
+	r := get(f, f.variables[v.Index].raw.Cell(), t, subject{f, v}, via, func(t *promise.Task) result { return f.prepared(t, v) })
+	return orUnknown(r.value)
+}
+
+// prepared is what a variable is given, of its type.
+func (f *Frame) prepared(t *promise.Task, v *program.Variable) result {
+	given, diags := f.givenVariable(t, v)
+	if diags.HasErrors() || t.Current().Failed() {
+		t.Fail()
+		return resultOf(cty.DynamicVal, diags, nil)
+	}
+	if given == cty.NilVal && f.Parent != nil && v.Required() {
+		t.Fail() // reported where the call is checked
+		return result{value: AnyValue(v)}
+	}
+	ready, more := PrepareVariable(v, given, valueRange(f, v))
+	diags.Append(more)
+	if more.HasErrors() {
+		t.Fail()
+	}
+	if len(diags) > 0 && f.varies() {
+		diags = diags.InAddress(f.Addr.String())
+	}
+	return resultOf(ready, diags, nil)
 }
 
 // varies reports whether other instances of the frame's call load another
@@ -282,16 +289,16 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 
 // Local returns the value of a local value.
 func (f *Frame) Local(t *promise.Task, l *program.Local, via *hcl.Range) cty.Value {
-	r := get(f, &f.locals[l.Index], t, subject{f, "local." + l.Name}, via, func(t *promise.Task) Result {
+	r := get(f, &f.locals[l.Index], t, subject{f, l}, via, func(t *promise.Task) result {
 		v, diags := Evaluate(t, l.Expr, f.Context(t, nil, cty.NilVal))
-		return Result{Value: v, Diags: diags}
+		return resultOf(v, diags, nil)
 	})
-	return orUnknown(r.Value)
+	return orUnknown(r.value)
 }
 
 // Output returns the value of an output value as the calling module sees it.
 func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.Value {
-	r := get(f, &f.outputs[o.Index], t, subject{f, "output." + o.Name}, via, func(t *promise.Task) Result {
+	r := get(f, &f.outputs[o.Index], t, subject{f, o}, via, func(t *promise.Task) result {
 		f.Depend(t, o.DependsOn)
 		var diags diag.List
 		var outcomes []Outcome
@@ -312,7 +319,7 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 			}
 		}
 		if t.Current().Failed() {
-			return Result{cty.DynamicVal, diags, outcomes}
+			return resultOf(cty.DynamicVal, diags, outcomes)
 		}
 		v, more := Evaluate(t, o.Expr, ctx)
 		diags.Append(more)
@@ -320,9 +327,9 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 			v, more = checkOutput(f, t, o, v)
 			diags.Append(more)
 		}
-		return Result{v, diags, outcomes}
+		return resultOf(v, diags, outcomes)
 	})
-	return orUnknown(r.Value)
+	return orUnknown(r.value)
 }
 
 // stored reports whether the frame's outputs are kept: those of a root module and

@@ -53,7 +53,7 @@ func (f *Frame) ProviderInstances(t *promise.Task, p *program.Provider, via *hcl
 }
 
 func (f *Frame) providerInstances(t *promise.Task, p *program.Provider, via *hcl.Range) providers {
-	return get(f, &f.providers[p.Index].expansion, t, subject{f, "provider." + p.LocalName}, via, func(t *promise.Task) providers {
+	return get(f, &f.providers[p.Index].expansion, t, named{f, "provider." + p.LocalName}, via, func(t *promise.Task) providers {
 		e, diags := f.expand(t, Block{Frame: f, Provider: p})
 		ps := providers{Expansion: e, byKey: map[addr.Key]*ProviderInstance{}, diags: diags}
 		for _, each := range e.Each() {

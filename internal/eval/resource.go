@@ -14,7 +14,7 @@ import (
 
 type resourceCells struct {
 	expansion promise.Cell[instances]
-	whole     promise.Cell[cty.Value]
+	whole     promise.Rare[cty.Value]
 }
 
 // instances are the instances of one resource in one frame.
@@ -57,7 +57,7 @@ type Instance struct {
 	Resource *program.Resource
 	Each     *Each
 
-	cell promise.Cell[Result]
+	cell promise.Cell[result]
 }
 
 func (i *Instance) String() string { return i.Addr.String() }
@@ -85,7 +85,7 @@ func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
 
 // present is the value of the instance, NilVal where it isn't there.
 func (i *Instance) present(t *promise.Task, via *hcl.Range) cty.Value {
-	r := get(i.Frame, &i.cell, t, i, via, func(t *promise.Task) Result {
+	r := get(i.Frame, &i.cell, t, i, via, func(t *promise.Task) result {
 		v, diags := i.Frame.ev.Host.Resource(t, i)
 		for _, e := range i.Expansions() {
 			t.Depend(e)
@@ -96,9 +96,9 @@ func (i *Instance) present(t *promise.Task, via *hcl.Range) cty.Value {
 		if t.Current().Failed() {
 			v = orUnknown(v)
 		}
-		return Result{Value: v, Diags: diags.InAddress(i.Addr.String())}
+		return resultOf(v, diags.InAddress(i.Addr.String()), nil)
 	})
-	return r.Value
+	return r.value
 }
 
 // Missing is the value of an instance, of a type, that isn't there and that
@@ -133,7 +133,7 @@ func (f *Frame) awaitCalls(t *promise.Task) {
 	if !f.hasAwaited() {
 		return
 	}
-	get(f, &f.awaited, t, subject{f, "depends_on"}, nil, func(t *promise.Task) struct{} {
+	get(f, f.awaited.Cell(), t, named{f, "depends_on"}, nil, func(t *promise.Task) struct{} {
 		f.Parent.Depend(t, f.Call.DependsOn)
 		f.Parent.awaitCalls(t)
 		return struct{}{}
@@ -173,7 +173,7 @@ func (f *Frame) Instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 }
 
 func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) instances {
-	in := get(f, &f.resources[r.Index].expansion, t, subject{f, r.Name.String()}, via, func(t *promise.Task) instances {
+	in := get(f, &f.resources[r.Index].expansion, t, subject{f, r}, via, func(t *promise.Task) instances {
 		e, diags := f.expand(t, Block{Frame: f, Resource: r})
 		in := instances{Expansion: e, diags: diags}
 		resource := addr.Resource{Module: f.Addr, Name: r.Name}
@@ -200,7 +200,7 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 
 // whole is the value of all instances of a resource together.
 func (f *Frame) whole(t *promise.Task, r *program.Resource, via *hcl.Range) cty.Value {
-	v := get(f, &f.resources[r.Index].whole, t, Block{Frame: f, Resource: r}, via, func(t *promise.Task) cty.Value {
+	v := get(f, f.resources[r.Index].whole.Cell(), t, Block{Frame: f, Resource: r}, via, func(t *promise.Task) cty.Value {
 		in := f.instances(t, r, via)
 		values := make([]cty.Value, len(in.list))
 		for i, instance := range in.list {

@@ -108,14 +108,14 @@ func Bugs(rt *promise.Runtime) diag.List {
 func (f *Frame) Diagnostics() diag.List {
 	var l diag.List
 	for i := range f.variables {
-		for _, c := range []*promise.Cell[Result]{&f.variables[i].raw, &f.variables[i].checked} {
-			r, _ := c.Peek()
-			l.Append(r.Diags)
-		}
+		raw, _ := f.variables[i].raw.Peek()
+		l.Append(raw.problems())
+		checked, _ := f.variables[i].checked.Peek()
+		l.Append(checked.problems())
 	}
 	for i := range f.locals {
 		r, _ := f.locals[i].Peek()
-		l.Append(r.Diags)
+		l.Append(r.problems())
 	}
 	for i := range f.providers {
 		ps, _ := f.providers[i].expansion.Peek()
@@ -126,7 +126,7 @@ func (f *Frame) Diagnostics() diag.List {
 		l.Append(in.diags)
 		for _, instance := range in.list {
 			r, _ := instance.cell.Peek()
-			l.Append(r.Diags)
+			l.Append(r.problems())
 		}
 	}
 	for i := range f.calls {
@@ -140,7 +140,7 @@ func (f *Frame) Diagnostics() diag.List {
 	}
 	for i := range f.outputs {
 		r, _ := f.outputs[i].Peek()
-		l.Append(r.Diags)
+		l.Append(r.problems())
 	}
 	if f.Parent == nil && !f.ev.Coarse {
 		l.Append(cycles(f.ev.cycles))
@@ -174,14 +174,14 @@ func (f *Frame) Expanded(r *program.Resource) []*Instance {
 func (f *Frame) OutputValue(o *program.Output) (v cty.Value, node *promise.Node, ok bool) {
 	c := &f.outputs[o.Index]
 	r, ok := c.Peek()
-	return orUnknown(r.Value), &c.Node, ok && !c.Failed()
+	return orUnknown(r.value), &c.Node, ok && !c.Failed()
 }
 
 // LocalValue returns the value of a local if it was computed and isn't failed.
 func (f *Frame) LocalValue(l *program.Local) (v cty.Value, ok bool) {
 	c := &f.locals[l.Index]
 	r, ok := c.Peek()
-	return orUnknown(r.Value), ok && !c.Failed()
+	return orUnknown(r.value), ok && !c.Failed()
 }
 
 // ChildFrame returns the instance of a call with that key. known is false
@@ -266,7 +266,7 @@ func (f *Frame) Lookup(r *program.Resource, k addr.Key) (i *Instance, e Expansio
 // OutputOutcomes returns the outcomes of an output's preconditions.
 func (f *Frame) OutputOutcomes(o *program.Output) []Outcome {
 	r, _ := f.outputs[o.Index].Peek()
-	return r.Outcomes
+	return r.outcomes()
 }
 
 // VariableNode is the node of a variable whose validations were evaluated.
@@ -277,5 +277,5 @@ func (f *Frame) VariableNode(v *program.Variable) *promise.Node {
 // VariableOutcomes returns the outcomes of a variable's validations.
 func (f *Frame) VariableOutcomes(v *program.Variable) []Outcome {
 	r, _ := f.variables[v.Index].checked.Peek()
-	return r.Outcomes
+	return r.outcomes()
 }

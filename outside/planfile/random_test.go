@@ -155,7 +155,8 @@ func plans(t *rapid.T) *plan.Plan {
 		steps = rapid.IntRange(0, 4).Draw(t, "steps")
 	}
 	for i := range steps {
-		s := execgraph.Step{Kind: execgraph.Finalize, Object: objects(t), Provider: providers(t), Change: rapid.IntRange(1, len(p.Changes)).Draw(t, "change")}
+		object, provider := objects(t), providers(t)
+		s := execgraph.Step{Kind: execgraph.Finalize, Object: &object, Provider: &provider, Change: rapid.IntRange(1, len(p.Changes)).Draw(t, "change")}
 		if i > 0 {
 			s.Kind, s.Object = execgraph.Apply, p.Graph.Steps[0].Object
 			s.After, s.When, s.Of, s.Takes = []execgraph.ID{0}, execgraph.OnFailure, 0, []execgraph.ID{0}

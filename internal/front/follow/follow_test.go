@@ -85,7 +85,7 @@ func changing(t *testing.T) *plan.Plan {
 	c := &plan.Change{Addr: addr.Object{Instance: i}, Provider: &addr.ProviderConfig{}, Action: plan.Create, Before: cty.NullVal(cty.DynamicPseudoType), After: cty.ObjectVal(map[string]cty.Value{
 		"password": cty.StringVal(sensitive).Mark(value.Sensitive), "url": cty.StringVal("https://me:" + sensitive + "@db"),
 	})}
-	return &plan.Plan{Changes: []*plan.Change{c}, Resources: []addr.Resource{i.Resource.Erase()}, Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.Apply, Object: c.Addr, Change: 1}}}}
+	return &plan.Plan{Changes: []*plan.Change{c}, Resources: []addr.Resource{i.Resource.Erase()}, Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.Apply, Object: &c.Addr, Change: 1}}}}
 }
 
 // A round is what one plan and apply of a test come to.

@@ -184,7 +184,7 @@ func story(t *testing.T, s *Server) {
 		return addr.Object{Instance: i}
 	}
 	a, b := object("aws_vpc.a"), object("aws_vpc.b")
-	p := &plan.Plan{Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.Apply, Object: a}, {Kind: execgraph.Apply, Object: b}, {Kind: execgraph.Apply}}}}
+	p := &plan.Plan{Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.Apply, Object: &a}, {Kind: execgraph.Apply, Object: &b}, {Kind: execgraph.Apply}}}}
 	for _, e := range []event.Event{
 		{Kind: event.ApplyBegin, Plan: p},
 		{Kind: event.ApplyStart, Addr: a, Action: plan.Create, IDKey: "id", IDValue: "secret-id"},

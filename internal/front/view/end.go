@@ -132,7 +132,7 @@ func (e End) sort() (done int, failed, rest []execgraph.ID) {
 		case !ended || how == event.Skipped:
 			rest = append(rest, id)
 		case how == event.Failed || broken[id]:
-			if !slices.Contains(e.Doubts, e.Plan.Graph.Steps[id].Object.Instance) {
+			if !slices.Contains(e.Doubts, e.Plan.Graph.Steps[id].At().Instance) {
 				failed = append(failed, id)
 			}
 		default:
@@ -147,7 +147,7 @@ func (e End) objects(steps []execgraph.ID) []addr.Object {
 	var list []addr.Object
 	for _, id := range steps {
 		s := &e.Plan.Graph.Steps[id]
-		o := s.Object
+		o := s.At()
 		if s.Kind == execgraph.Invoke {
 			o = addr.Object{Instance: e.Plan.Invocations[s.Invocation-1].Addr}
 		}
@@ -192,7 +192,7 @@ func (e End) causes(rest []execgraph.ID) (causes []addr.Object) {
 			}
 			seen[a] = true
 			switch how, ended := e.Endings[a]; {
-			case ended && how == event.Failed && steps[a].Object != (addr.Object{}):
+			case ended && how == event.Failed && steps[a].Object != nil:
 				failed = append(failed, a)
 			case !ended || how == event.Skipped:
 				todo = append(todo, a)
@@ -201,7 +201,7 @@ func (e End) causes(rest []execgraph.ID) (causes []addr.Object) {
 	}
 	slices.Sort(failed)
 	for _, id := range failed {
-		causes = append(causes, steps[id].Object)
+		causes = append(causes, *steps[id].Object)
 	}
 	return causes
 }

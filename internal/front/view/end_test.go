@@ -20,7 +20,7 @@ func TestEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Object: addr.Object{Instance: at}, After: after})
+		p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Object: &addr.Object{Instance: at}, After: after})
 		return at
 	}
 	step("sim_a.ok")

@@ -45,7 +45,7 @@ type stepPrinter struct {
 	numbers []int // of the steps that are shown, from 1
 	// opened is, for each step, a provider that it needs itself or through
 	// another that it waits for.
-	opened []addr.ProviderConfig
+	opened []*addr.ProviderConfig
 	after  [][]execgraph.ID // what steps wait for, joints that aren't shown resolved
 }
 
@@ -60,7 +60,7 @@ func (p *stepPrinter) resolve() {
 		}
 	}
 	p.numbers, p.after = make([]int, len(steps)), make([][]execgraph.ID, len(steps))
-	p.opened = make([]addr.ProviderConfig, len(steps))
+	p.opened = make([]*addr.ProviderConfig, len(steps))
 	last := 0
 	for n, s := range steps {
 		for _, after := range s.After {
@@ -72,7 +72,7 @@ func (p *stepPrinter) resolve() {
 		}
 		p.opened[n] = s.Provider
 		for _, after := range s.After {
-			if p.opened[n] == (addr.ProviderConfig{}) {
+			if p.opened[n] == nil {
 				p.opened[n] = p.opened[after]
 			}
 		}
@@ -118,11 +118,11 @@ func (p *stepPrinter) waits(id execgraph.ID) (named []execgraph.ID, users bool) 
 	implied := false
 	for _, after := range p.after[id] {
 		of := &p.graph.Steps[after]
-		same := p.opened[after] == s.Provider && s.Provider != (addr.ProviderConfig{})
+		same := equal(p.opened[after], s.Provider)
 		switch {
 		case same && of.Kind == execgraph.OpenProvider:
 			opening = append(opening, after)
-		case same && of.Provider == s.Provider && s.Kind == execgraph.CloseProvider:
+		case same && equal(of.Provider, s.Provider) && s.Kind == execgraph.CloseProvider:
 			implied, users = true, true
 		default:
 			implied = implied || same
@@ -134,6 +134,9 @@ func (p *stepPrinter) waits(id execgraph.ID) (named []execgraph.ID, users bool) 
 	}
 	return named, users
 }
+
+// equal reports whether two provider instances are the same one, and one at all.
+func equal(a, b *addr.ProviderConfig) bool { return a != nil && b != nil && *a == *b }
 
 // words say what a step does. As a line of its own it shows its action's
 // colour.
@@ -157,9 +160,9 @@ func (p *stepPrinter) verb(s *execgraph.Step, own bool) (verb string, colour sty
 		}
 		return "all that it waits for", "", ""
 	case execgraph.OpenProvider:
-		return "open", "", providerName(s.Provider)
+		return "open", "", providerName(*s.Provider)
 	case execgraph.CloseProvider:
-		return "close", "", providerName(s.Provider)
+		return "close", "", providerName(*s.Provider)
 	case execgraph.Output:
 		return "evaluate output", "", s.Name
 	case execgraph.Invoke:
@@ -173,7 +176,7 @@ func (p *stepPrinter) verb(s *execgraph.Step, own bool) (verb string, colour sty
 	what = s.Object.String()
 	switch s.Kind {
 	case execgraph.Apply:
-		if p.actions[s.Object] == plan.Update {
+		if p.actions[*s.Object] == plan.Update {
 			return "update", style.Yellow, what
 		}
 		return "create", style.Green, what

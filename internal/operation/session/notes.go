@@ -52,8 +52,11 @@ func (s *Session) takesNotes() (storage.Noted, bool) {
 // note begins the notes of an apply; they are nil where none are needed or can be
 // had.
 func (s *Session) note(ctx context.Context, p *plan.Plan) (*notes, diag.List) {
+	if _, ok := s.takesNotes(); !ok {
+		return nil, nil
+	}
 	n := &notes{s: s, begun: map[addr.Object]journal.Operation{}, coming: s.creationsOf(p)}
-	if _, ok := s.takesNotes(); !ok || len(n.coming) == 0 {
+	if len(n.coming) == 0 {
 		return nil, nil
 	}
 	n.turn = sync.NewCond(&n.mu)
@@ -74,16 +77,14 @@ func (s *Session) note(ctx context.Context, p *plan.Plan) (*notes, diag.List) {
 
 // creationsOf are the creations of a plan in the order of its steps.
 func (s *Session) creationsOf(p *plan.Plan) []journal.Operation {
-	changes := map[addr.Object]*plan.Change{}
-	for _, c := range p.Changes {
-		if c.Action == plan.Create || c.Action.IsReplace() {
-			changes[c.Addr] = c
-		}
-	}
 	var list []journal.Operation
-	for _, step := range p.Graph.Steps {
-		if c := changes[step.Object]; c != nil && step.Kind == execgraph.Apply {
-			list = append(list, journal.Operation{Object: step.Object, Action: journal.Create, Provider: step.Provider, Needs: p.DependenciesOf(c), Former: s.former(step.Object)})
+	for n := range p.Graph.Steps {
+		step := &p.Graph.Steps[n]
+		if step.Kind != execgraph.Apply {
+			continue
+		}
+		if c := p.Changes[step.Change-1]; c.Action == plan.Create || c.Action.IsReplace() {
+			list = append(list, journal.Operation{Object: c.Addr, Action: journal.Create, Provider: *step.Provider, Needs: p.DependenciesOf(c), Former: s.former(c.Addr)})
 		}
 	}
 	return list

@@ -82,7 +82,7 @@ func creating(t *testing.T, n int) *plan.Plan {
 	for i := range n {
 		o := addr.Object{Instance: instance(t, fmt.Sprintf("a.b[%d]", i))}
 		p.Changes = append(p.Changes, &plan.Change{Addr: o, Action: plan.Create})
-		p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Object: o})
+		p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Object: &o, Provider: &addr.ProviderConfig{}, Change: i + 1})
 	}
 	return p
 }

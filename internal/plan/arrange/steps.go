@@ -45,7 +45,7 @@ func (b *builder) graph(steps []order.Step, p *plan.Plan) *execgraph.Graph {
 			to.Of = to.Takes[len(to.Takes)-1]
 		}
 		if s.Provider > 0 {
-			to.Provider = b.providers[s.Provider-1]
+			to.Provider = &b.providers[s.Provider-1]
 		}
 		if s.Object >= 0 && s.Object < len(b.objects) {
 			to.Change = numbers[s.Object]
@@ -69,7 +69,7 @@ func (b *builder) gather(steps []execgraph.Step) {
 	var keys []key // in the order of the graph
 	for n := range steps {
 		if s := &steps[n]; s.Kind == execgraph.Apply || s.Kind == execgraph.Destroy {
-			k := key{s.Provider, s.Object.Name.Type}
+			k := key{*s.Provider, s.Object.Name.Type}
 			if of[k] == nil {
 				keys = append(keys, k)
 			}
@@ -121,7 +121,7 @@ func (b *builder) nameInvocation(i *plan.Invocation, to *execgraph.Step) {
 }
 
 func (b *builder) nameObject(s *order.Step, o *Object, to *execgraph.Step) {
-	to.Object = *o.Addr
+	to.Object = o.Addr
 	forgets := b.vertices[s.Object].Forgets
 	switch s.Kind {
 	case order.Create:
@@ -137,7 +137,7 @@ func (b *builder) nameObject(s *order.Step, o *Object, to *execgraph.Step) {
 		if forgets {
 			to.Kind = execgraph.Forget
 		} else if o.Change.Action == plan.CreateThenDelete {
-			to.Object.Deposed = o.Change.DeposedKey
+			to.Object = &addr.Object{Instance: o.Addr.Instance, Deposed: o.Change.DeposedKey}
 		}
 	case order.Aside:
 		if forgets {

@@ -71,14 +71,18 @@ type Event struct {
 	Invocation *plan.Invocation
 	Count      int
 	Plan       *plan.Plan
-	Step       execgraph.ID
-	Ending     Ending
+	// Step is the one of the plan's graph that begins or ends: see Begins and StepEnd.
+	Step   execgraph.ID
+	Ending Ending
 	// Listing is that of a list resource, which grows until ListComplete; Found is the
 	// last of it.
 	Listing *plan.Listing
 	Found   *plan.Found
 	Slowed  *pace.Slowed
 }
+
+// Begins reports whether the event tells of the beginning of a step that people count.
+func (e Event) Begins() bool { return e.Kind == ApplyStart || e.Kind == ActionStart }
 
 // A Sink receives events. It must not block for long.
 type Sink func(Event)

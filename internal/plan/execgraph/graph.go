@@ -70,6 +70,15 @@ func (k Kind) Counts() bool {
 	return false
 }
 
+// works reports whether steps of the kind work on an object. Some conditions do, too.
+func (k Kind) works() bool {
+	switch k {
+	case OpenEphemeral, CloseEphemeral, ReadData, Forget:
+		return true
+	}
+	return k.changes()
+}
+
 // changes reports whether steps of the kind have a change of the plan.
 func (k Kind) changes() bool {
 	switch k {
@@ -115,10 +124,12 @@ const (
 // A Step is one operation.
 type Step struct {
 	Kind Kind
-	// Object is what the step works on, for kinds that have one.
-	Object addr.Object
-	// Provider is the provider instance that is opened, closed or called.
-	Provider addr.ProviderConfig
+	// Object is what the step works on, nil for kinds that work on none. It is shared, and
+	// isn't changed.
+	Object *addr.Object
+	// Provider is the provider instance that is opened, closed or called, nil for none. It
+	// is shared, and isn't changed.
+	Provider *addr.ProviderConfig
 	// Name is that of a root output, or of what has conditions: check.NAME,
 	// output.NAME or var.NAME; or it says which action is invoked, and when.
 	Name string
@@ -157,7 +168,15 @@ func (s *Step) Label() string {
 			return s.Kind.String() + " " + s.Check()
 		}
 	}
-	return s.Kind.String() + " " + s.Object.String()
+	return s.Kind.String() + " " + s.At().String()
+}
+
+// At is the address of what the step works on; zero where it works on nothing.
+func (s *Step) At() addr.Object {
+	if s.Object == nil {
+		return addr.Object{}
+	}
+	return *s.Object
 }
 
 // Check is the address of the check block, output or variable that a Condition
@@ -221,6 +240,12 @@ func (g *Graph) Verify(changes int) error {
 		if s.Kind == 0 || int(s.Kind) >= len(kindNames) {
 			return fmt.Errorf("step %d has no kind", id)
 		}
+		if s.Object == nil && (s.Kind.works() || s.Kind == Condition && s.Name == "") {
+			return fmt.Errorf("step %d works on nothing", id)
+		}
+		if s.Provider == nil && (s.Kind.Calls() || s.Kind == OpenProvider || s.Kind == CloseProvider) {
+			return fmt.Errorf("step %d calls no provider", id)
+		}
 		last := ID(-1)
 		for _, a := range s.After {
 			if a <= last || a >= ID(id) || a < 0 {
@@ -254,7 +279,7 @@ func (g *Graph) verifyTakes(id ID, s *Step) error {
 		return fmt.Errorf("step %d (%s) takes up %d steps", id, s.Label(), len(s.Takes))
 	}
 	for i, a := range s.Takes {
-		if a < 0 || a >= id || g.Steps[a].Kind != kinds[i] || g.Steps[a].Object != s.Object {
+		if a < 0 || a >= id || g.Steps[a].Kind != kinds[i] || g.Steps[a].At() != s.At() {
 			return fmt.Errorf("step %d (%s) can't take up step %d", id, s.Label(), a)
 		}
 	}

@@ -21,27 +21,28 @@ func sample(t *testing.T) *Graph {
 	p := addr.ProviderConfig{Provider: addr.OpenTofu.Provider("sim")}
 	aliased := addr.ProviderConfig{Module: addr.Root.Child(addr.Mod("m"), addr.IntKey(0)), Provider: p.Provider, Alias: "b", Key: addr.StringKey("k")}
 	a, d, e := object(t, `a_b.c["x"]`), object(t, "module.m[0].data.d_e.f"), object(t, "ephemeral.e_f.g")
+	f, forgotten := object(t, "a_b.d"), object(t, "a_b.forgotten")
 	old := a
 	old.Deposed = "0123abcd"
 	return &Graph{Steps: []Step{
-		0:  {Kind: OpenProvider, Provider: p},
-		1:  {Kind: OpenProvider, Provider: aliased},
-		2:  {Kind: OpenEphemeral, Object: e, Provider: p, After: []ID{0}},
+		0:  {Kind: OpenProvider, Provider: &p},
+		1:  {Kind: OpenProvider, Provider: &aliased},
+		2:  {Kind: OpenEphemeral, Object: &e, Provider: &p, After: []ID{0}},
 		3:  {Kind: Gate, After: []ID{1, 2}},
 		4:  {Kind: Gate, Name: "joined", After: []ID{3}},
-		5:  {Kind: ReadData, Object: d, Provider: aliased, After: []ID{4}},
-		6:  {Kind: Finalize, Object: a, Provider: p, Change: 1, After: []ID{0, 5}},
-		7:  {Kind: Depose, Object: a, Provider: p, Change: 1, After: []ID{6}},
-		8:  {Kind: Apply, Object: a, Provider: p, Change: 1, After: []ID{7}, Takes: []ID{6}},
-		9:  {Kind: RestoreDeposed, Object: a, Provider: p, Change: 1, After: []ID{8}, When: OnFailure, Of: 8, Takes: []ID{7, 8}},
-		10: {Kind: Provision, Object: a, Change: 1, After: []ID{8}, Takes: []ID{8}},
+		5:  {Kind: ReadData, Object: &d, Provider: &aliased, After: []ID{4}},
+		6:  {Kind: Finalize, Object: &a, Provider: &p, Change: 1, After: []ID{0, 5}},
+		7:  {Kind: Depose, Object: &a, Provider: &p, Change: 1, After: []ID{6}},
+		8:  {Kind: Apply, Object: &a, Provider: &p, Change: 1, After: []ID{7}, Takes: []ID{6}},
+		9:  {Kind: RestoreDeposed, Object: &a, Provider: &p, Change: 1, After: []ID{8}, When: OnFailure, Of: 8, Takes: []ID{7, 8}},
+		10: {Kind: Provision, Object: &a, Change: 1, After: []ID{8}, Takes: []ID{8}},
 		11: {Kind: Condition, Name: "check.c", After: []ID{10}},
-		12: {Kind: Destroy, Object: old, Provider: p, Change: 1, After: []ID{8, 10}},
-		13: {Kind: Forget, Object: object(t, "a_b.forgotten"), Change: 2},
-		14: {Kind: ProvisionDestroy, Object: object(t, "a_b.d"), Change: 3},
+		12: {Kind: Destroy, Object: &old, Provider: &p, Change: 1, After: []ID{8, 10}},
+		13: {Kind: Forget, Object: &forgotten, Change: 2},
+		14: {Kind: ProvisionDestroy, Object: &f, Change: 3},
 		15: {Kind: Output, Name: "o", After: []ID{8}},
-		16: {Kind: CloseEphemeral, Object: e, Provider: p, After: []ID{12}, When: Always, Takes: []ID{2}},
-		17: {Kind: CloseProvider, Provider: p, After: []ID{12, 16}, When: Always},
+		16: {Kind: CloseEphemeral, Object: &e, Provider: &p, After: []ID{12}, When: Always, Takes: []ID{2}},
+		17: {Kind: CloseProvider, Provider: &p, After: []ID{12, 16}, When: Always},
 	}}
 }
 
@@ -120,6 +121,10 @@ func TestVerify(t *testing.T) {
 		"no kind":                         func(g *Graph) { g.Steps[3].Kind = 0 },
 		"a new kind":                      func(g *Graph) { g.Steps[3].Kind = Invoke + 1 },
 		"a failure that isn't waited for": func(g *Graph) { g.Steps[9].Of = 2 },
+		"nothing to work on":              func(g *Graph) { g.Steps[13].Object = nil },
+		"no condition":                    func(g *Graph) { g.Steps[11].Name = "" },
+		"no provider to open":             func(g *Graph) { g.Steps[0].Provider = nil },
+		"no provider to call":             func(g *Graph) { g.Steps[5].Provider = nil },
 		"no change":                       func(g *Graph) { g.Steps[8].Change = 0 },
 		"a change that isn't there":       func(g *Graph) { g.Steps[8].Change = 4 },
 		"a later one is taken up":         func(g *Graph) { g.Steps[8].Takes = []ID{9} },

@@ -137,11 +137,11 @@ func shareWith(changes []*plan.Change, s *execgraph.Step) {
 		return
 	}
 	c := changes[s.Change-1]
-	if s.Object == c.Addr {
-		s.Object = c.Addr
+	if s.At() == c.Addr {
+		s.Object = &c.Addr
 	}
-	if s.Provider == *c.Provider {
-		s.Provider = *c.Provider
+	if s.Provider != nil && *s.Provider == *c.Provider {
+		s.Provider = c.Provider
 	}
 }
 
@@ -163,10 +163,10 @@ func elements(raw msgpack.RawMessage) (*msgpack.Decoder, int, error) {
 
 func fromStep(s *execgraph.Step) stepRecord {
 	r := stepRecord{Kind: s.Kind.String(), Name: s.Name, Module: string(s.Module), When: uint8(s.When), Of: int(s.Of), Change: s.Change, Invocation: s.Invocation, Batch: s.Batch}
-	if s.Object != (addr.Object{}) {
+	if s.Object != nil {
 		r.Object = objectAddr{s.Object.Instance.String(), s.Object.Deposed}
 	}
-	if s.Provider != (addr.ProviderConfig{}) {
+	if s.Provider != nil {
 		r.Provider = s.Provider.String()
 	}
 	for _, a := range s.After {
@@ -189,14 +189,18 @@ func toStep(s *execgraph.Step, r stepRecord) error {
 	}
 	*s = execgraph.Step{Kind: kind, Name: r.Name, Module: m, When: execgraph.When(r.When), Of: execgraph.ID(r.Of), Change: r.Change, Invocation: r.Invocation, Batch: r.Batch}
 	if r.Object.Instance != "" {
-		if s.Object, err = toObject(r.Object); err != nil {
+		object, err := toObject(r.Object)
+		if err != nil {
 			return err
 		}
+		s.Object = &object
 	}
 	if r.Provider != "" {
-		if s.Provider, err = addr.ParseProviderConfig(r.Provider); err != nil {
+		provider, err := addr.ParseProviderConfig(r.Provider)
+		if err != nil {
 			return err
 		}
+		s.Provider = &provider
 	}
 	for _, a := range r.After {
 		s.After = append(s.After, execgraph.ID(a))

@@ -20,7 +20,7 @@ func (e *explainer) waits(c *plan.Change) []Wait {
 	seen := map[string]bool{}
 	for id := range g.Steps {
 		own := &g.Steps[id]
-		if !works(own.Kind) || own.Object.Instance != c.Addr.Instance || c.Addr.Deposed != "" && own.Object != c.Addr {
+		if !works(own.Kind) || own.At().Instance != c.Addr.Instance || c.Addr.Deposed != "" && own.At() != c.Addr {
 			continue
 		}
 		for _, other := range nearest(g, execgraph.ID(id)) {
@@ -116,22 +116,22 @@ func (e *explainer) rule(own *execgraph.Step, other before) (string, Chain) {
 	switch {
 	case other.step.Kind == execgraph.Finalize:
 		return ruleFinalize, nil
-	case other.step.Object.Instance == own.Object.Instance && (own.Kind == execgraph.Provision || other.step.Kind == execgraph.ProvisionDestroy):
+	case other.step.At().Instance == own.At().Instance && (own.Kind == execgraph.Provision || other.step.Kind == execgraph.ProvisionDestroy):
 		return ruleProvision, nil
-	case other.step.Object.Instance == own.Object.Instance && ends(own.Kind):
+	case other.step.At().Instance == own.At().Instance && ends(own.Kind):
 		return ruleKeepOld, nil
-	case other.step.Object.Instance == own.Object.Instance:
+	case other.step.At().Instance == own.At().Instance:
 		return ruleReplace, nil
 	case other.via != "":
 		return ruleProvider, nil
-	case ends(own.Kind) && !ends(other.step.Kind) && e.keepsOld(own.Object.Instance):
+	case ends(own.Kind) && !ends(other.step.Kind) && e.keepsOld(own.At().Instance):
 		return ruleKeepOld, nil
-	case !ends(own.Kind) && ends(other.step.Kind) && !e.used(other.step.Object, own.Object):
+	case !ends(own.Kind) && ends(other.step.Kind) && !e.used(other.step.At(), own.At()):
 		return ruleReplace, nil
 	case ends(own.Kind), ends(other.step.Kind):
 		return ruleUsersFirst, nil
 	}
-	if chain := e.path(own.Object.Instance, other.step.Object.Instance); chain != nil {
+	if chain := e.path(own.At().Instance, other.step.At().Instance); chain != nil {
 		return ruleReference, chain
 	}
 	return ruleOrder, nil

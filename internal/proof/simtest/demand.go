@@ -99,11 +99,11 @@ func (w *World) blame(p *plan.Plan, c *plan.Change) *plan.Change {
 func ordered(g *execgraph.Graph, update, deleted addr.Object) bool {
 	before := make([]bool, len(g.Steps))
 	for id, s := range g.Steps {
-		before[id] = s.Kind == execgraph.Apply && s.Object == update
+		before[id] = s.Kind == execgraph.Apply && s.At() == update
 		for _, a := range s.After {
 			before[id] = before[id] || before[a]
 		}
-		if s.Kind == execgraph.Destroy && s.Object == deleted {
+		if s.Kind == execgraph.Destroy && s.At() == deleted {
 			return before[id]
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -352,6 +353,29 @@ func (n *Node) Failed() bool { return n != nil && n.failed }
 type Cell[T any] struct {
 	Node
 	value T
+}
+
+// A Rare is a cell that few ask for: it takes hardly any memory before somebody does. The
+// zero value is ready.
+type Rare[T any] struct {
+	made atomic.Pointer[Cell[T]]
+}
+
+// Cell is the cell, which is made by who asks first.
+func (r *Rare[T]) Cell() *Cell[T] {
+	if c := r.made.Load(); c != nil {
+		return c
+	}
+	r.made.CompareAndSwap(nil, new(Cell[T]))
+	return r.made.Load()
+}
+
+// Peek returns the value if the cell is done.
+func (r *Rare[T]) Peek() (value T, ok bool) {
+	if c := r.made.Load(); c != nil {
+		return c.Peek()
+	}
+	return value, false
 }
 
 // A Cycle is a circle of cells that need each other: each link's value was

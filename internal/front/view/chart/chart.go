@@ -191,7 +191,7 @@ func OfSteps(p *plan.Plan) *Chart {
 		if s.Kind == execgraph.Gate {
 			n.Address += fmt.Sprintf(" #%d", id)
 		}
-		if s.Object.Name != (addr.Name{}) {
+		if s.Object != nil {
 			n.Module = s.Object.Module.String()
 		}
 		if s.Change > 0 {

@@ -89,12 +89,12 @@ func TestExecution(t *testing.T) {
 	}
 	provider := addr.ProviderConfig{Provider: addr.OpenTofu.Provider("sim")}
 	g := &execgraph.Graph{Steps: []execgraph.Step{
-		{Kind: execgraph.OpenProvider, Provider: provider},
-		{Kind: execgraph.Apply, Object: addr.Object{Instance: i}, After: []execgraph.ID{0}},
+		{Kind: execgraph.OpenProvider, Provider: &provider},
+		{Kind: execgraph.Apply, Object: &addr.Object{Instance: i}, After: []execgraph.ID{0}},
 		{Kind: execgraph.Gate, After: []execgraph.ID{1}},
 		{Kind: execgraph.Gate, After: []execgraph.ID{1}},
 		{Kind: execgraph.Output, Name: "o", After: []execgraph.ID{2, 3}},
-		{Kind: execgraph.CloseProvider, Provider: provider, After: []execgraph.ID{1}, When: execgraph.Always},
+		{Kind: execgraph.CloseProvider, Provider: &provider, After: []execgraph.ID{1}, When: execgraph.Always},
 	}}
 	for name, form := range map[string]Form{"execution.dot": "", "execution.mmd": Mermaid} {
 		var out bytes.Buffer

@@ -84,7 +84,7 @@ func mixed(t *testing.T) *plan.Plan {
 	p.Changes[6].ReplacePaths = []cty.Path{cty.GetAttrPath("name")}
 	p.Drift = []*plan.Change{planned(t, "sim.other", plan.Update, object("z", "s"), object("a", "s"))}
 	step := func(kind execgraph.Kind, change int, after ...execgraph.ID) execgraph.Step {
-		return execgraph.Step{Kind: kind, Object: p.Changes[change].Addr, Change: change + 1, After: after}
+		return execgraph.Step{Kind: kind, Object: &p.Changes[change].Addr, Change: change + 1, After: after}
 	}
 	p.Graph = &execgraph.Graph{Steps: []execgraph.Step{
 		step(execgraph.Apply, 0), step(execgraph.Apply, 1), step(execgraph.Apply, 2), step(execgraph.Destroy, 4),

@@ -25,7 +25,6 @@ type course struct {
 	what  []string // what is done by a step that people count
 	block []string // and of which block it is
 	tally *event.Tally
-	begun event.Steps
 }
 
 func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
@@ -33,7 +32,7 @@ func newCourse(p *plan.Plan, atOnce int, before Durations) *course {
 	c := &course{
 		plan: p, steps: steps, atOnce: atOnce, before: before, now: Durations{}, blocks: Durations{},
 		tally: event.Tallied(p), next: make([][]execgraph.ID, len(steps)), ended: make([]bool, len(steps)),
-		what: make([]string, len(steps)), block: make([]string, len(steps)), begun: event.StepsOf(p),
+		what: make([]string, len(steps)), block: make([]string, len(steps)),
 	}
 	seen := map[string]int{}
 	for id := range steps {

@@ -231,7 +231,7 @@ func (d *Display) begin(e event.Event) {
 	}
 	r.name = clean.Line(r.name)
 	if d.course != nil {
-		r.id, r.isStep = d.course.begun.Begun(e)
+		r.id, r.isStep = e.Step, e.Begins()
 	}
 	d.rows = append(d.rows, r)
 	d.byKey[r.key] = r

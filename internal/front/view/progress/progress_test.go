@@ -150,7 +150,7 @@ func made(t *testing.T, blocks ...block) *plan.Plan {
 			}
 			o := addr.Object{Instance: at}
 			p.Changes = append(p.Changes, &plan.Change{Addr: o, Action: plan.Create})
-			p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Object: o, Change: len(p.Changes), After: after})
+			p.Graph.Steps = append(p.Graph.Steps, execgraph.Step{Kind: execgraph.Apply, Object: &o, Change: len(p.Changes), After: after})
 		}
 	}
 	return p
@@ -165,7 +165,7 @@ func perform(d stream.Progress, p *plan.Plan, atOnce int, takes func(execgraph.I
 	}
 	tell := func(kind event.Kind, id execgraph.ID) {
 		c := p.Changes[id]
-		d.Event(event.Event{Kind: kind, Addr: c.Addr, Action: c.Action})
+		d.Event(event.Event{Kind: kind, Step: id, Addr: c.Addr, Action: c.Action})
 	}
 	d.Event(event.Event{Kind: event.ApplyBegin, Plan: p, Count: atOnce})
 	ended := map[execgraph.ID]bool{}

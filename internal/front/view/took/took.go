@@ -43,7 +43,6 @@ type Recorder struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	steps event.Steps
 	times *Times
 }
 
@@ -71,7 +70,7 @@ func (r *Recorder) Event(e event.Event) {
 	defer r.mu.Unlock()
 	now := r.now()
 	if e.Kind == event.ApplyBegin {
-		r.steps, r.times = event.StepsOf(e.Plan), &Times{now, make([]Step, len(e.Plan.Graph.Steps))}
+		r.times = &Times{now, make([]Step, len(e.Plan.Graph.Steps))}
 		return
 	}
 	if r.times == nil {
@@ -81,8 +80,8 @@ func (r *Recorder) Event(e event.Event) {
 	if e.Kind == event.StepEnd {
 		s := &r.times.Steps[e.Step]
 		s.End, s.Ended, s.How = since, true, e.Ending
-	} else if id, known := r.steps.Begun(e); known {
-		r.times.Steps[id].Begin = since
+	} else {
+		r.times.Steps[e.Step].Begin = since
 	}
 }
 

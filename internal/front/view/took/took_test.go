@@ -25,8 +25,8 @@ func object(t *testing.T, text string) addr.Object {
 func TestTimes(t *testing.T) {
 	a, b, c := object(t, "sim.a"), object(t, "sim.b"), object(t, "sim.c")
 	p := &plan.Plan{Previous: &state.Snapshot{Lineage: "l", Serial: 3}, Graph: &execgraph.Graph{Steps: []execgraph.Step{
-		{Kind: execgraph.OpenProvider}, {Kind: execgraph.Apply, Object: a, After: []execgraph.ID{0}}, {Kind: execgraph.Destroy, Object: b, After: []execgraph.ID{0}},
-		{Kind: execgraph.Apply, Object: c, After: []execgraph.ID{1, 2}}, {Kind: execgraph.Apply, Object: b, After: []execgraph.ID{3}},
+		{Kind: execgraph.OpenProvider, Provider: &addr.ProviderConfig{}}, {Kind: execgraph.Apply, Object: &a, After: []execgraph.ID{0}}, {Kind: execgraph.Destroy, Object: &b, After: []execgraph.ID{0}},
+		{Kind: execgraph.Apply, Object: &c, After: []execgraph.ID{1, 2}}, {Kind: execgraph.Apply, Object: &b, After: []execgraph.ID{3}},
 	}}}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r := Record(func() time.Time { return now })
@@ -42,8 +42,8 @@ func TestTimes(t *testing.T) {
 	}
 	tell(0, event.Event{Kind: event.ApplyBegin, Plan: p})
 	tell(time.Second, event.Event{Kind: event.StepEnd, Step: 0})
-	tell(time.Second, event.Event{Kind: event.ApplyStart, Addr: a, Action: plan.Create})
-	tell(time.Second, event.Event{Kind: event.ApplyStart, Addr: b, Action: plan.Delete})
+	tell(time.Second, event.Event{Kind: event.ApplyStart, Step: 1, Addr: a, Action: plan.Create})
+	tell(time.Second, event.Event{Kind: event.ApplyStart, Step: 2, Addr: b, Action: plan.Delete})
 	tell(time.Second, event.Event{Kind: event.StepEnd, Step: 1})
 	tell(time.Second, event.Event{Kind: event.StepEnd, Step: 2})
 	tell(time.Second, event.Event{Kind: event.StepEnd, Step: 3, Ending: event.Failed})
