@@ -19,38 +19,8 @@ type callCells struct {
 	closed    promise.Rare[struct{}]
 }
 
-// frames are the instances of one module call in one frame.
-type frames struct {
-	Expansion
-	list  []*Frame // in the order of their keys; nil where nothing is loaded
-	byKey map[string]*Frame
-	diags diag.List
-}
-
-// find returns the frame with that key, or nil.
-func (fs *frames) find(k addr.Key) *Frame {
-	if fs.Unknown {
-		if len(fs.list) == 0 {
-			return nil // a circle
-		}
-		return fs.list[0]
-	}
-	switch fs.Kind {
-	case Counted:
-		if n, ok := k.Int(); ok && n >= 0 && n < len(fs.list) {
-			return fs.list[n]
-		}
-	case Keyed:
-		if s, ok := k.Str(); ok {
-			return fs.byKey[s]
-		}
-	case Single:
-		if k == addr.NoKey && len(fs.list) == 1 {
-			return fs.list[0]
-		}
-	}
-	return nil
-}
+// frames are the instances of one module call in one frame; nil where nothing is loaded.
+type frames = members[*Frame]
 
 // without leaves out the keys that a call still has: they aren't gone, so a
 // removed block has no effect on them. Nothing is certain while these aren't known.
@@ -65,20 +35,6 @@ func (e Expansion) without(live *frames) Expansion {
 		e.Count = 0
 	}
 	return e
-}
-
-// has reports whether there is an instance with that key.
-func (fs *frames) has(k addr.Key) bool {
-	switch fs.Kind {
-	case Counted:
-		n, ok := k.Int()
-		return ok && n < fs.Count
-	case Keyed:
-		s, ok := k.Str()
-		_, there := fs.byKey[s]
-		return ok && there
-	}
-	return k == addr.NoKey && fs.Count == 1
 }
 
 // Calls returns the instances of a module call, without those whose source
@@ -117,12 +73,7 @@ func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames 
 			}
 			fs.list = append(fs.list, child)
 		}
-		if e.Kind == Keyed && !e.Unknown {
-			fs.byKey = make(map[string]*Frame, len(e.Keys))
-			for i, k := range e.Keys {
-				fs.byKey[k] = fs.list[i]
-			}
-		}
+		fs.index()
 		return fs
 	})
 	if fs.list == nil { // a circle, which is told where it is closed

@@ -134,18 +134,11 @@ func resultOf(v cty.Value, diags diag.List, outcomes []Outcome) result {
 	return result{v, &found{diags, outcomes}}
 }
 
-func (r result) problems() diag.List {
+func (r result) all() found {
 	if r.found == nil {
-		return nil
+		return found{}
 	}
-	return r.found.diags
-}
-
-func (r result) outcomes() []Outcome {
-	if r.found == nil {
-		return nil
-	}
-	return r.found.outcomes
+	return *r.found
 }
 
 // A subject names the cell of a declaration in messages.

@@ -102,6 +102,63 @@ func (e Expansion) Each() []*Each {
 // only is of the instance of a block without repetition: nothing has a meaning there.
 var only = &Each{}
 
+// members are the instances of one block in one frame.
+type members[T any] struct {
+	Expansion
+	list  []T // in the order of their keys
+	byKey map[string]T
+	diags diag.List
+}
+
+// index makes byKey, where it is of use.
+func (m *members[T]) index() {
+	if m.Kind == Keyed && !m.Unknown {
+		m.byKey = make(map[string]T, len(m.Keys))
+		for i, k := range m.Keys {
+			m.byKey[k] = m.list[i]
+		}
+	}
+}
+
+// find returns the one with that key, or nil.
+func (m *members[T]) find(k addr.Key) (none T) {
+	if m.Unknown {
+		if len(m.list) == 0 {
+			return none // a circle
+		}
+		return m.list[0]
+	}
+	switch m.Kind {
+	case Counted:
+		if n, ok := k.Int(); ok && n >= 0 && n < len(m.list) {
+			return m.list[n]
+		}
+	case Keyed:
+		if s, ok := k.Str(); ok {
+			return m.byKey[s]
+		}
+	case Single:
+		if k == addr.NoKey && len(m.list) == 1 {
+			return m.list[0]
+		}
+	}
+	return none
+}
+
+// has reports whether there is an instance with that key.
+func (m *members[T]) has(k addr.Key) bool {
+	switch m.Kind {
+	case Counted:
+		n, ok := k.Int()
+		return ok && n < m.Count
+	case Keyed:
+		s, ok := k.Str()
+		_, there := m.byKey[s]
+		return ok && there
+	}
+	return k == addr.NoKey && m.Count == 1
+}
+
 // expand lets the host decide, on the ground of the block's repetition.
 func (f *Frame) expand(t *promise.Task, b Block) (Expansion, diag.List) {
 	r := b.repeat()

@@ -118,7 +118,7 @@ func (f *Frame) providerFunction(t *promise.Task, pf *program.ProviderFunction) 
 func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
 	r := get(f, &f.variables[v.Index].checked, t, subject{f, v}, via, func(t *promise.Task) result {
 		if len(v.Validations) == 0 {
-			return f.prepared(t, v)
+			return prepared(f, t, v)
 		}
 		raw := f.rawVariable(t, v, &v.Range)
 		if t.Current().Failed() {
@@ -175,12 +175,12 @@ func valueRange(f *Frame, v *program.Variable) hcl.Range {
 }
 
 func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
-	r := get(f, f.variables[v.Index].raw.Cell(), t, subject{f, v}, via, func(t *promise.Task) result { return f.prepared(t, v) })
+	r := get(f, f.variables[v.Index].raw.Cell(), t, subject{f, v}, via, func(t *promise.Task) result { return prepared(f, t, v) })
 	return orUnknown(r.value)
 }
 
 // prepared is what a variable is given, of its type.
-func (f *Frame) prepared(t *promise.Task, v *program.Variable) result {
+func prepared(f *Frame, t *promise.Task, v *program.Variable) result {
 	given, diags := f.givenVariable(t, v)
 	if diags.HasErrors() || t.Current().Failed() {
 		t.Fail()

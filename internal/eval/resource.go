@@ -8,7 +8,6 @@ import (
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
 )
 
@@ -18,37 +17,7 @@ type resourceCells struct {
 }
 
 // instances are the instances of one resource in one frame.
-type instances struct {
-	Expansion
-	list  []*Instance // in the order of their keys
-	byKey map[string]*Instance
-	diags diag.List
-}
-
-// find returns the instance with that key, or nil.
-func (in *instances) find(k addr.Key) *Instance {
-	if in.Unknown {
-		if len(in.list) == 0 {
-			return nil // a circle
-		}
-		return in.list[0]
-	}
-	switch in.Kind {
-	case Counted:
-		if n, ok := k.Int(); ok && n >= 0 && n < len(in.list) {
-			return in.list[n]
-		}
-	case Keyed:
-		if s, ok := k.Str(); ok {
-			return in.byKey[s]
-		}
-	case Single:
-		if k == addr.NoKey && len(in.list) == 1 {
-			return in.list[0]
-		}
-	}
-	return nil
-}
+type instances = members[*Instance]
 
 // An Instance is one instance of a resource in a frame.
 type Instance struct {
@@ -184,12 +153,7 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 			block[i] = Instance{Addr: resource.Instance(each.Key), Frame: f, Resource: r, Each: each}
 			in.list[i] = &block[i]
 		}
-		if e.Kind == Keyed && !e.Unknown {
-			in.byKey = make(map[string]*Instance, len(e.Keys))
-			for i, k := range e.Keys {
-				in.byKey[k] = in.list[i]
-			}
-		}
+		in.index()
 		return in
 	})
 	if in.list == nil { // a circle, which is told where it is closed

@@ -109,13 +109,13 @@ func (f *Frame) Diagnostics() diag.List {
 	var l diag.List
 	for i := range f.variables {
 		raw, _ := f.variables[i].raw.Peek()
-		l.Append(raw.problems())
+		l.Append(raw.all().diags)
 		checked, _ := f.variables[i].checked.Peek()
-		l.Append(checked.problems())
+		l.Append(checked.all().diags)
 	}
 	for i := range f.locals {
 		r, _ := f.locals[i].Peek()
-		l.Append(r.problems())
+		l.Append(r.all().diags)
 	}
 	for i := range f.providers {
 		ps, _ := f.providers[i].expansion.Peek()
@@ -126,7 +126,7 @@ func (f *Frame) Diagnostics() diag.List {
 		l.Append(in.diags)
 		for _, instance := range in.list {
 			r, _ := instance.cell.Peek()
-			l.Append(r.problems())
+			l.Append(r.all().diags)
 		}
 	}
 	for i := range f.calls {
@@ -140,7 +140,7 @@ func (f *Frame) Diagnostics() diag.List {
 	}
 	for i := range f.outputs {
 		r, _ := f.outputs[i].Peek()
-		l.Append(r.problems())
+		l.Append(r.all().diags)
 	}
 	if f.Parent == nil && !f.ev.Coarse {
 		l.Append(cycles(f.ev.cycles))
@@ -266,7 +266,7 @@ func (f *Frame) Lookup(r *program.Resource, k addr.Key) (i *Instance, e Expansio
 // OutputOutcomes returns the outcomes of an output's preconditions.
 func (f *Frame) OutputOutcomes(o *program.Output) []Outcome {
 	r, _ := f.outputs[o.Index].Peek()
-	return r.outcomes()
+	return r.all().outcomes
 }
 
 // VariableNode is the node of a variable whose validations were evaluated.
@@ -277,5 +277,5 @@ func (f *Frame) VariableNode(v *program.Variable) *promise.Node {
 // VariableOutcomes returns the outcomes of a variable's validations.
 func (f *Frame) VariableOutcomes(v *program.Variable) []Outcome {
 	r, _ := f.variables[v.Index].checked.Peek()
-	return r.outcomes()
+	return r.all().outcomes
 }

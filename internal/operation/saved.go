@@ -36,6 +36,7 @@ func (w *Work) Save(ctx context.Context, path, engine string, made *plan.Plan) e
 	if err != nil {
 		return err
 	}
+	w.Reasons = nil // they hold all that was evaluated, and what is kept of them is in the plan
 	return w.dir.WritePlan(path, c)
 }
 

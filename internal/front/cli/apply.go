@@ -177,7 +177,7 @@ func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Pl
 			return found, approved && !refused
 		}
 	}
-	defer func() { w.Reasons = nil }() // they hold more than an apply needs
+	defer func() { w.Reasons, a.Because = nil, nil }() // they hold more than an apply needs
 	return found, !made.HasChanges() || a.approved || a.approve(ctx, w, made)
 }
 

@@ -68,6 +68,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 		return e.Diags(diags)
 	}
 	e.showPlan(w, made)
+	e.Because = nil // it holds all that was evaluated
 	if p.out != "" {
 		if err := w.Save(ctx, p.out, release.Current().Version, made); err != nil {
 			diags.Add(diag.Unwritable.As("Failed to write plan file").New(diag.Error, "The plan file could not be written: %s.", err))
@@ -85,8 +86,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	return 0
 }
 
-// options are what the flags say of the plan, which is for the command of that
-// name.
+// options are what the flags say of the plan for the command of that name.
 func (p *planning) options(e *env, command string) (request.Planning, diag.List) {
 	o, diags := p.Choose()
 	o.Generate, o.Explained = p.generate, e.Brief() || p.out != ""
