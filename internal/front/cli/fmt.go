@@ -37,7 +37,7 @@ func (e *env) format(o fmtOptions, args []string) int {
 		return e.formatInput(o)
 	}
 	paths, diags := format.Targets(args, o.recursive)
-	changed := false
+	var changed []format.File
 	for _, f := range format.Files(paths) {
 		if f.Err != nil {
 			diags.Add(diag.Unreadable.New(diag.Error, "Failed to read %s: %s.", f.Path, diag.Cause(f.Err)))
@@ -48,26 +48,22 @@ func (e *env) format(o fmtOptions, args []string) int {
 		if !f.Changed() || f.Diags.HasErrors() {
 			continue
 		}
-		changed = true
-		if err := e.reformatted(f, o); err != nil {
-			diags.Add(diag.Unwritable.New(diag.Error, "Failed to write %s: %s.", f.Path, diag.Cause(err)))
+		changed = append(changed, f)
+		if o.list {
+			e.Say("%s\n", f.Path)
+		}
+		if o.diff {
+			e.Say("%s", f.Diff())
 		}
 	}
-	return e.formatted(o, diags, changed)
-}
-
-// reformatted tells of a file that changes, and writes it.
-func (e *env) reformatted(f format.File, o fmtOptions) error {
-	if o.list {
-		e.Say("%s\n", f.Path)
+	if o.write {
+		for i, err := range format.Write(changed) {
+			if err != nil {
+				diags.Add(diag.Unwritable.New(diag.Error, "Failed to write %s: %s.", changed[i].Path, diag.Cause(err)))
+			}
+		}
 	}
-	if o.diff {
-		e.Say("%s", f.Diff())
-	}
-	if !o.write {
-		return nil
-	}
-	return f.Write()
+	return e.formatted(o, diags, len(changed) > 0)
 }
 
 func (e *env) formatInput(o fmtOptions) int {

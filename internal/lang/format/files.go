@@ -113,17 +113,27 @@ func read(path string) File {
 	return f
 }
 
-// Write writes the file as it is to be.
-func (f File) Write() error {
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(f.Path); err == nil {
-		mode = info.Mode().Perm()
+// Write writes files as they are to be, and answers in their order.
+func Write(files []File) []error {
+	errs := make([]error, len(files))
+	var due []durable.Replacement
+	var of []int // their places in files
+	for i, f := range files {
+		mode := os.FileMode(0o644)
+		if info, err := os.Stat(f.Path); err == nil {
+			mode = info.Mode().Perm()
+		}
+		path, err := filepath.EvalSymlinks(f.Path) // what a link leads to is the user's file
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		due, of = append(due, durable.Replacement{Path: path, Content: f.After, Mode: mode}), append(of, i)
 	}
-	path, err := filepath.EvalSymlinks(f.Path) // what a link leads to is the user's file
-	if err != nil {
-		return err
+	for n, err := range durable.ReplaceMany(due) {
+		errs[of[n]] = err
 	}
-	return durable.Replace(path, f.After, mode)
+	return errs
 }
 
 // Targets are the files that names of files and directories stand for, those of the

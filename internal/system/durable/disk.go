@@ -209,13 +209,22 @@ func (d *Disk) SyncFolder(folder string) {
 // Replace puts a file with a content and a mode in the place of another, or where
 // there was none. When it fails, the old one is in place.
 func (d *Disk) Replace(path string, content []byte, mode fs.FileMode) error {
+	err := d.put(path, content, mode)
+	if err == nil {
+		d.SyncFolder(filepath.Dir(path))
+	}
+	return err
+}
+
+// put is Replace without the last step: the folder may still have the old name on the disk.
+func (d *Disk) put(path string, content []byte, mode fs.FileMode) error {
 	file, err := d.CreateTemp(filepath.Dir(path), temporary(path))
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err == nil {
-		err = d.Rename(file.Name(), path)
+		err = d.Move(file.Name(), path)
 	}
 	if err != nil {
 		_ = d.Remove(file.Name())

@@ -12,14 +12,59 @@ package durable
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Replace is that of the system's disk.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	return (*Disk)(nil).Replace(path, content, mode)
+}
+
+// A Replacement is what a file is to be.
+type Replacement struct {
+	Path    string
+	Content []byte
+	Mode    fs.FileMode
+}
+
+// mostAtOnce is how many files are on their way to the disk at the same time. A disk takes
+// about as long for one as for many that come together.
+const mostAtOnce = 32
+
+// ReplaceMany replaces each of several files as Replace does, and answers in their order.
+// They don't depend on one another: after a crash some may be the old ones, others the new.
+func ReplaceMany(files []Replacement) []error {
+	errs := make([]error, len(files))
+	folders := map[string]bool{}
+	for _, f := range files {
+		folders[filepath.Dir(f.Path)] = true
+	}
+	atOnce(len(files), func(i int) {
+		errs[i] = (*Disk)(nil).put(files[i].Path, files[i].Content, files[i].Mode)
+	})
+	names := slices.Collect(maps.Keys(folders))
+	atOnce(len(names), func(i int) { SyncFolder(names[i]) })
+	return errs
+}
+
+// atOnce does n things, many at the same time.
+func atOnce(n int, do func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, mostAtOnce) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // temporary is a pattern for names beside a file, which are hidden.

@@ -1,8 +1,10 @@
 package durable
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -49,5 +51,40 @@ func TestReplace(t *testing.T) {
 	entries, _ := os.ReadDir(dir)
 	if len(entries) != 3 {
 		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// TestReplaceMany: each file has its own answer, and its failure is nobody else's.
+func TestReplaceMany(t *testing.T) {
+	dir := t.TempDir()
+	var files []Replacement
+	for i := range 3 * mostAtOnce {
+		folder := filepath.Join(dir, fmt.Sprint(i%5)) // the last isn't there
+		if i < 4 {
+			if err := os.Mkdir(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files = append(files, Replacement{filepath.Join(folder, fmt.Sprint(i)), fmt.Append(nil, "text ", i), 0o600})
+	}
+	for i, err := range ReplaceMany(files) {
+		got, _ := os.ReadFile(files[i].Path)
+		if want := string(files[i].Content); i%5 < 4 && (err != nil || string(got) != want) {
+			t.Errorf("%s: %q, %v", files[i].Path, got, err)
+		}
+		if i%5 == 4 && err == nil {
+			t.Errorf("%s was written into a folder that isn't there", files[i].Path)
+		}
+	}
+	for i := range 4 {
+		entries, _ := os.ReadDir(filepath.Join(dir, fmt.Sprint(i)))
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), ".") {
+				t.Errorf("left behind: %s", entry.Name())
+			}
+		}
+	}
+	if errs := ReplaceMany(nil); len(errs) != 0 {
+		t.Errorf("no files: %v", errs)
 	}
 }
