@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
@@ -30,18 +28,17 @@ type Object struct {
 	Previous *addr.Instance // where it was before a move
 	Instance *eval.Instance // nil without configuration
 	Stored   *state.Object  // nil without a prior object
-	Before   cty.Value      // what it was like
 	Provider *addr.ProviderConfig
 	Change   *plan.Change // nil where nothing is done
 	// Conditions: the instance has conditions to evaluate in apply.
 	Conditions bool
 	// Deprovisions: provisioners are run before its end.
 	Deprovisions bool
-	// Invocations are what is invoked around the change.
-	Invocations []*plan.Invocation
 	// CreatesFirst: it is created before the one that it replaces is destroyed, as the
 	// configuration has it.
 	CreatesFirst bool
+	// Invocations are what is invoked around the change.
+	Invocations []*plan.Invocation
 }
 
 // Input is what a graph is a function of.
@@ -92,10 +89,10 @@ type builder struct {
 	in      Input
 	objects []*Object
 
-	// vertices are what package order arranges: the objects, then gates for
-	// cells that join them.
+	// vertices are what package order arranges: the objects, then what others stand
+	// for, such as gates for cells that join them.
 	vertices  []order.Object
-	of        []vertex
+	others    []vertex // by their place behind the objects
 	byNode    map[*promise.Node]int
 	groups    map[string]int        // gates of stored dependencies
 	providers []addr.ProviderConfig // those that steps call, by their number
@@ -122,7 +119,7 @@ type vertex struct {
 func newBuilder(in Input) *builder {
 	room := len(in.Objects) + len(in.Objects)/8 // for gates and outputs, too
 	return &builder{
-		in: in, objects: in.Objects, vertices: make([]order.Object, 0, room), of: make([]vertex, 0, room),
+		in: in, objects: in.Objects, vertices: make([]order.Object, 0, room),
 		byNode: make(map[*promise.Node]int, len(in.Objects)), groups: map[string]int{},
 		leaving: map[Block][]int{}, left: map[*promise.Node]int{}, invocations: map[*plan.Invocation]int{},
 	}
@@ -184,7 +181,7 @@ func (b *builder) decided(result order.Result) {
 }
 
 func (b *builder) label(v int) string {
-	switch of := b.of[v]; {
+	switch of := b.vertex(v); {
 	case of.object != nil:
 		return of.object.Addr.String()
 	case of.provider != nil:
@@ -202,14 +199,21 @@ func (b *builder) label(v int) string {
 
 func (b *builder) add(o order.Object, v vertex) int {
 	b.vertices = append(b.vertices, o)
-	b.of = append(b.of, v)
+	b.others = append(b.others, v)
 	return len(b.vertices) - 1
+}
+
+func (b *builder) vertex(v int) vertex {
+	if v < len(b.objects) {
+		return vertex{object: b.objects[v]}
+	}
+	return b.others[v-len(b.objects)]
 }
 
 // addObjects makes a vertex for each recorded object, in their order.
 func (b *builder) addObjects() {
-	for _, o := range b.objects {
-		n := b.add(legsOf(o), vertex{object: o})
+	for n, o := range b.objects {
+		b.vertices = append(b.vertices, legsOf(o))
 		// A data source within a check is read after everything else, deletions
 		// included, so that nothing may be arranged around it.
 		if o.Instance != nil && o.Addr.Deposed == "" && o.Instance.Resource.Check == nil {
@@ -398,7 +402,7 @@ func (b *builder) addChecks() {
 func (b *builder) numberProviders() {
 	numbers := map[addr.ProviderConfig]int{}
 	of := func(v int) (p addr.ProviderConfig, calls bool) {
-		o, is := &b.vertices[v], b.of[v]
+		o, is := &b.vertices[v], b.vertex(v)
 		switch {
 		case is.provider != nil:
 			return is.provider.Addr, true
@@ -414,7 +418,7 @@ func (b *builder) numberProviders() {
 			numbers[p] = 0
 		}
 		for i := range b.vertices[v].Invokes {
-			numbers[b.of[v].object.Invocations[i].Provider] = 0
+			numbers[b.objects[v].Invocations[i].Provider] = 0
 		}
 	}
 	b.providers = slices.SortedFunc(maps.Keys(numbers), addr.ProviderConfig.Compare)
@@ -426,7 +430,7 @@ func (b *builder) numberProviders() {
 			b.vertices[v].Provider = numbers[p]
 		}
 		for i := range b.vertices[v].Invokes {
-			b.vertices[v].Invokes[i].Provider = numbers[b.of[v].object.Invocations[i].Provider]
+			b.vertices[v].Invokes[i].Provider = numbers[b.objects[v].Invocations[i].Provider]
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (w *usage) gone(v, kind int) []int {
 		}
 		return nil
 	}
-	if w.b.of[v].provider != nil || w.b.of[v].output != nil {
+	if w.b.vertex(v).provider != nil || w.b.vertex(v).output != nil {
 		return nil
 	}
 	key := [2]int{v, kind}
@@ -140,10 +140,10 @@ func (w *usage) blame(deleted int) int {
 	return -1
 }
 
-// identity is the id of an object as text, empty without.
+// identity is the id of an object that is deleted as text, empty without.
 func identity(o *Object) string {
-	v := o.Before
-	if v == cty.NilVal || v.IsNull() || !v.Type().HasAttribute("id") {
+	v, _ := o.Change.Before.UnmarkDeep()
+	if v.IsNull() || !v.Type().HasAttribute("id") {
 		return ""
 	}
 	if id := v.GetAttr("id"); id.Type() == cty.String && id.IsKnown() && !id.IsNull() {

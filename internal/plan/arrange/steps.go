@@ -102,7 +102,7 @@ func (b *builder) name(s *order.Step, to *execgraph.Step) {
 	if s.Object < 0 {
 		return
 	}
-	switch v := b.of[s.Object]; {
+	switch v := b.vertex(s.Object); {
 	case v.provider != nil:
 		to.Kind = execgraph.OpenProvider
 	case v.output != nil:

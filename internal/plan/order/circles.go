@@ -32,7 +32,7 @@ func (g *graph) resolve(b *builder) {
 	}
 	if c := newCircles(g, b); c != nil {
 		c.drop(func(int) bool { return true }, func(s int) bool {
-			return b.updates(g.objects, s) && !g.objects[object(s)].Opens && !g.objects[object(s)].Evaluates && !g.objects[object(s)].Forgets
+			return b.updates(g.objects, s) && !g.objects[b.object(s)].Opens && !g.objects[b.object(s)].Evaluates && !g.objects[b.object(s)].Forgets
 		})
 	}
 	if c := newCircles(g, b); c != nil {
@@ -68,23 +68,21 @@ func newCircles(g *graph, b *builder) *circles {
 }
 
 // object is what a leg belongs to.
-func object(step int) int { return (step - 1) / legs }
+func (b *builder) object(step int) int { return b.legs[step-1].object }
 
-func (c *circles) deletes(step int) bool {
-	return step <= legs*c.b.n && Kind((step-1)%legs) == Delete // #nosec G115 -- below legs
-}
+func (c *circles) deletes(step int) bool { return c.b.is(step, Delete) }
 
 // provider is whom a deletion through a hard provider calls, 0 for other steps.
 func (c *circles) provider(step int) int {
 	if !c.deletes(step) || !c.hard[step] {
 		return 0
 	}
-	return c.g.objects[object(step)].Provider
+	return c.g.objects[c.b.object(step)].Provider
 }
 
 // endsObjects reports whether a step is a deletion or joins some.
 func (c *circles) endsObjects(step int) bool {
-	if step <= legs*c.b.n {
+	if step <= len(c.b.legs) {
 		return c.deletes(step)
 	}
 	is, known := c.ends[step]
@@ -98,19 +96,19 @@ func (c *circles) endsObjects(step int) bool {
 // drop lets legs of the core stop waiting for the deletions that are hard, but not for
 // what these wait for, as far as that are deletions too.
 func (c *circles) drop(hard, leg func(step int) bool) {
-	for s := 1; s <= legs*c.b.n; s++ {
+	for s := 1; s <= len(c.b.legs); s++ {
 		if c.core[s-1] && c.deletes(s) && hard(s) {
 			c.hard[s] = true
 		}
 	}
 	fresh := map[int][]int{}
-	for s := 1; s <= legs*c.b.n; s++ {
+	for s := 1; s <= len(c.b.legs); s++ {
 		if !c.core[s-1] || !leg(s) {
 			continue
 		}
 		var after []int
 		for _, before := range c.b.after[s-1] {
-			own := c.deletes(before) && object(before) == object(s)
+			own := c.deletes(before) && c.b.object(before) == c.b.object(s)
 			if c.core[before-1] && c.endsObjects(before) && !own {
 				before = c.instead(before, c.provider(s))
 			}
@@ -185,10 +183,10 @@ func (c *circles) hold() {
 			return before <= len(c.core) && (c.core[before-1] || touches[before-1])
 		})
 	}
-	for s := legs*c.b.n + 1; s <= len(c.core); s++ { // a gate waits for earlier gates only
+	for s := len(c.b.legs) + 1; s <= len(c.core); s++ { // a gate waits for earlier gates only
 		touches[s-1] = waits(s)
 	}
-	for s := 1; s <= legs*c.b.n; s++ {
+	for s := 1; s <= len(c.b.legs); s++ {
 		if !c.core[s-1] && waits(s) {
 			c.b.wait(s, []int{gate})
 		}
@@ -199,13 +197,9 @@ func (c *circles) hold() {
 // none. after has what each waits for.
 func circular(after [][]int) []bool {
 	waiting, waited := make([]int, len(after)), make([]int, len(after))
-	next := make([][]int, len(after))
+	next := inverse(after, 1)
 	for s, list := range after {
-		waiting[s] = len(list)
-		for _, before := range list {
-			waited[before-1]++
-			next[before-1] = append(next[before-1], s+1)
-		}
+		waiting[s], waited[s] = len(list), len(next[s])
 	}
 	core := make([]bool, len(after))
 	left := len(after)

@@ -85,14 +85,14 @@ func (r *run) makes(n int) bool {
 func (r *run) expand(legs []Step) {
 	last := make([]int, len(legs)) // the step that ends a leg
 	prepared := make([]int, len(r.objects))
-	edges := 0
+	edges := len(legs)
 	for _, s := range legs {
 		edges += len(s.After)
 	}
 	room := make([]int, edges)
 	for n, s := range legs {
-		after := room[:0:len(s.After)]
-		room = room[len(s.After):]
+		after := room[: 0 : len(s.After)+1] // and the opening of the provider that it calls
+		room = room[len(s.After)+1:]
 		for _, a := range s.After {
 			after = append(after, last[a])
 		}
@@ -369,28 +369,6 @@ func (r *run) levels(openings []int) [][]int {
 	return levels
 }
 
-// next lists the steps that wait for each.
-func (r *run) next() [][]int {
-	counts, edges := make([]int, len(r.steps)), 0
-	for _, after := range r.after {
-		edges += len(after)
-		for _, a := range after {
-			counts[a]++
-		}
-	}
-	room := make([]int, edges)
-	next := make([][]int, len(r.steps))
-	for n, count := range counts {
-		next[n], room = room[:0:count], room[count:]
-	}
-	for n, after := range r.after {
-		for _, a := range after {
-			next[a] = append(next[a], n)
-		}
-	}
-	return next
-}
-
 // sorted numbers the steps so that each waits for earlier ones only.
 func (r *run) sorted() []Step {
 	waiting := make([]int, len(r.steps))
@@ -408,7 +386,7 @@ func (r *run) sorted() []Step {
 			ready = append(ready, n)
 		}
 	}
-	next := r.next()
+	next := inverse(r.after, 0)
 	steps := make([]Step, 0, total)
 	number := make([]int, len(r.steps))
 	room := make([]int, edges)

@@ -12,6 +12,7 @@ func components(edges [][]int) (sorted []int, circles [][]int) {
 	index := make([]int, n) // 1 for the first node reached
 	low := make([]int, n)
 	open := make([]bool, n)
+	sorted = make([]int, 0, n)
 	var path []int
 	var work []visit
 	reached := 0
@@ -47,13 +48,14 @@ func components(edges [][]int) (sorted []int, circles [][]int) {
 			for path[from] != node {
 				from--
 			}
-			circle := slices.Clone(path[from:])
+			circle := path[from:]
 			path = path[:from]
 			for _, c := range circle {
 				open[c] = false
 			}
 			sorted = append(sorted, circle...)
 			if len(circle) > 1 || slices.Contains(edges[node], node) {
+				circle = slices.Clone(circle)
 				slices.Sort(circle)
 				circles = append(circles, circle)
 			}

@@ -244,8 +244,9 @@ func Decide(objects []Object) Result {
 			g.arrange()
 		}
 	}
-	steps := complete(objects, g.cbd, g.steps())
-	return Result{CBD: g.cbd, Keep: g.keep, Steps: steps, Dropped: g.dropped}
+	result := Result{CBD: g.cbd, Keep: g.keep, Dropped: g.dropped}
+	result.Steps = complete(objects, g.cbd, g.steps())
+	return result
 }
 
 type graph struct {
@@ -291,12 +292,7 @@ func (g *graph) stored() {
 		}
 	}
 	g.dropped = g.breakCircles()
-	g.users = make([][]int, n)
-	for i, deps := range g.was {
-		for _, to := range deps {
-			g.users[to] = append(g.users[to], i)
-		}
-	}
+	g.users = inverse(g.was, 0)
 }
 
 // breakCircles drops the dependencies within each circle and orders the rest.

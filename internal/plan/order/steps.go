@@ -6,8 +6,7 @@ import "slices"
 // don't have the leg in question, for which it makes a gate; gates that join
 // nothing or serve nobody are never seen outside.
 func (g *graph) steps() []Step {
-	b := &builder{n: len(g.objects)}
-	b.after = make([][]int, legs*b.n)
+	b := g.legs()
 	g.creations(b)
 	early, late := g.deletions()
 	if early {
@@ -39,7 +38,7 @@ func (g *graph) deletions() (early, late bool) {
 
 // creations follows R0.
 func (g *graph) creations(b *builder) {
-	done := make([]int, b.n)
+	done := make([]int, len(g.objects))
 	for _, i := range g.configOrder {
 		config := g.config[i]
 		if o := &g.objects[i]; !o.Create && !o.Delete && !o.gate() {
@@ -61,7 +60,7 @@ func (g *graph) creations(b *builder) {
 
 // earlyDeletions follows R3 among deletions without CBD, R4 and R1.
 func (g *graph) earlyDeletions(b *builder) {
-	gone := make([]int, b.n) // the deletions of the object and of all its users
+	gone := make([]int, len(g.objects)) // the deletions of the object and of all its users
 	for _, i := range slices.Backward(g.wasOrder) {
 		o := &g.objects[i]
 		before := collect(gone, g.users[i])
@@ -80,7 +79,7 @@ func (g *graph) earlyDeletions(b *builder) {
 // goneFirst follows R2 for deletions without CBD: the last one of a chain of
 // dependencies waits for the others by R3.
 func (g *graph) goneFirst(b *builder) {
-	gone := make([]int, b.n) // the deletions of the object and of all it depended on
+	gone := make([]int, len(g.objects)) // the deletions of the object and of all it depended on
 	for _, i := range g.wasOrder {
 		o := &g.objects[i]
 		before := collect(gone, g.was[i])
@@ -97,7 +96,7 @@ func (g *graph) goneFirst(b *builder) {
 
 // freeFirst follows R6.
 func (g *graph) freeFirst(b *builder) {
-	done := make([]int, b.n) // the updates of all former users that are free
+	done := make([]int, len(g.objects)) // the updates of all former users that are free
 	for _, i := range slices.Backward(g.wasOrder) {
 		all := b.gate(collect(done, g.users[i]))
 		if g.objects[i].Delete && !g.cbd[i] && all != none {
@@ -112,7 +111,7 @@ func (g *graph) freeFirst(b *builder) {
 
 // preparedFirst follows R7.
 func (g *graph) preparedFirst(b *builder) {
-	ready := make([]int, b.n) // the preparations of the object and of all it depended on
+	ready := make([]int, len(g.objects)) // the preparations of the object and of all it depended on
 	for _, i := range g.wasOrder {
 		before := collect(ready, g.was[i])
 		if g.prepares[i] {
@@ -129,7 +128,7 @@ func (g *graph) preparedFirst(b *builder) {
 // lateDeletions follows R1, R2 and R3 for deletions with CBD: they wait for
 // all that happens to the object and its users.
 func (g *graph) lateDeletions(b *builder) {
-	done := make([]int, b.n)
+	done := make([]int, len(g.objects))
 	for _, i := range slices.Backward(g.wasOrder) {
 		o := &g.objects[i]
 		before := collect(done, g.users[i])
@@ -152,7 +151,7 @@ func (g *graph) lateDeletions(b *builder) {
 // replacedFirst follows R4 for deletions with CBD: they wait for the
 // creations of what the object depended on.
 func (g *graph) replacedFirst(b *builder) {
-	done := make([]int, b.n)
+	done := make([]int, len(g.objects))
 	for _, i := range g.wasOrder {
 		o := &g.objects[i]
 		before := collect(done, g.was[i])
@@ -183,16 +182,38 @@ func collect(of []int, of2 []int) []int {
 
 // A builder numbers the steps: the legs of each object, then gates.
 type builder struct {
-	n     int
-	after [][]int // by number-1
+	legs  []part   // by number-1
+	of    [][3]int // the numbers of an object's legs by their kinds, none for missing ones
+	after [][]int  // by number-1
 }
 
-// legs is how many steps each object may have.
-const legs = int(Gate)
+// A part is a leg: what an object has of a kind, which is Create, Delete or Prepare.
+type part struct {
+	object int
+	kind   Kind
+}
 
-func (b *builder) create(i int) int  { return legs*i + int(Create) + 1 }
-func (b *builder) delete(i int) int  { return legs*i + int(Delete) + 1 }
-func (b *builder) prepare(i int) int { return legs*i + int(Prepare) + 1 }
+// legs numbers what legs there are.
+func (g *graph) legs() *builder {
+	b := &builder{of: make([][3]int, len(g.objects))}
+	for i := range g.objects {
+		for kind, has := range [...]bool{Create: g.objects[i].Create, Delete: g.objects[i].Delete, Prepare: g.prepares[i]} {
+			if has {
+				b.legs = append(b.legs, part{i, Kind(kind)}) // #nosec G115 -- one of three
+				b.of[i][kind] = len(b.legs)
+			}
+		}
+	}
+	b.after = make([][]int, len(b.legs))
+	return b
+}
+
+func (b *builder) create(i int) int  { return b.of[i][Create] }
+func (b *builder) delete(i int) int  { return b.of[i][Delete] }
+func (b *builder) prepare(i int) int { return b.of[i][Prepare] }
+
+// is reports whether a step is a leg of a kind.
+func (b *builder) is(step int, k Kind) bool { return step <= len(b.legs) && b.legs[step-1].kind == k }
 
 func (b *builder) wait(step int, before []int) {
 	b.after[step-1] = append(b.after[step-1], before...)
@@ -219,14 +240,16 @@ func (b *builder) finish(objects []Object, prepares []bool) []Step {
 	b.reduce(objects)
 	uses := b.consumers(objects, prepares)
 	number := make([]int, len(b.after))
-	var steps []Step
-	for _, s := range b.sorted(uses) {
+	sorted := b.sorted(uses)
+	steps := make([]Step, 0, len(sorted))
+	for _, s := range sorted {
 		step := Step{Kind: Gate, Object: -1}
-		if s < legs*b.n {
-			step = Step{Kind: Kind(s % legs), Object: s / legs} // #nosec G115 -- below legs
+		if s < len(b.legs) {
+			step = Step{Kind: b.legs[s].kind, Object: b.legs[s].object}
 		}
-		for _, before := range b.after[s] {
-			step.After = append(step.After, number[before-1])
+		step.After = b.after[s]
+		for i, before := range step.After {
+			step.After[i] = number[before-1]
 		}
 		slices.Sort(step.After)
 		number[s] = len(steps)
@@ -276,12 +299,12 @@ func (b *builder) consumers(objects []Object, prepares []bool) []int {
 // inline replaces gates that cost more than the edges they save: those that
 // one step waits for, and those that join two for two.
 func (b *builder) inline(uses []int) {
-	for s := legs * b.n; s < len(b.after); s++ { // a gate waits for earlier gates only
+	for s := len(b.legs); s < len(b.after); s++ { // a gate waits for earlier gates only
 		if uses[s] >= 0 {
 			b.after[s] = b.inlined(b.after[s], uses)
 		}
 	}
-	for s := range legs * b.n {
+	for s := range b.legs {
 		if uses[s] >= 0 {
 			b.after[s] = b.inlined(b.after[s], uses)
 		}
@@ -289,11 +312,17 @@ func (b *builder) inline(uses []int) {
 }
 
 func (b *builder) inlined(after, uses []int) []int {
+	replaced := func(before int) bool {
+		s := before - 1
+		return s >= len(b.legs) && (uses[s] == 1 || uses[s] == 2 && len(b.after[s]) == 2)
+	}
+	if !slices.ContainsFunc(after, replaced) {
+		return after
+	}
 	var out []int
 	for _, before := range after {
-		s := before - 1
-		if s >= legs*b.n && (uses[s] == 1 || uses[s] == 2 && len(b.after[s]) == 2) {
-			out = append(out, b.after[s]...)
+		if replaced(before) {
+			out = append(out, b.after[before-1]...)
 		} else {
 			out = append(out, before)
 		}
@@ -320,26 +349,23 @@ func (b *builder) reduce(objects []Object) {
 				}
 			}
 		}
-		for _, before := range after {
-			if covered[before-1] != s+1 {
-				reduced[s] = append(reduced[s], before)
-			}
+		reduced[s] = after
+		if superfluous := func(before int) bool { return covered[before-1] == s+1 }; slices.ContainsFunc(after, superfluous) {
+			reduced[s] = slices.DeleteFunc(slices.Clone(after), superfluous)
 		}
 	}
 	b.after = reduced
 }
 
 // creates reports whether a step is a creation or update.
-func (b *builder) creates(step int) bool {
-	return step <= legs*b.n && Kind((step-1)%legs) == Create // #nosec G115 -- below legs
-}
+func (b *builder) creates(step int) bool { return b.is(step, Create) }
 
 // updates reports whether a step changes an object that is there.
 func (b *builder) updates(objects []Object, step int) bool {
 	if !b.creates(step) {
 		return false
 	}
-	o := &objects[(step-1)/legs]
+	o := &objects[b.legs[step-1].object]
 	return o.Stored && !o.Delete
 }
 
@@ -347,25 +373,23 @@ func (b *builder) updates(objects []Object, step int) bool {
 // first within what is ready together.
 func (b *builder) sorted(uses []int) []int {
 	waiting := make([]int, len(b.after))
-	next := make([][]int, len(b.after))
-	var ready []int
+	ready := make([]int, 0, len(b.after))
 	total := 0
 	for s := range b.after {
 		if uses[s] < 0 {
+			b.after[s] = nil
 			continue
 		}
 		total++
-		for _, before := range b.after[s] {
-			next[before-1] = append(next[before-1], s)
-		}
 		if waiting[s] = len(b.after[s]); waiting[s] == 0 {
 			ready = append(ready, s)
 		}
 	}
+	next := inverse(b.after, 1)
 	for at := 0; at < len(ready); at++ {
 		for _, s := range next[ready[at]] {
-			if waiting[s]--; waiting[s] == 0 {
-				ready = append(ready, s)
+			if waiting[s-1]--; waiting[s-1] == 0 {
+				ready = append(ready, s-1)
 			}
 		}
 	}
@@ -373,4 +397,26 @@ func (b *builder) sorted(uses []int) []int {
 		panic("order: the rules made a cycle")
 	}
 	return ready
+}
+
+// inverse lists who has each node in its list; nodes are numbered from first.
+func inverse(lists [][]int, first int) [][]int {
+	counts, edges := make([]int, len(lists)), 0
+	for _, list := range lists {
+		edges += len(list)
+		for _, to := range list {
+			counts[to-first]++
+		}
+	}
+	room := make([]int, edges)
+	of := make([][]int, len(lists))
+	for n, count := range counts {
+		of[n], room = room[:0:count], room[count:]
+	}
+	for n, list := range lists {
+		for _, to := range list {
+			of[to-first] = append(of[to-first], n+first)
+		}
+	}
+	return of
 }

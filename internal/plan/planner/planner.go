@@ -154,7 +154,6 @@ type object struct {
 	instance *eval.Instance // nil without configuration
 	stored   *state.Object  // nil without a prior object
 	*looked                 // nil once it is settled
-	was      cty.Value      // the value before, once it is settled
 	conn     *connect.Conn
 	change   *plan.Change
 	deferred provider.DeferredReason // what the provider said
@@ -197,7 +196,7 @@ func (o *object) settle() {
 	if o.looked == nil {
 		return
 	}
-	if o.was, o.looked = o.before.Value, nil; o.change != nil {
+	if o.looked = nil; o.change != nil {
 		o.addr = &o.change.Addr
 	}
 }
