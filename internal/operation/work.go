@@ -110,7 +110,7 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 	o.runs = o.Operation != "import"
 	if o.Partly && d.About == nil {
 		if name, problems := d.Workspace(); len(problems) == 0 {
-			o.partial = narrow.Begin(d.Keeper.Place, name)
+			o.partial = narrow.Begin(d.Keeper.Place, name, d.External())
 		}
 	}
 	w := &Work{dir: d, subject: s, opening: o}

@@ -286,8 +286,8 @@ func (l *LeftOut) With(objects int, since time.Time) *LeftOut {
 	return l
 }
 
-// Say says that for people, of a plan of that time.
-func (l *LeftOut) Say(planned time.Time) string {
+// Say says that for people, of a plan of that time which has so many of them in no change.
+func (l *LeftOut) Say(planned time.Time, unplanned int) string {
 	age, unit := planned.Sub(l.Since), "minute"
 	n := int((age + time.Minute - 1) / time.Minute)
 	if n > 120 {
@@ -297,10 +297,17 @@ func (l *LeftOut) Say(planned time.Time) string {
 	if n > 1 {
 		within = fmt.Sprintf("the last %d %ss", n, unit)
 	}
+	text := fmt.Sprintf("%d objects weren't read again: they were within %s, and nothing is to be done with them (-refresh=auto).", l.Objects, within)
 	if l.Objects == 1 {
-		return "1 object wasn't read again: it was within " + within + ", and nothing is to be done with it (-refresh=auto)."
+		text = "1 object wasn't read again: it was within " + within + ", and nothing is to be done with it (-refresh=auto)."
 	}
-	return fmt.Sprintf("%d objects weren't read again: they were within %s, and nothing is to be done with them (-refresh=auto).", l.Objects, within)
+	switch unplanned {
+	case 0:
+		return text
+	case l.Objects:
+		return text + " Nor were they planned again, as nothing that they come from was edited."
+	}
+	return text + fmt.Sprintf(" %d of them weren't planned again either, as nothing that they come from was edited.", unplanned)
 }
 
 // A Named has the resources that a pattern names, in order.

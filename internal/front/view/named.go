@@ -40,7 +40,7 @@ func Quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\
 func Heading(p *plan.Plan) []string {
 	lines := Named(p)
 	if p.LeftOut != nil {
-		lines = append(lines, p.LeftOut.Say(p.Timestamp))
+		lines = append(lines, p.LeftOut.Say(p.Timestamp, p.Unplanned))
 	}
 	return lines
 }

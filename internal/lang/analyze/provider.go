@@ -152,7 +152,7 @@ func (c *compiler) providerRef(expr hcl.Expression, argument string) (ref provid
 // providerUse decodes a provider argument; without one the provider follows
 // from the type.
 func (c *compiler) providerUse(use *program.ProviderUse, attr *hcl.Attribute, typ string, at hcl.Range) {
-	*use = program.ProviderUse{LocalName: implied(typ), Range: at}
+	*use = program.ProviderUse{LocalName: addr.ImpliedProvider(typ), Range: at}
 	if attr != nil {
 		if ref, ok := c.providerRef(attr.Expr, "provider"); ok {
 			*use = program.ProviderUse{LocalName: ref.Local, Alias: ref.Alias, Explicit: true, Range: attr.Expr.Range()}

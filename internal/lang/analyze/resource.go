@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -205,12 +204,6 @@ func (c *compiler) resolveResource(r *resourceBlock) {
 			inner.Outer = p.Connection
 		}
 	}
-}
-
-// implied is the local name of the provider that a type belongs to.
-func implied(typ string) string {
-	name, _, _ := strings.Cut(typ, "_")
-	return name
 }
 
 var (

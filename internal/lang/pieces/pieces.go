@@ -17,16 +17,18 @@ import (
 
 	"weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // Facts are what a piece says without being evaluated. Names are var.x, local.x, output.x,
-// module.x, TYPE.NAME and data.TYPE.NAME.
+// module.x, TYPE.NAME, data.TYPE.NAME, and provider.x or provider.x.ALIAS for a configuration of
+// a provider, which what it serves refers to.
 type Facts struct {
 	Declares []string `json:"declares,omitempty"`
 	// Refers are the names that it may refer to, and perhaps what only looks like some.
 	Refers []string `json:"refers,omitempty"`
 	// Open: what it comes to may follow from what neither the configuration nor the state
-	// has: files, clocks, chance, providers.
+	// has: files, clocks, chance, what providers read. What a call does to its module isn't in it.
 	Open bool `json:"open,omitempty"`
 	// Base: the others need it without referring to it.
 	Base bool `json:"base,omitempty"`
@@ -34,8 +36,9 @@ type Facts struct {
 	Settings bool `json:"settings,omitempty"`
 }
 
-// own is the resource type that comes to the same whenever it is planned with the same.
-const own = "terraform_data"
+// AnyProvider is what a module call refers to: its module may be served by all configurations
+// of providers.
+const AnyProvider = "provider.*"
 
 // most is how many cuts may be in the wrong place one after the other, as in the text of a
 // heredoc.
@@ -104,7 +107,11 @@ func (f *Facts) block(b *hclsyntax.Block) bool {
 	switch b.Type {
 	case "resource":
 		f.Declares = append(f.Declares, strings.Join(b.Labels, "."))
-		f.Open = f.Open || b.Labels[0] != own
+		server, ok := provider(b)
+		if !ok {
+			return false
+		}
+		f.Refers = append(f.Refers, server)
 	case "output":
 		f.Declares = append(f.Declares, name)
 	case "variable":
@@ -114,14 +121,58 @@ func (f *Facts) block(b *hclsyntax.Block) bool {
 		for name := range b.Body.Attributes {
 			f.Declares = append(f.Declares, "local."+name)
 		}
-	case "data", "ephemeral", "module", "check":
+	case "data", "ephemeral", "check":
 		f.Declares = append(f.Declares, name)
 		f.Open = true
+	case "module":
+		f.Declares, f.Refers = append(f.Declares, name), append(f.Refers, AnyProvider)
+	case "provider":
+		configuration, ok := configured(b)
+		if !ok {
+			return false
+		}
+		f.Declares = append(f.Declares, configuration)
+		f.Base, f.Settings = true, true
 	default:
 		f.Base, f.Settings = true, true
 	}
 	f.body(b.Body, b.Type)
 	return true
+}
+
+// provider is the name of the provider's configuration that serves a resource.
+func provider(b *hclsyntax.Block) (string, bool) {
+	attr := b.Body.Attributes["provider"]
+	if attr == nil {
+		return "provider." + addr.ImpliedProvider(b.Labels[0]), true
+	}
+	expr := attr.Expr
+	if chosen, ok := expr.(*hclsyntax.IndexExpr); ok {
+		expr = chosen.Collection
+	}
+	t, diags := hcl.AbsTraversalForExpr(expr)
+	if diags.HasErrors() {
+		return "", false // in quotes, as it was written once, or wrong
+	}
+	parts := names(t)
+	return "provider." + strings.Join(parts[:min(len(parts), 2)], "."), true
+}
+
+// configured is the name of what a provider block configures.
+func configured(b *hclsyntax.Block) (string, bool) {
+	if len(b.Labels) != 1 {
+		return "", false
+	}
+	name := "provider." + b.Labels[0]
+	attr := b.Body.Attributes["alias"]
+	if attr == nil {
+		return name, true
+	}
+	alias, diags := attr.Expr.Value(nil)
+	if diags.HasErrors() || alias.Type() != cty.String || alias.IsNull() {
+		return "", false
+	}
+	return name + "." + alias.AsString(), true
 }
 
 // body follows the expressions of a block. Types of variables aren't any.
@@ -149,9 +200,8 @@ func (f *Facts) node(n hclsyntax.Node) hcl.Diagnostics {
 // longer are the roots before which the name of something begins with another part.
 var longer = map[string]bool{"data": true, "ephemeral": true, "action": true, "list": true}
 
-// refer adds what a traversal may name: its first two parts, or three.
-func (f *Facts) refer(t hcl.Traversal) {
-	var parts []string
+// names are the first parts of a traversal.
+func names(t hcl.Traversal) (parts []string) {
 	for _, step := range t[:min(len(t), 4)] {
 		switch step := step.(type) {
 		case hcl.TraverseRoot:
@@ -164,6 +214,12 @@ func (f *Facts) refer(t hcl.Traversal) {
 			}
 		}
 	}
+	return parts
+}
+
+// refer adds what a traversal may name: its first two parts, or three.
+func (f *Facts) refer(t hcl.Traversal) {
+	parts := names(t)
 	if parts[0] == "resource" {
 		parts = parts[1:]
 	}

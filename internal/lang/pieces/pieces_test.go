@@ -34,16 +34,22 @@ func TestRead(t *testing.T) {
 		"locals {\n  a = provider::x::y()\n}\n":                                                            {Declares: []string{"local.a"}, Open: true},
 		"locals {\n  a = templatestring(local.t, {})\n}\n":                                                 {Declares: []string{"local.a"}, Refers: []string{"local.t"}, Open: true},
 		"output \"o\" {\n  value = module.m[0].x\n}\n":                                                     {Declares: []string{"output.o"}, Refers: []string{"module.m"}},
-		"module \"m\" {\n  source = \"./m\"\n}\n":                                                          {Declares: []string{"module.m"}, Open: true},
+		"module \"m\" {\n  source = \"./m\"\n  providers = { a = a.b }\n}\n":                               {Declares: []string{"module.m"}, Refers: []string{"a.b", "provider.*"}},
 		"data \"a_b\" \"c\" {\n  x = data.a_b.d[0].e\n}\n":                                                 {Declares: []string{"data.a_b.c"}, Refers: []string{"data.a_b.d"}, Open: true},
-		"resource \"a_b\" \"c\" {\n}\n":                                                                    {Declares: []string{"a_b.c"}, Open: true},
-		"resource \"terraform_data\" \"c\" {\n  input = [for x in a_b.d : \"${x.y}\"]\n}\n":                {Declares: []string{"terraform_data.c"}, Refers: []string{"a_b.d", "x.y"}},
-		"resource \"terraform_data\" \"c\" {\n  input = { (resource.a_b.d) = e_f.g[*].h }\n}\n":            {Declares: []string{"terraform_data.c"}, Refers: []string{"a_b.d", "e_f.g"}},
-		"resource \"terraform_data\" \"c\" {\n  input = var[\"v\"]\n  depends_on = [ephemeral.a.b]\n}\n":   {Declares: []string{"terraform_data.c"}, Refers: []string{"ephemeral.a.b", "var.v"}},
-		"resource \"terraform_data\" \"c\" {\n  lifecycle {\n    replace_triggered_by = [a_b.d.e]\n  }\n}": {Declares: []string{"terraform_data.c"}, Refers: []string{"a_b.d"}},
+		"resource \"a_b\" \"c\" {\n}\n":                                                                    {Declares: []string{"a_b.c"}, Refers: []string{"provider.a"}},
+		"resource \"a_b\" \"c\" {\n  provider = x\n}\n":                                                    {Declares: []string{"a_b.c"}, Refers: []string{"provider.x"}},
+		"resource \"a_b\" \"c\" {\n  provider = x.y\n}\n":                                                  {Declares: []string{"a_b.c"}, Refers: []string{"provider.x.y", "x.y"}},
+		"resource \"a_b\" \"c\" {\n  provider = x.y[\"k\"]\n}\n":                                           {Declares: []string{"a_b.c"}, Refers: []string{"provider.x.y", "x.y"}},
+		"resource \"a_b\" \"c\" {\n  provider = x.y[var.v]\n}\n":                                           {Declares: []string{"a_b.c"}, Refers: []string{"provider.x.y", "var.v", "x.y"}},
+		"provider \"a\" {\n  b = var.v\n}\n":                                                               {Declares: []string{"provider.a"}, Refers: []string{"var.v"}, Base: true, Settings: true},
+		"provider \"a\" {\n  alias = \"b\"\n}\n":                                                           {Declares: []string{"provider.a.b"}, Base: true, Settings: true},
+		"resource \"terraform_data\" \"c\" {\n  input = [for x in a_b.d : \"${x.y}\"]\n}\n":                {Declares: []string{"terraform_data.c"}, Refers: []string{"a_b.d", "provider.terraform", "x.y"}},
+		"resource \"terraform_data\" \"c\" {\n  input = { (resource.a_b.d) = e_f.g[*].h }\n}\n":            {Declares: []string{"terraform_data.c"}, Refers: []string{"a_b.d", "e_f.g", "provider.terraform"}},
+		"resource \"terraform_data\" \"c\" {\n  input = var[\"v\"]\n  depends_on = [ephemeral.a.b]\n}\n":   {Declares: []string{"terraform_data.c"}, Refers: []string{"ephemeral.a.b", "provider.terraform", "var.v"}},
+		"resource \"terraform_data\" \"c\" {\n  lifecycle {\n    replace_triggered_by = [a_b.d.e]\n  }\n}": {Declares: []string{"terraform_data.c"}, Refers: []string{"a_b.d", "provider.terraform"}},
 		"terraform {\n}\n":         {Base: true, Settings: true},
 		"moved {\n  from = a.b\n}": {Refers: []string{"a.b"}, Base: true, Settings: true},
-		"resource \"terraform_data\" \"a\" {}\noutput \"o\" { value = path.cwd }\n": {Declares: []string{"output.o", "terraform_data.a"}, Refers: []string{"path.cwd"}},
+		"resource \"terraform_data\" \"a\" {}\noutput \"o\" { value = path.cwd }\n": {Declares: []string{"output.o", "terraform_data.a"}, Refers: []string{"path.cwd", "provider.terraform"}},
 	} {
 		if got, ok := pieces.Read([]byte(text)); !ok || !cmp.Equal(got, want) {
 			t.Errorf("%s: %v %s", text, ok, cmp.Diff(want, got))
@@ -51,6 +57,7 @@ func TestRead(t *testing.T) {
 	}
 	for _, text := range []string{
 		"a = 1\n", "locals {\n", "/* x\n", "}\n", "locals {\n  a = <<E\n}\n", "output \"a\" \"b\" {\n}\n", "output \"a b\" {\n}\n",
+		"resource \"a_b\" \"c\" {\n  provider = \"x.y\"\n}\n", "provider \"a\" {\n  alias = var.v\n}\n", "provider {\n}\n",
 		"locals {\n  a = \n}\n", "\xef\xbb\xbflocals {\n}\n", "locals {\n  a = \"\xff\"\n}\n",
 	} {
 		if got, ok := pieces.Read([]byte(text)); ok {

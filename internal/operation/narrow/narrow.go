@@ -12,6 +12,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -21,44 +22,112 @@ import (
 	"weir.dev/weir/internal/plan/affected"
 	"weir.dev/weir/internal/system/input"
 	"weir.dev/weir/internal/system/release"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/memo"
 	"weir.dev/weir/internal/word/value"
 )
 
-// Files are those of the root module, cut. It reports whether they can be: those in JSON can't,
+// Files are those of the root module. It reports whether they can be cut: those in JSON can't,
 // and overrides aren't where they count.
-func Files(at *place.Place) ([]affected.File, bool) {
-	names, err := at.Files().List(".")
+func Files(at *place.Place) ([]*affected.File, bool) {
+	primary, override, err := selected(at, ".")
+	if err != nil || len(override) > 0 || slices.ContainsFunc(primary, syntax.IsJSON) {
+		return nil, false
+	}
+	files, err := read(at, primary)
+	return files, err == nil && len(files) > 0
+}
+
+// selected are the files of the module in a directory.
+func selected(at *place.Place, dir string) (primary, override []string, err error) {
+	names, err := at.Files().List(dir)
 	if err != nil {
-		return nil, false
+		return nil, nil, err
 	}
-	primary, override := module.Select(names, at.Dialect)
-	if len(override) > 0 {
-		return nil, false
-	}
-	var files []affected.File
-	for _, name := range primary {
+	primary, override = module.Select(names, at.Dialect)
+	return primary, override, nil
+}
+
+func read(at *place.Place, names []string) (files []*affected.File, err error) {
+	for _, name := range names {
 		data, err := at.ReadFile(name)
-		if err != nil || syntax.IsJSON(name) {
-			return nil, false
+		if err != nil {
+			return nil, err
 		}
-		files = append(files, memo.Of(at.Memo, "pieces of "+name, data, func(data []byte) affected.File { return affected.NewFile(name, data) }))
+		files = append(files, memo.Of(at.Memo, "pieces of "+name, data, func(data []byte) *affected.File { return affected.NewFile(name, data) }))
 	}
-	return files, len(files) > 0
+	return files, nil
+}
+
+// Sources are what is behind the calls of the root module, by their names, as far as that is
+// noted where modules are installed.
+func Sources(at *place.Place) map[string]*affected.Source {
+	manifest, err := module.ReadManifest(at.Files(), at.DataName())
+	if err != nil || at.FS != nil {
+		return nil
+	}
+	keys := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(manifest)) {
+		if call := key[:strings.IndexAny(key+".", ".[")]; call != "" {
+			keys[call] = append(keys[call], key)
+		}
+	}
+	sources := map[string]*affected.Source{}
+	for call, keys := range keys {
+		if s := source(at, manifest, keys); s != nil {
+			sources[call] = s
+		}
+	}
+	return sources
+}
+
+// source is what is behind a call; nil where that can't be read.
+func source(at *place.Place, manifest module.Manifest, keys []string) *affected.Source {
+	var described []byte
+	var files []*affected.File
+	for _, key := range keys {
+		r := manifest[key]
+		described = fmt.Appendf(described, "%q %q %q %q\n", key, r.Source, r.Version, r.Dir)
+		primary, override, err := selected(at, r.Dir)
+		if err != nil {
+			return nil
+		}
+		names := append(primary, override...)
+		for i, name := range names {
+			names[i] = filepath.Join(r.Dir, name)
+		}
+		of, err := read(at, names)
+		if err != nil {
+			return nil
+		}
+		files = append(files, of...)
+	}
+	return affected.NewSource(described, files)
 }
 
 // Under is a hash of what pieces depend on beside one another: the values of variables, the
-// state, by its digest, and what expressions learn of their surroundings. Nothing can be told
-// of the values without the state.
-func Under(at *place.Place, workspace string, inputs map[string]module.VariableInput, digest string) string {
+// state, by its digest, the chosen providers, and what they and expressions learn of their
+// surroundings. Nothing can be told of the values without the state.
+func Under(at *place.Place, workspace string, inputs map[string]module.VariableInput, external map[addr.Provider]bool, digest string) string {
 	b := release.Current()
 	h := hmac.New(sha256.New, []byte(digest))
-	fmt.Fprintf(h, "%q %q %q %q %q %q", b.Version, b.Commit, b.Date, at.Dialect, workspace, at.OriginalDir)
+	locked, err := at.LockFile()
+	if err != nil {
+		return ""
+	}
+	fmt.Fprintf(h, "%q %q %q %q %q %q %q", b.Version, b.Commit, b.Date, at.Dialect, workspace, at.OriginalDir, locked)
+	for _, p := range slices.SortedFunc(maps.Keys(external), addr.Provider.Compare) {
+		fmt.Fprintf(h, " %q", p)
+	}
+	for _, pair := range at.Environment() {
+		if name, _, _ := strings.Cut(pair, "="); !isOfNoMatter(name) {
+			fmt.Fprintf(h, " %q", pair)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		in := inputs[name]
 		text := []byte(in.Text)
 		if in.Value != cty.NilVal {
-			var err error
 			if text, err = value.JSON(in.Value, cty.DynamicPseudoType); err != nil {
 				return ""
 			}
@@ -66,6 +135,15 @@ func Under(at *place.Place, workspace string, inputs map[string]module.VariableI
 		fmt.Fprintf(h, " %q %q %v %q", name, in.From, in.Value != cty.NilVal, text)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// isOfNoMatter reports whether a variable of the environment may be another for the same
+// providers: what shells keep for themselves, this program's own, and credentials, which may be
+// new each time for the same as before.
+func isOfNoMatter(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.Contains([]string{"_", "SHLVL", "PWD", "OLDPWD"}, name) || strings.HasPrefix(name, "WEIR_") ||
+		slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // file is where the record for a workspace is. It is kept where it can be lost.

@@ -3,6 +3,7 @@ package narrow
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
@@ -14,6 +15,7 @@ import (
 	"weir.dev/weir/internal/plan/affected"
 	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/work"
 )
@@ -23,8 +25,10 @@ import (
 type Partial struct {
 	at        *place.Place
 	workspace string
+	external  map[addr.Provider]bool
 	record    *affected.Record
-	files     []affected.File
+	files     []*affected.File
+	sources   map[string]*affected.Source
 	choice    *affected.Choice // nil plans everything
 	again     bool             // it was chosen once more, by the state
 	part      affected.Part
@@ -38,14 +42,14 @@ type Partial struct {
 }
 
 // Begin begins a plan of what may have changed since an earlier one; nil where everything is to
-// be planned and nobody is to remember it.
-func Begin(at *place.Place, workspace string) *Partial {
+// be planned and nobody is to remember it. External providers aren't released ones.
+func Begin(at *place.Place, workspace string, external map[addr.Provider]bool) *Partial {
 	files, ok := Files(at)
 	if !ok {
 		return nil
 	}
-	t := &Partial{at: at, workspace: workspace, files: files, record: Record(at, workspace)}
-	t.choice = t.record.Choose(files, nil)
+	t := &Partial{at: at, workspace: workspace, external: external, files: files, sources: Sources(at), record: Record(at, workspace)}
+	t.choice = t.record.Choose(files, t.sources, nil)
 	return t
 }
 
@@ -102,11 +106,11 @@ func (t *Partial) Fits(s *session.Session) bool {
 		t.looks = refresh.Looks(request.Planning{AutoRefresh: true}, s, t.at)
 		t.looks.Begin(s.Snapshot(), t.at.Now())
 	}
-	t.part = t.choice.Part(s.Snapshot(), t.looks)
+	t.part = t.choice.Part(s.Snapshot(), t.looks, t.external)
 	if len(t.part.Due) == 0 {
 		return true
 	}
-	if t.choice = t.record.Choose(t.files, t.part.Due); t.again {
+	if t.choice = t.record.Choose(t.files, t.sources, t.part.Due); t.again {
 		t.choice = nil
 	}
 	t.again = true
@@ -119,7 +123,7 @@ func (t *Partial) under(s *session.Session) string {
 	if digest == "" {
 		return ""
 	}
-	return Under(t.at, t.workspace, t.inputs, digest)
+	return Under(t.at, t.workspace, t.inputs, t.external, digest)
 }
 
 // Finish adds what was left out to a plan that was made by what says of objects when they were
@@ -127,10 +131,19 @@ func (t *Partial) under(s *session.Session) string {
 func (t *Partial) Finish(s *session.Session, p *plan.Plan, by *looks.Looks, diags diag.List) {
 	switch {
 	case t == nil || p == nil:
+		return
 	case t.choice == nil:
-		t.remember(s, affected.Made{Plan: p, State: s.Snapshot(), Diags: slices.Concat(t.loading, diags), Looks: by})
-	case t.part.LeftOut != nil:
-		left := t.part.LeftOut
+		t.remember(s, affected.Made{
+			Plan: p, State: s.Snapshot(), Diags: slices.Concat(t.loading, diags), Looks: by, Sources: t.sources, At: p.Timestamp,
+		})
+		return
+	}
+	if r := t.choice.After(p, diags); r != t.record {
+		Keep(t.at, t.workspace, r)
+	}
+	p.Outputs = append(p.Outputs, t.part.Outputs...)
+	slices.SortFunc(p.Outputs, func(a, b *plan.OutputChange) int { return strings.Compare(a.Name, b.Name) })
+	if left := t.part.LeftOut; left != nil {
 		p.LeftOut, p.Unplanned = p.LeftOut.With(left.Objects, left.Since), left.Objects
 		work.Unplanned.Add(left.Objects)
 	}

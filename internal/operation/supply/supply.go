@@ -48,6 +48,13 @@ type supply struct {
 	overrides map[addr.Provider]string
 }
 
+// External are the providers that aren't released ones, as far as the settings can be read.
+func (d *Supplier) External() map[addr.Provider]bool {
+	config, _, _ := d.UserSettings()
+	sources, _ := d.ProviderSources(config) // who uses them tells what is wrong
+	return sources.External
+}
+
 // supplied prepares a supply, and says how to complete it. The rest hashes
 // packages, and can be done beside other work; it prints nothing.
 func (d *Supplier) supplied() (s *supply, complete func()) {

@@ -7,195 +7,285 @@ import (
 
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/pieces"
-	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/looks"
-	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A Choice is what of a root module is planned, because the rest comes to what it came to
 // before: what a plan may affect, and what that refers to.
 type Choice struct {
-	files []File
-	texts map[string][]byte // what is chosen of each file
-	// left are the resources that are left out by their names within their type, and what
-	// else is by its name.
-	left    map[string]*left
-	outputs map[string]bool
+	record *Record
+	chosen map[*unit]bool
+	gone   map[*unit]bool // aren't in the files any more
+	edited map[*unit]bool // are chosen because of what was edited
+	texts  map[string][]byte
+	// written are the files that have something of what is chosen.
+	written []pieced
 }
 
-// A left is what is left out, with how its objects were looked at.
-type left struct {
-	*unit
-	seen sum
+// A pieced is a file with its pieces.
+type pieced struct {
+	file  *File
+	parts []part
 }
 
-// A part is a piece where it is in the files.
+// A part is a piece where it is in a file.
 type part struct {
 	*unit
-	file, cut int
-	known     bool
-	chosen    bool
+	cut int
 }
 
 // Choose says what may come to something else than in the record, where the objects of the
-// given names are to be looked at. It is nil where nothing, or too little, can be left out.
-func (r *Record) Choose(files []File, due map[string]bool) *Choice {
-	s := &sifting{due: due, seen: map[sum]bool{}, declared: map[string]int{}}
-	if r == nil || !r.each(files, s.take) {
+// given names are to be looked at, and calls have sources behind them. It is nil where nothing,
+// or too little, can be left out.
+func (r *Record) Choose(files []*File, sources map[string]*Source, due map[string]bool) *Choice {
+	if r == nil {
 		return nil
 	}
-	for _, u := range r.units {
-		if !s.seen[u.sum] {
-			if u.Settings {
-				return nil
-			}
-			s.changed = append(s.changed, u.Declares...)
-		}
+	s := &sifting{
+		Choice: &Choice{record: r, chosen: map[*unit]bool{}, gone: map[*unit]bool{}, edited: map[*unit]bool{}, texts: map[string][]byte{}},
+		index:  r.index(), nowDeclared: map[string]*unit{}, nowReaders: map[string][]*unit{}, parts: map[string][]part{},
 	}
-	s.follow()
-	return s.choice(files)
+	s.number = s.units
+	if !s.compare(files) {
+		return nil
+	}
+	s.follow(sources, due)
+	if len(s.chosen)*2 > s.number {
+		return nil
+	}
+	s.write(files)
+	return s.Choice
 }
 
 // A sifting is making a choice.
 type sifting struct {
-	due      map[string]bool
-	parts    []part
-	seen     map[sum]bool
-	declared map[string]int // parts by what they declare
-	changed  []string       // names that may come to something else, to be followed
-	number   int            // of chosen parts
-	fresh    int
-}
-
-// take takes the next piece, unless it makes everything doubtful.
-func (s *sifting) take(file, cut int, u *unit, known bool) bool {
-	n := len(s.parts)
-	s.parts = append(s.parts, part{unit: u, file: file, cut: cut, known: known})
-	s.seen[u.sum] = true
-	for _, name := range u.Declares {
-		if _, twice := s.declared[name]; twice {
-			return false
-		}
-		s.declared[name] = n
-	}
-	if !known {
-		s.fresh++
-	}
-	return known || !u.Settings && s.fresh <= mostFresh
+	*Choice
+	*index
+	parts       map[string][]part  // of the files that aren't as they were
+	fresh       []*unit            // that the record doesn't have
+	nowDeclared map[string]*unit   // in these files
+	nowReaders  map[string][]*unit // of fresh ones
+	changed     []string           // names that may come to something else, to be followed
+	number      int                // of pieces
 }
 
 // mostFresh is how many pieces are read to find out what they may affect. With more of them
 // it is no edit.
 const mostFresh = 1000
 
-// follow chooses what may come to something else, what depends on that, and then all that
-// these refer to.
-func (s *sifting) follow() {
-	readers := map[string][]int{}
-	for i := range s.parts {
-		p := &s.parts[i]
-		for _, names := range [][]string{p.Refers, p.depends} {
-			for _, name := range names {
-				readers[name] = append(readers[name], i)
+// compare finds what the files have that the record hasn't, and what is gone, unless it makes
+// everything doubtful.
+func (s *sifting) compare(files []*File) bool {
+	now := make(map[string]*File, len(files))
+	for _, f := range files {
+		now[f.Name] = f
+	}
+	same := map[string]bool{}
+	seen := map[*unit]bool{}
+	for i := range s.record.files {
+		was := &s.record.files[i]
+		if f := now[was.name]; f != nil && f.sum == was.sum {
+			same[was.name] = true
+			continue
+		}
+		s.number -= len(was.units)
+	}
+	for _, f := range files {
+		if same[f.Name] {
+			continue
+		}
+		if !s.record.each(f, func(cut int, u *unit, known bool) bool {
+			s.parts[f.Name] = append(s.parts[f.Name], part{u, cut})
+			s.number++
+			seen[u] = true
+			return s.take(u, known, same)
+		}) {
+			return false
+		}
+	}
+	for i := range s.record.files {
+		if same[s.record.files[i].name] {
+			continue
+		}
+		for _, u := range s.record.files[i].units {
+			if seen[u] || same[s.in[u]] {
+				continue
 			}
-		}
-		if !p.known || !p.settled || p.Open || s.isDue(p) {
-			s.affect(i)
-		}
-	}
-	for len(s.changed) > 0 {
-		name := s.changed[len(s.changed)-1]
-		s.changed = s.changed[:len(s.changed)-1]
-		for _, i := range readers[name] {
-			s.affect(i)
-		}
-	}
-	var needed []int
-	for i := range s.parts {
-		if s.parts[i].Base {
-			s.choose(i)
-		}
-		if s.parts[i].chosen {
-			needed = append(needed, i)
-		}
-	}
-	for len(needed) > 0 {
-		p := &s.parts[needed[len(needed)-1]]
-		needed = needed[:len(needed)-1]
-		for _, name := range p.Refers {
-			if i, ok := s.declared[name]; ok && s.choose(i) {
-				needed = append(needed, i)
+			if u.Settings {
+				return false
 			}
+			s.gone[u] = true
+			s.changed = append(s.changed, u.Declares...)
 		}
 	}
-}
-
-func (s *sifting) isDue(p *part) bool {
-	for _, name := range p.Declares {
-		if s.due[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// affect chooses a part that may come to something else.
-func (s *sifting) affect(i int) {
-	if s.choose(i) {
-		s.changed = append(s.changed, s.parts[i].Declares...)
-	}
-}
-
-func (s *sifting) choose(i int) bool {
-	if s.parts[i].chosen {
-		return false
-	}
-	s.parts[i].chosen = true
-	s.number++
 	return true
 }
 
-func (s *sifting) choice(files []File) *Choice {
-	if s.number*2 > len(s.parts) {
-		return nil
-	}
-	c := &Choice{files: files, texts: map[string][]byte{}, left: make(map[string]*left, len(s.parts)), outputs: map[string]bool{}}
-	some := make([]bool, len(files))
-	for i := range s.parts {
-		some[s.parts[i].file] = some[s.parts[i].file] || s.parts[i].chosen
-	}
-	for i := range files {
-		c.texts[filepath.Clean(files[i].Name)] = nil
-	}
-	for i := range s.parts {
-		p := &s.parts[i]
-		if !p.chosen {
-			c.leave(p.unit)
+// take takes a piece of a file that isn't as it was.
+func (s *sifting) take(u *unit, known bool, same map[string]bool) bool {
+	for _, name := range u.Declares {
+		other := s.declared[name]
+		if s.nowDeclared[name] != nil || other != nil && same[s.in[other]] {
+			return false // twice
 		}
-		if !some[p.file] {
-			continue
-		}
-		f := &files[p.file]
-		text := pieces.Join(f.Cuts[p.cut : p.cut+p.cuts])
-		if !p.chosen {
-			text = bytes.Repeat([]byte{'\n'}, bytes.Count(text, []byte{'\n'}))
-		}
-		path := filepath.Clean(f.Name)
-		c.texts[path] = append(c.texts[path], text...)
+		s.nowDeclared[name] = u
 	}
-	return c
+	if known {
+		return true
+	}
+	for _, name := range u.Refers {
+		s.nowReaders[name] = append(s.nowReaders[name], u)
+	}
+	s.fresh = append(s.fresh, u)
+	return !u.Settings && len(s.fresh) <= mostFresh
 }
 
-func (c *Choice) leave(u *unit) {
-	for _, name := range u.Declares {
-		if resource, ok := strings.CutPrefix(name, own+"."); ok {
-			c.left[resource] = &left{unit: u}
-		}
-		if output, ok := strings.CutPrefix(name, "output."); ok {
-			c.outputs[output] = true
+// of is what declares a name, nil where nothing does.
+func (s *sifting) of(name string) *unit {
+	if u := s.nowDeclared[name]; u != nil {
+		return u
+	}
+	if u := s.declared[name]; !s.gone[u] {
+		return u
+	}
+	return nil
+}
+
+// follow chooses what may come to something else, what depends on that, and then all that
+// these refer to.
+func (s *sifting) follow(sources map[string]*Source, due map[string]bool) {
+	s.affect(s.fresh)
+	s.affect(s.open)
+	for _, u := range s.calls {
+		if name, _ := u.call(); sources[name] == nil || sources[name].sum != u.inside {
+			s.affect([]*unit{u})
 		}
 	}
+	s.spread()
+	for u := range s.chosen {
+		s.edited[u] = true
+	}
+	for name := range due {
+		if u := s.of(name); u != nil {
+			s.affect([]*unit{u})
+		}
+	}
+	s.spread()
+	needed := s.need(s.base, nil)
+	for u := range s.chosen {
+		needed = append(needed, u)
+	}
+	for len(needed) > 0 {
+		u := needed[len(needed)-1]
+		needed = needed[:len(needed)-1]
+		for _, name := range u.Refers {
+			if other := s.of(name); other != nil {
+				needed = s.need([]*unit{other}, needed)
+			}
+		}
+	}
+}
+
+// spread follows the names that may come to something else.
+func (s *sifting) spread() {
+	for len(s.changed) > 0 {
+		name := s.changed[len(s.changed)-1]
+		s.changed = s.changed[:len(s.changed)-1]
+		s.affect(s.nowReaders[name])
+		s.affect(s.readers[name])
+		if strings.HasPrefix(name, "provider.") && name != pieces.AnyProvider {
+			s.changed = append(s.changed, pieces.AnyProvider)
+		}
+	}
+}
+
+// affect chooses what may come to something else.
+func (s *sifting) affect(units []*unit) {
+	for _, u := range units {
+		if !s.gone[u] && !s.chosen[u] {
+			s.chosen[u] = true
+			s.changed = append(s.changed, u.Declares...)
+		}
+	}
+}
+
+// need chooses what others refer to, and adds it to a list if it wasn't chosen before.
+func (s *sifting) need(units, to []*unit) []*unit {
+	for _, u := range units {
+		if !s.gone[u] && !s.chosen[u] {
+			s.chosen[u] = true
+			to = append(to, u)
+		}
+	}
+	return to
+}
+
+// write makes the texts of the files, with every piece that is chosen on its lines.
+func (s *sifting) write(files []*File) {
+	with := map[string]bool{}
+	for u := range s.chosen {
+		with[s.in[u]] = true
+	}
+	was := make(map[string][]*unit, len(with))
+	for i := range s.record.files {
+		if f := &s.record.files[i]; with[f.name] {
+			was[f.name] = f.units
+		}
+	}
+	for _, f := range files {
+		parts, edited := s.parts[f.Name]
+		s.texts[filepath.Clean(f.Name)] = nil
+		if !edited && !with[f.Name] {
+			continue
+		}
+		if !edited {
+			cut := 0
+			for _, u := range was[f.Name] {
+				parts, cut = append(parts, part{u, cut}), cut+u.cuts
+			}
+		}
+		w := pieced{f, parts}
+		s.written = append(s.written, w)
+		s.texts[filepath.Clean(f.Name)] = w.text(s.chosen)
+	}
+}
+
+// text is that of a file without what isn't chosen of it.
+func (w pieced) text(chosen map[*unit]bool) (all []byte) {
+	w.file.cut()
+	for _, p := range w.parts {
+		text := w.piece(p)
+		if !chosen[p.unit] {
+			text = bytes.Repeat([]byte{'\n'}, bytes.Count(text, []byte{'\n'}))
+		}
+		all = append(all, text...)
+	}
+	return all
+}
+
+func (w pieced) piece(p part) []byte { return pieces.Join(w.file.cuts[p.cut : p.cut+p.cuts]) }
+
+// each gives the pieces with the lines that they begin on and end before.
+func (w pieced) each(use func(u *unit, begin, end int)) {
+	w.file.cut()
+	line := 1
+	for i, p := range w.parts {
+		begin := line
+		line += bytes.Count(w.piece(p), []byte{'\n'})
+		end := line
+		if i == len(w.parts)-1 {
+			end++ // it needn't end with its line
+		}
+		use(p.unit, begin, end)
+	}
+}
+
+// leaves is the unit that declares a name and is left out; nil for none.
+func (c *Choice) leaves(name string) *unit {
+	u := c.record.index().declared[name]
+	if u == nil || c.chosen[u] || c.gone[u] {
+		return nil
+	}
+	return u
 }
 
 // Of has the files of the root module with what is chosen of them, every piece on its lines.
@@ -212,48 +302,4 @@ func (c chosen) ReadFile(path string) ([]byte, error) {
 		return text, nil
 	}
 	return c.Files.ReadFile(path)
-}
-
-// A Part is the part of a state that a plan of what was chosen is about.
-type Part struct {
-	State *state.Snapshot
-	// LeftOut are the objects that aren't in it, nil without.
-	LeftOut *plan.LeftOut
-	// Due are the names of those that are to be looked at: without any, the part is that
-	// of the choice.
-	Due map[string]bool
-}
-
-// Part is what is chosen of a state, after Begin was told of looks.
-func (c *Choice) Part(s *state.Snapshot, l *looks.Looks) Part {
-	part := *s
-	part.Objects, part.Outputs = map[addr.Object]*state.Object{}, map[string]state.Output{}
-	p := Part{State: &part, Due: map[string]bool{}}
-	for _, u := range c.left {
-		u.seen = sum{}
-	}
-	for at, o := range s.Objects {
-		u := c.left[at.Name.Name]
-		if u == nil || !isOwn(at) {
-			part.Objects[at] = o
-			continue
-		}
-		when, what, may := l.Seen(at, o)
-		if !may {
-			p.Due[name(at.Resource)] = true
-		}
-		u.seen.add(at, what)
-		p.LeftOut = p.LeftOut.With(1, when)
-	}
-	for called, u := range c.left {
-		if u.seen != u.looked {
-			p.Due[own+"."+called] = true
-		}
-	}
-	for name, o := range s.Outputs {
-		if !c.outputs[name] {
-			part.Outputs[name] = o
-		}
-	}
-	return p
 }

@@ -7,14 +7,13 @@ package affected
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"weir.dev/weir/internal/lang/pieces"
-	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/looks"
 	"weir.dev/weir/internal/state"
@@ -22,14 +21,24 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-// A Record is what the pieces of a root module came to.
+// A Record is what the pieces of a root module came to. It isn't changed.
 type Record struct {
 	// Under is from what else they came to it, as a hash.
 	Under string
-	units []*unit
+	// at is when they were planned.
+	at    time.Time
+	files []filed
 	bySum map[sum]*unit
 	// heads are the sums of first cuts of pieces that have several.
 	heads map[sum]int
+	index func() *index
+}
+
+// A filed is a file as it was, with its pieces in order.
+type filed struct {
+	name  string
+	sum   sum
+	units []*unit
 }
 
 // A unit is what is known of a piece.
@@ -44,71 +53,85 @@ type unit struct {
 	depends []string
 	// looked is of when and how its objects were looked at.
 	looked sum
+	// inside is of what is behind the call that it has; zero where what that comes to doesn't
+	// follow from the call and that alone.
+	inside sum
 }
 
-// sum is of a text, or of several in no order.
-type sum [18]byte
-
-func sumOf(text []byte) (s sum) {
-	whole := sha256.Sum256(text)
-	copy(s[:], whole[:])
-	return s
+// call is the module call that a unit has, empty for none and for several.
+func (u *unit) call() (name string, has bool) {
+	for _, declared := range u.Declares {
+		if called, ok := strings.CutPrefix(declared, "module."); ok {
+			if has {
+				return "", true
+			}
+			name, has = called, true
+		}
+	}
+	return name, has
 }
 
-// add adds an object as it was looked at.
-func (s *sum) add(at addr.Object, what string) {
-	s.mix(sumOf([]byte(at.String() + " " + what)))
+// isOpen reports whether a unit has to be planned whatever else is as it was.
+func (u *unit) isOpen() bool {
+	_, calls := u.call()
+	return u.Open || !u.settled || calls && u.inside == sum{}
 }
 
-func (s *sum) mix(other sum) {
-	for i := range s {
-		s[i] ^= other[i]
+// An index finds the units of a record.
+type index struct {
+	units    int // in all files
+	declared map[string]*unit
+	in       map[*unit]string // the file that has it last
+	readers  map[string][]*unit
+	open     []*unit
+	base     []*unit
+	calls    []*unit
+}
+
+func (r *Record) makeIndex() *index {
+	x := &index{declared: make(map[string]*unit, len(r.bySum)), in: make(map[*unit]string, len(r.bySum)), readers: make(map[string][]*unit, len(r.bySum))}
+	for i := range r.files {
+		x.units += len(r.files[i].units)
+		for _, u := range r.files[i].units {
+			if _, twice := x.in[u]; !twice {
+				x.add(u)
+			}
+			x.in[u] = r.files[i].name
+		}
+	}
+	return x
+}
+
+func (x *index) add(u *unit) {
+	for _, name := range u.Declares {
+		x.declared[name] = u
+	}
+	for _, names := range [][]string{u.Refers, u.depends} {
+		for _, name := range names {
+			x.readers[name] = append(x.readers[name], u)
+		}
+	}
+	if u.isOpen() {
+		x.open = append(x.open, u)
+	}
+	if u.Base {
+		x.base = append(x.base, u)
+	}
+	if _, calls := u.call(); calls {
+		x.calls = append(x.calls, u)
 	}
 }
-
-// A File is a file of the root module, cut.
-type File struct {
-	Name string
-	Cuts [][]byte
-	sums []sum // of the cuts, each as the first of a piece
-}
-
-// NewFile cuts a file.
-func NewFile(name string, text []byte) File {
-	f := File{Name: name, Cuts: syntax.Cut(text)}
-	f.sums = make([]sum, len(f.Cuts))
-	for i := range f.Cuts {
-		f.sums[i] = f.sum(i, 1)
-	}
-	return f
-}
-
-// sum is of some cuts.
-func (f *File) sum(at, n int) sum {
-	return sumOf(append([]byte(f.kind()), pieces.Join(f.Cuts[at:at+n])...))
-}
-
-// kind tells texts apart that mean something else in files of another kind.
-func (f *File) kind() string {
-	if strings.HasSuffix(f.Name, ".tofu") {
-		return "tofu"
-	}
-	return "tf"
-}
-
-// own is the type of the resources that may be left out, whose provider is the engine's.
-const own = "terraform_data"
 
 // unit is that of the piece that begins with a cut; nil where none can be read alone. It isn't
 // in the record if it is new.
 func (r *Record) unit(f *File, at int) (u *unit, known bool) {
-	first, cuts := f.sums[at], f.Cuts[at:]
+	first, cuts := f.sums[at], f.cuts[at:]
 	if r != nil {
 		if u := r.bySum[first]; u != nil {
 			return u, true
 		}
 		if n := r.heads[first]; n > 1 && n <= len(cuts) {
-			if u := r.bySum[f.sum(at, n)]; u != nil {
+			if u := r.bySum[f.sumOf(at, n)]; u != nil {
 				return u, true
 			}
 		}
@@ -119,91 +142,114 @@ func (r *Record) unit(f *File, at int) (u *unit, known bool) {
 	}
 	u = &unit{Facts: facts, sum: first, cuts: n}
 	if n > 1 {
-		u.head, u.sum = first, f.sum(at, n)
+		u.head, u.sum = first, f.sumOf(at, n)
 	}
 	return u, false
 }
 
-// each gives the units of files with the place of each among the cuts of its file, until no
-// unit can be read or use says no. It reports whether it came to the end.
-func (r *Record) each(files []File, use func(f, cut int, u *unit, known bool) bool) bool {
-	for i := range files {
-		for at := 0; at < len(files[i].Cuts); {
-			u, known := r.unit(&files[i], at)
-			if u == nil || !use(i, at, u, known) {
-				return false
-			}
-			at += u.cuts
+// each gives the units of a file with the place of each among its cuts, until no unit can be
+// read or use says no. It reports whether it came to the end.
+func (r *Record) each(f *File, use func(cut int, u *unit, known bool) bool) bool {
+	f.cut()
+	for at := 0; at < len(f.cuts); {
+		u, known := r.unit(f, at)
+		if u == nil || !use(at, u, known) {
+			return false
 		}
+		at += u.cuts
 	}
 	return true
 }
 
 // Made is what a plan of everything was, for the record.
 type Made struct {
-	Plan  *plan.Plan
-	State *state.Snapshot // that was planned for
-	Diags diag.List       // of loading and planning
-	Looks *looks.Looks
+	Plan    *plan.Plan
+	State   *state.Snapshot // that was planned for
+	Diags   diag.List       // of loading and planning
+	Looks   *looks.Looks
+	Sources map[string]*Source // by the call
+	At      time.Time
 }
 
 // New is the record after a plan, nil where nothing can be told from it. What an earlier one
 // knows isn't read again; it may be nil.
-func New(before *Record, under string, files []File, m Made) *Record {
-	if m.Plan.Errored || m.Diags.HasErrors() || len(m.Plan.Invocations)+len(m.Plan.Deferred)+len(m.Plan.DeferredInvocations) > 0 {
+func New(before *Record, under string, files []*File, m Made) *Record {
+	told, ok := toldIn(m.Diags)
+	if !ok || m.Plan.Errored || m.Diags.HasErrors() || len(m.Plan.Invocations)+len(m.Plan.Deferred)+len(m.Plan.DeferredInvocations) > 0 {
 		return nil
-	}
-	told := map[string][]int{} // where something was said, by file
-	for _, d := range m.Diags {
-		if d.Subject == nil {
-			return nil
-		}
-		told[d.Subject.Filename] = append(told[d.Subject.Filename], d.Subject.Start.Byte)
 	}
 	busy := busyIn(m.Plan)
 	looked, depends, doubtful := objects(m)
-	r := &Record{Under: under, bySum: map[sum]*unit{}, heads: map[sum]int{}}
-	at, inFile := 0, -1
-	whole := before.each(files, func(f, cut int, u *unit, _ bool) bool {
-		if f != inFile {
-			at, inFile = 0, f
+	r := newRecord(under, m.At, 0)
+	for _, f := range files {
+		w := pieced{file: f}
+		if !before.each(f, func(cut int, u *unit, _ bool) bool {
+			w.parts = append(w.parts, part{u, cut})
+			return true
+		}) {
+			return nil
 		}
-		next := *u
-		next.settled, next.depends, next.looked = true, nil, sum{}
-		begin := at
-		for _, c := range files[f].Cuts[cut : cut+u.cuts] {
-			at += len(c)
-		}
-		if slices.ContainsFunc(told[files[f].Name], func(b int) bool { return begin <= b && b < at }) {
-			next.settled = false
-		}
-		for _, name := range u.Declares {
-			if busy[name] || doubtful[name] {
-				next.settled = false
+		into := filed{name: f.Name, sum: f.sum}
+		w.each(func(u *unit, begin, end int) {
+			next := *u
+			next.settled, next.depends, next.looked, next.inside = !told.within(f.Name, begin, end), nil, sum{}, sum{}
+			for _, name := range u.Declares {
+				if busy[name] || doubtful[name] {
+					next.settled = false
+				}
+				next.depends = append(next.depends, depends[name]...)
+				next.looked.mix(looked[name])
 			}
-			next.depends = append(next.depends, depends[name]...)
-			next.looked.mix(looked[name])
-		}
-		slices.Sort(next.depends)
-		next.depends = slices.Compact(next.depends)
-		r.add(&next)
-		return true
-	})
-	if !whole {
-		return nil
+			slices.Sort(next.depends)
+			next.depends = slices.Compact(next.depends)
+			if call, calls := u.call(); calls {
+				if source := m.Sources[call]; source != nil && (u.inside == source.sum || source.isClosed()) {
+					next.inside = source.sum
+				}
+			}
+			into.units = append(into.units, r.add(&next))
+		})
+		r.files = append(r.files, into)
 	}
 	return r
 }
 
-func (r *Record) add(u *unit) {
-	if r.bySum[u.sum] != nil {
-		return // of a piece that declares nothing, or else there are errors
+func newRecord(under string, at time.Time, units int) *Record {
+	r := &Record{Under: under, at: at.UTC().Truncate(time.Second), bySum: make(map[sum]*unit, units), heads: map[sum]int{}}
+	r.index = sync.OnceValue(r.makeIndex)
+	return r
+}
+
+// add gives the unit of that text: another, where a piece that declares nothing is there twice.
+func (r *Record) add(u *unit) *unit {
+	if other := r.bySum[u.sum]; other != nil {
+		return other
 	}
-	r.units = append(r.units, u)
 	r.bySum[u.sum] = u
 	if u.cuts > 1 {
 		r.heads[u.head] = u.cuts
 	}
+	return u
+}
+
+// lines are the lines of files that something was said of.
+type lines map[string][]int
+
+// toldIn are those of some problems, unless one isn't about any.
+func toldIn(diags diag.List) (lines, bool) {
+	told := lines{}
+	for _, d := range diags {
+		if d.Subject == nil {
+			return nil, false
+		}
+		told[d.Subject.Filename] = append(told[d.Subject.Filename], d.Subject.Start.Line)
+	}
+	return told, true
+}
+
+// within reports whether something was said of what begins on one line and ends before another.
+func (l lines) within(file string, begin, end int) bool {
+	return slices.ContainsFunc(l[file], func(line int) bool { return begin <= line && line < end })
 }
 
 // name is what a resource is called in the root module: the call, where it is in another.
@@ -218,7 +264,7 @@ func name(r addr.Resource) string {
 func busyIn(p *plan.Plan) map[string]bool {
 	busy := map[string]bool{}
 	for _, c := range p.Changes {
-		if c.Action != plan.NoOp || c.Moved() || c.Importing != nil || c.Addr.Deposed != "" || !c.Provider.Provider.IsBuiltin() {
+		if c.Action != plan.NoOp || c.Moved() || c.Importing != nil || c.Addr.Deposed != "" {
 			busy[name(c.Addr.Resource)] = true
 		}
 	}
@@ -233,17 +279,14 @@ func busyIn(p *plan.Plan) map[string]bool {
 	return busy
 }
 
-// objects are those of the state that may be left out, by name: how they were looked at, what
-// they depend on, and whether that isn't known.
+// objects are those of the state by name: how they were looked at, what they depend on, and
+// whether that isn't known.
 func objects(m Made) (looked map[string]sum, depends map[string][]string, doubtful map[string]bool) {
 	looked, depends, doubtful = map[string]sum{}, map[string][]string{}, map[string]bool{}
 	for at, o := range m.State.Objects {
-		if !isOwn(at) {
-			continue
-		}
 		called := name(at.Resource)
 		_, what, _ := m.Looks.Seen(at, o)
-		if what == "" || at.Deposed != "" || o.Tainted {
+		if what == "" || at.Deposed != "" || at.Name.Mode != addr.Managed || o.Tainted {
 			doubtful[called] = true
 			continue
 		}
@@ -251,33 +294,40 @@ func objects(m Made) (looked map[string]sum, depends map[string][]string, doubtf
 		all.add(at, what)
 		looked[called] = all
 		for _, d := range o.Dependencies {
-			depends[called] = append(depends[called], name(d))
+			if on := name(d); on != called {
+				depends[called] = append(depends[called], on)
+			}
 		}
 	}
 	return looked, depends, doubtful
 }
 
-func isOwn(at addr.Object) bool {
-	return at.Module.IsRoot() && at.Name.Mode == addr.Managed && at.Name.Type == own
+// add adds an object as it was looked at.
+func (s *sum) add(at addr.Object, what string) {
+	s.mix(sumOf([]byte(at.String() + " " + what)))
 }
 
-// The form of a record: a line that says from what it is, and one for each unit.
-const form = "weir affected 1 "
+// The form of a record: a line that says from what it is and when that was, and for each file a
+// line with its sum and name and one for each unit.
+const form = "weir affected 2 "
 
 // Text is what Parse reads.
 func (r *Record) Text() []byte {
 	var b bytes.Buffer
-	b.WriteString(form + r.Under + "\n")
-	for _, u := range r.units {
-		flags := 0
-		for i, on := range []bool{u.settled, u.Open, u.Base, u.Settings} {
-			if on {
-				flags |= 1 << i
+	b.WriteString(form + r.Under + " " + r.at.Format(time.RFC3339) + "\n")
+	for _, f := range r.files {
+		b.WriteString(f.sum.text() + "\t" + strconv.Quote(f.name) + "\n")
+		for _, u := range f.units {
+			flags := 0
+			for i, on := range []bool{u.settled, u.Open, u.Base, u.Settings} {
+				if on {
+					flags |= 1 << i
+				}
 			}
+			fields := []string{u.sum.text(), u.head.text(), u.looked.text(), u.inside.text(), strconv.Itoa(u.cuts), strconv.Itoa(flags),
+				strings.Join(u.Declares, " "), strings.Join(u.Refers, " "), strings.Join(u.depends, " ")}
+			b.WriteString(strings.Join(fields, "\t") + "\n")
 		}
-		fields := []string{u.sum.text(), u.head.text(), u.looked.text(), strconv.Itoa(u.cuts), strconv.Itoa(flags),
-			strings.Join(u.Declares, " "), strings.Join(u.Refers, " "), strings.Join(u.depends, " ")}
-		b.WriteString(strings.Join(fields, "\t") + "\n")
 	}
 	return b.Bytes()
 }
@@ -285,31 +335,42 @@ func (r *Record) Text() []byte {
 // Parse reads a record, nil where a text isn't one.
 func Parse(text []byte) *Record {
 	head, rest, ok := strings.Cut(string(text), "\n")
-	under, is := strings.CutPrefix(head, form)
-	if !ok || !is {
+	from, is := strings.CutPrefix(head, form)
+	under, when, has := strings.Cut(from, " ")
+	at, err := time.Parse(time.RFC3339, when)
+	if !ok || !is || !has || err != nil {
 		return nil
 	}
-	r := &Record{Under: under, bySum: make(map[sum]*unit, strings.Count(rest, "\n")), heads: map[sum]int{}}
+	r := newRecord(under, at, strings.Count(rest, "\n"))
 	for line := range strings.Lines(rest) {
-		u := parse(line)
-		if u == nil {
+		line, whole := strings.CutSuffix(line, "\n")
+		fields := strings.SplitN(line, "\t", 10)
+		switch {
+		case whole && len(fields) == 2:
+			var f filed
+			if f.name, err = strconv.Unquote(fields[1]); err != nil || !f.sum.parse(fields[0]) {
+				return nil
+			}
+			r.files = append(r.files, f)
+		case whole && len(fields) == 9 && len(r.files) > 0:
+			u := parse(fields)
+			if u == nil {
+				return nil
+			}
+			f := &r.files[len(r.files)-1]
+			f.units = append(f.units, r.add(u))
+		default:
 			return nil
 		}
-		r.add(u)
 	}
 	return r
 }
 
-func parse(line string) *unit {
-	line, ok := strings.CutSuffix(line, "\n")
-	fields := strings.SplitN(line, "\t", 9)
-	if !ok || len(fields) != 8 {
-		return nil
-	}
+func parse(fields []string) *unit {
 	u := &unit{}
-	cuts, err := strconv.Atoi(fields[3])
-	flags, bad := strconv.Atoi(fields[4])
-	if err != nil || bad != nil || cuts < 1 || !u.sum.parse(fields[0]) || !u.head.parse(fields[1]) || !u.looked.parse(fields[2]) {
+	cuts, err := strconv.Atoi(fields[4])
+	flags, bad := strconv.Atoi(fields[5])
+	if err != nil || bad != nil || cuts < 1 || !u.sum.parse(fields[0]) || !u.head.parse(fields[1]) || !u.looked.parse(fields[2]) || !u.inside.parse(fields[3]) {
 		return nil
 	}
 	u.cuts = cuts
@@ -317,24 +378,9 @@ func parse(line string) *unit {
 		*on = flags&(1<<i) != 0
 	}
 	for i, names := range []*[]string{&u.Declares, &u.Refers, &u.depends} {
-		if fields[5+i] != "" {
-			*names = strings.Split(fields[5+i], " ")
+		if fields[6+i] != "" {
+			*names = strings.Split(fields[6+i], " ")
 		}
 	}
 	return u
-}
-
-func (s sum) text() string {
-	if s == (sum{}) {
-		return ""
-	}
-	return base64.RawStdEncoding.EncodeToString(s[:])
-}
-
-func (s *sum) parse(text string) bool {
-	if text == "" {
-		return true
-	}
-	n, err := base64.RawStdEncoding.Decode(s[:], []byte(text))
-	return err == nil && n == len(s) && len(text) == base64.RawStdEncoding.EncodedLen(len(s))
 }

@@ -97,11 +97,12 @@ func (l *Looks) isRecent(at addr.Object, of addr.Provider) bool {
 		return false
 	}
 	seen, ok := l.look(at)
-	return ok && l.isYoung(seen, of, at.Name.Type)
+	return ok && l.IsRecent(seen.at, of, at.Name.Type)
 }
 
-func (l *Looks) isYoung(seen look, of addr.Provider, typ string) bool {
-	return !seen.at.After(l.now) && l.now.Sub(seen.at) < l.after(of, typ)
+// IsRecent reports whether objects of a type that were looked at at a time may be left out.
+func (l *Looks) IsRecent(at time.Time, of addr.Provider, typ string) bool {
+	return l.after != nil && !at.After(l.now) && l.now.Sub(at) < l.after(of, typ)
 }
 
 func (l *Looks) look(at addr.Object) (look, bool) {
@@ -120,7 +121,7 @@ func (l *Looks) MayLook(at addr.Object, o *state.Object) bool {
 // out where its configuration and state are as they were then and it may be.
 func (l *Looks) Seen(at addr.Object, o *state.Object) (when time.Time, what string, mayLeave bool) {
 	seen, ok := l.look(at)
-	mayLeave = ok && !l.minimal && l.after != nil && l.lineage != "" && !o.Tainted && at.Deposed == "" && l.isYoung(seen, o.Provider.Provider, at.Name.Type)
+	mayLeave = ok && !l.minimal && l.after != nil && l.lineage != "" && !o.Tainted && at.Deposed == "" && l.IsRecent(seen.at, o.Provider.Provider, at.Name.Type)
 	return seen.at, seen.what, mayLeave
 }
 

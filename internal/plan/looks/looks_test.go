@@ -213,7 +213,7 @@ func TestDriftIsSeenLater(t *testing.T) {
 	d.SetRemote("id-1", v)
 	d.now = d.now.Add(time.Minute)
 	_, p, _ := d.plan(three, engine.PlanOptions{})
-	if testkit.Changes(p) != "" || len(p.Drift) != 0 || p.LeftOut.Say(p.Timestamp) != "3 objects weren't read again: they were within the last minute, and nothing is to be done with them (-refresh=auto)." {
+	if testkit.Changes(p) != "" || len(p.Drift) != 0 || p.LeftOut.Say(p.Timestamp, 0) != "3 objects weren't read again: they were within the last minute, and nothing is to be done with them (-refresh=auto)." {
 		t.Errorf("%s %+v", testkit.Changes(p), p.LeftOut)
 	}
 	d.now = d.now.Add(14 * time.Minute)
@@ -284,8 +284,18 @@ func TestSay(t *testing.T) {
 		0: "within the last minute,", time.Minute: "within the last minute,", 61 * time.Second: "within the last 2 minutes,",
 		2 * time.Hour: "within the last 120 minutes,", 121 * time.Minute: "within the last 3 hours,", 48 * time.Hour: "within the last 48 hours,",
 	} {
-		if got := (&plan.LeftOut{Objects: 1, Since: now.Add(-age)}).Say(now); !strings.Contains(got, want) {
+		if got := (&plan.LeftOut{Objects: 1, Since: now.Add(-age)}).Say(now, 0); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", age, got)
+		}
+	}
+}
+
+// TestSayUnplanned: a plan says how many objects it hasn't asked their providers about.
+func TestSayUnplanned(t *testing.T) {
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	for unplanned, want := range map[int]string{0: "(-refresh=auto).", 2: " 2 of them weren't planned again either,", 3: " Nor were they planned again,"} {
+		if got := (&plan.LeftOut{Objects: 3, Since: now}).Say(now, unplanned); !strings.Contains(got, want) || unplanned == 0 && !strings.HasSuffix(got, want) {
+			t.Errorf("%d: %s", unplanned, got)
 		}
 	}
 }

@@ -25,20 +25,28 @@ import (
 // estateSize is how many resources there may be.
 const estateSize = 36
 
-// A folder is where the command line works on a configuration of built-in resources.
+// A folder is where a configuration is worked on.
 type folder struct {
-	t       *testing.T
-	r       *rand.Rand
-	blocks  map[string]string // by name
-	narrow  int               // plans that left something out
+	t *testing.T
+	r *rand.Rand
+	// run does a command: it gives all that is said, with lines in no order, with the exit code
+	// at the end, and how many objects weren't planned.
+	run     func(f *folder, args ...string) (string, int64)
+	typ     func(n int) string // the type of the n-th resource
+	now     func() time.Time
+	more    func(f *folder, n int) // edits something that only some configurations have
+	blocks  map[string]string      // by name
+	narrow  int                    // plans that left something out
 	changes int
 	failed  int
 	kept    *resident.Task // what plans go on with, as a daemon's do; nil for nothing
 }
 
-// weir runs a command and gives what it says, with lines in no order, its exit code and how
-// many objects weren't planned.
-func (f *folder) weir(args ...string) (string, int64) {
+// name is the address of the n-th resource.
+func (f *folder) name(n int) string { return fmt.Sprintf("%s.r%02d", f.typ(n), n) }
+
+// line runs the command line.
+func line(f *folder, args ...string) (string, int64) {
 	f.t.Helper()
 	out, err := os.CreateTemp(f.t.TempDir(), "")
 	if err != nil {
@@ -66,8 +74,11 @@ func (f *folder) weir(args ...string) (string, int64) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return fmt.Sprintf("%s\nexit code %d\n", inNoOrder(string(text)), code), counts["unplanned"]
+	return fmt.Sprintf("%s\nexit code %d\n", inNoOrder(string(unplanned.ReplaceAll(text, []byte("$1")))), code), counts["unplanned"]
 }
+
+// unplanned is what only plans of a part say.
+var unplanned = regexp.MustCompile(`(\(-refresh=auto\)\.)(?s: +.*?edited\.)`)
 
 // inNoOrder sorts the lines that objects are read by.
 func inNoOrder(text string) string {
@@ -138,21 +149,21 @@ func lookedAt(all map[string]string) string {
 func (f *folder) same(args ...string) {
 	f.t.Helper()
 	before := files()
-	part, unplanned := f.weir(args...)
+	part, left := f.run(f, args...)
 	after := files()
 	all := maps.Clone(before)
 	maps.DeleteFunc(all, func(path, _ string) bool { return strings.Contains(path, "affected") })
 	f.restore(all)
 	cold := *f
 	cold.kept = nil
-	whole, none := cold.weir(args...)
+	whole, none := cold.run(&cold, args...)
 	if part != whole || none != 0 {
-		f.t.Fatalf("%v, %d unplanned:\n%s\nof everything:\n%s\n%s", args, unplanned, part, whole, f.text())
+		f.t.Fatalf("%v, %d unplanned:\n%s\nof everything:\n%s\n%s", args, left, part, whole, f.text())
 	}
 	if p, w := lookedAt(after), lookedAt(files()); p != w {
 		f.t.Fatalf("looked at %s\nand of everything: %s", p, w)
 	}
-	if unplanned > 0 {
+	if left > 0 {
 		f.narrow++
 		if !strings.Contains(part, "exit code 0") {
 			f.changes++
@@ -190,7 +201,11 @@ func (f *folder) edit() {
 	for range 1 + f.r.IntN(3) {
 		n := f.r.IntN(estateSize)
 		name := fmt.Sprintf("r%02d", n)
-		switch f.r.IntN(12) {
+		switch f.r.IntN(14) {
+		case 12, 13:
+			if f.more != nil {
+				f.more(f, n)
+			}
 		case 0:
 			delete(f.blocks, name)
 		case 1:
@@ -200,7 +215,7 @@ func (f *folder) edit() {
 		case 3:
 			f.blocks[fmt.Sprintf("o%d", n)] = fmt.Sprintf("output \"o%d\" {\n  value = %s\n}\n", n, f.value(estateSize))
 		case 4:
-			f.blocks["m2"] = fmt.Sprintf("moved {\n  from = terraform_data.r%02d\n  to   = terraform_data.%s\n}\n", f.r.IntN(estateSize), name)
+			f.blocks["m2"] = f.moved(n)
 		case 5:
 			delete(f.blocks, []string{"m2", "m3", "d1", "l1"}[f.r.IntN(4)])
 		case 6:
@@ -213,8 +228,17 @@ func (f *folder) edit() {
 	}
 }
 
+// moved is a block for the n-th resource, which was another of its type.
+func (f *folder) moved(n int) string {
+	from := f.r.IntN(estateSize)
+	for f.typ(from) != f.typ(n) {
+		from = f.r.IntN(estateSize)
+	}
+	return fmt.Sprintf("moved {\n  from = %s\n  to   = %s\n}\n", f.name(from), f.name(n))
+}
+
 func (f *folder) resource(name string, n int) string {
-	text := fmt.Sprintf("resource \"terraform_data\" %q {\n", name)
+	text := fmt.Sprintf("resource %q %q {\n", f.typ(n), name)
 	switch n % 6 {
 	case 0:
 		text += fmt.Sprintf("  count = %d\n", 1+f.r.IntN(3))
@@ -236,7 +260,7 @@ func (f *folder) resource(name string, n int) string {
 		text += "  lifecycle {\n    ignore_changes = [input]\n  }\n"
 	case 2:
 		if n > 0 {
-			text += fmt.Sprintf("  lifecycle {\n    replace_triggered_by = [terraform_data.r%02d]\n  }\n", f.r.IntN(n))
+			text += fmt.Sprintf("  lifecycle {\n    replace_triggered_by = [%s]\n  }\n", f.name(f.r.IntN(n)))
 		}
 	case 3:
 		text += "  lifecycle {\n    precondition {\n      condition = var.v < 2\n      error_message = \"Much.\"\n    }\n  }\n"
@@ -262,13 +286,13 @@ func (f *folder) value(n int) string {
 		return "1"
 	}
 	form := []string{"R[*]", "jsonencode(R)", "try(R.id, \"none\")", "try(R.output, local.b, 1)"}[f.r.IntN(min(4, 2+2*(i%6/2)))]
-	return strings.ReplaceAll(form, "R", fmt.Sprintf("terraform_data.r%02d", i))
+	return strings.ReplaceAll(form, "R", f.name(i))
 }
 
 // age has some objects, or all, looked at long ago.
 func (f *folder) age() {
 	all := files()
-	long := fmt.Sprintf(`"at":%q`, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano))
+	long := fmt.Sprintf(`"at":%q`, f.now().Add(-time.Hour).UTC().Format(time.RFC3339Nano))
 	for path, data := range all {
 		if strings.Contains(path, "looks") {
 			n, which := strings.Count(data, `"at"`), 0
@@ -291,19 +315,27 @@ func (f *folder) age() {
 // plan of what an edit may affect says what a plan of everything does, also where it goes on
 // with what earlier ones have kept.
 func TestEdits(t *testing.T) {
-	seeds := uint64(12)
+	histories(t, 12, 5, func(seed uint64, f *folder) {
+		f.run, f.typ, f.now = line, func(int) string { return "terraform_data" }, time.Now
+		if seed%2 == 1 {
+			f.kept = &resident.Task{Programs: new(engine.Programs), Kept: new(supply.Kept), Memo: new(memo.Memo)}
+			f.kept.Typed.Reader = strings.NewReader("")
+		}
+	})
+}
+
+// histories goes through histories in folders that begin prepares. At least so many plans of
+// each have to leave something out.
+func histories(t *testing.T, seeds uint64, least int, begin func(seed uint64, f *folder)) {
 	if testing.Short() {
-		seeds = 3
+		seeds /= 4
 	}
 	narrow, changes, failed := 0, 0, 0
 	for seed := range seeds {
 		t.Chdir(t.TempDir())
 		f := &folder{t: t, r: rand.New(rand.NewPCG(seed, 7)), blocks: map[string]string{}}
-		if seed%2 == 1 {
-			f.kept = &resident.Task{Programs: new(engine.Programs), Kept: new(supply.Kept), Memo: new(memo.Memo)}
-			f.kept.Typed.Reader = strings.NewReader("")
-		}
-		f.write("m/m.tf", "variable \"in\" {}\nresource \"terraform_data\" \"r\" {\n  input = var.in\n}\noutput \"x\" {\n  value = terraform_data.r.output\n}\n")
+		begin(seed, f)
+		f.module()
 		f.write(".terraform/modules/modules.json", `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"./m","Dir":"m"}]}`)
 		f.blocks["v1"] = "variable \"v\" {\n  default = 1\n}\n"
 		f.blocks["l1"] = "locals {\n  a = 1\n  b = local.a\n}\n"
@@ -311,34 +343,46 @@ func TestEdits(t *testing.T) {
 			name := fmt.Sprintf("r%02d", n)
 			f.blocks[name] = f.resource(name, n)
 		}
-		good := maps.Clone(f.blocks)
-		for range 8 {
-			f.save()
-			if said, _ := f.weir("apply", "-auto-approve", "-refresh=auto"); strings.HasSuffix(said, "exit code 0\n") {
-				good = maps.Clone(f.blocks)
-			} else if f.r.IntN(4) > 0 {
-				f.blocks = maps.Clone(good)
-				f.save()
-			}
-			f.weir("plan", "-refresh=auto") // looks at what there is
-			f.weir("plan", "-refresh=auto") // is remembered
-			for range 3 {
-				f.edit()
-				f.save()
-				args := []string{"plan", "-refresh=auto", "-detailed-exitcode"}
-				switch f.r.IntN(12) {
-				case 0:
-					args = append(args, "-var=v=2")
-				case 1:
-					f.age()
-				}
-				f.same(args...)
-			}
-		}
+		f.history()
 		narrow, changes, failed = narrow+f.narrow, changes+f.changes, failed+f.failed
 	}
 	t.Logf("%d plans left something out, %d of them with changes or errors, %d with errors", narrow, changes, failed)
-	if narrow < 5*int(seeds) || changes < 2*int(seeds) {
+	if narrow < least*int(seeds) || changes < 2*int(seeds) {
 		t.Errorf("only %d plans left something out, %d of them with changes", narrow, changes)
+	}
+}
+
+// module writes the module that may be called.
+func (f *folder) module() {
+	f.write("m/m.tf", fmt.Sprintf("variable \"in\" {}\nresource %q \"r\" {\n  input = [var.in, %d]\n}\noutput \"x\" {\n  value = %s.r.output\n}\n", f.typ(0), f.r.IntN(2), f.typ(0)))
+}
+
+// history edits, plans and applies for a while.
+func (f *folder) history() {
+	good := maps.Clone(f.blocks)
+	for range 8 {
+		f.save()
+		if said, _ := f.run(f, "apply", "-auto-approve", "-refresh=auto"); strings.HasSuffix(said, "exit code 0\n") {
+			good = maps.Clone(f.blocks)
+		} else if f.r.IntN(4) > 0 {
+			f.blocks = maps.Clone(good)
+			f.save()
+		}
+		f.run(f, "plan", "-refresh=auto") // looks at what there is
+		f.run(f, "plan", "-refresh=auto") // is remembered
+		for range 3 {
+			f.edit()
+			f.save()
+			args := []string{"plan", "-refresh=auto", "-detailed-exitcode"}
+			switch f.r.IntN(12) {
+			case 0:
+				args = append(args, "-var=v=2")
+			case 1:
+				f.age()
+			case 2:
+				f.module()
+			}
+			f.same(args...)
+		}
 	}
 }

@@ -244,7 +244,7 @@ func oldInstanceAddress(m addr.Module, text string) (addr.Instance, error) {
 func (r oldReader) provider(at addr.Instance, text string) (addr.ProviderConfig, error) {
 	if !strings.Contains(text, "provider.") {
 		if text == "" {
-			text, _, _ = strings.Cut(at.Name.Type, "_")
+			text = addr.ImpliedProvider(at.Name.Type)
 		}
 		text = "provider." + text
 		if !at.Module.IsRoot() {

@@ -146,6 +146,13 @@ type Name struct {
 	Name string
 }
 
+// ImpliedProvider is the local name of the provider that a type belongs to where nothing else
+// is said.
+func ImpliedProvider(typ string) string {
+	name, _, _ := strings.Cut(typ, "_")
+	return name
+}
+
 func (n Name) String() string { return n.Mode.prefix() + n.Type + "." + n.Name }
 
 // Compare orders by mode, type and name.

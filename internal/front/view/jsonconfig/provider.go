@@ -3,7 +3,6 @@ package jsonconfig
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider/version"
@@ -91,8 +90,7 @@ func importedBy(p *program.Program, i *program.Import) addr.Provider {
 	if i.Provider.Explicit {
 		return i.Provider.Provider
 	}
-	name, _, _ := strings.Cut(i.To.Name.Type, "_")
-	if r := p.Requirements[name]; r != nil {
+	if r := p.Requirements[addr.ImpliedProvider(i.To.Name.Type)]; r != nil {
 		return r.Provider
 	}
 	return addr.Provider{}

@@ -3,7 +3,6 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/jsonplan"
@@ -64,9 +63,8 @@ type action struct {
 }
 
 func actionOf(i addr.Instance) action {
-	implied, _, _ := strings.Cut(i.Name.Type, "_")
 	return action{
-		i.String(), i.Module.String(), i.Name.String() + i.Key.String(), implied,
+		i.String(), i.Module.String(), i.Name.String() + i.Key.String(), addr.ImpliedProvider(i.Name.Type),
 		i.Name.Type, i.Name.Name, jsonstate.Index(i.Key),
 	}
 }

@@ -120,9 +120,8 @@ type resource struct {
 }
 
 func resourceOf(i addr.Instance) resource {
-	implied, _, _ := strings.Cut(i.Name.Type, "_")
 	return resource{
-		i.String(), i.Module.String(), i.Name.String() + i.Key.String(), implied,
+		i.String(), i.Module.String(), i.Name.String() + i.Key.String(), addr.ImpliedProvider(i.Name.Type),
 		i.Name.Type, i.Name.Name, jsonstate.Index(i.Key),
 	}
 }
@@ -222,7 +221,7 @@ func (j *JSON) Plan(p *plan.Plan) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if left := jsonplan.LeftOutOf(p); left != nil {
-		j.write("info", p.LeftOut.Say(p.Timestamp), "log", map[string]any{"objects_left_out": left})
+		j.write("info", p.LeftOut.Say(p.Timestamp, p.Unplanned), "log", map[string]any{"objects_left_out": left})
 	}
 	for _, c := range jsonplan.Shown(jsonplan.Drift(p)) {
 		out := changeOf(c)
