@@ -37,8 +37,9 @@ HUGE = [("count", [50000], [], {"plan": (None, (None, 400))}), ("modules", [1000
 # the loop that CPU time is a multiple of
 UNIT = [sys.executable, "-c", "import hashlib\nb = b'x' * 1024\nfor _ in range(400000): hashlib.sha256(b).digest()"]
 # what a step consists of without an engine; the files of a saved plan have the objects
-FLOOR = {"plan": ("start", "parse", "encode"), "apply": ("start", "parse", "decode", "encode"),
-         "no-op plan": ("start", "parse", "decode"), "destroy": ("start", "parse", "decode")}
+FLOOR = {"plan": ("start", "parse", "encode"), "apply": ("start", "parse", "read", "decode", "encode"),
+         "no-op plan": ("start", "parse", "read", "decode"), "destroy": ("start", "parse", "read", "decode"),
+         "state list": ("start", "read"), "show -json": ("start", "read", "decode", "encode")}
 # commands on a given state or on files
 GIVEN = [("state list", ["state", "list"], ((0.3, None), (0.1, None))), ("show -json", ["show", "-json"], ((0.6, None), (0.3, None)))]
 NULL = [("no-op plan", ["plan", "-no-color", "-detailed-exitcode"], "noop", (1.6, 1.25)),
@@ -76,10 +77,15 @@ class Suite:
                 sys.exit(f"{args} in {d}: exit {runs[-1]['rc']}\n" + open(os.path.join(self.base, "log"), errors="replace").read()[-2000:])
         return best(runs)
 
-    def parts(self, d):
+    def parts(self, d, *more):
         """What the parts of the work on the files and the state of a folder take without an engine."""
-        cmd = [self.a.bare, "-files", d, "-state", os.path.join(d, "terraform.tfstate")]
+        state = os.path.join(d, "terraform.tfstate")
+        cmd = [self.a.bare, "-files", d, *(["-state", state] if os.path.exists(state) else []), *more]
         return json.loads(subprocess.run(cmd, check=True, capture_output=True, text=True).stdout)
+
+    def floor(self, floors, *parts):
+        """The least of each part."""
+        return sum(min(f[part] for f in floors) for part in parts) if floors else None
 
     def add(self, workload, size, step, r, smaller=None, goal=None, ratio=None, **more):
         row = dict(workload=workload, size=size, step=step, cpu=r["cpu"], rss=r["rss"], wall=r["wall"], **more)
@@ -104,7 +110,9 @@ class Suite:
     def run(self):
         self.measure_unit()
         if self.wanted("version"):
-            self.add("version", 1, "–", self.time(["version"], self.base, 7), goal=((0.012, 30), (0.006, 15)))
+            d = self.gen("-w", "tiny", "-n", 1)
+            floor = self.floor([self.parts(d) for _ in range(7)] if self.a.bare else [], "start")
+            self.add("version", 1, "–", self.time(["version"], d, 7), goal=((0.012, 30), (0.006, 15)), floor=floor)
         for name, sizes, flags, goals in SUITE + (HUGE if self.a.huge else []):
             if self.wanted(name):
                 self.workload(name, sizes, flags, goals)
@@ -147,12 +155,12 @@ class Suite:
         small, big = sizes[0], sizes[-1]
         for step in ALL:
             smaller = (small, best(runs[step, small])) if small < big else None
-            floor = sum(min(f[part] for f in floors) for part in FLOOR[step]) if floors else None
+            floor = self.floor(floors, *FLOOR[step])
             self.add(name, big, step, best(runs[step, big]), smaller, goals.get(step), floor=floor, **(more if step == "apply" else {}))
 
     def stacks(self, name, files):
         """Deployments of 10 components; without a provider of their own, or with one that all configure alike."""
-        runs = {}
+        runs, floors = {}, []
         steps = {"plan": ["stacks", "plan", "-no-color"], "apply": ["stacks", "apply", "-no-color", "-auto-approve"],
                  "no-op plan": ["stacks", "plan", "-no-color", "-detailed-exitcode"]}
         for _ in range(3):
@@ -171,20 +179,24 @@ class Suite:
                 self.time(["stacks", "init", "-no-color"], d)
                 for step, args in steps.items():
                     runs.setdefault((step, n), []).append(self.time(args, d))
+            if self.a.bare:
+                floors.append(self.parts(d))
         for step in steps:
             goal = ((0.4, 120), (0.2, 60)) if files is STACK and step != "apply" else None
-            self.add(name, 100, step, best(runs[step, 100]), (25, best(runs[step, 25])), goal)
+            self.add(name, 100, step, best(runs[step, 100]), (25, best(runs[step, 25])), goal, floor=self.floor(floors, "start", "parse"))
 
     def given(self):
-        runs = {}
+        runs, floors = {}, []
         for _ in range(3):
             for n in (5000, 20000):
                 d = self.gen("-w", "static", "-n", n, "-state", "registry.opentofu.org")
                 self.time(["init", "-no-color"], d)
                 for name, args, goal in GIVEN:
                     runs.setdefault((name, n), []).append(self.time(args, d))
+            if self.a.bare:
+                floors.append(self.parts(d))
         for name, args, goal in GIVEN:
-            self.add(name, 20000, "–", best(runs[name, 20000]), (5000, best(runs[name, 5000])), goal)
+            self.add(name, 20000, "–", best(runs[name, 20000]), (5000, best(runs[name, 5000])), goal, floor=self.floor(floors, *FLOOR[name]))
 
     def edit(self):
         """Plans with -refresh=auto after an edit of one of 20,000 blocks each, by themselves and by a daemon, whose time counts, too."""
@@ -222,12 +234,14 @@ class Suite:
             self.add("edit", n, way, best(runs[way]), goal=((1.0, None), (goal, None)))
 
     def fmt(self):
-        runs = {500: [], 2000: []}
+        runs, floors = {500: [], 2000: []}, []
         for _ in range(3):
             for n, list in runs.items():
                 d = self.gen("-w", "fmt", "-n", n)
                 list.append(self.time(["fmt", "-recursive"], d))
-        self.add("fmt", 2000, "–", best(runs[2000]), (500, best(runs[500])), ((0.9, None), (0.5, None)))
+            if self.a.bare:
+                floors.append(self.parts(self.gen("-w", "fmt", "-n", 2000), "-layout"))
+        self.add("fmt", 2000, "–", best(runs[2000]), (500, best(runs[500])), ((0.9, None), (0.5, None)), floor=self.floor(floors, "start", "layout"))
 
     def use_mirror(self):
         rc = os.path.join(self.base, "rc")
@@ -244,16 +258,18 @@ class Suite:
             self.time(["init", "-no-color"], d, 1, binary)
             return self.time(["test", "-no-color"], d, 1, binary)
 
-        runs, peers = {50: [], 200: []}, []
+        runs, peers, floors = {50: [], 200: []}, [], []
         for i in range(3):
             for n, list in runs.items():
                 list.append(run(n))
+            if self.a.bare:
+                floors.append(self.parts(os.path.join(self.base, "w")))
             peers += [run(200, b) for b in self.a.peer[i::3]]
         more, goals = {}, ((24.6 / 20, None), (24.6 / 35, None))
         if peers:
             more = {"times": round(best(peers)["cpu"] / best(runs[200])["cpu"], 1)}
             goals = (("times", 20), ("times", 35))
-        self.add("tests", 200, "test", best(runs[200]), (50, best(runs[50])), goals, **more)
+        self.add("tests", 200, "test", best(runs[200]), (50, best(runs[50])), goals, floor=self.floor(floors, "start", "parse"), **more)
 
     def refresh(self):
         """2,000 objects of a simulated cloud that takes 100 ms for a read: as many at once as the engine finds good, to

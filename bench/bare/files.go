@@ -6,11 +6,12 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/lang/format"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/state"
@@ -23,39 +24,48 @@ import (
 type parts struct {
 	Start  float64 `json:"start"` // of a process
 	Parse  float64 `json:"parse"`
-	Decode float64 `json:"decode"`
-	Encode float64 `json:"encode"`
+	Layout float64 `json:"layout"` // with reading and writing
+	Read   float64 `json:"read"`   // the state without its objects
+	Decode float64 `json:"decode"` // its objects
+	Encode float64 `json:"encode"` // both
 }
 
-// files parses every file of configuration below a directory, each once, and decodes
-// and encodes a state with its objects.
-func files(dir, stateFile string) {
+// files parses every file of configuration below a directory, each once, or lays it out, and
+// decodes and encodes a state with its objects.
+func files(dir, stateFile string, layout bool) {
 	p := parts{Start: used()}
 	check := func(err error) {
 		if err != nil {
 			log.Fatal(err)
 		}
 	}
-	p.Parse = timed(func() {
-		check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".tf") {
-				return err
-			}
-			src, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			if _, diags := syntax.Parse(path, src); diags.HasErrors() {
-				return diags.Err()
-			}
-			return nil
-		}))
-	})
+	all := func(do func(path string, src []byte) error) float64 {
+		return timed(func() {
+			check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() || !format.Has(path) {
+					return err
+				}
+				src, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				return do(path, src)
+			}))
+		})
+	}
+	if layout {
+		p.Layout = all(func(path string, src []byte) error { return os.WriteFile(path, hclwrite.Format(src), 0o600) })
+	} else {
+		p.Parse = all(func(path string, src []byte) error {
+			_, diags := syntax.Parse(path, src)
+			return diags.Err()
+		})
+	}
 	if stateFile != "" {
 		var s *state.Snapshot
 		values := map[*state.Object]cty.Value{}
 		ty := builtin.Schemas(builtin.Options{}).Resources.Schema("terraform_data").Block.ImpliedType()
-		p.Decode = timed(func() {
+		p.Read = timed(func() {
 			src, err := os.ReadFile(stateFile)
 			check(err)
 			var diags diag.List
@@ -63,6 +73,8 @@ func files(dir, stateFile string) {
 			if diags.HasErrors() {
 				log.Fatal(diags)
 			}
+		})
+		p.Decode = timed(func() {
 			for _, o := range s.Objects {
 				v, err := value.FromJSON(o.JSON, ty)
 				check(err)

@@ -8,6 +8,8 @@
 //
 //	bare -files DIR -state terraform.tfstate
 //
+// where with -layout it lays the files out instead,
+//
 // or it makes the calls of hashicorp/aws that a plan of one role and one policy document
 // takes, with what the provider declares kept in a file:
 //
@@ -39,12 +41,13 @@ func main() {
 	parallel := flag.Int("parallelism", 10, "calls at once")
 	dir := flag.String("files", "", "a directory with configuration, instead of a provider")
 	statefile := flag.String("state", "", "a state of objects of terraform_data, beside -files")
+	layout := flag.Bool("layout", false, "lay out the files of -files")
 	aws := flag.Bool("aws", false, "the provider is hashicorp/aws: plan a role")
 	schemaFile := flag.String("schemas", "", "where the declarations of hashicorp/aws are kept")
 	flag.Parse()
 	switch {
 	case *dir != "":
-		files(*dir, *statefile)
+		files(*dir, *statefile, *layout)
 		return
 	case *aws:
 		role(*path, *schemaFile)
