@@ -23,17 +23,24 @@ type Recorder struct {
 	s   *Session
 	w   *journal.Writer
 
+	state *state.Snapshot // what was saved last; only who saves has it
+
 	mu      sync.Mutex
-	state   *state.Snapshot
+	news    []news                            // since then
 	doubts  map[addr.Object]journal.Operation // creates without an answer
 	intents map[addr.Object]journal.Operation
-	dirty   bool
 	saver   chan struct{} // closed when nobody saves any more; nil when nobody does
 	stop    chan struct{}
 	hurry   <-chan struct{} // closed by an interrupt: who knows what comes next
 	hurried bool
 	pace    pace
 	notes   *notes
+}
+
+// A news is what there is of an object now, nil for nothing.
+type news struct {
+	at     addr.Object
+	stored *state.Object
 }
 
 // Record begins an apply: it refuses one whose results could not be kept, opens
@@ -74,7 +81,7 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 		start = state.Empty()
 	}
 	r := &Recorder{
-		ctx: ctx, s: s, state: start.Clone(), stop: make(chan struct{}), hurry: interrupted,
+		ctx: ctx, s: s, state: start, stop: make(chan struct{}), hurry: interrupted,
 		doubts: map[addr.Object]journal.Operation{}, intents: map[addr.Object]journal.Operation{},
 		pace: pace{rest: restFile, asked: s.Interval, began: s.Now()},
 	}
@@ -138,12 +145,7 @@ func (r *Recorder) Result(at addr.Object, stored *state.Object) error {
 	defer r.mu.Unlock()
 	delete(r.intents, at)
 	delete(r.doubts, at)
-	if stored == nil {
-		delete(r.state.Objects, at)
-	} else {
-		r.state.Objects[at] = stored
-	}
-	r.dirty = true
+	r.news = append(r.news, news{at, stored})
 	r.wake()
 	return err
 }
@@ -159,9 +161,7 @@ func (r *Recorder) Moved(from, to addr.Object, stored *state.Object) error {
 		delete(r.intents, at)
 		delete(r.doubts, at)
 	}
-	delete(r.state.Objects, from)
-	r.state.Objects[to] = stored
-	r.dirty = true
+	r.news = append(r.news, news{from, nil}, news{to, stored})
 	r.wake()
 	return err
 }
@@ -222,7 +222,7 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 			return
 		}
 		r.mu.Lock()
-		if !r.dirty {
+		if len(r.news) == 0 {
 			r.saver = nil
 			r.mu.Unlock()
 			return
@@ -232,12 +232,20 @@ func (r *Recorder) keepSaving(done chan struct{}) {
 			r.mu.Unlock()
 			continue
 		}
-		r.dirty, r.hurried = false, false
-		snapshot := r.state.Clone()
+		fresh := r.news
+		r.news, r.hurried = nil, false
 		r.mu.Unlock()
+		r.state = r.state.Clone()
+		for _, n := range fresh {
+			if n.stored == nil {
+				delete(r.state.Objects, n.at)
+			} else {
+				r.state.Objects[n.at] = n.stored
+			}
+		}
 		began := r.s.Now()
-		if r.s.save(r.ctx, snapshot) == nil {
-			r.notes.saved(snapshot)
+		if r.s.save(r.ctx, r.state) == nil {
+			r.notes.saved(r.state)
 		}
 		took := r.s.Now().Sub(began)
 		r.mu.Lock()
@@ -287,6 +295,7 @@ func (r *Recorder) rest() {
 	if saver != nil {
 		<-saver
 	}
+	r.state, r.news = nil, nil // who ends the apply has all of it
 }
 
 // finish ends the journal once the state is saved. What is still in doubt

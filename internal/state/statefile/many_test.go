@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/word/addr"
 )
 
 // TestManyOutputs counts what reading outputs makes: the same for each, however many
@@ -29,5 +32,25 @@ func TestManyOutputs(t *testing.T) {
 	}
 	if few, many := each(500), each(50_000); many > 1.2*few {
 		t.Errorf("%v things are made for each of 50,000 outputs, %v for each of 500", many, few)
+	}
+}
+
+// TestRoomOfModules: the room for a state is about as large as the state, also where the large
+// objects are the same one in each module.
+func TestRoomOfModules(t *testing.T) {
+	s := state.Empty()
+	for m := range 4000 {
+		for n := range 10 {
+			text := strings.Repeat("x", 1+500*(n/9))
+			at := addr.Resource{Module: addr.Root.Child(addr.Mod("m"), addr.IntKey(m)), Name: addr.Name{Type: "a", Name: fmt.Sprint("b", n)}}
+			s.Objects[addr.Object{Instance: at.Instance(addr.NoKey)}] = &state.Object{JSON: []byte(`{"text":"` + text + `"}`)}
+		}
+	}
+	p := &printer{}
+	if err := p.snapshot(s); err != nil {
+		t.Fatal(err)
+	}
+	if size, room := p.out.Len(), p.out.Cap(); room > size+size/4 {
+		t.Errorf("%d bytes for a state of %d", room, size)
 	}
 }

@@ -88,18 +88,21 @@ func sorted(s *state.Snapshot) []addr.Object {
 	return all
 }
 
-// sample is how many objects are printed to know how much room all take.
-const sample = 256
+// So many objects in a row are printed at so many places to know how much room all take.
+// What is repeated, as in the instances of a module, is in each row several times.
+const places, inRow = 16, 24
 
 // makeRoom makes room for all objects: a buffer that doubles whenever it is full takes
 // three times what is in it while it grows.
 func (p *printer) makeRoom(all []addr.Object, s *state.Snapshot) {
-	stride := len(all) / sample
-	if stride < 2 {
+	stride := len(all) / places
+	if stride < 2*inRow {
 		return
 	}
 	start, depth, some := p.out.Len(), p.depth, p.some
-	for n := 0; n < len(all); n += stride {
+	for i := range places * inRow {
+		place := i / inRow
+		n := place*stride + place*place%inRow + i%inRow // the rows don't all begin alike
 		p.depth = depth
 		if n == 0 || all[n-1].Resource != all[n].Resource {
 			_ = p.resource(all[n:n+1], s) // it is told when it is printed for good
@@ -108,10 +111,10 @@ func (p *printer) makeRoom(all []addr.Object, s *state.Snapshot) {
 			_ = p.instance(all[n], s.Objects[all[n]], "")
 		}
 	}
-	taken := p.out.Len() - start
+	each := (p.out.Len() - start) / (places * inRow)
 	p.out.Truncate(start)
 	p.depth, p.some = depth, some
-	p.out.Grow(taken*stride + taken*stride/16)
+	p.out.Grow(each*len(all) + each*len(all)/16)
 }
 
 // byText is the order of the format.
