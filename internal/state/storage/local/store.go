@@ -123,7 +123,11 @@ func (h *held) read() ([]byte, error) {
 	return content[:n], err
 }
 
+// has reports whether that is all that is in the file, which may be large.
 func (h *held) has(content []byte) bool {
+	if size, err := h.file.Seek(0, io.SeekEnd); err != nil || size != int64(len(content)) {
+		return false
+	}
 	got, err := h.read()
 	return err == nil && bytes.Equal(got, content)
 }
