@@ -119,7 +119,7 @@ type relevantRecord struct {
 	Path     []byte `msgpack:"p"`
 }
 
-func encodePlan(p *plan.Plan) ([]byte, error) {
+func encodePlan(p *plan.Plan) (pages, error) {
 	types := newTypeTable()
 	r := planRecord{
 		Mode:      uint8(p.Mode),
@@ -188,7 +188,9 @@ func encodePlan(p *plan.Plan) ([]byte, error) {
 	if p.Graph != nil {
 		r.HasGraph, r.Steps.list = true, p.Graph.Steps
 	}
-	return msgpack.Marshal(&r)
+	var out pages
+	err = msgpack.NewEncoder(&out).Encode(&r)
+	return out, err
 }
 
 // A pair is a value and the record to fill with it.

@@ -159,12 +159,11 @@ func Encode(c Content) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	add := func(name string, data []byte) error {
+	add := func(name string, content pages) error {
 		file, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
-		if err != nil {
-			return err
+		for n := 0; n < len(content) && err == nil; n++ {
+			_, err = file.Write(content[n])
 		}
-		_, err = file.Write(data)
 		return err
 	}
 	names := order(entries)
@@ -173,7 +172,8 @@ func Encode(c Content) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := add(entryDigest, []byte(digest(names, entries))); err != nil {
+	sum := digest(names, func(name string) pages { return entries[name] })
+	if err := add(entryDigest, pages{[]byte(sum)}); err != nil {
 		return nil, err
 	}
 	if err := w.SetComment(strings.Repeat("0", sealLength)); err != nil {
@@ -198,7 +198,7 @@ func sealOf(data []byte) string {
 }
 
 // order sorts the names of entries, the header first.
-func order(entries map[string][]byte) []string {
+func order[T any](entries map[string]T) []string {
 	return slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
 		if (a == entryHeader) != (b == entryHeader) {
 			if a == entryHeader {
@@ -211,46 +211,48 @@ func order(entries map[string][]byte) []string {
 }
 
 // digest is a hash of names and contents that has one reading only.
-func digest(names []string, entries map[string][]byte) string {
+func digest(names []string, content func(name string) pages) string {
 	h := sha256.New()
 	for _, name := range names {
-		fmt.Fprintf(h, "%d:%s%d:", len(name), name, len(entries[name]))
-		h.Write(entries[name])
+		of := content(name)
+		fmt.Fprintf(h, "%d:%s%d:", len(name), name, of.size())
+		for _, page := range of {
+			h.Write(page)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func encodeEntries(c Content) (map[string][]byte, error) {
-	entries := map[string][]byte{}
+func encodeEntries(c Content) (map[string]pages, error) {
+	entries := map[string]pages{}
 	for name, data := range c.Files {
-		entries[configPrefix+name] = data
+		entries[configPrefix+name] = pages{data}
 	}
 	if len(c.Modules) > 0 {
-		entries[entryModules] = c.Modules
+		entries[entryModules] = pages{c.Modules}
 	}
 	if len(c.Lock) > 0 {
-		entries[entryLock] = c.Lock
+		entries[entryLock] = pages{c.Lock}
 	}
 	for hash, content := range c.Read.Contents {
-		entries[contentPrefix+hash] = content
+		entries[contentPrefix+hash] = pages{content}
 	}
 	var err error
-	if entries[entryFiles], err = json.Marshal(surroundings{c.WorkDir, c.Read.Answers}); err != nil {
-		return nil, err
+	add := func(name string, encode func() ([]byte, error)) {
+		if err == nil {
+			var data []byte
+			data, err = encode()
+			entries[name] = pages{data}
+		}
 	}
-	if entries[entryHeader], err = json.Marshal(header{format, c.Engine, c.Backend}); err != nil {
-		return nil, err
+	add(entryFiles, func() ([]byte, error) { return json.Marshal(surroundings{c.WorkDir, c.Read.Answers}) })
+	add(entryHeader, func() ([]byte, error) { return json.Marshal(header{format, c.Engine, c.Backend}) })
+	add(entrySchemas, func() ([]byte, error) { return encodeSchemas(c.Plan.Schemas, namesInUse(c.Plan, c.Tree)) })
+	add(entryPrevious, func() ([]byte, error) { return encodeState(c.Plan.Previous) })
+	add(entryRefreshed, func() ([]byte, error) { return encodeState(c.Plan.Refreshed) })
+	if err == nil {
+		entries[entryPlan], err = encodePlan(c.Plan)
 	}
-	if entries[entryPlan], err = encodePlan(c.Plan); err != nil {
-		return nil, err
-	}
-	if entries[entrySchemas], err = encodeSchemas(c.Plan.Schemas, namesInUse(c.Plan, c.Tree)); err != nil {
-		return nil, err
-	}
-	if entries[entryPrevious], err = encodeState(c.Plan.Previous); err != nil {
-		return nil, err
-	}
-	entries[entryRefreshed], err = encodeState(c.Plan.Refreshed)
 	return entries, err
 }
 
@@ -336,7 +338,7 @@ func unpack(data []byte) (map[string][]byte, error) {
 		return nil, errors.New("the archive isn't a saved plan")
 	}
 	delete(entries, entryDigest)
-	got := digest(order(entries), entries)
+	got := digest(order(entries), func(name string) pages { return pages{entries[name]} })
 	if len(r.Comment) != sealLength || subtle.ConstantTimeCompare([]byte(got), want) != 1 || subtle.ConstantTimeCompare([]byte(r.Comment), []byte(sealOf(data))) != 1 {
 		return nil, errors.New("the file was changed after it was written: its digest doesn't match its content")
 	}
