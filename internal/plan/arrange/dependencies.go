@@ -66,21 +66,27 @@ func (b *builder) addDependencies(p *plan.Plan) {
 
 // number gives each resource that has objects its place in the table.
 func (d *dependencies) number(objects []*Object) {
-	texts := map[addr.Resource]string{}
+	d.ids = map[addr.Resource]int32{}
+	type named struct {
+		text string
+		at   addr.Resource
+	}
+	var list []named
 	for _, o := range objects {
 		if o.Instance == nil || o.Addr.Deposed != "" {
 			continue
 		}
 		r := o.Addr.Resource.Erase()
-		if _, ok := texts[r]; !ok {
-			texts[r] = r.String()
-			d.table = append(d.table, r)
+		if _, ok := d.ids[r]; !ok {
+			d.ids[r] = 0
+			list = append(list, named{r.String(), r})
 		}
 	}
-	slices.SortFunc(d.table, func(a, b addr.Resource) int { return strings.Compare(texts[a], texts[b]) })
-	d.ids = make(map[addr.Resource]int32, len(d.table))
-	for i, r := range d.table {
-		d.ids[r] = int32(i)
+	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.text, b.text) })
+	d.table = make([]addr.Resource, len(list))
+	for i, r := range list {
+		d.table[i] = r.at
+		d.ids[r.at] = int32(i)
 	}
 	d.below = make([][]int32, len(d.table))
 	d.seen = make([]int, len(d.table))

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
@@ -488,15 +489,7 @@ func (b *builder) leftOf(n *promise.Node) int {
 
 // addStateEdges adds what is stored with the objects.
 func (b *builder) addStateEdges() {
-	members := map[string][]int{}
-	for i, o := range b.objects {
-		if o.Stored == nil || o.Addr.Name.Mode == addr.Ephemeral {
-			continue
-		}
-		for _, group := range GroupsOf(*o.Previous) {
-			members[group] = append(members[group], i)
-		}
-	}
+	members := sync.OnceValue(b.members)
 	for i, o := range b.objects {
 		if o.Stored == nil {
 			continue
@@ -506,11 +499,25 @@ func (b *builder) addStateEdges() {
 			deps = b.in.Written(o.Addr.Instance)
 		}
 		for _, dep := range deps {
-			if v, ok := b.group(GroupFor(*o.Previous, dep), dep, members); ok && v != i {
+			if v, ok := b.group(GroupFor(*o.Previous, dep), dep, members()); ok && v != i {
 				b.vertices[i].State = append(b.vertices[i].State, v)
 			}
 		}
 	}
+}
+
+// members are the objects of each group that stored dependencies may mean.
+func (b *builder) members() map[string][]int {
+	members := map[string][]int{}
+	for i, o := range b.objects {
+		if o.Stored == nil || o.Addr.Name.Mode == addr.Ephemeral {
+			continue
+		}
+		for _, group := range GroupsOf(*o.Previous) {
+			members[group] = append(members[group], i)
+		}
+	}
+	return members
 }
 
 // A stored dependency names a resource without keys: it means its instances,
