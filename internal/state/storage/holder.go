@@ -70,12 +70,15 @@ func (system) Exclude(ctx context.Context, name string) (func(), error) {
 
 // ThisProcess is System.This.
 func ThisProcess() string {
-	p, ok := lookUp(os.Getpid())
+	p, ok := self()
 	if !ok {
 		return ""
 	}
 	return p.String()
 }
+
+// self is this process, which doesn't become another one.
+var self = sync.OnceValues(func() (process, bool) { return lookUp(os.Getpid()) })
 
 // Gone reports whether the holder of a lock has ended for certain: it was a
 // process of this very machine since it was started, and there is no such
@@ -85,8 +88,8 @@ func (i LockInfo) Gone() bool {
 	if !ok {
 		return false
 	}
-	self, ok := lookUp(os.Getpid())
-	if !ok || self.boot != p.boot || self.space != p.space {
+	this, ok := self()
+	if !ok || this.boot != p.boot || this.space != p.space {
 		return false
 	}
 	return ended(p)

@@ -209,15 +209,16 @@ func (d *Disk) SyncFolder(folder string) {
 // Replace puts a file with a content and a mode in the place of another, or where
 // there was none. When it fails, the old one is in place.
 func (d *Disk) Replace(path string, content []byte, mode fs.FileMode) error {
-	err := d.put(path, content, mode)
+	err := d.Put(path, content, mode)
 	if err == nil {
 		d.SyncFolder(filepath.Dir(path))
 	}
 	return err
 }
 
-// put is Replace without the last step: the folder may still have the old name on the disk.
-func (d *Disk) put(path string, content []byte, mode fs.FileMode) error {
+// Put is Replace for what is of no use after a crash of the machine, such as who holds a
+// lock: the old file may be there again then, or none.
+func (d *Disk) Put(path string, content []byte, mode fs.FileMode) error {
 	file, err := d.CreateTemp(filepath.Dir(path), temporary(path))
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func ReplaceMany(files []Replacement) []error {
 		folders[filepath.Dir(f.Path)] = true
 	}
 	atOnce(len(files), func(i int) {
-		errs[i] = (*Disk)(nil).put(files[i].Path, files[i].Content, files[i].Mode)
+		errs[i] = (*Disk)(nil).Put(files[i].Path, files[i].Content, files[i].Mode)
 	})
 	names := slices.Collect(maps.Keys(folders))
 	atOnce(len(names), func(i int) { SyncFolder(names[i]) })

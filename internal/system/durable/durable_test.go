@@ -36,6 +36,10 @@ func TestReplace(t *testing.T) {
 		}
 		check(path, text, 0o600)
 	}
+	if err := (*Disk)(nil).Put(path, []byte("put"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check(path, "put", 0o644)
 	check(victim, "precious", 0o644)
 	// What can't be done leaves the old content and nothing beside it.
 	folder := filepath.Join(dir, "folder")

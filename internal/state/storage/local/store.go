@@ -302,7 +302,7 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 	h := &held{id: info.ID, file: file, path: path, created: created}
 	info.Path = s.shown
 	info.Created = time.Now().UTC()
-	if err := s.disk.Replace(s.infoPath(), info.JSON(), 0o600); err != nil {
+	if err := s.disk.Put(s.infoPath(), info.JSON(), 0o600); err != nil {
 		h.release()
 		return "", fmt.Errorf("could not write lock info for %q: %w", s.shown, err)
 	}
