@@ -246,8 +246,8 @@ func TestListOfWhatIsDue(t *testing.T) {
 		l := looks.Auto(looks.Parse(record), func(addr.Provider, string) time.Duration { return time.Hour })
 		c.Reset()
 		p, diags := engine.Plan(t.Context(), config, c.State, engine.PlanOptions{Looks: l})
-		if written := l.Record(p.Previous); written != nil {
-			record = written
+		if written, _ := l.Record(p.Previous); written != nil {
+			record = written.Text()
 		}
 		if diags.HasErrors() || testkit.Changes(p) != "" || c.Count("List") != test.lists || c.Count("Read") != test.read {
 			t.Errorf("%d: %s, %v", n, c.Counts(), diags)

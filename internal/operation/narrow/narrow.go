@@ -163,7 +163,11 @@ func Record(at *place.Place, workspace string) *affected.Record {
 // Keep keeps a record; nil has the next plan be one of everything, and so has a failure.
 func Keep(at *place.Place, workspace string, r *affected.Record) {
 	path, disk := file(at, workspace), at.StateDisk
-	if r == nil || disk.MakeFolders(filepath.Dir(path), 0o700) != nil || disk.Replace(path, r.Text(), 0o600) != nil {
-		_ = disk.Remove(path)
+	if r != nil && disk.MakeFolders(filepath.Dir(path), 0o700) == nil {
+		if text := r.Text(); disk.Replace(path, text, 0o600) == nil {
+			memo.Put(at.Memo, "affected "+workspace, text, r)
+			return
+		}
 	}
+	_ = disk.Remove(path)
 }

@@ -41,15 +41,15 @@ func Remember(made *plan.Plan, s *session.Session, l *looks.Looks) {
 	if made == nil {
 		return
 	}
-	if record := l.Record(s.Prior()); record != nil {
-		session.KeepLooks(s, record)
-		memo.Put(s.Memo, of, record, l.Known())
+	if known, added := l.Record(s.Prior()); known != nil {
+		session.KeepLooks(s, known.Text(), added)
+		memo.Put(s.Memo, of, known.Text(), known)
 	}
 }
 
 // Forget forgets what is about to be changed: when that fails the state may have it as before.
 func Forget(p *plan.Plan, s *session.Session) {
 	if record := session.Looks(s); len(record) > 0 {
-		session.KeepLooks(s, looks.Without(record, p))
+		session.KeepLooks(s, looks.Without(record, p), nil)
 	}
 }

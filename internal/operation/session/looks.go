@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 
 	"weir.dev/weir/internal/system/input"
@@ -19,10 +21,10 @@ func looksFile(s *Session) string {
 
 // sealedLooks is the record in a form that is sealed as states are.
 type sealedLooks struct {
-	Version int             `json:"version"`
-	Serial  uint64          `json:"serial"`
-	Lineage string          `json:"lineage"`
-	Looks   json.RawMessage `json:"looks"`
+	Version int    `json:"version"`
+	Serial  uint64 `json:"serial"`
+	Lineage string `json:"lineage"`
+	Looks   []byte `json:"looks"`
 }
 
 // Looks is the record of when objects were looked at, nil without one that can be read.
@@ -47,10 +49,13 @@ func Digest(s *Session) string {
 	return s.digest()
 }
 
-// KeepLooks keeps the record. That this fails is no reason not to go on: then there is none,
+// KeepLooks keeps the record; added is what of it is new at its end, nil for all. That this fails is no reason not to go on: then there is none,
 // rather than an old one, and everything is looked at the next time.
-func KeepLooks(s *Session, record []byte) {
+func KeepLooks(s *Session, record, added []byte) {
 	path := looksFile(s)
+	if added != nil && !s.Seals.Encrypts() && appendTo(s, path, added) == nil {
+		return
+	}
 	if s.Seals.Encrypts() {
 		data, err := json.Marshal(sealedLooks{Version: 4, Lineage: "looks", Looks: record})
 		if err == nil {
@@ -64,4 +69,14 @@ func KeepLooks(s *Session, record []byte) {
 	if s.Disk.MakeFolders(filepath.Dir(path), 0o700) != nil || s.Disk.Replace(path, record, 0o600) != nil {
 		_ = s.Disk.Remove(path)
 	}
+}
+
+// appendTo adds to a file that is there, in one write: others may do so at the same time.
+func appendTo(s *Session, path string, text []byte) error {
+	f, err := s.Disk.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Append(text)
+	return errors.Join(err, f.Close())
 }

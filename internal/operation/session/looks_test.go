@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"testing"
 
 	"weir.dev/weir/internal/state/encryption"
@@ -21,10 +22,15 @@ func TestLooks(t *testing.T) {
 		if got := Looks(s); got != nil {
 			t.Errorf("%s: there is %s", name, got)
 		}
-		KeepLooks(s, record)
+		KeepLooks(s, record, nil)
 		stored, err := os.ReadFile(looksFile(s))
 		if got := Looks(s); err != nil || !bytes.Equal(got, record) || bytes.Contains(stored, record) == by.Encrypts() {
 			t.Errorf("%s: %s of %s, %v", name, got, stored, err)
+		}
+		more := []byte("{}\n")
+		KeepLooks(s, slices.Concat(record, more), more)
+		if got := Looks(s); !bytes.Equal(got, slices.Concat(record, more)) {
+			t.Errorf("%s: %s after something was added", name, got)
 		}
 		if info, err := os.Stat(looksFile(s)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
@@ -49,7 +55,7 @@ func TestLooks(t *testing.T) {
 	if err := os.WriteFile(s.DataDir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if KeepLooks(s, record); Looks(s) != nil {
+	if KeepLooks(s, record, nil); Looks(s) != nil {
 		t.Error("it is kept nowhere, and read")
 	}
 }

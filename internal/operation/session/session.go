@@ -16,6 +16,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"weir.dev/weir/internal/operation/backend"
@@ -287,13 +288,20 @@ type content struct {
 	data   []byte // of the base; nil once an apply has written others
 	size   int64
 	digest string // how journals name it, empty for not known yet
+	// find finds the digest of what was read, once for all who read the same; nil where others
+	// may not have.
+	find func() string
 }
 
 // contentOf is a content that was read.
 func contentOf(data []byte) content { return content{data: data, size: int64(len(data))} }
 
 func (c *content) sum() string {
-	if c.digest == "" {
+	switch {
+	case c.digest != "":
+	case c.find != nil:
+		c.digest = c.find()
+	default:
 		c.digest = journal.Digest(c.data)
 	}
 	return c.digest
@@ -351,12 +359,14 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	type decoded struct {
 		snapshot *state.Snapshot
 		diags    diag.List
+		digest   func() string
 	}
 	name := s.backend.Describe()
 	read := memo.Of(s.Memo, "state "+name, data, func(data []byte) decoded {
 		snapshot, diags := statefile.Read(data, name)
-		return decoded{snapshot, diags}
+		return decoded{snapshot, diags, sync.OnceValue(func() string { return journal.Digest(data) })}
 	})
+	s.saved.find = read.digest
 	snapshot, diags := read.snapshot, slices.Clone(read.diags)
 	if diags.HasErrors() {
 		return trouble{s}.torn(diags)
@@ -457,7 +467,7 @@ func (s *Session) put(ctx context.Context, next *state.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	s.saved = content{data, int64(len(data)), digest}
+	s.saved = content{data: data, size: int64(len(data)), digest: digest}
 	if s.wrote, s.serial = true, next.Serial; s.journal != nil {
 		s.saved.data = nil // of a state that grows, and is written again and again
 	}

@@ -28,28 +28,21 @@ func (c *Choice) Part(s *state.Snapshot, l *looks.Looks, external map[addr.Provi
 	part := *s
 	part.Objects, part.Outputs = map[addr.Object]*state.Object{}, map[string]state.Output{}
 	p := Part{State: &part, Due: map[string]bool{}}
-	seen := map[*unit]sum{}
-	for at, o := range s.Objects {
-		u := c.leaves(name(at.Resource))
-		if u == nil {
-			part.Objects[at] = o
-			continue
-		}
-		when, what, may := l.Seen(at, o)
-		of := o.Provider.Provider
-		if !may || external[of] || !of.IsBuiltin() && !l.IsRecent(c.record.at, of, at.Name.Type) {
-			p.due(u)
-		}
-		all := seen[u]
-		all.add(at, what)
-		seen[u] = all
-		p.LeftOut = p.LeftOut.With(1, when)
+	c.record.mu.Lock()
+	defer c.record.mu.Unlock()
+	c.record.ledger = c.record.over(c.record.ledger, s, l.Known())
+	var rest []addr.Object
+	p.LeftOut, rest = c.record.ledger.without(c.chosen, c.gone)
+	for _, at := range rest {
+		part.Objects[at] = s.Objects[at]
 	}
-	for _, u := range c.record.bySum {
-		if u.looked != seen[u] && !c.chosen[u] && !c.gone[u] {
-			p.due(u)
+	c.record.ledger.due(l, external, func(u *unit) {
+		if u != nil && !c.chosen[u] && !c.gone[u] {
+			for _, name := range u.Declares {
+				p.Due[name] = true
+			}
 		}
-	}
+	})
 	for name, o := range s.Outputs {
 		if c.leaves("output."+name) == nil {
 			part.Outputs[name] = o
@@ -58,12 +51,6 @@ func (c *Choice) Part(s *state.Snapshot, l *looks.Looks, external map[addr.Provi
 		p.Outputs = append(p.Outputs, &plan.OutputChange{Name: name, Action: plan.NoOp, Before: o.Value, After: o.Value, Sensitive: o.Sensitive, BeforeSensitive: o.Sensitive})
 	}
 	return p
-}
-
-func (p *Part) due(u *unit) {
-	for _, name := range u.Declares {
-		p.Due[name] = true
-	}
 }
 
 // After is the record after a plan of what was chosen: nil where nothing can be told any more,

@@ -21,7 +21,8 @@ import (
 	"weir.dev/weir/internal/word/diag"
 )
 
-// A Record is what the pieces of a root module came to. It isn't changed.
+// A Record is what the pieces of a root module came to. It isn't changed, but for what it keeps of
+// its last use.
 type Record struct {
 	// Under is from what else they came to it, as a hash.
 	Under string
@@ -32,6 +33,9 @@ type Record struct {
 	// heads are the sums of first cuts of pieces that have several.
 	heads map[sum]int
 	index func() *index
+
+	mu     sync.Mutex
+	ledger *ledger // the last one; nil before
 }
 
 // A filed is a file as it was, with its pieces in order.

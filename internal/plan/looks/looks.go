@@ -6,6 +6,7 @@
 package looks
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -37,20 +38,62 @@ type Looks struct {
 	now     time.Time
 	lineage string
 
+	known   *Known
 	mu      sync.Mutex
-	seen    map[addr.Object]look
-	shared  bool // seen is somebody else's, too
+	later   map[addr.Object]look // over what is known; nil until something is changed
 	configs map[addr.ProviderConfig][]byte
-	changed bool
 }
 
 // Known is what a record has. It isn't changed.
-type Known struct{ objects map[addr.Object]look }
+type Known struct {
+	text    []byte
+	objects *written             // when the record was last written whole
+	later   map[addr.Object]look // what was added since, over these
+}
 
-// A look is when an object was looked at, and what it was then, as a hash.
+type written struct {
+	looks map[addr.Object]look
+	size  int // of the line
+}
+
+// A look is when an object was looked at, and what it was then, as a hash: empty where it is
+// gone.
 type look struct {
 	at   time.Time
 	what string
+}
+
+func (k *Known) look(at addr.Object) look {
+	if seen, ok := k.later[at]; ok {
+		return seen
+	}
+	return k.objects.looks[at]
+}
+
+// Text is the record.
+func (k *Known) Text() []byte { return k.text }
+
+// Since reports whether other is a record to which k's was added, and gives the objects of which
+// one of both says something that the other may not say.
+func (k *Known) Since(other *Known) (some []addr.Object, is bool) {
+	if k.objects != other.objects {
+		return nil, false
+	}
+	for at := range k.later {
+		some = append(some, at)
+	}
+	for at := range other.later {
+		if _, both := k.later[at]; !both {
+			some = append(some, at)
+		}
+	}
+	return some, true
+}
+
+// Seen is when an object was looked at, and what it was then; empty where it wasn't.
+func (k *Known) Seen(at addr.Object) (time.Time, string) {
+	seen := k.look(at)
+	return seen.at, seen.what
 }
 
 // Minimal leaves out whatever nothing is to be done with, however long ago it was looked at.
@@ -58,7 +101,7 @@ func Minimal() *Looks { return &Looks{minimal: true} }
 
 // Auto leaves out what a record has, as long as after says for a type.
 func Auto(record *Known, after func(addr.Provider, string) time.Duration) *Looks {
-	return &Looks{after: after, seen: record.objects, shared: true, configs: map[addr.ProviderConfig][]byte{}}
+	return &Looks{after: after, known: record, configs: map[addr.ProviderConfig][]byte{}}
 }
 
 // Kept leaves out nothing, and keeps a record up to date if there is one.
@@ -86,31 +129,41 @@ func (l *Looks) Leaves(at addr.Object, s lifecycle.Subject, o lifecycle.Object, 
 		return false
 	}
 	what := l.hash(s, o, c)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return what != "" && l.seen[at].what == what
+	seen, _ := l.look(at)
+	return what != "" && seen.what == what
 }
 
 // isRecent goes by the age alone.
 func (l *Looks) isRecent(at addr.Object, of addr.Provider) bool {
-	if l.after == nil || l.lineage == "" {
-		return false
-	}
 	seen, ok := l.look(at)
 	return ok && l.IsRecent(seen.at, of, at.Name.Type)
 }
 
 // IsRecent reports whether objects of a type that were looked at at a time may be left out.
 func (l *Looks) IsRecent(at time.Time, of addr.Provider, typ string) bool {
-	return l.after != nil && !at.After(l.now) && l.now.Sub(at) < l.after(of, typ)
+	return l.after != nil && l.lineage != "" && !at.After(l.now) && l.now.Sub(at) < l.after(of, typ)
 }
 
 func (l *Looks) look(at addr.Object) (look, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen, ok := l.seen[at]
-	return seen, ok
+	seen := l.latest(at)
+	return seen, seen.what != ""
 }
+
+// latest is the last look; mu is held.
+func (l *Looks) latest(at addr.Object) look {
+	if l.later == nil {
+		return l.known.look(at)
+	}
+	if seen, ok := l.later[at]; ok {
+		return seen
+	}
+	return l.known.objects.looks[at]
+}
+
+// Known is what the record has that this began with.
+func (l *Looks) Known() *Known { return l.known }
 
 // MayLook reports whether it is likely that an object is looked at.
 func (l *Looks) MayLook(at addr.Object, o *state.Object) bool {
@@ -136,28 +189,13 @@ func (l *Looks) Looked(at addr.Object, s lifecycle.Subject, o lifecycle.Object, 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.changed = true
-	l.own()
-	if what == "" {
-		delete(l.seen, at)
-		return
+	if l.later == nil {
+		l.later = maps.Clone(l.known.later)
 	}
-	l.seen[at] = look{l.now.UTC().Round(0), what}
-}
-
-// own has a copy to be changed; mu is held.
-func (l *Looks) own() {
-	if l.shared {
-		l.seen, l.shared = maps.Clone(l.seen), false
+	if l.later == nil {
+		l.later = map[addr.Object]look{}
 	}
-}
-
-// Known is what the last Record has.
-func (l *Looks) Known() *Known {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.shared = true
-	return &Known{l.seen}
+	l.later[at] = look{l.now.UTC().Round(0), what}
 }
 
 // Left adds an object to what a plan says of those that were left out, if it was.
@@ -167,7 +205,7 @@ func (l *Looks) Left(at addr.Object, left bool, to *plan.LeftOut) *plan.LeftOut 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return to.With(1, l.seen[at].at)
+	return to.With(1, l.latest(at).at)
 }
 
 // hash is of what the state has of an object, and of how its provider is configured, "" where
@@ -223,7 +261,7 @@ func (l *Looks) config(c *connect.Conn) []byte {
 	return text
 }
 
-// The form of a record: objects by when they were looked at.
+// The form of a line of a record: objects by when they were looked at.
 type file struct {
 	Version int     `json:"version"`
 	Looks   []group `json:"looks"`
@@ -236,40 +274,82 @@ type group struct {
 
 const fileVersion = 1
 
-// Parse reads a record. What can't be read is forgotten, and so are addresses that aren't any.
+// Parse reads a record: what was written whole, and what was added to that, a line each. What can't
+// be read is forgotten with all that is beside it, but for addresses that aren't any.
 func Parse(text []byte) *Known {
-	seen := map[addr.Object]look{}
+	first, rest, _ := bytes.Cut(text, []byte{'\n'})
+	k := &Known{text: text, objects: &written{map[addr.Object]look{}, len(first)}}
+	if !parse(first, k.objects.looks, false) {
+		return &Known{objects: &written{}}
+	}
+	for line := range bytes.Lines(rest) {
+		if k.later == nil {
+			k.later = map[addr.Object]look{}
+		}
+		if !parse(line, k.later, true) {
+			return &Known{objects: &written{}}
+		}
+	}
+	return k
+}
+
+// parse reads a line of a record. What was added may be about what is gone.
+func parse(line []byte, into map[addr.Object]look, added bool) bool {
 	var f file
-	if json.Unmarshal(text, &f) != nil || f.Version != fileVersion {
-		return &Known{seen}
+	if json.Unmarshal(line, &f) != nil || f.Version != fileVersion {
+		return false
 	}
 	for _, g := range f.Looks {
 		for text, what := range g.Objects {
-			if i, err := addr.ParseInstance(text); err == nil && what != "" {
-				seen[addr.Object{Instance: i}] = look{g.At, what}
+			if i, err := addr.ParseInstance(text); err == nil && (what != "" || added) {
+				into[addr.Object{Instance: i}] = look{g.At, what}
 			}
 		}
 	}
-	return &Known{seen}
+	return true
 }
 
-// Record is what Parse reads, of the objects that a state has; nil where nothing is
-// to be kept that wasn't before.
-func (l *Looks) Record(s *state.Snapshot) []byte {
-	if l == nil || !l.changed || s == nil {
-		return nil
+// Record is what the plan has come to know, of the objects that a state has: nil where nothing is to
+// be kept that wasn't before. Only added has to be written after the record that this began with; nil
+// stands for all.
+func (l *Looks) Record(s *state.Snapshot) (k *Known, added []byte) {
+	if l == nil || l.later == nil || s == nil {
+		return nil, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.own()
-	maps.DeleteFunc(l.seen, func(at addr.Object, _ look) bool { return s.Objects[at] == nil || at.Deposed != "" })
-	return written(l.seen)
+	before := l.known
+	maps.DeleteFunc(l.later, func(at addr.Object, seen look) bool {
+		return at.Deposed != "" || seen.what != "" && s.Objects[at] == nil
+	})
+	news := maps.Clone(l.later)
+	maps.DeleteFunc(news, func(at addr.Object, seen look) bool { return seen == before.later[at] })
+	if len(news) == 0 {
+		return nil, nil
+	}
+	added = text(news)
+	if len(l.later)*8 > len(before.objects.looks) || len(before.text)+len(added) > before.objects.size*5/4 {
+		all := maps.Clone(before.objects.looks)
+		if all == nil {
+			all = map[addr.Object]look{}
+		}
+		maps.Copy(all, l.later)
+		maps.DeleteFunc(all, func(at addr.Object, seen look) bool {
+			return seen.what == "" || s.Objects[at] == nil || at.Deposed != ""
+		})
+		whole := text(all)
+		return &Known{text: whole, objects: &written{all, len(whole)}}, nil
+	}
+	return &Known{text: slices.Concat(before.text, added), objects: before.objects, later: maps.Clone(l.later)}, added
 }
 
 // Without is a record without the objects that a plan is to change, and without any if it
 // invokes actions, which may change everything.
 func Without(record []byte, p *plan.Plan) []byte {
-	seen := Parse(record).objects
+	k := Parse(record)
+	seen := maps.Clone(k.objects.looks)
+	maps.Copy(seen, k.later)
+	maps.DeleteFunc(seen, func(_ addr.Object, seen look) bool { return seen.what == "" })
 	for _, c := range p.Changes {
 		if c.Action != plan.NoOp {
 			delete(seen, c.Addr)
@@ -279,35 +359,36 @@ func Without(record []byte, p *plan.Plan) []byte {
 	if len(p.Invocations) > 0 {
 		clear(seen)
 	}
-	return written(seen)
+	return text(seen)
 }
 
-func written(objects map[addr.Object]look) []byte {
+// text is a line of a record.
+func text(objects map[addr.Object]look) []byte {
 	type named struct{ name, what string }
 	groups := map[time.Time][]named{}
 	for at, seen := range objects {
 		when := seen.at.UTC().Round(0)
 		groups[when] = append(groups[when], named{at.Instance.String(), seen.what})
 	}
-	text := fmt.Appendf(make([]byte, 0, 80*len(objects)+100), `{"version":%d,"looks":[`, fileVersion)
+	out := fmt.Appendf(make([]byte, 0, 80*len(objects)+100), `{"version":%d,"looks":[`, fileVersion)
 	for i, at := range slices.SortedFunc(maps.Keys(groups), time.Time.Compare) {
 		if i > 0 {
-			text = append(text, ',')
+			out = append(out, ',')
 		}
-		text = append(append(append(text, `{"at":`...), quoted(at)...), `,"objects":{`...)
+		out = append(append(append(out, `{"at":`...), quoted(at)...), `,"objects":{`...)
 		list := groups[at]
 		slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.name, b.name) })
 		for n, o := range list {
 			if n > 0 {
-				text = append(text, ',')
+				out = append(out, ',')
 			}
-			text = append(text, quoted(o.name)...)
-			text = append(text, ':')
-			text = append(text, quoted(o.what)...)
+			out = append(out, quoted(o.name)...)
+			out = append(out, ':')
+			out = append(out, quoted(o.what)...)
 		}
-		text = append(text, "}}"...)
+		out = append(out, "}}"...)
 	}
-	return append(text, "]}\n"...)
+	return append(out, "]}\n"...)
 }
 
 // quoted is a text or a time in JSON.

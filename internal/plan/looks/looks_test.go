@@ -29,6 +29,7 @@ type desk struct {
 	record []byte
 	age    time.Duration
 	region string
+	added  int // records that were added to
 }
 
 func newDesk(t *testing.T) *desk {
@@ -63,8 +64,13 @@ func (d *desk) plan(text string, o engine.PlanOptions) (*engine.Config, *plan.Pl
 	c := d.load(text)
 	d.Reset()
 	p, diags := engine.Plan(d.t.Context(), c, d.State, o)
-	if record := o.Looks.Record(p.Previous); record != nil {
-		d.record = record
+	if record, added := o.Looks.Record(p.Previous); record != nil {
+		if d.record = record.Text(); added != nil {
+			d.added++
+			if !bytes.HasSuffix(d.record, added) || bytes.Equal(d.record, added) {
+				d.t.Fatalf("%q is added to %q", added, d.record)
+			}
+		}
 	}
 	return c, p, diags
 }
@@ -242,7 +248,8 @@ func TestKept(t *testing.T) {
 	d.now = d.now.Add(time.Hour)
 	kept := looks.Kept(looks.Parse(d.record))
 	p, _ := d.full(three, engine.PlanOptions{Looks: kept})
-	if d.record = kept.Record(p.Previous); p.LeftOut != nil || len(d.record) == 0 {
+	known, _ := kept.Record(p.Previous)
+	if d.record = known.Text(); p.LeftOut != nil || len(d.record) == 0 {
 		t.Fatalf("%+v", p.LeftOut)
 	}
 	if _, p, _ = d.plan(three, engine.PlanOptions{}); d.Count("Read") != 0 || p.LeftOut.Objects != 3 {
@@ -250,9 +257,14 @@ func TestKept(t *testing.T) {
 	}
 	// What nothing was learned about isn't written again.
 	l := looks.Auto(looks.Parse(d.record), d.after)
-	if p, _ = d.full(three, engine.PlanOptions{Looks: l}); l.Record(p.Previous) != nil {
+	if p, _ = d.full(three, engine.PlanOptions{Looks: l}); isWritten(l, p) {
 		t.Error("it is written again")
 	}
+}
+
+func isWritten(l *looks.Looks, p *plan.Plan) bool {
+	k, _ := l.Record(p.Previous)
+	return k != nil
 }
 
 // TestForgottenChanges: what an apply was to change is looked at although the state has it as
@@ -287,6 +299,39 @@ func TestSay(t *testing.T) {
 		if got := (&plan.LeftOut{Objects: 1, Since: now.Add(-age)}).Say(now, 0); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", age, got)
 		}
+	}
+}
+
+// TestAdded: what one plan learns is added to a record, which is written whole when much was added,
+// and says nothing when half of it was.
+func TestAdded(t *testing.T) {
+	d := newDesk(t)
+	text := "resource \"sim_object\" \"many\" {\n  count = 40\n  name  = \"m${count.index}\"\n}\n"
+	c, p, _ := d.plan(text+three, engine.PlanOptions{})
+	d.apply(c, p)
+	d.plan(text+three, engine.PlanOptions{})
+	whole := len(d.record)
+	named := func(n int) string {
+		return strings.Replace(text+three, `"b"`+"\n  parent", fmt.Sprintf("\"b%d\"\n  parent", n), 1)
+	}
+	for n := range 40 {
+		d.now = d.now.Add(time.Second)
+		if _, p, _ = d.plan(named(n), engine.PlanOptions{}); d.Count("Read") != 1 || p.LeftOut.Objects != 42 {
+			t.Fatalf("%d: %s", n, d.Counts())
+		}
+		if len(d.record) > whole*3/2 {
+			t.Fatalf("%d bytes were %d", len(d.record), whole)
+		}
+	}
+	if d.added < 20 || d.added > 39 {
+		t.Errorf("%d records were added to", d.added)
+	}
+	for !bytes.Contains(bytes.TrimSuffix(d.record, []byte("\n")), []byte("\n")) {
+		d.plan(named(1), engine.PlanOptions{})
+	}
+	d.record = d.record[:len(d.record)-3]
+	if d.plan(text+three, engine.PlanOptions{}); d.Count("Read") != 43 {
+		t.Errorf("after a half written record: %s", d.Counts())
 	}
 }
 

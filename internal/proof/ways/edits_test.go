@@ -132,15 +132,22 @@ var times = regexp.MustCompile(`"at":"[^"]*"`)
 func lookedAt(all map[string]string) string {
 	objects := map[string]string{}
 	for path, data := range all {
-		var record struct {
-			Looks []struct{ Objects map[string]string }
+		if !strings.Contains(path, "looks") {
+			continue
 		}
-		if strings.Contains(path, "looks") && json.Unmarshal([]byte(data), &record) == nil {
+		for line := range strings.Lines(data) {
+			var record struct {
+				Looks []struct{ Objects map[string]string }
+			}
+			if json.Unmarshal([]byte(line), &record) != nil {
+				return "damaged: " + line
+			}
 			for _, g := range record.Looks {
 				maps.Copy(objects, g.Objects)
 			}
 		}
 	}
+	maps.DeleteFunc(objects, func(_, what string) bool { return what == "" })
 	return fmt.Sprint(objects)
 }
 

@@ -168,8 +168,8 @@ func (c *world) step(text string, now time.Time, o engine.PlanOptions, apply boo
 	counts := work.Count(func() {
 		p, diags := engine.Plan(c.t.Context(), config, c.State, o)
 		if c.auto {
-			if record := o.Looks.Record(p.Previous); record != nil {
-				c.record = record
+			if record, _ := o.Looks.Record(p.Previous); record != nil {
+				c.record = record.Text()
 			}
 		}
 		tell(&b, p, diags)

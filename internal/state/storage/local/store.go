@@ -30,9 +30,10 @@ type Store struct {
 	mu          sync.Mutex
 	held        *held
 	placeholder []byte
-	seen        *[sha256.Size]byte // of what Write replaces, nil where that isn't known
-	written     bool               // reads come from out
-	backedUp    bool
+	// seen is of what Write replaces, found when that is asked; nil where it isn't known.
+	seen     func() [sha256.Size]byte
+	written  bool // reads come from out
+	backedUp bool
 }
 
 // held is a lock that this store holds.
@@ -91,13 +92,12 @@ func (s *Store) isPlaceholder(content []byte) bool {
 	return s.held != nil && s.held.created && bytes.Equal(content, s.placeholder)
 }
 
-// sum tells contents apart.
-func (s *Store) sum(content []byte) *[sha256.Size]byte {
+// sum tells contents apart, which nobody changes.
+func (s *Store) sum(content []byte) func() [sha256.Size]byte {
 	if s.isPlaceholder(content) {
 		content = nil
 	}
-	sum := sha256.Sum256(content)
-	return &sum
+	return sync.OnceValue(func() [sha256.Size]byte { return sha256.Sum256(content) })
 }
 
 // read returns what Write would replace.
@@ -191,11 +191,11 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err != nil {
 		return err
 	}
-	if s.seen != nil && *s.seen != old.seen {
+	if s.seen != nil && s.seen() != old.seen {
 		return storage.ErrChanged
 	}
 	next := s.sum(state)
-	if old.size == int64(len(state)) && old.seen == *next {
+	if old.size == int64(len(state)) && old.seen == next() {
 		return nil
 	}
 	path, err := follow(s.out)
@@ -214,7 +214,8 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	if err := s.replace(path, state); err != nil {
 		return err
 	}
-	s.written, s.seen = true, next
+	sum := next()
+	s.written, s.seen = true, func() [sha256.Size]byte { return sum } // without the content
 	return nil
 }
 
@@ -230,7 +231,7 @@ type content struct {
 func (s *Store) there() (content, error) {
 	if s.held == nil || !isAt(s.held.file.File, s.held.path) {
 		old, err := readPath(s.out)
-		return content{sha256.Sum256(old), *s.sum(old), int64(len(old))}, err
+		return content{sha256.Sum256(old), s.sum(old)(), int64(len(old))}, err
 	}
 	h := sha256.New()
 	size, err := io.Copy(h, io.NewSectionReader(s.held.file, 0, math.MaxInt64))
