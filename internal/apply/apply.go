@@ -82,9 +82,8 @@ type run struct {
 	keys    *state.Keys                    // of the state before
 	changes map[addr.Instance]*plan.Change // of current objects that no step gives a value
 	steps   []stepState
-	// values tells which step gives an instance its value.
-	values map[addr.Instance]execgraph.ID
-	types  value.Types
+	givers  givers
+	types   value.Types
 	// removals are the removed blocks, made when first needed.
 	removals func() *program.Removals
 
@@ -224,19 +223,16 @@ type step struct {
 func (r *run) schedule() {
 	steps := r.Plan.Graph.Steps
 	r.steps = make([]stepState, len(steps))
-	r.values = make(map[addr.Instance]execgraph.ID, len(r.Plan.Changes))
+	r.givers = giversIn(steps)
 	for id := range steps {
 		s := &steps[id]
 		r.steps[id].waiting = len(s.After)
 		for _, a := range s.After {
 			r.steps[a].next = append(r.steps[a].next, execgraph.ID(id))
 		}
-		if s.Kind.Gives() {
-			r.values[s.Object.Instance] = execgraph.ID(id)
-		}
 	}
 	for _, c := range r.Plan.Changes {
-		if _, given := r.values[c.Addr.Instance]; !given && c.Addr.Deposed == "" {
+		if _, given := r.givers.of(&c.Addr.Instance); !given && c.Addr.Deposed == "" {
 			r.changes[c.Addr.Instance] = c
 		}
 	}

@@ -38,7 +38,7 @@ func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 	if i.Addr.Name.Mode == addr.Action {
 		return cty.DynamicVal, nil // it is configured where it is invoked
 	}
-	if id, ok := r.values[i.Addr]; ok {
+	if id, ok := r.givers.of(&i.Addr); ok {
 		return r.resultOf(t, i, id)
 	}
 	c := r.changes[i.Addr]
