@@ -77,7 +77,7 @@ func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console
 	k := &Console{config: c, Base: c.base(values, connect.NewPool(ctx, c.World.Catalog, 1)), prior: prior, rt: promise.NewRuntime(1)}
 	env := functions.Env{Now: c.World.Now, TemplateDepth: c.World.TemplateDepth}
 	facts := c.surroundings(cty.UnknownVal(cty.Bool))
-	facts.Functions = functions.ConsoleTable(env)
+	facts.Functions = functions.ConsoleContext(env)
 	facts.Context = ctx
 	ev := &eval.Evaluator{Host: k, Facts: facts}
 	k.root = ev.NewRoot(c.Tree.Program)
@@ -107,7 +107,7 @@ func plannedConsole(ctx context.Context, c *Config, prior *state.Snapshot, o Pla
 		k.Close()
 		return nil, diags
 	}
-	k.root.Evaluator().Facts.Functions = functions.ConsoleTable(functions.Env{Pure: true, TemplateDepth: c.World.TemplateDepth})
+	k.root.Evaluator().Facts.Functions = functions.ConsoleContext(functions.Env{Pure: true, TemplateDepth: c.World.TemplateDepth})
 	return k, diags
 }
 

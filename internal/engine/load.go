@@ -161,9 +161,9 @@ func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
 		env.Files = c.World.Disk
 	}
 	facts := c.surroundings(applying)
-	facts.Functions = functions.Table(env)
+	facts.Functions = functions.Context(env)
 	if c.World.Files != nil {
-		facts.Live = functions.Table(live)
+		facts.Live = functions.Context(live)
 	}
 	return facts
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/addr"
@@ -57,12 +56,12 @@ type Facts struct {
 	Applying  cty.Value // terraform.applying
 	RootDir   string    // path.root
 	WorkDir   string    // path.cwd
-	Functions map[string]function.Function
+	Functions *hcl.EvalContext
 	// Given are the places in files of values that root variables have.
 	Given map[string]hcl.Range
 	// Live are the functions for configurations of providers and ephemeral resources, where other
 	// functions answer from a record; nil for the same.
-	Live map[string]function.Function
+	Live *hcl.EvalContext
 	// Secrets is told what is handed to providers and provisioners that must not be
 	// shown; nil for nobody.
 	Secrets *secret.Known

@@ -153,7 +153,7 @@ func (h *host) Call(_ *promise.Task, f *eval.Frame, fn *program.ProviderFunction
 // facts are the surroundings in these tests.
 var facts = eval.Facts{
 	Workspace: "space", Applying: cty.False, RootDir: ".", WorkDir: "/cwd",
-	Functions: function.Table(function.Env{Pure: true}),
+	Functions: function.Context(function.Env{Pure: true}),
 }
 
 // newHost reads the files of an archive; "vars" has values of variables.

@@ -2,7 +2,6 @@ package eval_test
 
 import (
 	"context"
-	"maps"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,11 +31,11 @@ func (h ticking) Call(*promise.Task, *eval.Frame, *program.ProviderFunction, []c
 func timed(t *testing.T, text string, ctx context.Context, work, tick func()) diag.List {
 	f := facts
 	f.Context = ctx
-	f.Functions = maps.Clone(facts.Functions)
-	f.Functions["slow"] = function.New(&function.Spec{
+	f.Functions = facts.Functions.NewChild()
+	f.Functions.Functions = map[string]function.Function{"slow": function.New(&function.Spec{
 		Type: function.StaticReturnType(cty.Number),
 		Impl: func([]cty.Value, cty.Type) (cty.Value, error) { work(); return cty.Zero, nil },
-	})
+	})}
 	h := newHost(t, source(text+"terraform {\n  required_providers {\n    time = { source = \"hashicorp/time\" }\n  }\n}\n"))
 	ev := &eval.Evaluator{Host: ticking{h, tick}, Facts: f}
 	root := ev.NewRoot(h.compile("."))

@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
-	ctyfunction "github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/function"
@@ -35,7 +34,7 @@ type values struct {
 	// inputs are those of the variables that the module declares.
 	inputs map[string]module.VariableInput
 	// functions are made for a run once.
-	functions map[string]ctyfunction.Function
+	functions *hcl.EvalContext
 	// judging: what conditions refer to is checked with the module.
 	judging bool
 	// faulty is set when what belongs to the whole file can't be evaluated.
@@ -71,10 +70,9 @@ func (v *values) runs(exprs ...hcl.Expression) cty.Value {
 
 // context is for one expression.
 func (v *values) context(expr hcl.Expression) *hcl.EvalContext {
-	return &hcl.EvalContext{
-		Variables: map[string]cty.Value{"var": cty.ObjectVal(v.vars), "run": v.runs(expr)},
-		Functions: v.functions,
-	}
+	ctx := v.functions.NewChild()
+	ctx.Variables = map[string]cty.Value{"var": cty.ObjectVal(v.vars), "run": v.runs(expr)}
+	return ctx
 }
 
 // eval evaluates an expression of the test file.
@@ -137,7 +135,7 @@ func (w *work) evaluate(r *testresult.Run, prog *program.Program) (*values, diag
 	w.mu.Unlock()
 	v := &values{w: w, outputs: outputs, vars: map[string]cty.Value{}, inputs: map[string]module.VariableInput{}, faulty: new(atomic.Bool)}
 	now := w.World.Now()
-	v.functions = function.Table(function.Env{Now: w.World.Now, PlanTimestamp: func() (time.Time, bool) { return now, true }, Files: w.World.Files})
+	v.functions = function.Context(function.Env{Now: w.World.Now, PlanTimestamp: func() (time.Time, bool) { return now, true }, Files: w.World.Files})
 	var diags diag.List
 	outside := w.outside()
 	for _, name := range slices.Sorted(maps.Keys(outside)) {

@@ -66,7 +66,7 @@ func TestBounds(t *testing.T) {
 		{"yamldecode", []cty.Value{cty.StringVal(laughs)}, false},
 		{"yamldecode", []cty.Value{cty.StringVal("a: &a [1]\nb: *a")}, true},
 	} {
-		fn := Table(Env{})[call.name]
+		fn := called(Context(Env{}))[call.name]
 		if call.name == "concat" || call.name == "flatten" {
 			for i, arg := range call.args {
 				call.args[i] = cty.CapsuleVal(viewType, &view{arg})
@@ -89,7 +89,7 @@ func TestTemplateRounds(t *testing.T) {
 		numbers[i] = cty.Zero
 	}
 	text := cty.StringVal("%{ for a in l }%{ for b in l }%{ endfor }%{ endfor }")
-	_, err := Table(Env{})["templatestring"].Call([]cty.Value{text, cty.ObjectVal(map[string]cty.Value{"l": cty.TupleVal(numbers)})})
+	_, err := called(Context(Env{}))["templatestring"].Call([]cty.Value{text, cty.ObjectVal(map[string]cty.Value{"l": cty.TupleVal(numbers)})})
 	if err == nil || !strings.Contains(err.Error(), "more than 1048576 rounds") {
 		t.Errorf("%v", err)
 	}
@@ -97,7 +97,7 @@ func TestTemplateRounds(t *testing.T) {
 
 // TestHashingTime: bcrypt doubles its work with each cost, up to days.
 func TestHashingTime(t *testing.T) {
-	bcrypt := Table(Env{})["bcrypt"]
+	bcrypt := called(Context(Env{}))["bcrypt"]
 	for cost, works := range map[int64]bool{4: true, 25: false, 31: false} {
 		_, err := bcrypt.Call([]cty.Value{cty.StringVal("x"), cty.NumberIntVal(cost)})
 		if works != (err == nil) || err != nil && !strings.Contains(err.Error(), "WEIR_MAX_TIME") {

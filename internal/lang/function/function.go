@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/lang/files"
@@ -60,11 +61,10 @@ const namespace = "core::"
 // impure names what Env.Pure turns off.
 var impure = []string{"bcrypt", "timestamp", "uuid"}
 
-// Table returns all functions of the language under both of their names. The
-// caller may add to it.
-func Table(env Env) map[string]function.Function {
+// Context is one in which all functions of the language can be called, under both of their
+// names. Those that depend on nothing but their arguments are the same for all.
+func Context(env Env) *hcl.EvalContext {
 	env = env.withDefaults()
-	table := maps.Clone(fixedTable())
 	own := map[string]function.Function{}
 	env.addFiles(own)
 	env.addTime(own)
@@ -73,27 +73,29 @@ func Table(env Env) map[string]function.Function {
 		for _, name := range impure {
 			fn, ok := own[name]
 			if !ok {
-				fn = table[name]
+				fn = fixedTable()[name]
 			}
 			own[name] = function.Unpredictable(fn)
 		}
 	}
+	ctx := fixedContext().NewChild()
+	ctx.Functions = make(map[string]function.Function, 2*len(own)+4)
 	for name, fn := range own {
-		table[name], table[namespace+name] = fn, fn
+		ctx.Functions[name], ctx.Functions[namespace+name] = fn, fn
 	}
-	// Templates see the finished table, themselves included.
-	env.addTemplates(table)
-	return table
+	// Templates see the finished context, themselves included.
+	env.addTemplates(ctx)
+	return ctx
 }
 
-// ConsoleTable is Table for the console, which has `type` and no plan.
-func ConsoleTable(env Env) map[string]function.Function {
-	table := Table(env)
+// ConsoleContext is Context for the console, which has `type` and no plan.
+func ConsoleContext(env Env) *hcl.EvalContext {
+	ctx := Context(env)
 	for _, prefix := range []string{"", namespace} {
-		table[prefix+"type"] = typeFunc
-		delete(table, prefix+"plantimestamp")
+		ctx.Functions[prefix+"type"] = typeFunc
+		delete(ctx.Functions, prefix+"plantimestamp")
 	}
-	return table
+	return ctx
 }
 
 func (env Env) withDefaults() Env {
@@ -111,6 +113,9 @@ func (env Env) withDefaults() Env {
 	}
 	return env
 }
+
+// fixedContext has the functions of fixedTable.
+var fixedContext = sync.OnceValue(func() *hcl.EvalContext { return &hcl.EvalContext{Functions: fixedTable()} })
 
 // fixedTable holds the functions that depend on nothing but their arguments, under
 // both of their names.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -71,39 +72,38 @@ func testContext(env Env) *hcl.EvalContext {
 	secret := func(v cty.Value) cty.Value { return v.Mark(value.Sensitive) }
 	key, ciphertext := testKey()
 	strs := cty.ListVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")})
-	return &hcl.EvalContext{
-		Functions: Table(env),
-		Variables: map[string]cty.Value{
-			"dir":        cty.StringVal(filepath.ToSlash(env.BaseDir)),
-			"privatekey": cty.StringVal(key),
-			"ciphertext": cty.StringVal(ciphertext),
-			"nothing":    cty.NullVal(cty.String),
-			"nolist":     cty.NullVal(cty.List(cty.String)),
-			"infinity":   cty.PositiveInfinity,
-			"minus_inf":  cty.NegativeInfinity,
-			"u_any":      cty.DynamicVal,
-			"u_str":      cty.UnknownVal(cty.String),
-			"u_num":      cty.UnknownVal(cty.Number),
-			"u_bool":     cty.UnknownVal(cty.Bool),
-			"u_list":     cty.UnknownVal(cty.List(cty.String)),
-			"u_set":      cty.UnknownVal(cty.Set(cty.String)),
-			"u_map":      cty.UnknownVal(cty.Map(cty.String)),
-			"u_obj":      cty.UnknownVal(cty.Object(map[string]cty.Type{"a": cty.Number})),
-			"u_prefixed": cty.UnknownVal(cty.String).Refine().StringPrefixFull("ami-").NewValue(),
-			"s_str":      secret(cty.StringVal("hunter22")),
-			"s_b64":      secret(cty.StringVal("!hunter22")),
-			"s_num":      secret(cty.NumberIntVal(4711)),
-			"s_list":     secret(strs),
-			"s_elem":     cty.ListVal([]cty.Value{cty.StringVal("a"), secret(cty.StringVal("b"))}),
-			"s_map":      secret(cty.MapVal(map[string]cty.Value{"k": cty.StringVal("v")})),
-			"s_unknown":  secret(cty.UnknownVal(cty.String)),
-			"e_str":      cty.StringVal("brief").Mark(value.Ephemeral),
-			"e_obj": cty.ObjectVal(map[string]cty.Value{
-				"a": cty.StringVal("x").Mark(value.Ephemeral), "b": secret(cty.StringVal("y")),
-				"c": cty.UnknownVal(cty.String).Mark(value.Ephemeral),
-			}),
-		},
+	ctx := Context(env)
+	ctx.Variables = map[string]cty.Value{
+		"dir":        cty.StringVal(filepath.ToSlash(env.BaseDir)),
+		"privatekey": cty.StringVal(key),
+		"ciphertext": cty.StringVal(ciphertext),
+		"nothing":    cty.NullVal(cty.String),
+		"nolist":     cty.NullVal(cty.List(cty.String)),
+		"infinity":   cty.PositiveInfinity,
+		"minus_inf":  cty.NegativeInfinity,
+		"u_any":      cty.DynamicVal,
+		"u_str":      cty.UnknownVal(cty.String),
+		"u_num":      cty.UnknownVal(cty.Number),
+		"u_bool":     cty.UnknownVal(cty.Bool),
+		"u_list":     cty.UnknownVal(cty.List(cty.String)),
+		"u_set":      cty.UnknownVal(cty.Set(cty.String)),
+		"u_map":      cty.UnknownVal(cty.Map(cty.String)),
+		"u_obj":      cty.UnknownVal(cty.Object(map[string]cty.Type{"a": cty.Number})),
+		"u_prefixed": cty.UnknownVal(cty.String).Refine().StringPrefixFull("ami-").NewValue(),
+		"s_str":      secret(cty.StringVal("hunter22")),
+		"s_b64":      secret(cty.StringVal("!hunter22")),
+		"s_num":      secret(cty.NumberIntVal(4711)),
+		"s_list":     secret(strs),
+		"s_elem":     cty.ListVal([]cty.Value{cty.StringVal("a"), secret(cty.StringVal("b"))}),
+		"s_map":      secret(cty.MapVal(map[string]cty.Value{"k": cty.StringVal("v")})),
+		"s_unknown":  secret(cty.UnknownVal(cty.String)),
+		"e_str":      cty.StringVal("brief").Mark(value.Ephemeral),
+		"e_obj": cty.ObjectVal(map[string]cty.Value{
+			"a": cty.StringVal("x").Mark(value.Ephemeral), "b": secret(cty.StringVal("y")),
+			"c": cty.UnknownVal(cty.String).Mark(value.Ephemeral),
+		}),
 	}
+	return ctx
 }
 
 func parse(t testing.TB, src string) hclsyntax.Expression {
@@ -174,7 +174,7 @@ func TestFunctions(t *testing.T) {
 
 // TestEveryFunctionHasCases keeps functions, cases and signatures together.
 func TestEveryFunctionHasCases(t *testing.T) {
-	table := Table(testEnv(t))
+	table := called(Context(testEnv(t)))
 	if len(Names()) != 134 {
 		t.Errorf("%d functions, both engines together have 134", len(Names()))
 	}
@@ -385,7 +385,7 @@ func TestPure(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	ctx := &hcl.EvalContext{Functions: Table(Env{})}
+	ctx := Context(Env{})
 	for src, length := range map[string]int{`uuid()`: 36, `timestamp()`: 20} {
 		v, diags := parse(t, src).Value(ctx)
 		if diags.HasErrors() || len(v.AsString()) != length {
@@ -399,12 +399,12 @@ func TestDefaults(t *testing.T) {
 	check(t, ctx, `abspath("x")`, fmt.Sprintf("= %q", filepath.ToSlash(filepath.Join(wd, "x"))))
 }
 
-func TestConsoleTable(t *testing.T) {
-	table := ConsoleTable(testEnv(t))
-	if _, ok := table["plantimestamp"]; ok {
+func TestConsoleContext(t *testing.T) {
+	ctx := ConsoleContext(testEnv(t))
+	if _, ok := called(ctx)["plantimestamp"]; ok {
 		t.Error("the console has no plan")
 	}
-	ctx := &hcl.EvalContext{Functions: table, Variables: map[string]cty.Value{"s": cty.StringVal("x").Mark(value.Sensitive)}}
+	ctx.Variables = map[string]cty.Value{"s": cty.StringVal("x").Mark(value.Sensitive)}
 	for src, want := range map[string]cty.Type{
 		`type("a")`:              cty.String,
 		`core::type([1])`:        cty.Tuple([]cty.Type{cty.Number}),
@@ -427,7 +427,7 @@ func TestConsoleTable(t *testing.T) {
 	if _, ok := TypeOf(cty.StringVal("x")); ok {
 		t.Error("a string is not a type")
 	}
-	if _, ok := Table(testEnv(t))["type"]; ok {
+	if _, ok := called(Context(testEnv(t)))["type"]; ok {
 		t.Error("type is for the console alone")
 	}
 }
@@ -563,8 +563,8 @@ func cpuTime(t *testing.T) time.Duration {
 
 // FuzzCalls calls every function with arguments that weren't meant for it.
 func FuzzCalls(f *testing.F) {
-	table := Table(testEnv(f))
-	names := slices.Sorted(keysOfTable(table))
+	ctx := Context(testEnv(f))
+	names := slices.Sorted(maps.Keys(called(ctx)))
 	values := []cty.Value{
 		cty.StringVal("x"), cty.StringVal("10.0.0.0/8"), cty.StringVal(""), cty.Zero, cty.NumberIntVal(-3), cty.NumberFloatVal(1.5),
 		cty.True, cty.NullVal(cty.String), cty.NullVal(cty.DynamicPseudoType), cty.DynamicVal, cty.UnknownVal(cty.List(cty.String)),
@@ -590,7 +590,7 @@ func FuzzCalls(f *testing.F) {
 		for _, b := range in[1:] {
 			call.Args = append(call.Args, &hclsyntax.LiteralValueExpr{Val: values[int(b)%len(values)]})
 		}
-		v, diags := call.Value(&hcl.EvalContext{Functions: table})
+		v, diags := call.Value(ctx)
 		if strings.Contains(diags.Error(), "panic") || strings.Contains(diags.Error(), "goroutine") {
 			t.Errorf("%s%v: %s", name, in, diags)
 		}
@@ -600,14 +600,14 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-func keysOfTable(table map[string]function.Function) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range table {
-			if !yield(name) {
-				return
-			}
-		}
+// called are the functions of a context by their names.
+func called(ctx *hcl.EvalContext) map[string]function.Function {
+	all := map[string]function.Function{}
+	if ctx.Parent() != nil {
+		all = called(ctx.Parent())
 	}
+	maps.Copy(all, ctx.Functions)
+	return all
 }
 
 // testKey makes a private key and what it decrypts to "message".

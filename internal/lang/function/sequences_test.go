@@ -25,7 +25,7 @@ func TestSequences(t *testing.T) {
 		cty.TupleVal([]cty.Value{cty.EmptyTupleVal.Mark("empty"), list, cty.NullVal(cty.List(cty.String)), cty.TupleVal([]cty.Value{tuple})}),
 		cty.ListVal([]cty.Value{list, list}), cty.MapVal(map[string]cty.Value{"k": a}),
 	}
-	table := Table(Env{})
+	table := called(Context(Env{}))
 	call := func(name string, library function.Function, args ...cty.Value) {
 		t.Helper()
 		views := make([]cty.Value, len(args))
@@ -57,7 +57,7 @@ func TestOnePass(t *testing.T) {
 		long[i] = cty.StringVal("x")
 	}
 	tuple := cty.TupleVal(long)
-	fn := Table(Env{})["concat"]
+	fn := called(Context(Env{}))["concat"]
 	args := []cty.Value{cty.CapsuleVal(viewType, &view{tuple}), cty.CapsuleVal(viewType, &view{tuple})}
 	if n := testing.AllocsPerRun(1, func() {
 		if _, err := fn.Call(args); err != nil {
@@ -66,7 +66,7 @@ func TestOnePass(t *testing.T) {
 	}); n > 1000 {
 		t.Errorf("concat of 20,000 elements made %v things", n)
 	}
-	fn = Table(Env{})["flatten"]
+	fn = called(Context(Env{}))["flatten"]
 	args = []cty.Value{cty.CapsuleVal(viewType, &view{cty.TupleVal([]cty.Value{tuple, tuple})})}
 	if n := testing.AllocsPerRun(1, func() {
 		if _, err := fn.Call(args); err != nil {

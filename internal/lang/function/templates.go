@@ -3,6 +3,7 @@ package function
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,17 +21,15 @@ const stringTemplate = "<template string>"
 
 // addTemplates adds the functions that render templates, which may call all
 // functions, themselves included.
-func (env Env) addTemplates(table map[string]function.Function) {
-	t := &templates{env: env, functions: table}
-	for name, fn := range t.at(nil) {
-		table[name] = fn
-	}
+func (env Env) addTemplates(ctx *hcl.EvalContext) {
+	t := &templates{env: env, functions: ctx}
+	maps.Copy(ctx.Functions, t.at(nil))
 }
 
-// templates renders templates with one table of functions.
+// templates renders templates with the functions of one context.
 type templates struct {
 	env       Env
-	functions map[string]function.Function
+	functions *hcl.EvalContext
 }
 
 // at makes the template functions for templates that are rendered inside of
@@ -124,8 +123,8 @@ func (t *templates) render(stack []string, name, src string, vars cty.Value) (ct
 			return cty.DynamicVal, function.NewArgErrorf(1, "vars map does not contain key %q, referenced at %s", ref.RootName(), ref.SourceRange())
 		}
 	}
-	// The inner template functions shadow those of the whole table.
-	ctx := (&hcl.EvalContext{Functions: t.functions}).NewChild()
+	// The inner template functions shadow the outer ones.
+	ctx := t.functions.NewChild()
 	ctx.Variables = variables
 	ctx.Functions = t.at(append(slices.Clip(stack), name))
 	ret, diags := program.BoundLoops(expr).Value(ctx)

@@ -340,7 +340,7 @@ locals {
   bad  = var.bad
   none = var.none
 }`)
-	ctx := program.NewContext(scope{}, nil)
+	ctx := program.NewContext(scope{}, &hcl.EvalContext{})
 	if v, diags := p.LocalByName["a"].Expr.Value(ctx.NewChild()); diags.HasErrors() || v.AsString() != "x var.a 7 1.5" {
 		t.Errorf("got %#v %v", v, diags)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/word/diag"
 )
@@ -143,12 +142,12 @@ var scopeType = cty.Capsule("scope", reflect.TypeOf(scopeBox{}))
 // scopeName can't be written in a configuration.
 const scopeName = "\x00scope"
 
-// NewContext makes the context in which expressions of one scope evaluate.
-func NewContext(scope Scope, functions map[string]function.Function) *hcl.EvalContext {
-	return &hcl.EvalContext{
-		Variables: map[string]cty.Value{scopeName: cty.CapsuleVal(scopeType, &scopeBox{scope})},
-		Functions: functions,
-	}
+// NewContext makes the context in which expressions of one scope evaluate, with the
+// functions of another one.
+func NewContext(scope Scope, functions *hcl.EvalContext) *hcl.EvalContext {
+	ctx := functions.NewChild()
+	ctx.Variables = map[string]cty.Value{scopeName: cty.CapsuleVal(scopeType, &scopeBox{scope})}
+	return ctx
 }
 
 // ScopeOf finds the scope of a context, or nil.

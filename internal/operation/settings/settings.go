@@ -88,7 +88,7 @@ func (d *Reader) settingsFrame(prog *program.Program, inputs map[string]module.V
 			Applying:  cty.False,
 			RootDir:   ".",
 			WorkDir:   d.OriginalDir,
-			Functions: function.Table(function.Env{Pure: true}),
+			Functions: function.Context(function.Env{Pure: true}),
 		},
 	}
 	return ev.NewRoot(prog), diags

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
-	ctyfunction "github.com/zclconf/go-cty/cty/function"
 
 	"weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/syntax"
@@ -154,7 +153,7 @@ func (r *reader) audiences() {
 type evaluation struct {
 	*Stack
 	outside   Outside
-	functions map[string]ctyfunction.Function
+	functions *hcl.EvalContext
 	done      map[string]cty.Value
 	failed    map[string]bool
 	under     []string // locals that wait for another
@@ -163,7 +162,7 @@ type evaluation struct {
 }
 
 func (s *Stack) evaluation(o Outside) *evaluation {
-	return &evaluation{Stack: s, outside: o, functions: function.Table(function.Env{Pure: true}), done: map[string]cty.Value{}, failed: map[string]bool{}}
+	return &evaluation{Stack: s, outside: o, functions: function.Context(function.Env{Pure: true}), done: map[string]cty.Value{}, failed: map[string]bool{}}
 }
 
 // Evaluate computes the inputs of deployments. Without an outside what comes from
@@ -228,7 +227,8 @@ func (ev *evaluation) object(d *Deployment) diag.List {
 
 func (ev *evaluation) value(e hcl.Expression) (cty.Value, diag.List) {
 	var diags diag.List
-	ctx := &hcl.EvalContext{Functions: ev.functions, Variables: map[string]cty.Value{}}
+	ctx := ev.functions.NewChild()
+	ctx.Variables = map[string]cty.Value{}
 	objects := map[string]map[string]cty.Value{}
 	failed := false
 	for _, t := range e.Variables() {
