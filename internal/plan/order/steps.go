@@ -22,7 +22,7 @@ func (g *graph) steps() []Step {
 	if early {
 		g.resolve(b)
 	}
-	return b.finish(g.objects, g.prepares)
+	return b.finish(g.objects)
 }
 
 // deletions reports whether there are any without and with CBD.
@@ -195,7 +195,7 @@ type part struct {
 
 // legs numbers what legs there are.
 func (g *graph) legs() *builder {
-	b := &builder{of: make([][3]int, len(g.objects))}
+	b := &builder{of: make([][3]int, len(g.objects)), legs: make([]part, 0, len(g.objects))}
 	for i := range g.objects {
 		for kind, has := range [...]bool{Create: g.objects[i].Create, Delete: g.objects[i].Delete, Prepare: g.prepares[i]} {
 			if has {
@@ -235,10 +235,10 @@ func (b *builder) gate(before []int) int {
 }
 
 // finish leaves out what nobody needs and puts the rest in order.
-func (b *builder) finish(objects []Object, prepares []bool) []Step {
-	b.inline(b.consumers(objects, prepares))
+func (b *builder) finish(objects []Object) []Step {
+	b.inline(b.consumers())
 	b.reduce(objects)
-	uses := b.consumers(objects, prepares)
+	uses := b.consumers()
 	number := make([]int, len(b.after))
 	sorted := b.sorted(uses)
 	steps := make([]Step, 0, len(sorted))
@@ -258,27 +258,16 @@ func (b *builder) finish(objects []Object, prepares []bool) []Step {
 	return steps
 }
 
-// consumers counts who waits for each step; -1 is for steps that are left out:
-// missing legs, and gates that no leg waits for.
-func (b *builder) consumers(objects []Object, prepares []bool) []int {
+// consumers counts who waits for each step; -1 is for what is left out: gates that no leg
+// waits for.
+func (b *builder) consumers() []int {
 	uses := make([]int, len(b.after))
 	for s := range uses {
 		uses[s] = -1
 	}
-	var todo []int
-	for i := range objects {
-		if objects[i].Create {
-			todo = append(todo, b.create(i)-1)
-		}
-		if objects[i].Delete {
-			todo = append(todo, b.delete(i)-1)
-		}
-		if prepares[i] {
-			todo = append(todo, b.prepare(i)-1)
-		}
-	}
-	for _, s := range todo {
-		uses[s] = 0
+	todo := make([]int, len(b.legs), len(b.after))
+	for s := range todo {
+		todo[s], uses[s] = s, 0
 	}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
