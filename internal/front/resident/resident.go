@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -44,8 +45,9 @@ func Commands[E any](of func(E) Host) []*commands.Command[E] {
 		Long:     "Serves the plan, validate, show, why and impact commands of this user, of the same build and in any directory, until an interrupt, \"daemon stop\", or a while without commands: providers go on running and what wasn't edited isn't read anew. Results are those of commands without it. The environment variable WEIR_DAEMON=off has a command do without.",
 		Setup: func(e E, fs *flag.FlagSet) commands.Runner {
 			idle := fs.Duration("idle", 15*time.Minute, "End after `DURATION` without commands.")
+			most := fs.Int("providers", 32, "Keep at most `N` processes of providers between commands, in all directories together.")
 			detach := fs.Bool("detach", false, "Go on in the background, and return when commands are served.")
-			return func(ctx context.Context, _ []string) int { return of(e).start(ctx, *idle, *detach) }
+			return func(ctx context.Context, _ []string) int { return of(e).start(ctx, *idle, *most, *detach) }
 		},
 	}, {
 		Name:     "daemon status",
@@ -65,19 +67,22 @@ func Commands[E any](of func(E) Host) []*commands.Command[E] {
 	}}
 }
 
-func (h Host) start(ctx context.Context, idle time.Duration, detach bool) int {
+func (h Host) start(ctx context.Context, idle time.Duration, most int, detach bool) int {
 	at, code := h.address()
 	switch {
 	case code != 0:
 		return code
 	case idle <= 0:
 		return h.Fail(diag.BadOption.As("Invalid -idle option"), "How long to wait for commands has to be more than nothing, such as 15m, and it is %s.", idle)
+	case most < 0:
+		return h.Fail(diag.BadOption.As("Invalid -providers option"), "How many processes of providers are kept can't be negative, and it is %d.", most)
 	case detach:
-		return h.detach(idle)
+		return h.detach(idle, most)
 	}
 	kept := &warmth{}
 	defer kept.close()
 	s := &daemon.Server{Environ: h.Environ, Build: h.Executable, Now: time.Now, Idle: idle, Exit: h.Exit, Kept: kept.list, Do: func(j daemon.Job) (int, bool) {
+		defer kept.shrink(most)
 		return h.do(j, kept.of(j.Dir))
 	}}
 	err := s.Serve(at, ctx.Done(), func() { h.Say("Serving at %s.\n", at) })
@@ -115,8 +120,8 @@ func (h Host) do(j daemon.Job, w *warm) (code int, broken bool) {
 }
 
 // detach starts a daemon that goes on, and waits until it serves.
-func (h Host) detach(idle time.Duration) int {
-	pid, line, problem, err := child.Detach(h.Executable, []string{"daemon", "-idle=" + idle.String()}, h.Environ)
+func (h Host) detach(idle time.Duration, most int) int {
+	pid, line, problem, err := child.Detach(h.Executable, []string{"daemon", "-idle=" + idle.String(), "-providers=" + strconv.Itoa(most)}, h.Environ)
 	switch {
 	case problem != "":
 		fmt.Fprint(h.Err, problem) // it was set for people there

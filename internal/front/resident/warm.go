@@ -53,6 +53,16 @@ func (k *warmth) of(dir string) *warm {
 	return w
 }
 
+// shrink ends processes of providers until there are no more than that in all, in those directories
+// first that weren't used for the longest time.
+func (k *warmth) shrink(most int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range slices.Backward(k.all) {
+		most -= w.kept.Shrink(max(most, 0))
+	}
+}
+
 func (k *warmth) list() (dirs []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -92,8 +92,18 @@ func (r *reader) budgets(it item) {
 	}
 }
 
-// budget reads the arguments of a budget; other is asked for what else there is.
+// budget reads the arguments of a budget; other is asked for what else there is. What another file
+// says of the same adds to it, and counts where both say something.
 func (r *reader) budget(it item, of BudgetOf, other func(item) bool) {
+	if first, twice := r.budgetAt[of]; twice {
+		what := "for this provider"
+		if of.Type != "" {
+			what = "for " + of.Type
+		}
+		r.fail(it.pos, "Duplicate provider budget", "There is a budget %s on line %d already. Write it as one.", what, first.Line)
+		return
+	}
+	r.budgetAt[of] = it.pos
 	b := r.config.Budgets[of]
 	for _, arg := range it.children() {
 		bad := false

@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -121,6 +122,21 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
+// TestBudgetsOfFiles: a later file adds to what an earlier one says of a provider, and counts where
+// both say something.
+func TestBudgetsOfFiles(t *testing.T) {
+	c := &Config{}
+	for i, text := range []string{"provider_budget \"a\" {\n  at_once = 1\n  per_second = 2\n}\n", "provider_budget \"a\" {\n  at_once = 3\n  refresh_after = \"1h\"\n}\n"} {
+		if diags := c.Read(fmt.Sprint(i), []byte(text), os.Getenv, addr.OpenTofu); len(diags) > 0 {
+			t.Fatal(diags)
+		}
+	}
+	of := BudgetOf{Provider: addr.OpenTofu.Provider("a")}
+	if c.Budgets[of] != (Budget{3, 2}) || *c.Looks[of].After != time.Hour {
+		t.Errorf("%+v %+v", c.Budgets, c.Looks)
+	}
+}
+
 // TestReadLooks: how objects are looked at is said by type.
 func TestReadLooks(t *testing.T) {
 	c, problems := read(t, "rc", "provider_budget \"aws\" {\n  type \"aws_a\" {\n    by_list = true\n    by_list_from = 30\n    at_once = 2\n  }\n  refresh_after = \"1h\"\n  type \"aws_b\" {\n    by_list = false\n    refresh_after = \"0s\"\n  }\n}\n")
@@ -166,6 +182,8 @@ func TestReadProblems(t *testing.T) {
 		"provider_budget \"a\" {\n type \"b\" { by_list = \"some\" }\n}":         "The value of by_list doesn't fit",
 		"provider_budget \"a\" {\n refresh_after = \"soon\"\n}":                  `rc:2,2-2: error: Invalid CLI configuration; refresh_after in a provider_budget block has to be a duration such as "90s", "15m" or "12h", and it is "soon"`,
 		"provider_budget \"a\" {\n type \"b\" { refresh_after = \"-1s\" }\n}":    "refresh_after in a provider_budget block has to be a duration",
+		"provider_budget \"a\" {\n}\nprovider_budget \"hashicorp/a\" {\n}":       "rc:3,1-1: error: Duplicate provider budget; There is a budget for this provider on line 1 already",
+		"provider_budget \"a\" {\n type \"b\" {}\n type \"b\" {}\n}":             "rc:3,2-2: error: Duplicate provider budget; There is a budget for b on line 2 already",
 		"registry_protocols { retry_count = \"x\" }":                             "value of retry_count",
 	} {
 		if _, got := read(t, "rc", text); !strings.Contains(got, want) {

@@ -24,6 +24,8 @@ type reader struct {
 	getenv func(string) string
 	// registry is where addresses without a host are.
 	registry addr.Registry
+	// budgetAt is where budgets are in this file.
+	budgetAt map[BudgetOf]token.Pos
 	diags    diag.List
 }
 
@@ -43,7 +45,7 @@ type item struct {
 // environment variables; addresses of providers without a host are in the given
 // registry.
 func (c *Config) Read(file string, src []byte, getenv func(string) string, registry addr.Registry) diag.List {
-	r := &reader{config: c, file: file, getenv: getenv, registry: registry}
+	r := &reader{config: c, file: file, getenv: getenv, registry: registry, budgetAt: map[BudgetOf]token.Pos{}}
 	root, err := parse(src)
 	if err != nil {
 		at := token.Pos{Line: 1, Column: 1}

@@ -35,6 +35,17 @@ func (k *Kept) Close() {
 	k.close()
 }
 
+// Shrink ends processes until there are no more than that, as far as nobody has them, and returns
+// how many are left.
+func (k *Kept) Shrink(most int) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.keeper == nil {
+		return 0
+	}
+	return k.keeper.Shrink(most)
+}
+
 func (k *Kept) close() {
 	if k.keeper != nil {
 		k.keeper.Close()

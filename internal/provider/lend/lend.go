@@ -183,6 +183,20 @@ func (k *Keeper) idle() *process {
 	return oldest
 }
 
+// Shrink ends processes that nobody has, those first that nobody has had for the longest time, until
+// there are no more than that. It returns how many are left.
+func (k *Keeper) Shrink(most int) int {
+	for {
+		k.mu.Lock()
+		idle, running := k.idle(), k.running
+		k.mu.Unlock()
+		if running <= most || idle == nil {
+			return running
+		}
+		k.drop(idle)
+	}
+}
+
 func (k *Keeper) add(p addr.Provider, config cty.Value) *process {
 	c := &process{source: p, config: config}
 	var once sync.Once

@@ -61,6 +61,32 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// TestShrink: of processes that nobody has, those end that were given back first.
+func TestShrink(t *testing.T) {
+	p := zoned()
+	k := lend.New(fake.Catalog{sim: p}, 0)
+	defer k.Close()
+	g := k.Enter(shared)
+	kept := start(t, g, "kept")
+	for _, zone := range []string{"a", "b", "c"} {
+		start(t, g, zone).Close()
+	}
+	if left := k.Shrink(2); left != 2 || p.Running() != 2 {
+		t.Errorf("%d, %d are left", left, p.Running())
+	}
+	start(t, g, "c").Close()
+	if n := p.Count("Start"); n != 4 {
+		t.Errorf("the last one has ended: %d were started", n)
+	}
+	if left := k.Shrink(0); left != 1 || p.Running() != 1 {
+		t.Errorf("%d, %d are left while one is in use", left, p.Running())
+	}
+	kept.Close()
+	if left := k.Shrink(0); left != 0 {
+		t.Errorf("%d are left", left)
+	}
+}
+
 // TestUnknown: what isn't known is like nothing else.
 func TestUnknown(t *testing.T) {
 	p := zoned()
