@@ -146,11 +146,13 @@ func TestEditsOfProviders(t *testing.T) {
 		}
 		f.run, f.typ, f.now = s.operate, simulated, func() time.Time { return s.clock }
 		if seed%3 == 0 {
-			f.blocks["p1"] = "provider \"sim\" {\n  region = var.v == 1 ? \"north\" : \"south\"\n}\nprovider \"sim\" {\n  alias  = \"far\"\n  region = try(sim_data.r00.id, \"x\")\n}\n"
+			f.blocks["p1"] = "provider \"sim\" {\n  region = var.v == 1 ? \"north\" : \"south\"\n}\nprovider \"sim\" {\n  alias  = \"far\"\n  region = try(jsonencode(sim_data.r03.input), \"x\")\n}\n"
 		}
 		f.more = func(f *folder, n int) {
 			name := fmt.Sprintf("r%02d", n)
 			switch {
+			case f.blocks["p1"] != "" && f.r.IntN(2) == 0:
+				f.blocks["r03"] = fmt.Sprintf("resource \"sim_data\" \"r03\" {\n  input = %d\n}\n", n)
 			case f.r.IntN(3) == 0:
 				s.clock = s.clock.Add(time.Duration(f.r.IntN(12)) * time.Minute)
 			case f.typ(n) == "terraform_data":
