@@ -111,8 +111,11 @@ func (s *Snapshot) Addresses() []addr.Object {
 // Providers lists the providers that objects belong to, in order.
 func (s *Snapshot) Providers() []addr.Provider {
 	set := map[addr.Provider]bool{}
+	var last addr.Provider // most objects have the provider of another
 	for _, o := range s.Objects {
-		set[o.Provider.Provider] = true
+		if p := o.Provider.Provider; p != last {
+			set[p], last = true, p
+		}
 	}
 	return slices.SortedFunc(maps.Keys(set), addr.Provider.Compare)
 }
