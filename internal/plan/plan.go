@@ -301,10 +301,12 @@ func (l *LeftOut) Say(planned time.Time, unplanned int) string {
 	if l.Objects == 1 {
 		text = "1 object wasn't read again: it was within " + within + ", and nothing is to be done with it (-refresh=auto)."
 	}
-	switch unplanned {
-	case 0:
+	switch {
+	case unplanned == 0:
 		return text
-	case l.Objects:
+	case l.Objects == 1:
+		return text + " Nor was it planned again, as nothing that it comes from was edited."
+	case unplanned == l.Objects:
 		return text + " Nor were they planned again, as nothing that they come from was edited."
 	}
 	return text + fmt.Sprintf(" %d of them weren't planned again either, as nothing that they come from was edited.", unplanned)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -118,12 +119,21 @@ func TestUntouched(t *testing.T) {
 // TestLeftOut has ages in words.
 func TestLeftOut(t *testing.T) {
 	planned := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	for want, l := range map[string]LeftOut{
-		"1 object wasn't read again: it was within the last minute, and nothing is to be done with it (-refresh=auto).":           {1, planned.Add(-time.Second)},
-		"7 objects weren't read again: they were within the last 5 minutes, and nothing is to be done with them (-refresh=auto).": {7, planned.Add(-5 * time.Minute)},
-		"7 objects weren't read again: they were within the last 3 hours, and nothing is to be done with them (-refresh=auto).":   {7, planned.Add(-150 * time.Minute)},
+	const one, seven = "1 object wasn't read again: it was within the last minute, and nothing is to be done with it (-refresh=auto).", "7 objects weren't read again: they were within the last %s, and nothing is to be done with them (-refresh=auto)."
+	for want, l := range map[string]struct {
+		objects   int
+		ago       time.Duration
+		unplanned int
+	}{
+		one: {1, time.Second, 0},
+		one + " Nor was it planned again, as nothing that it comes from was edited.": {1, time.Second, 1},
+		fmt.Sprintf(seven, "5 minutes"):                                              {7, 5 * time.Minute, 0},
+		fmt.Sprintf(seven, "3 hours"):                                                {7, 150 * time.Minute, 0},
+		fmt.Sprintf(seven, "minute") + " Nor were they planned again, as nothing that they come from was edited.":            {7, time.Second, 7},
+		fmt.Sprintf(seven, "minute") + " 3 of them weren't planned again either, as nothing that they come from was edited.": {7, time.Second, 3},
 	} {
-		if got := l.Say(planned); got != want {
+		left := &LeftOut{l.objects, planned.Add(-l.ago)}
+		if got := left.Say(planned, l.unplanned); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
