@@ -44,7 +44,7 @@ func TestTogether(t *testing.T) {
 			t.Fatal(name, diags)
 		}
 		for i := range p.Graph.Steps {
-			if s := &p.Graph.Steps[i]; (s.Batch > 0) != (c.takes.Apply > 1) && s.Object.Name.Type == "sim_object" {
+			if s := &p.Graph.Steps[i]; s.Object != nil && s.Object.Name.Type == "sim_object" && (s.Batch > 0) != (c.takes.Apply > 1) {
 				t.Errorf("%s: %s is in batch %d", name, s.Label(), s.Batch)
 			}
 		}
