@@ -115,9 +115,9 @@ func (e End) total() int {
 // sort sorts the steps that people count. Those that failed leave out objects in doubt.
 func (e End) sort() (done int, failed, rest []execgraph.ID) {
 	steps := e.Plan.Graph.Steps
-	broken := map[execgraph.ID]bool{} // made, but not provisioned
+	broken := map[execgraph.ID]bool{} // made, but not provisioned: tainted
 	for id, s := range steps {
-		if s.Kind == execgraph.Provision && e.Endings[execgraph.ID(id)] == event.Failed {
+		if how, ended := e.Endings[execgraph.ID(id)]; s.Kind == execgraph.Provision && (!ended || how != event.Done) {
 			for _, made := range s.Takes {
 				broken[made] = true
 			}

@@ -75,13 +75,20 @@ Stopped: 1 of 34 done, 1 failed, 1 in doubt, 31 not begun. The state is saved, s
 	}
 }
 
-// TestUnprovisioned: an object whose provisioners have failed isn't done.
+// TestUnprovisioned: an object whose provisioners have failed, or weren't begun before an
+// interrupt, isn't done.
 func TestUnprovisioned(t *testing.T) {
 	p := &plan.Plan{Graph: &execgraph.Graph{Steps: []execgraph.Step{
 		{Kind: execgraph.Apply}, {Kind: execgraph.Provision, After: []execgraph.ID{0}, Takes: []execgraph.ID{0}}, {Kind: execgraph.Apply},
 	}}}
-	e := End{Plan: p, Endings: map[execgraph.ID]event.Ending{0: event.Done, 1: event.Failed, 2: event.Done}}
-	if got := e.Totals(); got.Done != 1 || got.Failed != 1 {
-		t.Errorf("%+v", got)
+	for name, endings := range map[string]map[execgraph.ID]event.Ending{
+		"failed":      {0: event.Done, 1: event.Failed, 2: event.Done},
+		"skipped":     {0: event.Done, 1: event.Skipped, 2: event.Done},
+		"interrupted": {0: event.Done, 2: event.Done},
+	} {
+		e := End{Plan: p, Endings: endings}
+		if got := e.Totals(); got.Done != 1 || got.Failed != 1 || got.NotBegun != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

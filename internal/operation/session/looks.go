@@ -49,8 +49,9 @@ func Digest(s *Session) string {
 	return s.digest()
 }
 
-// KeepLooks keeps the record; added is what of it is new at its end, nil for all. That this fails is no reason not to go on: then there is none,
-// rather than an old one, and everything is looked at the next time.
+// KeepLooks keeps the record; added is what of it is new at its end, nil for all. That this
+// fails is no reason not to go on: then there is none, rather than an old one, and everything
+// is looked at the next time.
 func KeepLooks(s *Session, record, added []byte) {
 	path := looksFile(s)
 	if added != nil && !s.Seals.Encrypts() && appendTo(s, path, added) == nil {
