@@ -69,7 +69,7 @@ func (q Question) detail(on *screen.Screen, address string) error {
 		on.Say("The plan has nothing at %s.\n", target)
 		return nil
 	}
-	return view.Changes(on.Out, &plan.Plan{Schemas: q.Plan.Schemas, Changes: named}, on.Viewing())
+	return view.Details(on.Out, &plan.Plan{Schemas: q.Plan.Schemas, Changes: named}, on.Viewing())
 }
 
 func (q Question) explain(on *screen.Screen, address string) error {

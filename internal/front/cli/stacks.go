@@ -101,6 +101,7 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 	s.planning.state.RegisterLock(fs)
 	s.planning.vars.Register(fs)
 	flags.Input(fs, &s.input)
+	flags.Detail(fs, s.Screen)
 }
 
 // applying registers the flags of apply.

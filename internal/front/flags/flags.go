@@ -197,7 +197,8 @@ func Stream(fs *flag.FlagSet, on *screen.Screen) {
 
 // Detail registers -detail.
 func Detail(fs *flag.FlagSet, on *screen.Screen) {
-	fs.BoolFunc("detail", "Show all of each change, as where the output isn't a terminal; on a terminal without the lines of long texts that stay, unless it is -detail=full. With -detail=brief changes that are alike have one row, as on a terminal.", on.SetDetail)
+	on.Detail = "-detail"
+	fs.BoolFunc("detail", "Show every attribute of each change; -detail=full also unchanged lines of long texts, -detail=brief one row for similar changes (by default what fits the screen).", on.SetDetail)
 }
 
 // Sensitive registers -show-sensitive.

@@ -127,7 +127,7 @@
       at("times").querySelector("tbody").replaceChildren(...t.bars.map((b) => {
         const row = make("tr", undefined, b.critical ? "critical" : ""), what = make("th"), lane = make("td", undefined, "lane"), bar = make("span", undefined, "bar " + b.class);
         what.scope = "row";
-        what.append(make("code", b.what), b.critical ? make("small", " in the longest chain") : "", b.failed ? make("small", ` ${b.failed} failed`, "delete") : "");
+        what.append(make("code", b.what), b.critical ? make("small", " on the critical path") : "", b.failed ? make("small", ` ${b.failed} failed`, "delete") : "");
         bar.style.marginLeft = b.from + "%";
         bar.style.width = b.width + "%";
         lane.append(bar);

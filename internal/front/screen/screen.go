@@ -41,6 +41,8 @@ type Options struct {
 	// Overview: plans are shown with one row for changes that are alike; nil leaves
 	// it to where they are shown.
 	Overview *bool
+	// Detail is the option that shows all of each change; empty where a command has none.
+	Detail string
 	// Full: of each change there is all that other engines show, on a terminal too.
 	Full bool
 	// Timings: where the time went is told at the end.
@@ -320,8 +322,41 @@ func (s *Screen) Prose() int {
 
 // Viewing is how nouns are set for people.
 func (s *Screen) Viewing() view.Options {
-	return view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Product: s.Dialect.Product(), Automation: s.Automation, Fold: s.Terminal && !s.Automation && !s.Full, Because: s.Because}
+	o := view.Options{Pen: s.Pen(), Width: s.Width(), ShowSensitive: s.ShowSensitive, Automation: s.Automation, Because: s.Because}
+	if s.Terminal && !s.Automation {
+		// Somebody reads it, rather than a program that looks for lines it knows.
+		o.Fold = !s.Full
+	} else {
+		o.Product = s.Dialect.Product()
+	}
+	if !s.Automation {
+		o.Detail = s.Detail
+	}
+	if s.Overview == nil {
+		o.Height = s.height()
+	}
+	return o
 }
+
+// height is how many lines the terminal has; 0 where Out is none.
+func (s *Screen) height() int {
+	if !s.Terminal {
+		return 0
+	}
+	file := s.tty
+	if file == nil {
+		file, _ = s.Out.(*os.File)
+	}
+	if file != nil {
+		if _, height := terminal.Size(file); height > 0 {
+			return height
+		}
+	}
+	return defaultHeight
+}
+
+// defaultHeight is that of a terminal that doesn't say.
+const defaultHeight = 24
 
 // Plan shows a plan as it was asked for: on a terminal with one row for changes that
 // are alike.

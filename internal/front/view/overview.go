@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"weir.dev/weir/internal/front/view/brief"
@@ -14,35 +16,145 @@ import (
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
-// mostDifferences is how many places a row names.
-const mostDifferences = 3
+// mostParts is how many places and attributes a row names where the screen is too short
+// for all of them.
+const mostParts = 3
 
-// Overview writes a plan as one row for all changes that are alike, the most
-// dangerous first, in place of all that Plan writes of each. A plan without
-// changes is written as by Plan.
+// question is how many lines what follows a plan takes: the question for approval, or
+// how to apply a saved plan.
+const question = 9
+
+// Overview writes a plan for who decides about it, the most dangerous changes first. All
+// of each change is shown where the screen is high enough. Else changes with equal values
+// have one row with all of these values; and where that is too long, too, changes of the
+// same places have one row that names a few. A plan without changes is written as by Plan.
 func Overview(w io.Writer, pl *plan.Plan, o Options) error {
-	p := &planPrinter{printer: printer{o: o}, plan: pl}
-	rows := brief.Rows(pl)
-	p.outputs = outputChanges(pl.Outputs, o)
-	if len(rows) == 0 || pl.Mode == plan.RefreshOnly {
+	shown := brief.Changes(pl)
+	if len(shown) == 0 || pl.Mode == plan.RefreshOnly {
 		return Plan(w, pl, o)
 	}
-	p.heading()
-	if pl.Errored {
-		p.whole(Engine + " planned the following actions, but then encountered a problem:")
-	} else {
-		p.whole(o.product() + " will perform the following actions:")
+	outputs := outputChanges(pl.Outputs, o)
+	var forms []func(*planPrinter)
+	if len(shown) <= o.Height { // each takes a line at least
+		forms = append(forms, (*planPrinter).everything)
 	}
+	if o.Height > 0 {
+		if rows := brief.Equal(pl); len(rows) <= o.Height {
+			forms = append(forms, func(p *planPrinter) { p.folded(rows, math.MaxInt) })
+		}
+	}
+	for _, write := range forms {
+		p := &planPrinter{printer: printer{o: o}, plan: pl, shown: shown, outputs: outputs}
+		if write(p); p.fits() {
+			return p.flush(w)
+		}
+	}
+	p := &planPrinter{printer: printer{o: o}, plan: pl, shown: shown, outputs: outputs}
+	p.folded(brief.Rows(pl), mostParts)
+	return p.flush(w)
+}
+
+// fits reports whether the screen has room for what was written and for what follows it.
+func (p *planPrinter) fits() bool {
+	lines := question
+	for line := range strings.Lines(p.String()) {
+		lines += 1 + max(style.Width(line)-2, 0)/p.o.width()
+	}
+	return lines <= p.o.Height
+}
+
+// everything writes all of each change.
+func (p *planPrinter) everything() {
+	p.o.Detail = "" // there is no more
+	p.begins()
+	for _, c := range p.shown {
+		p.WriteString("\n" + p.change(c) + "\n")
+	}
+	p.asked()
+	p.deferrals()
+	p.ends()
+}
+
+// folded writes rows with at most so many of their places and attributes.
+func (p *planPrinter) folded(rows []*brief.Row, most int) {
+	p.begins()
 	p.WriteByte('\n')
-	p.rows(rows)
+	p.rows(rows, most)
 	p.invokedRows()
 	p.deferredRows()
-	p.whole(Summary(pl.Counts(), o.Pen))
-	p.weight(rows)
+	p.ends()
+}
+
+// begins writes what stands before the changes.
+func (p *planPrinter) begins() {
+	p.heading()
+	if p.plan.Errored {
+		p.whole(Engine + " planned the following actions, but then encountered a problem:")
+	} else {
+		p.whole(p.o.product() + " will perform the following actions:")
+	}
+	p.symbols()
+}
+
+// ends writes what stands behind the changes.
+func (p *planPrinter) ends() {
+	p.whole(Summary(p.plan.Counts(), p.o.Pen))
+	p.weight()
 	if p.outputs != "" {
 		p.WriteString("\nChanges to Outputs:\n" + p.outputs)
 	}
-	return p.flush(w)
+}
+
+// symbols explains the symbols that are on the screen, in as few lines as they need.
+func (p *planPrinter) symbols() {
+	used := map[string]bool{}
+	for _, c := range p.shown {
+		used[strings.TrimSpace(rowSymbol(c, style.Pen{}))] = true
+	}
+	line := " "
+	for _, s := range []struct{ symbol, means string }{
+		{"-", "destroy"}, {"-/+", "replace, destroy first"}, {"+/-", "replace, create first"}, {"./+", "replace, keep the old object"},
+		{".", "forget, keep the object"}, {"~", "update in place"}, {"+", "create"}, {"<=", "read"}, {"&", "import"}, {">", "move"},
+	} {
+		if !used[s.symbol] {
+			continue
+		}
+		part := " " + s.symbol + " " + s.means
+		if len(line) > 1 && len(line)+1+len(part) > p.o.width() {
+			p.WriteString(p.o.Pen.Paint(line, style.Gray) + "\n")
+			line = " "
+		}
+		if len(line) > 1 {
+			line += " "
+		}
+		line += part
+	}
+	p.WriteString(p.o.Pen.Paint(line, style.Gray) + "\n")
+}
+
+// rowSymbol is the symbol of a change, also where nothing but its address or its owner
+// changes.
+func rowSymbol(c *plan.Change, pen style.Pen) string {
+	switch {
+	case c.Action != plan.NoOp:
+		return diff.Symbol(c.Action, pen)
+	case c.Importing != nil:
+		return "  " + pen.Paint("&", style.Cyan)
+	}
+	return "  " + pen.Paint(">", style.Cyan)
+}
+
+// loses reports whether an object is destroyed by a change.
+func loses(a plan.Action) bool {
+	return a == plan.Delete || a == plan.DeleteThenCreate || a == plan.CreateThenDelete
+}
+
+// painted is an address, in red where the object is lost.
+func (p *planPrinter) painted(address string, a plan.Action) string {
+	if loses(a) {
+		return p.o.Pen.Paint(address, style.Bold, style.Red)
+	}
+	return p.o.Pen.Paint(address, style.Bold)
 }
 
 // whole writes a line that programs know as it is, but where a terminal would break it.
@@ -54,7 +166,7 @@ func (p *planPrinter) whole(line string) {
 }
 
 // rows writes the rows in columns: symbol, address, number, what is said.
-func (p *planPrinter) rows(rows []*brief.Row) {
+func (p *planPrinter) rows(rows []*brief.Row, most int) {
 	addresses, counts := make([]string, len(rows)), make([]string, len(rows))
 	widest, number := 0, 0
 	limit := max(p.o.width()*2/5, 20)
@@ -69,11 +181,11 @@ func (p *planPrinter) rows(rows []*brief.Row) {
 		number = max(number, style.Width(counts[i]))
 	}
 	for i, r := range rows {
-		said := Said(r)
+		said := Said(r, most)
 		if text := Causes(r, p.o.causes()); text != "" {
-			said = append(said, text)
+			said = append(said, Note{Text: text})
 		}
-		line := diff.Symbol(r.Action, p.o.Pen) + " " + p.o.Pen.Paint(addresses[i], style.Bold)
+		line := rowSymbol(r.Changes[0], p.o.Pen) + " " + p.painted(addresses[i], r.Action)
 		used := 4 + style.Width(addresses[i])
 		column := 4 + widest + 2
 		if number > 0 {
@@ -92,7 +204,12 @@ func (p *planPrinter) rows(rows []*brief.Row) {
 			continue
 		}
 		p.WriteString(line)
-		for j, text := range said {
+		for j, note := range said {
+			text := note.Text
+			if note.Forces {
+				// Each word by itself, because a line may end between them.
+				text += "  " + p.o.Pen.Paint("forces", style.Red) + " " + p.o.Pen.Paint("replacement", style.Red)
+			}
 			for k, part := range strings.Split(style.Wrap(text, max(p.o.width()-column, 20)), "\n") {
 				if j+k > 0 {
 					used = 0
@@ -103,11 +220,29 @@ func (p *planPrinter) rows(rows []*brief.Row) {
 	}
 }
 
-// Said is what a row tells beside its address, one line each.
-func Said(r *brief.Row) []string {
+// A Note is a line about a row. Forces: it is why objects are replaced.
+type Note struct {
+	Text   string
+	Forces bool
+}
+
+// String is the whole line.
+func (n Note) String() string {
+	if n.Forces {
+		return n.Text + "  forces replacement"
+	}
+	return n.Text
+}
+
+// Brief is what a row says beside its address where it stands in a list of rows.
+func Brief(r *brief.Row) []Note { return Said(r, mostParts) }
+
+// Said is what a row says beside its address, one line each, with at most so many places
+// and attributes.
+func Said(r *brief.Row, most int) []Note {
 	first := r.Changes[0]
-	var list []string
-	note := func(text string) { list = append(list, text) }
+	var list []Note
+	note := func(text string) { list = append(list, Note{Text: text}) }
 	switch r.Outside {
 	case brief.Deleted:
 		note("deleted outside of " + Engine)
@@ -118,10 +253,14 @@ func Said(r *brief.Row) []string {
 		note("moved from " + clean.Line(first.Previous().String()) + others(r))
 	}
 	if r.Imported {
-		note("imported")
+		text := "imported"
+		if first.Importing.ID != "" {
+			text += " from " + strconv.Quote(clean.Line(first.Importing.ID)) + others(r)
+		}
+		note(text)
 	}
 	for i, d := range r.Differences {
-		if i == mostDifferences && len(r.Differences) > mostDifferences+1 {
+		if i == most && len(r.Differences) > most+1 {
 			note(fmt.Sprintf("and %d more", len(r.Differences)-i))
 			break
 		}
@@ -132,15 +271,32 @@ func Said(r *brief.Row) []string {
 		if d.Various {
 			text += ", …"
 		}
-		if d.Forces {
-			text += "  forces replacement"
-		}
+		list = append(list, Note{Text: text, Forces: d.Forces})
+	}
+	if text := attributes(r, most); text != "" {
 		note(text)
 	}
 	if why := cause(r); why != "" {
 		note(why)
 	}
 	return list
+}
+
+// attributes is one line for what the objects of a row have.
+func attributes(r *brief.Row, most int) string {
+	var parts []string
+	for i, d := range r.Attributes {
+		if i == most && len(r.Attributes) > most+1 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(r.Attributes)-i))
+			break
+		}
+		text := clean.Line(d.Path) + " " + d.After
+		if d.Various {
+			text += " …"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func others(r *brief.Row) string {
@@ -216,34 +372,44 @@ func (p *planPrinter) deferredRows() {
 }
 
 // weight says what a plan risks, and what its apply has to wait for.
-func (p *planPrinter) weight(rows []*brief.Row) {
-	text := ""
-	if n := len(jsonplan.Shown(jsonplan.Drift(p.plan))); n > 0 {
-		text = Count(n, "object") + " changed or deleted outside of " + Engine + ". "
-	}
-	if risk := Risk(rows); risk != "" {
-		text += "Riskiest: " + risk + "."
+func (p *planPrinter) weight() {
+	if risk := risk(p.shown); risk != "" {
+		p.prose(p.o.Pen.Paint("Riskiest: "+risk+".", style.Bold, style.Red))
 	} else {
-		text += "Nothing is destroyed."
+		p.prose("Nothing is destroyed.")
+	}
+	var parts []string
+	if n := len(jsonplan.Shown(jsonplan.Drift(p.plan))); n > 0 {
+		parts = append(parts, Count(n, "object")+" changed or deleted outside of "+Engine+".")
 	}
 	if steps, longest := Chain(p.plan.Graph); steps > 0 {
-		text += fmt.Sprintf(" %s, longest chain %d.", Count(steps, "step"), longest)
+		parts = append(parts, fmt.Sprintf("%s, critical path %d.", Count(steps, "step"), longest))
 	}
-	if !p.o.Automation {
-		text += " All of each change: -detail."
+	if p.o.Detail != "" {
+		parts = append(parts, "Every attribute: "+p.o.Detail+".")
 	}
-	p.prose(p.o.Pen.Paint(text, style.Gray))
+	if len(parts) > 0 {
+		p.prose(p.o.Pen.Paint(strings.Join(parts, " "), style.Gray))
+	}
 }
 
 // Risk says how many objects are lost; empty where none is.
 func Risk(rows []*brief.Row) string {
-	replaced, destroyed := 0, 0
+	var all []*plan.Change
 	for _, r := range rows {
+		all = append(all, r.Changes...)
+	}
+	return risk(all)
+}
+
+func risk(changes []*plan.Change) string {
+	replaced, destroyed := 0, 0
+	for _, c := range changes {
 		switch {
-		case r.Action.IsReplace():
-			replaced += len(r.Changes)
-		case r.Action == plan.Delete:
-			destroyed += len(r.Changes)
+		case c.Action.IsReplace():
+			replaced++
+		case c.Action == plan.Delete:
+			destroyed++
 		}
 	}
 	var parts []string

@@ -102,6 +102,89 @@ func TestOverviewOfEqualChanges(t *testing.T) {
 	}
 }
 
+// TestApproval: what is decided about is on the screen whole where there is room for it,
+// else with equal values in one row, and else with places in one row. However long the
+// plan is, all of it takes few lines.
+func TestApproval(t *testing.T) {
+	small := func(i int) cty.Value {
+		return object(values{"name": text(fmt.Sprintf("n-%d", i)), "id": later(), "size": cty.NumberIntVal(int64(i)), "tags": cty.MapVal(values{"team": text("shop")})})
+	}
+	old := object(values{"id": text("i-1"), "name": text("old"), "tags": cty.MapVal(values{"team": text("shop")})})
+	twelve := &plan.Plan{}
+	for i := range 12 {
+		c := change(t, fmt.Sprintf("sim_object.b[\"n%d\"]", i), plan.Create, cty.NilVal, small(i))
+		switch i % 4 {
+		case 1:
+			c = change(t, fmt.Sprintf("sim_object.u[\"n%d\"]", i), plan.Update, old, with(old, values{"tags": cty.MapVal(values{"team": text("web")})}))
+		case 2:
+			c = change(t, fmt.Sprintf("sim_object.r[%d]", i), plan.DeleteThenCreate, old, with(old, values{"id": later(), "name": text("new")}), because(plan.ReplaceCannotUpdate), forced(cty.GetAttrPath("name")))
+		case 3:
+			c = change(t, fmt.Sprintf("sim_object.d[%d]", i), plan.Delete, old, cty.NilVal, because(plan.DeleteCountIndex))
+		}
+		twelve.Changes = append(twelve.Changes, c)
+	}
+	equal, many := &plan.Plan{}, &plan.Plan{}
+	for i := range 500 {
+		equal.Changes = append(equal.Changes, change(t, fmt.Sprintf("sim_object.node[%d]", i), plan.Create, cty.NilVal, object(values{"name": text("n"), "size": cty.NumberIntVal(2)})))
+	}
+	for i := range 5000 {
+		block := fmt.Sprintf("sim_object.b%d", i%8)
+		switch i % 3 {
+		case 0:
+			many.Changes = append(many.Changes, change(t, fmt.Sprintf("%s[%d]", block, i), plan.Create, cty.NilVal, small(i)))
+		case 1:
+			many.Changes = append(many.Changes, change(t, fmt.Sprintf("%s[%d]", block, i), plan.Update, old, with(old, values{"name": text(fmt.Sprintf("n-%d", i))})))
+		case 2:
+			many.Changes = append(many.Changes, change(t, fmt.Sprintf("%s[%d]", block, i), plan.Delete, old, cty.NilVal, because(plan.DeleteNoResourceConfig)))
+		}
+	}
+	for _, test := range []struct {
+		name string
+		plan *plan.Plan
+		most int // lines
+	}{
+		{"one", &plan.Plan{Changes: []*plan.Change{change(t, "sim_object.a", plan.Create, cty.NilVal, small(1))}}, 30 - question},
+		{"twelve", twelve, 60}, {"equal", equal, 25}, {"many", many, 80},
+	} {
+		for _, width := range []int{80, 120, 200} {
+			got := overview(t, test.plan, Options{Width: width, Height: 30, Detail: "-detail", Fold: true})
+			golden(t, fmt.Sprintf("approve-%s-%d.txt", test.name, width), got)
+			if n := strings.Count(got, "\n"); n > test.most {
+				t.Errorf("%s: %d lines at %d columns", test.name, n, width)
+			}
+		}
+	}
+	// Each object is there whole where the screen is high.
+	got := overview(t, twelve, Options{Width: 120, Height: 200, Fold: true})
+	golden(t, "approve-twelve-high.txt", got)
+	last := -1
+	for _, address := range []string{"d[3]", "d[7]", "d[11]", "r[2]", "r[6]", "r[10]", `u["n1"]`, `u["n5"]`, `u["n9"]`, `b["n0"]`, `b["n4"]`, `b["n8"]`} {
+		at := strings.Index(got, "# sim_object."+address)
+		if at <= last {
+			t.Errorf("%s comes at %d after %d", address, at, last)
+		}
+		last = at
+	}
+}
+
+// TestApprovalInColour: what is lost is red, and so is what forces it.
+func TestApprovalInColour(t *testing.T) {
+	p := mixed(t)
+	for _, height := range []int{0, 30} {
+		got := overview(t, p, Options{Width: 120, Height: height, Pen: style.Pen{On: true}})
+		for _, want := range []string{
+			"\x1b[1m\x1b[31msim_object.left[1…3, 7]\x1b[0m",
+			"\x1b[1m\x1b[31mmodule.zone[\"a\", \"b\", \"c\"].sim_object.disk[0…1]\x1b[0m",
+			"\x1b[31mforces\x1b[0m \x1b[31mreplacement\x1b[0m",
+			"\x1b[1m\x1b[31mRiskiest: 4 objects destroyed, 7 objects replaced.\x1b[0m",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q isn't in\n%s", want, got)
+			}
+		}
+	}
+}
+
 // TestOverviewWithoutChanges: there is nothing to put in rows, so both say the same.
 func TestOverviewWithoutChanges(t *testing.T) {
 	for _, p := range []*plan.Plan{{}, {Mode: plan.Destroy}, {Errored: true}, {Mode: plan.RefreshOnly, Drift: []*plan.Change{change(t, "sim_object.gone", plan.Delete, full(), cty.NilVal)}}} {

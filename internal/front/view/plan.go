@@ -10,6 +10,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/front/view/brief"
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/jsonplan"
@@ -51,8 +52,17 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	return p.flush(w)
 }
 
-// Changes writes the planned changes alone, without what is said around them.
+// Changes writes only the planned changes and their totals.
 func Changes(w io.Writer, pl *plan.Plan, o Options) error {
+	if err := Details(w, pl, o); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, Summary(pl.Counts(), o.Pen)+"\n")
+	return err
+}
+
+// Details writes the planned changes without totals: they may be a part of a plan.
+func Details(w io.Writer, pl *plan.Plan, o Options) error {
 	p := &planPrinter{printer: printer{o: o}, plan: pl}
 	p.shown = p.changes()
 	for _, c := range p.shown {
@@ -63,7 +73,6 @@ func Changes(w io.Writer, pl *plan.Plan, o Options) error {
 	if outputs := outputChanges(pl.Outputs, o); outputs != "" {
 		p.WriteString("Changes to Outputs:\n" + outputs + "\n")
 	}
-	p.WriteString(Summary(pl.Counts(), o.Pen) + "\n")
 	return p.flush(w)
 }
 
@@ -88,8 +97,11 @@ type planPrinter struct {
 	away    map[addr.Object]plan.Action // what was found to have happened outside
 }
 
-// changes are those that are listed.
+// changes are those that are listed; for people what is lost comes first.
 func (p *planPrinter) changes() []*plan.Change {
+	if p.o.Fold {
+		return brief.Changes(p.plan)
+	}
 	return slices.DeleteFunc(jsonplan.Shown(p.plan.Changes), func(c *plan.Change) bool {
 		return c.Action == plan.NoOp && !c.Moved() && c.Importing == nil
 	})
@@ -282,6 +294,9 @@ func header(c *plan.Change) string {
 func (p *planPrinter) comment(c *plan.Change, drift bool) string {
 	pen := p.o.Pen
 	address := pen.Paint("  # "+clean.Line(c.Addr.String()), style.Bold)
+	if p.o.Fold && !drift {
+		address = p.painted("  # "+clean.Line(c.Addr.String()), c.Action)
+	}
 	red := func(text string) string { return pen.Paint(text, style.Bold, style.Red) }
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

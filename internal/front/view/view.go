@@ -25,6 +25,10 @@ type Options struct {
 	Pen style.Pen
 	// Width is where prose is wrapped; 0 means style.DefaultWidth.
 	Width int
+	// Height is how many lines the screen has; 0 is unknown.
+	Height int
+	// Detail is the option or the answer that shows all of each change; empty is none.
+	Detail string
 	// ShowSensitive shows secrets.
 	ShowSensitive bool
 	// Product is the engine's name in the lines of a plan that other programs look

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/front/view/jsonplan"
+	"weir.dev/weir/internal/front/view/natural"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/word/addr"
 )
@@ -27,8 +28,11 @@ type Row struct {
 	// Changes are ordered by address; there is at least one.
 	Changes []*plan.Change
 	// Differences are the places that differ, with the values where all changes
-	// have the same ones. Objects that are made or that end have none.
+	// have the same ones. Objects that are created or that end have none.
 	Differences []Difference
+	// Attributes are what objects have that are created or that end: those first by
+	// which people tell objects apart. Before is empty in them.
+	Attributes []Difference
 }
 
 // Outside says what happened to objects outside of weir since the last apply.
@@ -51,8 +55,14 @@ type Difference struct {
 	Forces bool
 }
 
-// Rows puts the changes of a plan in rows.
-func Rows(p *plan.Plan) []*Row {
+// Rows puts changes in one row that do the same at the same places.
+func Rows(p *plan.Plan) []*Row { return rows(p, (*Row).places) }
+
+// Equal puts changes in one row that do the same with the same values.
+func Equal(p *plan.Plan) []*Row { return rows(p, (*Row).values) }
+
+// rows puts changes of which a key is the same in one row.
+func rows(p *plan.Plan, key func(*Row, *plan.Change) string) []*Row {
 	outside := map[addr.Object]Outside{}
 	for _, c := range p.Drift {
 		switch c.Action {
@@ -64,30 +74,42 @@ func Rows(p *plan.Plan) []*Row {
 	}
 	var rows []*Row
 	byKey := map[string]*Row{}
-	for _, c := range jsonplan.Shown(p.Changes) {
-		if c.Action == plan.NoOp && !c.Moved() && c.Importing == nil {
-			continue
-		}
+	for _, c := range Changes(p) {
 		r := &Row{
 			Action: c.Action, Reason: c.Reason, Outside: outside[c.Addr],
 			Moved: c.Moved(), Imported: c.Importing != nil,
-			Differences: differences(p, c),
+			Differences: differences(p, c), Attributes: attributes(p, c),
 		}
-		key := r.key(c)
+		key := key(r, c)
 		if known := byKey[key]; known != nil {
-			known.add(c, r.Differences)
+			known.add(c, r)
 			continue
 		}
 		r.Changes = []*plan.Change{c}
 		byKey[key] = r
 		rows = append(rows, r)
 	}
-	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(Danger(a.Action), Danger(b.Action)) })
 	return rows
 }
 
-// key is the same for changes that belong in one row.
-func (r *Row) key(c *plan.Change) string {
+// Changes are those that people decide about: what is lost comes first, and then they
+// are ordered by address.
+func Changes(p *plan.Plan) []*plan.Change {
+	list := slices.DeleteFunc(jsonplan.Shown(p.Changes), func(c *plan.Change) bool {
+		return c.Action == plan.NoOp && !c.Moved() && c.Importing == nil
+	})
+	names := make(map[*plan.Change]string, len(list))
+	for _, c := range list {
+		names[c] = c.Addr.String()
+	}
+	slices.SortStableFunc(list, func(a, b *plan.Change) int {
+		return cmp.Or(cmp.Compare(Danger(a.Action), Danger(b.Action)), natural.Compare(names[a], names[b]))
+	})
+	return list
+}
+
+// places is the same for changes that do the same at the same places.
+func (r *Row) places(c *plan.Change) string {
 	var b strings.Builder
 	for _, part := range []string{c.Addr.Resource.Erase().String(), c.Action.String(), string(c.Reason)} {
 		b.WriteString(part + "\x00")
@@ -106,13 +128,34 @@ func (r *Row) key(c *plan.Change) string {
 	return b.String()
 }
 
+// values is the same for changes that also have the same values.
+func (r *Row) values(c *plan.Change) string {
+	var b strings.Builder
+	b.WriteString(r.places(c))
+	for _, list := range [][]Difference{r.Differences, r.Attributes} {
+		b.WriteByte(0)
+		for _, d := range list {
+			b.WriteString("\x00" + d.Path + "\x00" + d.Before + "\x00" + d.After)
+		}
+	}
+	return b.String()
+}
+
 // add takes a further change into a row.
-func (r *Row) add(c *plan.Change, differences []Difference) {
+func (r *Row) add(c *plan.Change, of *Row) {
 	r.Changes = append(r.Changes, c)
-	for i, d := range differences {
+	for i, d := range of.Differences {
 		if own := &r.Differences[i]; own.Before != d.Before || own.After != d.After {
 			own.Various = true
 		}
+	}
+	for i := range r.Attributes {
+		own := &r.Attributes[i]
+		same := func(d Difference) bool { return d.Path == own.Path && d.After == own.After }
+		if i < len(of.Attributes) && same(of.Attributes[i]) {
+			continue // as nearly always
+		}
+		own.Various = own.Various || !slices.ContainsFunc(of.Attributes, same)
 	}
 }
 
@@ -197,6 +240,11 @@ func keys(objects []addr.Object, at func(addr.Object) addr.Key) string {
 	}
 	slices.SortFunc(all, addr.Key.Compare)
 	all = slices.Compact(all)
+	slices.SortStableFunc(all, func(a, b addr.Key) int {
+		first, _ := a.Str()
+		second, _ := b.Str()
+		return natural.Compare(first, second)
+	})
 	switch {
 	case len(all) == 1:
 		return all[0].String()

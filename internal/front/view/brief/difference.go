@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"weir.dev/weir/internal/front/view/clean"
 	"weir.dev/weir/internal/front/view/diff"
 	"weir.dev/weir/internal/front/view/jsonstate"
+	"weir.dev/weir/internal/front/view/natural"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/word/schema"
 	"weir.dev/weir/internal/word/value"
@@ -41,6 +43,89 @@ func differences(p *plan.Plan, c *plan.Change) []Difference {
 		list[i] = d.Difference
 	}
 	return list
+}
+
+// attributes are those that an object has that is created or that ends. What only the
+// provider knows, and what isn't set, is left out.
+func attributes(p *plan.Plan, c *plan.Change) []Difference {
+	v := c.After
+	switch c.Action {
+	case plan.Create, plan.Read:
+	case plan.Delete, plan.Forget:
+		v = c.Before
+	default:
+		return nil
+	}
+	if v == cty.NilVal || v.IsNull() || !v.Type().IsObjectType() {
+		return nil
+	}
+	s := jsonstate.Schema(p.Schemas, c.Provider.Provider, c.Addr.Name)
+	v, _ = jsonstate.Mark(v, s, nil).Unmark()
+	f := &finder{}
+	for _, name := range slices.SortedStableFunc(maps.Keys(v.Type().AttributeTypes()), func(a, b string) int {
+		return cmp.Or(rank(s, a)-rank(s, b), natural.Compare(a, b))
+	}) {
+		f.leaves(cty.GetAttrPath(name), v.GetAttr(name))
+	}
+	list := make([]Difference, 0, len(f.found))
+	for _, d := range f.found {
+		if !d.follows(s) {
+			list = append(list, d.Difference)
+		}
+	}
+	return list
+}
+
+// rank is lower for attributes by which people tell objects apart, and then for those
+// that every configuration has.
+func rank(s *schema.Schema, name string) int {
+	if n := slices.Index([]string{"name", "id", "tags"}, name); n >= 0 {
+		return n
+	}
+	if s == nil || s.Block == nil {
+		return 4
+	}
+	a := s.Block.Attributes[name]
+	switch {
+	case a != nil && a.Required:
+		return 3
+	case a != nil && a.Computed && !a.Optional:
+		return 5
+	}
+	return 4
+}
+
+// mostLeaves is how many parts of one attribute are listed; of more there is the number.
+const mostLeaves = 50
+
+// leaves adds the places below a path that have a value.
+func (f *finder) leaves(path cty.Path, v cty.Value) {
+	secret := hidden(v)
+	v, _ = v.Unmark()
+	switch {
+	case v.IsKnown() && v.IsNull():
+	case secret:
+		f.add(path, "", "(sensitive value)")
+	case v.IsKnown() && (isKeyed(v) || isSequence(v)) && v.LengthInt() <= mostLeaves:
+		for it := v.ElementIterator(); it.Next(); {
+			key, part := it.Element()
+			var step cty.PathStep = cty.IndexStep{Key: key}
+			if key.Type() == cty.String {
+				step = cty.GetAttrStep{Name: key.AsString()}
+			}
+			f.leaves(append(path, step), part)
+		}
+	case v.IsKnown() && (v.Type().IsSetType() || isKeyed(v) || isSequence(v)) && v.LengthInt() == 0:
+	case v.IsKnown() && v.Type().IsSetType() && v.LengthInt() <= mostLeaves && v.Type().ElementType().IsPrimitiveType():
+		parts := make([]string, 0, v.LengthInt())
+		for it := v.ElementIterator(); it.Next(); {
+			_, part := it.Element()
+			parts = append(parts, short(part))
+		}
+		f.add(path, "", "["+strings.Join(parts, ", ")+"]")
+	default:
+		f.add(path, "", short(v))
+	}
 }
 
 func boolean(b bool) int {
@@ -143,7 +228,7 @@ func (f *finder) keyed(path cty.Path, before, after cty.Value) {
 	for name := range a {
 		names[name] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range slices.SortedFunc(maps.Keys(names), natural.Compare) {
 		from, had := b[name]
 		to, has := a[name]
 		if !had {

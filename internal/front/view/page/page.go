@@ -202,8 +202,8 @@ func rowOf(id int, r *brief.Row, hide *secret.Known) row {
 		ID: id, Class: chart.Class(r.Action), Word: word(r.Action), Symbol: strings.TrimSpace(diff.Symbol(r.Action, style.Pen{})),
 		Address: clean.Line(r.Addresses()), Module: clean.Line(r.Changes[0].Addr.Module.Erase().String()),
 	}
-	for _, text := range view.Said(r) {
-		out.Said = append(out.Said, hide.Mask(text))
+	for _, note := range view.Brief(r) {
+		out.Said = append(out.Said, hide.Mask(note.String()))
 	}
 	if why := view.Causes(r, nil); why != "" {
 		out.Said = append(out.Said, hide.Mask(why))

@@ -213,7 +213,7 @@ func TestLived(t *testing.T) {
 	}
 	times.Steps[last].How = event.Failed
 	page := render(t, p, Beside{Took: times})
-	for _, part := range []string{"<h2>Timeline</h2>", "began at 2026-01-02 03:04:05 UTC", "1 failed", "in the longest chain", "From beginning to end"} {
+	for _, part := range []string{"<h2>Timeline</h2>", "began at 2026-01-02 03:04:05 UTC", "1 failed", "on the critical path", "From beginning to end"} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the page has no %q", part)
 		}

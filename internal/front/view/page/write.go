@@ -100,7 +100,7 @@ func (w *writer) head(m *model) {
 			w.put("Nothing is destroyed.")
 		}
 		if m.Steps > 0 {
-			w.put(" %d steps, longest chain %d.", m.Steps, m.Chain)
+			w.put(" %d steps, critical path %d.", m.Steps, m.Chain)
 		}
 		w.put("</p>\n")
 	}
@@ -223,7 +223,7 @@ func (w *writer) times(t times) {
 	switch {
 	case t.Lived:
 		column = "From beginning to end"
-		w.put("The apply that began at %s took %s. The longest chain is what the step that ended last waited for.", t.At.UTC().Format("2006-01-02 15:04:05 MST"), t.Length)
+		w.put("The apply that began at %s took %s. The critical path is what the step that ended last waited for.", t.At.UTC().Format("2006-01-02 15:04:05 MST"), t.Length)
 		if t.NotBegun > 0 {
 			w.put(" Without a row: %s.", notBegun(t.NotBegun))
 		}
@@ -238,7 +238,7 @@ func (w *writer) times(t times) {
 	all(w, t.Bars, w.bar)
 	w.put("</tbody></table></div>")
 	if t.Left > 0 {
-		w.put(`<p class="quiet">%d further rows, none of them in the longest chain, aren't shown.</p>`, t.Left)
+		w.put(`<p class="quiet">%d further rows, none of them on the critical path, aren't shown.</p>`, t.Left)
 	}
 	w.put("</section>\n")
 }
@@ -246,7 +246,7 @@ func (w *writer) times(t times) {
 func (w *writer) bar(b *bar) {
 	w.raw("<tr", when(b.Critical, ` class="critical"`), ">")
 	w.put(`<th scope="row"><code>%s</code>`, b.What)
-	w.raw(when(b.Critical, " <small>in the longest chain</small>"))
+	w.raw(when(b.Critical, " <small>on the critical path</small>"))
 	if b.Failed > 0 {
 		w.put(` <small class="delete">%d failed</small>`, b.Failed)
 	}

@@ -108,12 +108,12 @@ func line(r *brief.Row) string {
 	if len(r.Changes) > 1 {
 		count = fmt.Sprintf("×%d", len(r.Changes))
 	}
-	said := view.Said(r)
-	if why := view.Causes(r, nil); why != "" {
-		said = append(said, why)
+	var said []string
+	for _, note := range view.Brief(r) {
+		said = append(said, escape(note.String()))
 	}
-	for j, text := range said {
-		said[j] = escape(text)
+	if why := view.Causes(r, nil); why != "" {
+		said = append(said, escape(why))
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", action(r.Action), code(r.Addresses()), count, strings.Join(said, "<br>"))
 }
