@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/operation/backend"
+	"weir.dev/weir/internal/operation/mode"
 	"weir.dev/weir/internal/operation/place"
 	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/operation/supply"
@@ -109,6 +110,9 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 		return diags
 	}
 	i.prog = prog
+	if more = d.checkModeFirst(ctx); more.HasErrors() {
+		return more
+	}
 	var current *backend.Backend
 	if o.Backend {
 		told.Begins(BackendPart)
@@ -140,6 +144,12 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	reqs := needed(nil)
 	if b != nil {
 		if s, _ := i.PresentSelected(ctx, b, states.Options{}); s != nil && s.Prior() != nil {
+			if i.modeUnchosen() {
+				e := i.evidence(&program.Tree{Program: i.prog}, s.Base())
+				if e.Required = reqs; e.Sign() != "" {
+					return mode.Stop(e.Sign())
+				}
+			}
 			reqs = needed(s.Prior())
 		}
 	}

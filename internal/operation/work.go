@@ -145,6 +145,11 @@ func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*b
 	if config == nil || config.Tree == nil || config.Tree.Program == nil {
 		return nil, diags
 	}
+	if l.runs {
+		if stop := d.checkMode(config.Tree, nil); stop.HasErrors() {
+			return nil, stop
+		}
+	}
 	// A backend that isn't the configured one explains most other problems.
 	b, more := s.Backend(config)
 	if more.HasErrors() {
@@ -169,6 +174,9 @@ func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*b
 	}
 	if s.Check != nil {
 		diags.Append(s.Check(state))
+	}
+	if l.runs {
+		diags.Append(d.checkMode(config.Tree, state.Base()))
 	}
 	if !diags.HasErrors() {
 		diags.Append(d.ProvideFor(config, state.Prior()))

@@ -73,7 +73,7 @@ func Run(p Process) (code int) {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
 	}
-	args, err := commands.Globals(p.Args[1:], p.Chdir, func(d dialect.Dialect) { e.Dialect, e.directory.Dialect = d, d })
+	args, err := commands.Globals(p.Args[1:], p.Chdir, func(d dialect.Dialect) { e.Dialect, e.directory.Dialect, e.directory.Unchosen = d, d, false })
 	if err != nil {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
@@ -144,13 +144,14 @@ func newEnv(p Process) (*env, error) {
 	if e.originalDir, err = p.Getwd(); err != nil {
 		return nil, fmt.Errorf("Error getting pwd: %s", err)
 	}
-	if e.Dialect, err = commands.Dialect(e.vars["WEIR_COMPAT"], e.program); err != nil {
+	var chosen bool
+	if e.Dialect, chosen, err = commands.Dialect(e.vars["WEIR_COMPAT"], e.program); err != nil {
 		return nil, err
 	}
 	e.Secrets = new(secret.Known)
 	e.Sources = func() map[string][]byte { return e.directory.Sources() }
 	e.directory = operation.New(place.Options{
-		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Program: e.program, Executable: p.Executable,
+		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Unchosen: !chosen, Program: e.program, Executable: p.Executable,
 		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Interrupted: e.interrupts.Stop(), Secrets: e.Secrets, Reports: e.reports(),
 	})
 	if t := p.Task; t != nil {

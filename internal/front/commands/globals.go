@@ -38,17 +38,20 @@ func Globals(args []string, chdir func(string) error, speak func(dialect.Dialect
 	return args, nil
 }
 
-// Dialect is the dialect that a setting names, or else the program's own name.
-func Dialect(setting, program string) (dialect.Dialect, error) {
-	if setting == "" && program == dialect.Terraform.Command() {
-		return dialect.Terraform, nil
-	}
+// Dialect is the dialect that a setting names, or else the program's own name. Chosen is
+// false where neither does.
+func Dialect(setting, program string) (d dialect.Dialect, chosen bool, err error) {
 	if setting == "" {
-		return dialect.OpenTofu, nil
+		switch program {
+		case dialect.Terraform.Command():
+			return dialect.Terraform, true, nil
+		case dialect.OpenTofu.Command():
+			return dialect.OpenTofu, true, nil
+		}
+		return dialect.OpenTofu, false, nil
 	}
-	d, err := dialect.Parse(setting)
-	if err != nil {
+	if d, err = dialect.Parse(setting); err != nil {
 		err = fmt.Errorf("WEIR_COMPAT is %q; %w", setting, err)
 	}
-	return d, err
+	return d, true, err
 }

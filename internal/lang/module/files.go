@@ -202,6 +202,9 @@ func extension(name string) string {
 	return ""
 }
 
+// IsTofuFile reports whether Terraform ignores a file of this name.
+func IsTofuFile(name string) bool { return isTofu(extension(name)) }
+
 // isTofu reports whether an extension is of the files that Terraform ignores.
 func isTofu(ext string) bool { return ext == ".tofu" || ext == ".tofu.json" }
 

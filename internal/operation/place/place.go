@@ -47,6 +47,7 @@ type Options struct {
 	Environ     map[string]string
 	Home        string // where the environment doesn't say
 	Dialect     dialect.Dialect
+	Unchosen    bool   // nobody has said which dialect; it is the usual one
 	Program     string // the name in messages that say what to run
 	Executable  string // the file of the program; empty where it isn't the command
 	Now         func() time.Time
