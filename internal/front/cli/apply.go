@@ -18,7 +18,7 @@ import (
 )
 
 var applyCommand = &command{
-	Name: "apply", Main: true, Args: "[PLAN]", Max: 1,
+	Name: "apply", Args: "[PLAN]", Max: 1,
 	Synopsis: "Create or update infrastructure",
 	Long:     "Without a saved plan one is made, shown, and carried out once it is approved. A saved plan is carried out as it is.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
@@ -29,7 +29,7 @@ var applyCommand = &command{
 }
 
 var destroyCommand = &command{
-	Name: "destroy", Main: true,
+	Name:     "destroy",
 	Synopsis: "Destroy previously-created infrastructure",
 	Long:     "The same as apply -destroy.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,4 +87,31 @@ func parses(words []string) error {
 		}
 	}
 	return errors.New("no such command")
+}
+
+// TestGroups: each command of the program is in one group of its help, with one line.
+func TestGroups(t *testing.T) {
+	e, err := newEnv(Process{Args: []string{"weir"}, Getwd: os.Getwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	var titles []string
+	for _, g := range e.table().Overview().Subcommands {
+		titles = append(titles, g.Title)
+		for _, entry := range g.Entries {
+			seen[entry.Head]++
+			if len(entry.Text) > 78 {
+				t.Errorf("%s needs more than a line: %s", entry.Head, entry.Text)
+			}
+		}
+	}
+	if want := []string{"Run", "Inspect", "Recover", "Develop", "State", "Stacks"}; !slices.Equal(titles, want) {
+		t.Errorf("groups %q", titles)
+	}
+	for _, c := range table {
+		if !c.Hidden && !strings.Contains(c.Name, " ") && seen[c.Name] != 1 {
+			t.Errorf("%s is in %d groups", c.Name, seen[c.Name])
+		}
+	}
 }

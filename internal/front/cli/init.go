@@ -17,7 +17,7 @@ import (
 )
 
 var initCommand = &command{
-	Name: "init", Main: true,
+	Name:     "init",
 	Synopsis: "Prepare your working directory for other commands",
 	Long:     "Initializes the backend, fetches modules and installs providers. It is safe to run it again: what is there already stays.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {

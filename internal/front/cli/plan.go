@@ -14,7 +14,7 @@ import (
 )
 
 var planCommand = &command{
-	Name: "plan", Main: true,
+	Name:     "plan",
 	Synopsis: "Show changes required by the current configuration",
 	Long:     "Compares the configuration with the state and with what exists, and shows what apply would do. Nothing is changed.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {

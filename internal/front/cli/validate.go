@@ -11,7 +11,7 @@ import (
 )
 
 var validateCommand = &command{
-	Name: "validate", Main: true,
+	Name:     "validate",
 	Synopsis: "Check whether the configuration is valid",
 	Long:     "Checks the configuration with the schemas of its providers. Neither the state nor anything that exists is looked at.",
 	JSON:     screen.Document,

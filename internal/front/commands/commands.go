@@ -30,7 +30,6 @@ type Command[E any] struct {
 	Args     string // positional arguments as the usage line shows them
 	Synopsis string
 	Long     string // paragraphs for -help
-	Main     bool   // one of the few that most people need
 	Hidden   bool
 	Min, Max int // how many positional arguments; Max -1 means any number
 	JSON     screen.Form

@@ -48,6 +48,20 @@ var sections = []struct {
 	{"State and lock", []string{"state", "state-out", "backup", "backup-out", "lock", "lock-timeout", "ignore-remote-version"}},
 }
 
+// kinds are the groups of commands in the order of the program's page. A test holds that
+// each command is in one of them.
+var kinds = []struct {
+	title string
+	names []string
+}{
+	{"Run", []string{"init", "validate", "plan", "apply", "destroy", "refresh", "ui"}},
+	{"Inspect", []string{"show", "output", "why", "impact", "analyze", "graph", "query", "modules", "providers", "metadata", "doctor", "version"}},
+	{"Recover", []string{"recover", "force-unlock", "taint", "untaint"}},
+	{"Develop", []string{"console", "fmt", "test", "get", "explain", "daemon", "completion", "login", "logout"}},
+	{"State", []string{"state", "workspace", "import"}},
+	{"Stacks", []string{"stacks"}},
+}
+
 // few is how many options need no groups.
 const few = 8
 
@@ -126,8 +140,8 @@ func entry(f *flag.Flag) Entry {
 // Overview is the page of the program.
 func (t *Table[E]) Overview() Page {
 	p := Page{Program: t.Program, Usage: "[global options] <subcommand> [args]",
-		Synopsis: "Plan and apply infrastructure that is described in files",
-		Long:     "The commands below are those of everyday work, in the order of use.",
+		Synopsis: "Plan and apply infrastructure from configuration files",
+		Long:     "weir plans and applies infrastructure from OpenTofu and Terraform configurations.",
 		Options: []Group{
 			{"Global options (use these before the subcommand, if any)", []Entry{
 				{"-chdir=DIR", "Switch to a different working directory before executing the given subcommand."},
@@ -152,18 +166,19 @@ func (t *Table[E]) Overview() Page {
 				{"NO_COLOR, FORCE_COLOR", "No colours, or colours wherever the output goes, if not empty."},
 			}},
 		}}
-	list := func(title string, main bool) Group {
-		g := Group{Title: title}
-		for _, c := range t.All {
-			if c.Main == main && !c.Hidden && !strings.Contains(c.Name, " ") {
-				g.Entries = append(g.Entries, Entry{c.Name, c.Synopsis})
+	for _, group := range kinds {
+		g := Group{Title: group.title}
+		for _, name := range group.names {
+			for _, c := range t.All {
+				if c.Name == name && !c.Hidden {
+					g.Entries = append(g.Entries, Entry{c.Name, c.Synopsis})
+				}
 			}
 		}
-		return g
+		if len(g.Entries) > 0 {
+			p.Subcommands = append(p.Subcommands, g)
+		}
 	}
-	all := list("All other commands", false)
-	slices.SortFunc(all.Entries, func(a, b Entry) int { return strings.Compare(a.Head, b.Head) })
-	p.Subcommands = []Group{list("Main commands", true), all}
 	p.Examples = ReadExamples(t.Examples, p.Program)
 	return p
 }

@@ -16,7 +16,7 @@ import (
 func Within[E any](group string, list []*Command[E], setup func(*Command[E], E, *flag.FlagSet) Runner) (all []*Command[E]) {
 	for _, c := range list {
 		one := *c
-		one.Name, one.Aliases, one.Main = group+" "+c.Name, nil, false
+		one.Name, one.Aliases = group+" "+c.Name, nil
 		if c.Setup != nil {
 			one.Setup = func(e E, fs *flag.FlagSet) Runner { return setup(c, e, fs) }
 		}

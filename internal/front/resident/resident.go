@@ -189,3 +189,21 @@ func (h Host) status(asJSON bool) int {
 	h.Say("It ends after %s without commands.\n", s.Idle)
 	return 0
 }
+
+// Running says for people whether a daemon serves this user, and whether that is well.
+func Running(h Host) (text string, well bool) {
+	at := daemon.Address(h.Getenv, h.User)
+	if at == "" {
+		return "switched off by " + daemon.Variable, true
+	}
+	switch s, err := daemon.Tell(at, "status", h.Executable); {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return "none is running", true
+	case err != nil:
+		return "it doesn't answer: " + diag.Cause(err), false
+	case !s.Same:
+		return fmt.Sprintf("process %d is another build of weir, and serves no commands of this one", s.Pid), false
+	default:
+		return fmt.Sprintf("process %d, since %s", s.Pid, s.Since.Local().Format(time.DateTime)), true
+	}
+}

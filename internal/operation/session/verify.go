@@ -17,9 +17,11 @@ import (
 
 // A Finding is what is to be said of one thing that is kept of a state.
 type Finding struct {
-	What     string
-	Said     string // where it can be read
-	Problems diag.List
+	What string
+	Said string // where it can be read
+	// Unfinished: a run hasn't ended properly. Held: somebody holds the lock.
+	Unfinished, Held bool
+	Problems         diag.List
 }
 
 // Verify reads all that is kept of the state, and changes nothing. Problems are
@@ -37,10 +39,10 @@ func (s *Session) Verify(ctx context.Context) []Finding {
 	}
 	list = append(list, verification{s}.verifyJournal(stored))
 	if _, ok := s.takesNotes(); ok {
-		f := Finding{What: "note", Said: "there is none"}
+		f := Finding{What: "note", Said: "none"}
 		l, diags := s.readNote(ctx)
 		if f.Problems = diags; l != nil {
-			f.Said = "of a run that didn't end, by " + l.Begin.Who
+			f.Said, f.Unfinished = "of a run that didn't end, by "+l.Begin.Who, true
 		}
 		list = append(list, f)
 	}
@@ -70,7 +72,7 @@ func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot
 		return f, nil
 	}
 	s.saved, s.base = contentOf(data), snapshot
-	f.Said = "there is none"
+	f.Said = "none"
 	if snapshot != nil {
 		f.Said = fmt.Sprintf("serial %d, lineage %s, %d objects", snapshot.Serial, snapshot.Lineage, len(snapshot.Objects))
 	}
@@ -107,7 +109,7 @@ func (s verification) verifyJournal(stored *state.Snapshot) Finding {
 	l, err := s.readJournal(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		f.Said = "there is none"
+		f.Said = "none"
 		return f
 	case errors.Is(err, errJournalBusy):
 		f.Said = "a run is writing it"
@@ -125,6 +127,7 @@ func (s verification) verifyJournal(stored *state.Snapshot) Finding {
 	case l.Damaged > 0:
 		f.Problems = trouble(s).damaged(path, l, rec)
 	default:
+		f.Unfinished = true
 		f.Said = fmt.Sprintf("of a run that didn't end; %d results are to be saved, %d objects are in doubt", len(rec.Folded), creations(rec.InDoubt))
 	}
 	return f
@@ -144,7 +147,7 @@ func (s verification) verifyLock(ctx context.Context) Finding {
 	f := Finding{What: "lock"}
 	store, ok := s.store.Store.(storage.Held)
 	if !ok {
-		f.Said = "the backend doesn't tell"
+		f.Said = "the backend doesn't report it"
 		return f
 	}
 	holder, err := store.Holder(ctx)
@@ -156,6 +159,7 @@ func (s verification) verifyLock(ctx context.Context) Finding {
 	case s.Processes.Gone(holder.Info):
 		f.Said = fmt.Sprintf("left behind by %s (%s), which has ended; ID %s", holder.Who, holder.Operation, holder.ID)
 	default:
+		f.Held = true
 		f.Said = fmt.Sprintf("taken by %s (%s) at %s; ID %s", holder.Who, holder.Operation, holder.Created.Local().Format("2006-01-02 15:04:05"), holder.ID)
 	}
 	return f

@@ -111,6 +111,15 @@ func Requirements(tree *program.Tree, s *state.Snapshot) install.Requirements {
 	return reqs
 }
 
+// RequirementsOf are those of providers in any version.
+func RequirementsOf(list []addr.Provider) install.Requirements {
+	reqs := install.Requirements{}
+	for _, p := range list {
+		reqs[p] = nil
+	}
+	return reqs
+}
+
 // A Late catalog is a catalog whose sources are known only once the
 // configuration is loaded.
 type Late struct {
