@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/session"
-	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
 )
@@ -140,7 +138,7 @@ func (w *Workspace) failure(l diag.List) error {
 			e.kinds = append(e.kinds, locked(held))
 		case operation.Stale.Is(d):
 			e.kinds = append(e.kinds, ErrStalePlan)
-		case states.InDoubt.Is(d), session.ObjectInDoubt.Is(d):
+		case diag.InDoubt.Is(d):
 			e.kinds = append(e.kinds, ErrInDoubt)
 		case d.Err != nil:
 			e.kinds = append(e.kinds, d.Err)

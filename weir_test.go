@@ -123,7 +123,7 @@ func TestDoubt(t *testing.T) {
 		if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); !errors.Is(err, weir.ErrUnanswered) || !slices.Contains(summaries(err), "Object may exist") {
 			t.Fatalf("%v", err)
 		}
-		if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) || !slices.Contains(summaries(err), "Objects are in doubt") {
+		if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) || !slices.Contains(summaries(err), "Objects in doubt") {
 			t.Errorf("%v", err)
 		}
 		if _, err := b.Apply(t.Context(), p, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) && !errors.Is(err, weir.ErrStalePlan) {
@@ -167,7 +167,7 @@ func TestObjectInDoubt(t *testing.T) {
 	}
 	b.store.Before(nil)
 	_, err = b.Apply(t.Context(), first, weir.ApplyOptions{})
-	if !errors.Is(err, weir.ErrInDoubt) || !slices.Contains(summaries(err), "Object in doubt") {
+	if !errors.Is(err, weir.ErrInDoubt) || !slices.Contains(summaries(err), "Objects in doubt") {
 		t.Errorf("%v", err)
 	}
 	if n := len(b.cloud.Objects()); n != 1 {

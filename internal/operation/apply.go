@@ -10,7 +10,6 @@ import (
 	"weir.dev/weir/internal/operation/refresh"
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/operation/session"
-	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/state"
@@ -69,7 +68,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	out := &Outcome{State: result, Doubted: len(w.Doubts()) > 0}
 	switch {
 	case out.Doubted:
-		out.Left.Add(states.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Program, Name: "recover"}))
+		out.Left.Add(diag.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Program, Name: "recover"}))
 	// Terraform says so and succeeds.
 	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
 		out.Left.Add(planner.Forgotten.As("Destroy was successful but left behind forgotten instances").New(diag.Error, "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure."))

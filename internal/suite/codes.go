@@ -6,7 +6,6 @@ import "weir.dev/weir/internal/word/diag"
 var (
 	MadeUp     = diag.Code{Name: "made-up-values", Summary: "Run fails with made-up values"}
 	Again      = diag.Code{Name: "real-objects-again", Summary: "Real objects in repeated runs"}
-	InDoubt    = diag.Code{Name: "test-in-doubt", Summary: "Objects of a test in doubt"}
 	NotFailed  = diag.Code{Name: "missing-expected-failure", Summary: "Missing expected failure"}
 	NoProvider = diag.Code{Name: "test-provider-missing", Summary: "Missing provider definition"}
 	Asserted   = diag.Code{Name: "test-assertion-failed", Summary: "Test assertion failed"}

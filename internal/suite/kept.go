@@ -169,7 +169,7 @@ func (w *work) inDoubt(e *entry) diag.List {
 	if len(doubts) == 0 {
 		return nil
 	}
-	return diag.List{InDoubt.New(diag.Error, "The run was ended while a provider was creating these objects, and it isn't known whether they exist:\n\n  - %s\n\nLook for them, and destroy them where they do. Then let go of them with:\n    %s test -cleanup -forget", strings.Join(doubts, "\n  - "), w.Program)}
+	return diag.List{diag.InDoubt.As("Objects of a test in doubt").New(diag.Error, "The run was ended while a provider was creating these objects, and it isn't known whether they exist:\n\n  - %s\n\nLook for them, and destroy them where they do. Then let go of them with:\n    %s test -cleanup -forget", strings.Join(doubts, "\n  - "), w.Program)}
 }
 
 // forget lets go of what is in doubt where that is asked for. What may be needed by

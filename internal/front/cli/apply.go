@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 
 	"weir.dev/weir/internal/front/approval"
 	"weir.dev/weir/internal/front/flags"
@@ -14,6 +15,7 @@ import (
 	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/word/diag"
 )
 
@@ -135,6 +137,7 @@ type approver struct {
 	approved, saved bool
 	quiet           bool
 	allowForget     bool
+	deployment      bool // of a stack
 	// rounds: what was put off comes next without being asked for.
 	rounds bool
 	// work is what was planned.
@@ -214,20 +217,32 @@ func (a *approver) Again(round int) {
 	}
 }
 
+// where names the deployment or the workspace of a plan, unless it is the usual one.
+func (a *approver) where(name string) string {
+	switch {
+	case a.deployment:
+		return fmt.Sprintf("deployment %q", name)
+	case name != storage.DefaultWorkspace:
+		return fmt.Sprintf("workspace %q", name)
+	}
+	return ""
+}
+
 // approve asks whether to go on.
-func (e *env) approve(ctx context.Context, w *operation.Work, p *plan.Plan) bool {
-	what, query, description := view.Approval(p, w.Workspace())
+func (a *approver) approve(ctx context.Context, w *operation.Work, p *plan.Plan) bool {
+	what, query, description := view.Approval(p, a.where(w.Workspace()))
 	answer, err := approval.Question{Plan: p, Ask: func() (string, error) {
-		return e.ask(ctx, question{query: "\n" + query, description: description, always: true})
-	}, Reasons: w.Reasons, Person: e.inTerminal}.Put(e.Screen)
+		return a.ask(ctx, question{query: "\n" + query, description: description, always: true})
+	}, Reasons: w.Reasons, Person: a.inTerminal}.Put(a.Screen)
 	switch {
 	case errors.Is(err, context.Canceled):
+		a.Say("\n%s cancelled.\n", what)
 	case err != nil:
-		e.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
+		a.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
 	case answer != "yes":
-		e.Say("\n%s cancelled.\n", what)
+		a.Say("\n%s cancelled.\n", what)
 	default:
-		e.Say("\n")
+		a.Say("\n")
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"slices"
 
 	"weir.dev/weir/internal/front/commands"
 	"weir.dev/weir/internal/front/flags"
@@ -39,6 +40,12 @@ type recovering struct {
 }
 
 func (r *recovering) run(ctx context.Context, e *env) int {
+	if len(r.forget)+len(r.imports) > 0 || r.all || r.importsFrom != "" {
+		// Whoever answers knows which objects are in doubt; what is left comes at the end.
+		e.directory.Aside = func(l diag.List) diag.List {
+			return e.AsideDiags(slices.DeleteFunc(slices.Clone(l), diag.InDoubt.Is))
+		}
+	}
 	// Imports first: they take the lock and read the configuration themselves.
 	objects, err := request.Imports(r.imports, r.importsFrom)
 	if err != nil {

@@ -271,7 +271,7 @@ func (e *env) forDeployment(on *screen.Screen, name string, several, mixed bool,
 // approver looks on while a deployment is planned or applied: rules are asked before
 // people are.
 func (s *stacking) approver(d *deploy.Deployment) *approver {
-	a := &approver{env: s.env, approved: s.approved, rounds: true}
+	a := &approver{env: s.env, approved: s.approved, rounds: true, deployment: true}
 	a.rule = func(made *plan.Plan, found diag.List) (approved, refused bool) {
 		v, diags := approval.Decide(s.stack.Stack, d, made, found)
 		s.Notice(view.Ruled(d.Name, v.Approved, v.By, v.Against))

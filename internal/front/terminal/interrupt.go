@@ -101,7 +101,7 @@ func (i *Interrupts) interrupted(cancel, unsaved func()) {
 		close(i.stop)
 		cancel()
 	case i.count == 2 && i.graceful > 0:
-		i.tell("\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\n")
+		i.tell("\nTwo interrupts received. Provider calls have one more second, then weir saves the state and exits.\nNothing that was done is lost: the journal has it until it is saved.\n")
 		time.AfterFunc(lastMoment, cancel)
 	case i.count == 2:
 		cancel()

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -73,4 +74,17 @@ func TestThree(t *testing.T) {
 			t.Errorf("%d after %s", code, time.Since(begun))
 		}
 	})
+}
+
+// TestSecondInterrupt: the text says what happens then, and nothing that doesn't.
+func TestSecondInterrupt(t *testing.T) {
+	var told strings.Builder
+	i := NewInterrupts(func(text string) { told.WriteString(text) })
+	_, end := i.Begin()
+	defer end()
+	i.interrupted(func() {}, func() {})
+	i.interrupted(func() {}, func() {})
+	if got := told.String(); !strings.Contains(got, "one more second, then weir saves the state") || strings.Contains(got, "data loss") || strings.Contains(got, "immediately") {
+		t.Error(got)
+	}
 }

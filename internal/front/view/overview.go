@@ -184,6 +184,8 @@ func (p *planPrinter) rows(rows []*brief.Row, most int) {
 		said := Said(r, most)
 		if text := Causes(r, p.o.causes()); text != "" {
 			said = append(said, Note{Text: text})
+		} else if isRemoved(r.Action, r.Reason) {
+			said = append(said, Note{Text: "because of its removed block"})
 		}
 		line := rowSymbol(r.Changes[0], p.o.Pen) + " " + p.painted(addresses[i], r.Action)
 		used := 4 + style.Width(addresses[i])
@@ -317,6 +319,9 @@ func cause(r *brief.Row) string {
 	case plan.ReplaceTriggered:
 		return "because of replace_triggered_by"
 	}
+	if isRemoved(r.Action, r.Reason) {
+		return "" // its removed block is
+	}
 	if len(r.Changes) == 1 {
 		return reason(r.Changes[0])
 	}
@@ -329,6 +334,12 @@ func cause(r *brief.Row) string {
 		return reason(r.Changes[0]) + ", …"
 	}
 	return reason(r.Changes[0])
+}
+
+// isRemoved reports whether a removed block has an object forgotten: that it isn't in the
+// configuration alone would have it destroyed.
+func isRemoved(a plan.Action, r plan.Reason) bool {
+	return a == plan.Forget && (r == plan.DeleteNoResourceConfig || r == plan.DeleteNoModule)
 }
 
 // invokedRows lists the actions that are invoked, one line each.
@@ -367,6 +378,10 @@ func (p *planPrinter) deferredRows() {
 	}
 	p.WriteByte('\n')
 	for _, r := range reasons {
+		if isDoubted(r) {
+			p.prose(p.o.Pen.Paint(fmt.Sprintf("In doubt: %s not planned, %s. Resolve it with the command recover.", Count(counts[r], "change"), deferral(r)), style.Yellow))
+			continue
+		}
 		p.prose(fmt.Sprintf("Deferred to a later plan: %d, %s.", counts[r], deferral(r)))
 	}
 }

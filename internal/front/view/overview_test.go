@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/front/view/style"
@@ -256,6 +257,8 @@ func TestBecause(t *testing.T) {
 		{[]why.Chain{given}, []why.Chain{through}, ""},
 		{[]why.Chain{given, through}, []why.Chain{through}, "because of sim_object.other"},
 		{[]why.Chain{perhaps}, []why.Chain{perhaps}, ""},
+		{[]why.Chain{{{Kind: why.Given, Subject: "var.z", Name: "deployment"}}}, []why.Chain{{{Kind: why.Given, Subject: "var.z", Name: "deployment"}}}, "because of var.z (deployment)"},
+		{[]why.Chain{{{Kind: why.Default, Subject: "var.z"}}}, []why.Chain{{{Kind: why.Default, Subject: "var.z"}}}, "because of var.z (default)"},
 		{nil, nil, ""},
 	} {
 		got := overview(t, p, Options{Width: 200, Because: func(c *plan.Change) []why.Chain {
@@ -276,5 +279,40 @@ func TestBecause(t *testing.T) {
 		if again := overview(t, p, Options{Width: 200}); again != got {
 			t.Errorf("from the plan itself:\n%s\nrather than\n%s", again, got)
 		}
+	}
+}
+
+// TestDoubt: what waits for an answer about an object in doubt isn't called deferred.
+func TestDoubt(t *testing.T) {
+	p := &plan.Plan{Deferred: []*plan.Deferred{
+		{Change: change(t, "sim_object.maybe", plan.Create, cty.NilVal, full()), Reason: "in_doubt"},
+		{Change: change(t, "sim_object.needed", plan.Delete, full(), cty.NilVal), Reason: "needed_in_doubt"},
+	}, Changes: []*plan.Change{change(t, "sim_object.new", plan.Create, cty.NilVal, full())}}
+	for _, got := range []string{render(t, p, Options{}), overview(t, p, Options{Width: 80}), overview(t, p, Options{Width: 80, Height: 200, Fold: true})} {
+		if strings.Contains(got, "eferred") || !strings.Contains(got, "in doubt") && !strings.Contains(got, "In doubt") || !strings.Contains(got, "recover") {
+			t.Error(got)
+		}
+	}
+}
+
+// TestForgotten: an object is forgotten because a removed block says so, which is named.
+func TestForgotten(t *testing.T) {
+	c := change(t, "sim_object.old", plan.Forget, full(), cty.NilVal, because(plan.DeleteNoResourceConfig))
+	p := &plan.Plan{Changes: []*plan.Change{c}}
+	for _, height := range []int{0, 200} {
+		o := Options{Width: 100, Height: height, Fold: true}
+		if got := overview(t, p, o); !strings.Contains(got, "because of its removed block") || strings.Contains(got, "not in configuration") {
+			t.Error(got)
+		}
+		o.Because = func(*plan.Change) []why.Chain {
+			return []why.Chain{{{Kind: why.Removed, Range: &hcl.Range{Filename: "main.tf", Start: hcl.Pos{Line: 7}}}}}
+		}
+		if got := overview(t, p, o); !strings.Contains(got, "because of the removed block at main.tf:7") {
+			t.Error(got)
+		}
+	}
+	// Elsewhere it is as other engines have it.
+	if got := render(t, p, Options{}); !strings.Contains(got, "(because sim_object.old is not in configuration)") {
+		t.Error(got)
 	}
 }

@@ -250,7 +250,11 @@ func (p *planPrinter) change(c *plan.Change) string {
 	o := p.o.diff()
 	o.BlankSymbols, o.NoNull = c.Action == plan.Forget, c.Action == plan.Forget
 	o.ShowUnchanged = c.Importing != nil
-	return p.comment(c, false) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + p.compare(c, nil).Text(0, o) + p.around(c)
+	symbol := diff.Symbol(c.Action, p.o.Pen)
+	if p.o.Fold {
+		symbol = rowSymbol(c, p.o.Pen)
+	}
+	return p.comment(c, false) + symbol + " " + header(c) + p.compare(c, nil).Text(0, o) + p.around(c)
 }
 
 func (p *planPrinter) compare(c *plan.Change, relevant []cty.Path) *diff.Node {
@@ -346,7 +350,14 @@ func (p *planPrinter) comment(c *plan.Change, drift bool) string {
 			}
 		}
 	}
-	if why := reason(c); why != "" {
+	why := reason(c)
+	if p.o.Fold && isRemoved(c.Action, c.Reason) {
+		why = "because of its removed block"
+		if of := Causes(&brief.Row{Changes: []*plan.Change{c}}, p.o.causes()); of != "" {
+			why = of
+		}
+	}
+	if why != "" {
 		say("  # (%s)", why)
 	}
 	if c.Addr.Deposed != "" && !drift {
@@ -448,9 +459,27 @@ func (p *planPrinter) deferrals() {
 	if len(p.plan.Deferred) == 0 || p.plan.Errored { // what is behind an error isn't known
 		return
 	}
-	p.prose("\nThese changes are deferred: they depend on something that is known only after this plan was applied, so they belong to a later one.")
+	doubted := func(d *plan.Deferred) bool { return isDoubted(d.Reason) }
+	if slices.ContainsFunc(p.plan.Deferred, doubted) {
+		p.prose("\nThese objects are in doubt, or something in doubt needs them. Resolve that first, with the command recover; then plan again.")
+		p.deferred("waits", doubted)
+	}
+	if slices.ContainsFunc(p.plan.Deferred, func(d *plan.Deferred) bool { return !doubted(d) }) {
+		p.prose("\nThese changes are deferred: they depend on something that is known only after this plan was applied, so they belong to a later one.")
+		p.deferred("was deferred", func(d *plan.Deferred) bool { return !doubted(d) })
+	}
+}
+
+// isDoubted reports whether a change waits for people, and not for a later round.
+func isDoubted(reason string) bool { return reason == "in_doubt" || reason == "needed_in_doubt" }
+
+// deferred lists the deferred changes of a kind.
+func (p *planPrinter) deferred(said string, are func(*plan.Deferred) bool) {
 	for _, d := range p.plan.Deferred {
-		p.WriteString("\n" + p.o.Pen.Paint("  # "+clean.Line(d.Change.Addr.String()), style.Bold) + " was deferred\n")
+		if !are(d) {
+			continue
+		}
+		p.WriteString("\n" + p.o.Pen.Paint("  # "+clean.Line(d.Change.Addr.String()), style.Bold) + " " + said + "\n")
 		p.WriteString("  # (" + deferral(d.Reason) + ")\n")
 		p.WriteString(diff.Symbol(d.Change.Action, p.o.Pen) + " " + header(d.Change) +
 			p.compare(d.Change, nil).Text(0, p.o.diff()) + "\n")
@@ -502,9 +531,9 @@ func deferral(reason string) string {
 	case "provider_config_unknown":
 		return "because the provider configuration depends on unknown values"
 	case "in_doubt":
-		return "because it may exist already, which has to be settled first"
+		return "because it may exist already"
 	case "needed_in_doubt":
-		return "because something that may exist needs it, which has to be settled first"
+		return "because an object in doubt needs it"
 	case "deferred_prereq":
 		return "because a prerequisite for this resource is deferred"
 	case "absent_prereq":
@@ -533,11 +562,11 @@ func outputChanges(all []*plan.OutputChange, o Options) string {
 }
 
 // Approval is how people are asked whether a plan is to be carried out, and the word
-// for that.
-func Approval(p *plan.Plan, workspace string) (what, query, description string) {
+// for that. A place such as a workspace is named unless it is empty.
+func Approval(p *plan.Plan, place string) (what, query, description string) {
 	in := ""
-	if workspace != "default" {
-		in = " in workspace \"" + workspace + "\""
+	if place != "" {
+		in = " in " + place
 	}
 	switch {
 	case slices.ContainsFunc(p.Invocations, func(i *plan.Invocation) bool { return i.Event == 0 }):

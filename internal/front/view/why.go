@@ -251,6 +251,8 @@ func source(l why.Link) string {
 		return ", given by the environment variable TF_VAR_" + strings.TrimPrefix(l.Subject, "var.")
 	case "file":
 		return ", given by a file"
+	case "deployment":
+		return ", given by the deployment"
 	case "input":
 		return ", as it was entered"
 	case "plan":

@@ -4,15 +4,13 @@ import "weir.dev/weir/internal/word/diag"
 
 // Codes of problems.
 var (
-	Locked        = diag.Code{Name: "state-locked", Summary: "Error acquiring the state lock"}
-	InDoubt       = diag.Code{Name: "in-doubt", Summary: "Objects in doubt"}
-	NotSaved      = diag.Code{Name: "state-not-saved", Summary: "Failed to persist state to backend"}
-	NotNoted      = diag.Code{Name: "creations-not-noted", Summary: "Creations can't be noted beside the state"}
-	TakenOver     = diag.Code{Name: "lock-taken-over", Summary: "Lock taken over"}
-	StaysLocked   = diag.Code{Name: "state-stays-locked", Summary: "The state stays locked"}
-	Foreign       = diag.Code{Name: "journal-of-another-state", Summary: "Journal of another state"}
-	ObjectInDoubt = diag.Code{Name: "object-in-doubt", Summary: "Object in doubt"}
-	Damaged       = diag.Code{Name: "damaged-record", Summary: "Damaged journal"}
-	NotReleased   = diag.Code{Name: "lock-not-released", Summary: "Error releasing the state lock"}
-	Recovered     = diag.Code{Name: "recovered", Summary: "Recovered from an interrupted run"}
+	Locked      = diag.Code{Name: "state-locked", Summary: "Error acquiring the state lock"}
+	NotSaved    = diag.Code{Name: "state-not-saved", Summary: "Failed to persist state to backend"}
+	NotNoted    = diag.Code{Name: "creations-not-noted", Summary: "Creations can't be noted beside the state"}
+	TakenOver   = diag.Code{Name: "lock-taken-over", Summary: "Lock taken over"}
+	StaysLocked = diag.Code{Name: "state-stays-locked", Summary: "The state stays locked"}
+	Foreign     = diag.Code{Name: "journal-of-another-state", Summary: "Journal of another state"}
+	Damaged     = diag.Code{Name: "damaged-record", Summary: "Damaged journal"}
+	NotReleased = diag.Code{Name: "lock-not-released", Summary: "Error releasing the state lock"}
+	Recovered   = diag.Code{Name: "recovered", Summary: "Recovered from an interrupted run"}
 )

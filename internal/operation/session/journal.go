@@ -275,7 +275,7 @@ func (s *Session) inDoubt() diag.List {
 		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them: settle them before anybody works on the state from another machine or directory.", s.journalPath())
 	}
 	first := s.doubts[0].Object.Instance
-	return InDoubt.Warnings("%s\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s\nFor one that doesn't:\n    %s\nIf none of them does, -forget-all does that for all.", b.String(), command(s.Program, "recover", fmt.Sprintf("-import='%s=ID'", first)), command(s.Program, "recover", fmt.Sprintf("-forget='%s'", first)))
+	return diag.InDoubt.Warnings("%s\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s\nFor one that doesn't:\n    %s\nIf none of them does, -forget-all does that for all.", b.String(), command(s.Program, "recover", fmt.Sprintf("-import='%s=ID'", first)), command(s.Program, "recover", fmt.Sprintf("-forget='%s'", first)))
 }
 
 // again refuses a plan that was made before something came into doubt.
@@ -283,13 +283,13 @@ func (s *Session) again(p *plan.Plan) diag.List {
 	needed := s.prior.Behind(s.Needed())
 	for _, c := range p.Changes {
 		if (c.Action == plan.Delete || c.Action.IsReplace()) && needed[c.Addr.Resource.Erase()] {
-			return diag.List{ObjectInDoubt.New(diag.Error, "The plan ends %s, and an object that an earlier run may have created needs it. Settle that with \"%s\", then make a new plan.", c.Addr, command(s.Program, "recover", ""))}
+			return diag.List{diag.InDoubt.New(diag.Error, "The plan ends %s, and an object that an earlier run may have created needs it. Settle that with \"%s\", then make a new plan.", c.Addr, command(s.Program, "recover", ""))}
 		}
 	}
 	for _, o := range s.doubts {
 		for _, c := range p.Changes {
 			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
-				return diag.List{ObjectInDoubt.New(diag.Error, "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s\", then make a new plan.", o.Object, command(s.Program, "recover", ""))}
+				return diag.List{diag.InDoubt.New(diag.Error, "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s\", then make a new plan.", o.Object, command(s.Program, "recover", ""))}
 			}
 		}
 	}

@@ -177,7 +177,7 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 	s.Unlock() // it may be a file beside the state
 	if len(doubts) > 0 {
 		// Also with force: that says that what the state has is known to be left.
-		diags.Add(InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which goes with the workspace. Select the workspace, and see and settle them with:\n    %s recover", name, len(doubts), d.Program))
+		diags.Add(diag.InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which goes with the workspace. Select the workspace, and see and settle them with:\n    %s recover", name, len(doubts), d.Program))
 		return 0, diags
 	}
 	if left > 0 && !force {

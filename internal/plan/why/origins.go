@@ -1,6 +1,9 @@
 package why
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Origins are where chains lead that tell more than the change itself: other objects,
 // variables with where their values come from, and what is outside of the configuration.
@@ -29,6 +32,8 @@ func Origins(chains []Chain) []string {
 			add(end.Name + "()")
 		case Workspace:
 			add("terraform.workspace")
+		case Removed:
+			add("the removed block at " + end.Range.Filename + ":" + strconv.Itoa(end.Range.Start.Line))
 		}
 	}
 	return all
@@ -43,6 +48,8 @@ func given(l Link) string {
 		return " (environment)"
 	case "file":
 		return " (file)"
+	case "deployment":
+		return " (deployment)"
 	case "plan", "input":
 		return ""
 	}

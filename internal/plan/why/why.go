@@ -35,7 +35,7 @@ type Input struct {
 
 // A Source is where the value of a root variable comes from.
 type Source struct {
-	From  string // argument, environment, file, input or plan
+	From  string // argument, environment, file, deployment, input or plan
 	Range hcl.Range
 }
 

@@ -31,7 +31,7 @@ func TestDoubtIsNoSuccess(t *testing.T) {
 	r.must("workspace", "select", "other")
 	for _, command := range []string{"apply", "destroy"} {
 		out, err := r.weir(nil, command, "-auto-approve", "-no-color")
-		said, total := strings.Index(out, "Error: Objects are in doubt"), strings.Index(out, "Not complete, because objects are in doubt.")
+		said, total := strings.Index(out, "Error: Objects in doubt"), strings.Index(out, "Not complete, because objects are in doubt.")
 		if err == nil || said < 0 || total < said || strings.Contains(out, "complete!") {
 			t.Errorf("%s: %v\n%s", command, err, out)
 		}
@@ -39,7 +39,9 @@ func TestDoubtIsNoSuccess(t *testing.T) {
 	if n := len(doubtLine.FindAllString(r.must("recover", "-no-color"), -1)); n != doubts {
 		t.Errorf("%d objects are in doubt, there were %d", n, doubts)
 	}
-	r.must("recover", "-forget-all")
+	if out := r.must("recover", "-no-color", "-forget-all"); strings.Contains(out, "Objects in doubt") || strings.Count(out, "doesn't exist; it may be created again") != doubts {
+		t.Errorf("answered questions come again:\n%s", out)
+	}
 	r.must("destroy", "-auto-approve")
 	r.must("workspace", "select", "default")
 	r.must("workspace", "delete", "other")

@@ -43,5 +43,6 @@ var (
 	UnknownDeployment  = Code{Name: "unknown-deployment", Summary: "Unknown deployment"}
 	Expression         = Code{Name: "invalid-expression", Summary: "Invalid expression"}
 	BadMoved           = Code{Name: "invalid-moved", Summary: `Invalid "moved" address`}
+	InDoubt            = Code{Name: "in-doubt", Summary: "Objects in doubt"}
 	NoConfiguration    = Code{Name: "no-configuration", Summary: "No configuration files"}
 )
