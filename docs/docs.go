@@ -1,30 +1,33 @@
-// Package docs has the pages that the program prints.
+// Package docs embeds the pages that the program prints.
 package docs
 
 import (
-	_ "embed"
+	"embed"
 	"slices"
 	"strings"
 )
 
-// Diagnostics describes the kinds of problems: a heading of the second order for each, with
-// its code and summary.
+// diagnostics has a page for each group of codes. Each code is a heading of the second
+// level, "`code`: Summary".
 //
-//go:embed diagnostics.md
-var Diagnostics string
+//go:embed diagnostics/*.md
+var diagnostics embed.FS
 
-// A Kind is what the page of diagnostics says about a code.
+// A Kind is the entry of a diagnostic code.
 type Kind struct{ Code, Summary, Text string }
 
-// Kinds are the kinds of problems, by their codes.
+// Kinds returns the entries of all codes, sorted by code.
 func Kinds() []Kind {
 	var list []Kind
-	for part := range strings.SplitSeq("\n"+Diagnostics, "\n## `") {
-		heading, body, ok := strings.Cut(part, "\n")
-		code, summary, coded := strings.Cut(heading, "`: ")
-		if ok && coded {
-			body, _, _ = strings.Cut(body, "\nShown by: ")
-			list = append(list, Kind{code, summary, strings.TrimSpace(body)})
+	pages, _ := diagnostics.ReadDir("diagnostics")
+	for _, page := range pages {
+		text, _ := diagnostics.ReadFile("diagnostics/" + page.Name())
+		for part := range strings.SplitSeq("\n"+string(text), "\n## `") {
+			heading, body, ok := strings.Cut(part, "\n")
+			code, summary, coded := strings.Cut(heading, "`: ")
+			if ok && coded {
+				list = append(list, Kind{code, summary, strings.TrimSpace(body)})
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b Kind) int { return strings.Compare(a.Code, b.Code) })

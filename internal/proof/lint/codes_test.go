@@ -14,67 +14,90 @@ import (
 	"testing"
 )
 
-// TestCodes holds codes, their page and what shows them together: each code is declared
-// once and has a part of the page under its summary, with an example and a way out, that
-// names a case or test which has the summary in it, or another phrase of that kind.
+// TestCodes checks docs/diagnostics: each code is declared once, has an entry under its
+// summary with an example and a way out, is listed in the index, and has a line in
+// docs/proofs/diagnostics.txt that names a case or test with the summary, or another
+// phrase of that code, in it.
 func TestCodes(t *testing.T) {
 	codes, phrases := declaredCodes(t)
-	page, err := os.ReadFile("../../../docs/diagnostics.md")
+	shown := proofs(t, "diagnostics")
+	index, err := os.ReadFile("../../../docs/diagnostics/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	heading := regexp.MustCompile("^`([a-z-]+)`: (.*)$")
+	heading := regexp.MustCompile("^## `([a-z-]+)`: (.*)$")
 	described := map[string]bool{}
-	for i, part := range strings.Split(string(page), "\n## ") {
-		if i == 0 {
-			continue
+	pages, err := filepath.Glob("../../../docs/diagnostics/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		first, body, _ := strings.Cut(part, "\n")
-		m := heading.FindStringSubmatch(first)
-		if m == nil {
-			t.Errorf("the heading %q isn't a code and its summary", first)
-			continue
-		}
-		code, summary := m[1], m[2]
-		switch declared, ok := codes[code]; {
-		case described[code]:
-			t.Errorf("%s is described twice", code)
-		case !ok:
-			t.Errorf("%s is described, and nothing declares it", code)
-		case declared != summary:
-			t.Errorf("%s is described as %q, and its summary is %q", code, summary, declared)
-		}
-		described[code] = true
-		for _, problem := range undescribed(body, append(phrases[code], summary)) {
-			t.Errorf("%s: %s", code, problem)
+		for i, part := range strings.Split(string(text), "\n## ") {
+			if i == 0 || filepath.Base(page) == "README.md" {
+				continue
+			}
+			first, body, _ := strings.Cut(part, "\n")
+			m := heading.FindStringSubmatch("## " + first)
+			if m == nil {
+				t.Errorf("%s: the heading %q isn't a code and its summary", page, first)
+				continue
+			}
+			code, summary := m[1], m[2]
+			switch declared, ok := codes[code]; {
+			case described[code]:
+				t.Errorf("%s has two entries", code)
+			case !ok:
+				t.Errorf("%s has an entry, and no package declares it", code)
+			case declared != summary:
+				t.Errorf("the entry of %s has the summary %q, the code has %q", code, summary, declared)
+			}
+			described[code] = true
+			for _, problem := range undescribed(body, shown[code], append(phrases[code], summary)) {
+				t.Errorf("%s: %s", code, problem)
+			}
+			if line := "- [`" + code + "`](" + filepath.Base(page) + "#"; !strings.Contains(string(index), line) {
+				t.Errorf("docs/diagnostics/README.md doesn't list %s: add a line %q", code, line+"…")
+			}
 		}
 	}
 	for code := range codes {
 		if !described[code] {
-			t.Errorf("docs/diagnostics.md has nothing about %s", code)
+			t.Errorf("%s has no entry: add it to the page of its group in docs/diagnostics", code)
+		}
+	}
+	for code := range shown {
+		if !described[code] {
+			t.Errorf("docs/proofs/diagnostics.txt has a line for %s, which has no entry", code)
 		}
 	}
 }
 
-// undescribed says what the part of a code lacks.
-func undescribed(body string, phrases []string) (problems []string) {
-	text, shown, ok := strings.Cut(body, "\nShown by: ")
-	if !ok {
-		problems = append(problems, "no line \"Shown by: \"")
-	}
-	for _, path := range strings.Split(strings.TrimSpace(shown), ", ") {
-		data, err := os.ReadFile(filepath.Join("../../..", path))
-		if err != nil {
-			problems = append(problems, err.Error())
-		} else if !slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(string(data), phrase) }) {
-			problems = append(problems, path+" has none of the phrases in it: "+strings.Join(phrases, ", "))
+// undescribed returns what the entry of a code lacks.
+func undescribed(body, shown string, phrases []string) (problems []string) {
+	if shown == "" {
+		problems = append(problems, "no test shows it: add a line to docs/proofs/diagnostics.txt")
+	} else {
+		for path := range strings.SplitSeq(shown, ", ") {
+			data, err := os.ReadFile(filepath.Join("../../..", path))
+			if err != nil {
+				problems = append(problems, err.Error())
+			} else if !slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(string(data), phrase) }) {
+				problems = append(problems, path+" has none of the phrases in it: "+strings.Join(phrases, ", "))
+			}
 		}
 	}
-	if !strings.Contains(text, "\n    ") {
+	if strings.Contains(body, "\nShown by: ") {
+		problems = append(problems, "move its \"Shown by: \" to docs/proofs/diagnostics.txt")
+	}
+	if !strings.Contains(body, "\n    ") {
 		problems = append(problems, "no example")
 	}
-	if len(strings.Fields(text)) < 20 {
-		problems = append(problems, "too little is said")
+	if len(strings.Fields(body)) < 20 {
+		problems = append(problems, "the entry is too short")
 	}
 	return problems
 }

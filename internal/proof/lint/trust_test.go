@@ -2,52 +2,52 @@ package lint
 
 import (
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestFound holds the table of docs/trust.md to the tests, scripts and scenarios that it
-// names.
+// TestFound checks the list of faults in docs/trust.md against docs/proofs/trust.txt, and the
+// tests, scripts and scenarios that are named there and in docs/proofs/pages.txt.
 func TestFound(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/trust.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenarios, err := os.ReadFile("../../../chaos/chaos.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(page), "\n| | held by |\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	rows := strings.Split(table, "\n")[1:]
-	if len(rows) < 30 {
-		t.Errorf("the table has %d rows", len(rows))
-	}
-	for _, row := range rows {
-		cells := strings.Split(strings.Trim(row, "| "), " | ")
-		if len(cells) != 2 {
-			t.Errorf("%q isn't a row of two cells", row)
-			continue
+	_, list, _ := strings.Cut(string(page), "\n<!-- proofs/trust.txt -->\n")
+	list, _, _ = strings.Cut(list, "\n<!-- end -->\n")
+	faults := map[string]bool{}
+	for line := range strings.Lines(list) {
+		if fault, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			faults[fault] = true
 		}
-		for item := range strings.SplitSeq(cells[1], ", ") {
-			kind, name, _ := strings.Cut(item, " ")
-			problem := ""
-			switch kind {
-			case "script":
-				if found, _ := filepath.Glob("../../front/cli/testdata/*/" + name + ".txtar"); found == nil {
-					problem = "there is no such script"
-				}
-			case "chaos":
-				if !regexp.MustCompile(`(?m)^def ` + regexp.QuoteMeta(name) + `\(o`).Match(scenarios) {
-					problem = "there is no such scenario"
-				}
-			default:
-				problem = missing(item)
+	}
+	shown := proofs(t, "trust")
+	if len(shown) < 30 {
+		t.Errorf("docs/proofs/trust.txt has %d lines", len(shown))
+	}
+	for fault := range faults {
+		if shown[fault] == "" {
+			t.Errorf("docs/trust.md: %q names no test: add a line to docs/proofs/trust.txt", fault)
+		}
+	}
+	for fault, tests := range shown {
+		if !faults[fault] {
+			t.Errorf("docs/proofs/trust.txt has %q, and docs/trust.md doesn't list it", fault)
+		}
+		for item := range strings.SplitSeq(tests, ", ") {
+			if problem := missing(item); problem != "" {
+				t.Errorf("%s: %s", fault, problem)
 			}
-			if problem != "" {
-				t.Errorf("%s: %s: %s", cells[0], item, problem)
+		}
+	}
+	for entry, tests := range proofs(t, "pages") {
+		name, heading, _ := strings.Cut(entry, ", ")
+		if !declares("../../../"+name, "#+ "+heading+"$") {
+			t.Errorf("docs/proofs/pages.txt: %s has no heading %q", name, heading)
+		}
+		for item := range strings.SplitSeq(tests, ", ") {
+			if problem := missing(item); problem != "" {
+				t.Errorf("%s: %s", entry, problem)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // A Code is a kind of problem. Name says which for good: programs may rely on it, and
-// docs/diagnostics.md describes it. Summary is the phrase that is printed where the place
+// docs/diagnostics describes it. Summary is the phrase that is printed where the place
 // has none of its own; several codes may share one. Codes are variables beside who reports
 // the problem, and in this package where several do. Every diagnostic is made from one.
 type Code struct{ Name, Summary string }
