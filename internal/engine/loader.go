@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/promise"
 )
 
@@ -205,10 +206,46 @@ func (l *loader) calls(c *Config, values map[string]cty.Value) diag.List {
 }
 
 func (l *loader) follow(t *promise.Task, f *eval.Frame) {
+	l.constants(t, f)
 	for _, c := range f.Program.AllCalls() {
 		for _, child := range f.Calls(t, c, nil) {
 			l.follow(t, child)
 		}
+	}
+}
+
+// constants checks the variables of a module that are declared with const = true.
+func (l *loader) constants(t *promise.Task, f *eval.Frame) {
+	for _, v := range f.Program.Variables {
+		if !v.Const {
+			continue
+		}
+		if l.World.Dialect == dialect.Terraform && (v.Sensitive || v.Ephemeral) {
+			l.tell(diag.List{static.NotKnown.As("Invalid const variable").Error(v.Range, "The variable %q is declared with const = true, so files have its value, and also as sensitive or ephemeral. Remove one of these arguments.", v.Name)})
+		}
+		if f.Parent != nil {
+			l.unknown(static.Constant(t, f, v, l.World.Dialect))
+		} else if _, given := l.Inputs[v.Name]; !given && v.Required() {
+			l.diags.Append(diag.List{eval.MissingVariable.Error(v.Range, "The root module input variable %q is declared with const = true, so every command that reads the configuration needs its value. Give it with -var, in a file of values or in the environment.", v.Name)})
+		}
+	}
+}
+
+// unknown notes values that have to be known and aren't. Calls whose instances are
+// looked at one by one in the next pass may make them known.
+func (l *loader) unknown(open []static.Reason, diags diag.List) {
+	if !diags.HasErrors() {
+		return
+	}
+	told := false
+	for _, r := range open {
+		path := pathOf(r.Frame, r.Call)
+		l.again = l.again || !l.oneByOne[path]
+		l.oneByOne[path] = true
+		told = told || l.broken[path]
+	}
+	if !told {
+		l.tell(diags)
 	}
 }
 
@@ -327,22 +364,19 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 	var open []static.Reason
 	var diags diag.List
 	request.Source, open, diags = static.Text(t, f, c, each, c.Source, "module source")
+	if request.Source == "" && !diags.HasErrors() {
+		diags.Add(static.NotKnown.Error(c.Source.Range(), "The module source must be a string that isn't empty or null."))
+	}
 	if c.Version != nil && !diags.HasErrors() {
 		var more diag.List
 		request.Constraint, open, more = static.Text(t, f, c, each, c.Version, "module version")
 		diags.Append(more)
 	}
+	if request.Constraint != "" && !module.IsRegistry(request.Source) && !diags.HasErrors() {
+		diags.Add(diag.BadSource.As("Invalid registry module source address").Error(c.Source.Range(), "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", request.Source))
+	}
 	if diags.HasErrors() {
-		told := false
-		for _, r := range open {
-			path := pathOf(r.Frame, r.Call)
-			l.again = l.again || !l.oneByOne[path]
-			l.oneByOne[path] = true
-			told = told || l.broken[path]
-		}
-		if !told {
-			l.tell(diags)
-		}
+		l.unknown(open, diags)
 		return
 	}
 	path := pathOf(f, c)

@@ -25,6 +25,9 @@ const MaxInstances = 10_000_000
 type Each struct {
 	Key   addr.Key
 	Value cty.Value // each.value, NilVal for count
+	// Element is each.key where it isn't the text of Key: in import blocks, whose
+	// for_each takes lists and sets of anything.
+	Element cty.Value
 }
 
 // index is count.index, NilVal where it has no meaning.
@@ -40,6 +43,9 @@ func (e *Each) index() cty.Value {
 
 // key is each.key, NilVal where it has no meaning.
 func (e *Each) key() cty.Value {
+	if e.Element != cty.NilVal {
+		return e.Element
+	}
 	if s, ok := e.Key.Str(); ok {
 		return cty.StringVal(s)
 	}
@@ -85,7 +91,7 @@ func (e Expansion) Each() []*Each {
 			if !ok {
 				v = cty.DynamicVal
 			}
-			all[i] = &Each{addr.StringKey(k), v}
+			all[i] = &Each{Key: addr.StringKey(k), Value: v}
 		}
 		return all
 	}
@@ -288,10 +294,10 @@ func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag
 		e.Unknown = true
 		return e, diags
 	case v.IsNull():
-		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: the given "for_each" argument value is null. A map, or set of strings is allowed.`))
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: the given "for_each" argument value is null. A map or a set of strings is allowed.`))
 		return e, diags
 	case !isSet && !ty.IsMapType() && !ty.IsObjectType():
-		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: the "for_each" argument must be a map, or set of strings, and you have provided a value of type %s.`, ty.FriendlyName()))
+		diags.Add(diag.BadRepetition.As(summary).Error(expr.Range(), `The given "for_each" argument value is unsuitable: the "for_each" argument must be a map or a set of strings, and you have provided a value of type %s.`, ty.FriendlyName()))
 		return e, diags
 	case !v.IsKnown():
 		e.Unknown = true
@@ -312,6 +318,38 @@ func ForEach(v cty.Value, expr hcl.Expression, argument string) (Expansion, diag
 	}
 	sort.Strings(e.Keys)
 	return e, diags
+}
+
+// ImportEach reads the for_each of an import block. It takes what ForEach takes, and
+// also lists, tuples and sets of anything: it makes no instances, so each.key may be an
+// index or an element. Without a list, the elements aren't known.
+func ImportEach(v cty.Value, expr hcl.Expression) (each []*Each, known bool, diags diag.List) {
+	plain, _ := v.Unmark()
+	ty := plain.Type()
+	lists := ty.IsListType() || ty.IsTupleType()
+	sets := ty.IsSetType() && ty.ElementType() != cty.String
+	if !lists && !sets {
+		e, diags := ForEach(v, expr, "for_each")
+		return e.Each(), !e.Unknown, diags
+	}
+	diags = hidden(v, expr, "Invalid for_each argument", "for_each")
+	switch {
+	case diags.HasErrors():
+		return nil, false, diags
+	case plain.IsNull():
+		diags.Add(diag.BadRepetition.As("Invalid for_each argument").Error(expr.Range(), `The given "for_each" argument value is null. A map, a set or a list is allowed.`))
+		return nil, false, diags
+	case !plain.IsKnown():
+		return nil, false, diags
+	}
+	for it := plain.ElementIterator(); it.Next(); {
+		k, element := it.Element()
+		if sets && !element.IsWhollyKnown() {
+			return nil, false, diags
+		}
+		each = append(each, &Each{Value: element, Element: k})
+	}
+	return each, true, diags
 }
 
 // setElement checks an element of a set that gives keys.

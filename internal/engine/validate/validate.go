@@ -131,6 +131,11 @@ func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
 	for _, o := range f.Program.Observers {
 		diags.Append(observe.Evaluate(t, f, o, func([]eval.Outcome) {}).Without(observe.Pending))
 	}
+	if !h.Planned { // a plan knows more
+		for _, im := range f.Program.Imports {
+			diags.Append(h.importBlock(t, f, im))
+		}
+	}
 	return diags
 }
 

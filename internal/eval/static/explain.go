@@ -2,6 +2,7 @@ package static
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -10,6 +11,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 	"weir.dev/weir/internal/word/promise"
 )
 
@@ -21,6 +23,8 @@ type Reason struct {
 	Chain []*program.Ref
 	// Why completes a sentence about the last reference of the chain.
 	Why string
+	// Declared: the declaration forbids it, whatever the value is.
+	Declared bool
 	// Call is the placeholder call whose each or count is meant, with the
 	// module that calls; nil for other reasons.
 	Call  *program.Call
@@ -37,9 +41,11 @@ func Explain(t *promise.Task, f *eval.Frame, call *program.Call, each *eval.Each
 }
 
 type explainer struct {
-	task    *promise.Task
-	seen    map[any]bool
-	reasons []Reason
+	// constants: only variables that are declared with const = true count as known.
+	constants bool
+	task      *promise.Task
+	seen      map[any]bool
+	reasons   []Reason
 }
 
 type seenAt struct {
@@ -87,6 +93,12 @@ func (x *explainer) refs(f *eval.Frame, call *program.Call, each *eval.Each, ref
 
 func (x *explainer) variable(f *eval.Frame, v *program.Variable, chain []*program.Ref) {
 	switch {
+	case v.NotConst:
+		x.because(chain, "is declared with const = false")
+		x.reasons[len(x.reasons)-1].Declared = true
+	case x.constants && !v.Const:
+		x.because(chain, "isn't declared with const = true")
+		x.reasons[len(x.reasons)-1].Declared = true
 	case v.Sensitive:
 		x.because(chain, "is declared as sensitive, and the value would be shown and kept in files")
 	case v.Ephemeral:
@@ -167,14 +179,18 @@ func Problem(reasons []Reason, where hcl.Range, what string) diag.Diagnostic {
 }
 
 // Text evaluates an argument of a module call that must be a known string
-// without marks. key is that of the call's instance. what names the value in
-// messages. When each or count of calls that stand for all their instances
+// without marks, or null, which is as if the argument weren't there. key is that of the
+// call's instance. what names the value in messages. When each or count of calls that stand for all their instances
 // keep it from being known, these calls are returned instead.
 func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr *program.Expr, what string) (string, []Reason, diag.List) {
 	var v cty.Value
 	var diags diag.List
 	failed := t.Try(func(t *promise.Task) { v, diags = eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal)) })
 	if diags.HasErrors() {
+		return "", nil, diags
+	}
+	if declared := forbidden(Explain(t, f, c, each, expr.Refs)); len(declared) > 0 {
+		diags.Add(Problem(declared, expr.Range(), what))
 		return "", nil, diags
 	}
 	v, marks := v.Unmark()
@@ -200,11 +216,45 @@ func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr
 		diags.Add(Problem(reasons, expr.Range(), what))
 		return "", open, diags
 	}
-	if v.IsNull() || v.Type() != cty.String {
+	if v.IsNull() {
+		return "", nil, diags
+	}
+	if v.Type() != cty.String {
 		diags.Add(NotKnown.As("Invalid "+what).Error(expr.Range(), "The %s must be a string.", what))
 		return "", nil, diags
 	}
 	return v.AsString(), nil, diags
+}
+
+// forbidden are the reasons that hold whatever the values are.
+func forbidden(reasons []Reason) []Reason {
+	return slices.DeleteFunc(reasons, func(r Reason) bool { return !r.Declared })
+}
+
+// Constant checks that the value which a call gives to a variable with const = true is
+// known before a plan is made. In Terraform mode it is made of such variables only, as
+// Terraform evaluates it without any others. When each or count of calls that stand for
+// all their instances keep it from being known, these calls are returned.
+func Constant(t *promise.Task, f *eval.Frame, v *program.Variable, d dialect.Dialect) ([]Reason, diag.List) {
+	in := f.Call.Input(v.Name)
+	if in == nil || in.Expr == nil || in.Expr.Broken() {
+		return nil, nil // its default, or reported
+	}
+	var value cty.Value
+	var diags diag.List
+	failed := t.Try(func(t *promise.Task) { value = f.Variable(t, v, nil) })
+	x := &explainer{task: t, seen: map[any]bool{}, constants: d == dialect.Terraform}
+	x.refs(f.Parent, f.Call, f.Each, in.Expr.Refs, nil)
+	const what = "const variable"
+	if declared := forbidden(slices.Clone(x.reasons)); len(declared) > 0 {
+		diags.Add(Problem(declared, in.Expr.Range(), what))
+		return nil, diags
+	}
+	if failed && len(x.reasons) == 0 || !failed && value.IsWhollyKnown() {
+		return nil, nil // what failed has a problem of its own
+	}
+	diags.Add(Problem(x.reasons, in.Expr.Range(), what))
+	return slices.DeleteFunc(x.reasons, func(r Reason) bool { return r.Call == nil }), diags
 }
 
 // problems are the errors that the evaluation has found so far.

@@ -2,9 +2,7 @@ package analyze
 
 import (
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/word/addr"
@@ -128,7 +126,6 @@ func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes)
 	call.Source = c.attribute(attrs["source"], &early)
 	call.Version = c.attribute(attrs["version"], &early)
 	call.DependsOn = c.dependsOn(attrs["depends_on"], noScope)
-	c.localVersion(attrs)
 	if attr := attrs["providers"]; attr != nil {
 		call.Passes = true
 		c.passed(call, attr, in)
@@ -138,22 +135,6 @@ func (c *compiler) resolveCall(call *program.Call, attrs, inputs hcl.Attributes)
 			Index: i, Name: attr.Name, Expr: c.expr(attr.Expr, in), Range: attr.NameRange,
 		})
 	}
-}
-
-// localVersion refuses a version of what isn't in a registry.
-func (c *compiler) localVersion(attrs hcl.Attributes) {
-	source, version := attrs["source"], attrs["version"]
-	if source == nil || version == nil {
-		return
-	}
-	v, diags := source.Expr.Value(nil)
-	if diags.HasErrors() || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
-		return
-	}
-	if module.IsRegistry(v.AsString()) {
-		return
-	}
-	c.diags.Add(diag.BadSource.As("Invalid registry module source address").Error(source.Expr.Range(), "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", v.AsString()))
 }
 
 // passed reads the providers argument of a call.

@@ -224,6 +224,7 @@ func (c refactoring) resolveImport(im *program.Import, a address.Address, attrs 
 	switch attr := attrs["provider"]; {
 	case attr != nil:
 		c.providerKey(&im.Provider, attr, in)
+		c.importProvider(a, attr)
 	case len(a.Modules) == 0 && c.prog.ResourceByName[a.Name] == nil:
 		// Nobody else says which provider knows the object.
 		c.providerUse(&im.Provider, nil, a.Name.Type, im.Range)
@@ -245,6 +246,28 @@ func (c refactoring) resolveImport(im *program.Import, a address.Address, attrs 
 	im.To = addr.Resource{Module: addr.FromSteps(modules), Name: a.Name}
 	if a.Key != nil {
 		im.ToKey = c.expr(a.Key, in)
+	}
+}
+
+// importProvider checks the provider argument of an import block. It says who generates
+// the configuration of the target; a target that has some has its own provider.
+func (c refactoring) importProvider(a address.Address, attr *hcl.Attribute) {
+	wrong := diag.BadImport.As("Invalid import provider argument")
+	if len(a.Modules) > 0 {
+		c.diags.Add(wrong.Error(attr.Range, "The target is in a module, whose providers are those of its module block. Remove the argument."))
+		return
+	}
+	target := c.prog.ResourceByName[a.Name]
+	if target == nil {
+		return
+	}
+	ref, ok := c.providerRef(attr.Expr, "provider")
+	switch use := target.Provider; {
+	case !ok: // reported when it was declared
+	case !use.Explicit:
+		c.diags.Add(wrong.Error(attr.Range, "The block of %s at %s has no provider argument, and an import uses the provider of its target. Write the argument there, or remove it here.", a.Name, target.Range))
+	case use.LocalName != ref.Local || use.Alias != ref.Alias:
+		c.diags.Add(wrong.Error(attr.Range, "The block of %s at %s has another provider argument, and an import uses the provider of its target. Remove the argument here, or write the same one.", a.Name, target.Range))
 	}
 }
 

@@ -31,6 +31,7 @@ func (c *compiler) variable(b *hcl.Block, json bool) {
 	v.Ephemeral = c.literal().Bool(attrs["ephemeral"], false)
 	v.Nullable = c.literal().Bool(attrs["nullable"], true)
 	v.Const = c.literal().Bool(attrs["const"], false)
+	v.NotConst = attrs["const"] != nil && !v.Const
 	v.Deprecated = c.literal().Deprecated(attrs["deprecated"])
 	if attr := attrs["type"]; attr != nil {
 		v.Type, v.Defaults = c.literal().Type(attr.Expr)

@@ -72,10 +72,6 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 	if kindOf(r.Source) == kindUnknown {
 		return "", diag.List{unresolved(r.Source, r.Range)}
 	}
-	if r.Constraint != "" && kindOf(r.Source) != kindRegistry {
-		diags.Add(diag.BadSource.As("Invalid registry module source address").Error(r.Range, "The argument \"version\" applies only to modules of a registry, and %q isn't the address of one. Remove the version.", r.Source))
-		return "", diags
-	}
 	if in.Fetcher == nil {
 		diags.Add(diag.BadSource.As("Module source not supported").Error(r.Range, "The module %q isn't a local directory, and there is no way here to fetch it.", r.Source))
 		return "", diags

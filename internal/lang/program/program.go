@@ -110,9 +110,11 @@ type Variable struct {
 	Sensitive   bool
 	Ephemeral   bool
 	Nullable    bool
-	Const       bool
-	Validations []*Condition
-	Range       hcl.Range
+	// Const: the value has to be known before a plan is made. NotConst: the variable is
+	// declared with const = false, so nothing may need its value before.
+	Const, NotConst bool
+	Validations     []*Condition
+	Range           hcl.Range
 	// Untyped: no type was declared, so values from outside stay text.
 	Untyped bool
 }

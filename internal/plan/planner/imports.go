@@ -9,7 +9,6 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/conform"
 	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
@@ -18,7 +17,6 @@ import (
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
 	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
 )
 
 // An importTarget is what an import block says for one instance.
@@ -122,9 +120,9 @@ func (r importing) expandImport(t *promise.Task, b *importBlock) {
 				r.note(diags)
 				return struct{}{}
 			}
-			e, more := eval.ForEach(v, b.block.ForEach, "for_each")
+			each, known, more := eval.ImportEach(v, b.block.ForEach)
 			diags.Append(more)
-			if e.Unknown && !diags.HasErrors() {
+			if !known && !diags.HasErrors() {
 				diags.Add(diag.BadRepetition.As("Invalid for_each argument").Error(b.block.ForEach.Range(), "The for_each of an import block must be known when planning."))
 			}
 			r.note(diags)
@@ -132,7 +130,7 @@ func (r importing) expandImport(t *promise.Task, b *importBlock) {
 				t.Fail()
 				return struct{}{}
 			}
-			instances = e.Each()
+			instances = each
 		}
 		for _, each := range instances {
 			diags := r.importTo(t, b, each)
@@ -233,54 +231,24 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 	return diags
 }
 
-// importID evaluates what names the object to be imported.
+// importID evaluates what names the object to be imported, which has to be known.
 func (r importing) importID(t *promise.Task, target *importTarget, o *object) (string, cty.Value, diag.List) {
-	const summary = "Invalid import id argument"
-	expr := target.block.ID
-	if expr == nil {
-		expr = target.block.Identity
-	}
-	v, diags := eval.Evaluate(t, expr, target.frame.Context(t, target.each, cty.NilVal))
+	name, diags := configured.ImportNameOf(t, target.block, target.frame, target.each, o.subject.Schema)
 	if diags.HasErrors() || t.Current().Failed() {
 		return "", cty.NilVal, diags
 	}
-	v, marks := v.UnmarkDeep()
+	v, expr, argument := name.ID, target.block.ID, "id"
+	if expr == nil {
+		v, expr, argument = name.Identity, target.block.Identity, "identity"
+	}
 	switch {
-	case value.HiddenMarks(marks):
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID must not be sensitive or ephemeral, since it is shown in the plan."))
 	case !v.IsWhollyKnown():
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import block \"id\" argument depends on resource attributes that cannot be determined until apply, so weir cannot plan to import this resource."))
-	case v.IsNull():
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID cannot be null."))
-	}
-	if diags.HasErrors() {
+		diags.Add(diag.BadImport.As("Invalid import "+argument+" argument").Error(expr.Range(), "The import block %q argument depends on resource attributes that cannot be determined until apply, so weir cannot plan to import this resource.", argument))
 		return "", cty.NilVal, diags
+	case target.block.ID == nil:
+		return "", v, diags
 	}
-	if target.block.ID == nil {
-		if o.subject.Schema.Identity == nil {
-			diags.Add(diag.BadImport.As("Invalid import identity argument").Error(expr.Range(), "The resource type %s has no identity; use the id argument instead.", o.addr.Name.Type))
-			return "", cty.NilVal, diags
-		}
-		identity, err := value.Convert(v, o.subject.Schema.Identity.DecodeType())
-		if err == nil {
-			identity, err = value.Convert(identity, o.subject.Schema.Identity.ElementType())
-		}
-		if err != nil {
-			diags.Add(diag.BadImport.As("Invalid import identity argument").Error(expr.Range(), "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", err)))
-		} else if errs := conform.Identity(o.subject.Schema.Identity, identity, false); len(errs) > 0 {
-			diags.Add(diag.BadImport.As("Invalid import identity argument").Error(expr.Range(), "The identity isn't suitable for %s: %s.", o.addr.Name.Type, value.ErrorString("", errs[0])))
-		}
-		return "", identity, diags
-	}
-	id, err := value.Convert(v, cty.String)
-	switch {
-	case err != nil:
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID value is unsuitable: %s.", value.ErrorString("", err)))
-		return "", cty.NilVal, diags
-	case id.AsString() == "":
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID value evaluates to an empty string, please provide a non-empty value."))
-	}
-	return id.AsString(), cty.NilVal, diags
+	return v.AsString(), cty.NilVal, diags
 }
 
 func importingOf(r *run, o *object) *plan.Importing {

@@ -115,9 +115,13 @@ func (r Registry) ParseSource(source string) (Provider, error) {
 	if err != nil {
 		return Provider{}, err
 	}
-	for _, part := range []string{p.Namespace, p.Type} {
-		if !validPart(part) {
-			return Provider{}, fmt.Errorf("%q in %q may have letters, digits and single dashes between them only", part, source)
+	namespace := p.Namespace
+	if n := len(namespace); r == Terraform && n > 2 { // it takes underscores, but not at the ends
+		namespace = namespace[:1] + strings.ReplaceAll(namespace[1:n-1], "_", "a") + namespace[n-1:]
+	}
+	for _, part := range []struct{ checked, text string }{{namespace, p.Namespace}, {p.Type, p.Type}} {
+		if !validPart(part.checked) {
+			return Provider{}, fmt.Errorf("%q in %q may have letters, digits and single dashes between them only", part.text, source)
 		}
 	}
 	if name, ok := strings.CutPrefix(p.Type, redundant); ok && validPart(name) {
