@@ -36,6 +36,7 @@ demo: build ## plan, apply and look at a small example with the built-in provide
 examples: build ## the examples and the commands of docs/concepts.md as they are described, among them tests of a module and linked stacks
 	examples/demo.sh bin/weir >/dev/null
 	examples/concepts.sh bin/weir >/dev/null
+	examples/pages.py bin/weir docs/tutorial.md docs/switch-from-opentofu.md docs/switch-from-terraform.md docs/switch-back.md
 	examples/tested.sh bin/weir >/dev/null
 	examples/stacks.sh bin/weir >/dev/null
 

@@ -44,11 +44,11 @@ def draw(rows):
     most = max(theirs for _, theirs, _ in rows)
     height = top + step * len(rows) + 8
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" width="720" height="{height}" role="img">',
-           "<title>CPU seconds of a plan: " + "; ".join(f"{l}: weir {m:.2f}, the better peer {t:.1f}" for l, t, m in rows) + "</title>",
+           "<title>CPU seconds of a plan: " + "; ".join(f"{l}: weir {m:.2f}, OpenTofu or Terraform {t:.1f}" for l, t, m in rows) + "</title>",
            f"<style>{STYLE}</style>",
            '<text x="12" y="24" class="title">CPU seconds of a plan</text>',
            '<rect x="12" y="38" width="12" height="12" class="ours"/><text x="30" y="49">weir</text>',
-           '<rect x="82" y="38" width="12" height="12" class="theirs"/><text x="100" y="49">the better of OpenTofu and Terraform</text>']
+           '<rect x="82" y="38" width="12" height="12" class="theirs"/><text x="100" y="49">the faster of OpenTofu and Terraform</text>']
     for i, (label, theirs, mine) in enumerate(rows):
         y = top + step * i
         bar = lambda v: max(2, round(width * v / most, 1))
@@ -57,7 +57,7 @@ def draw(rows):
                 f'<text x="{left + bar(mine) + 6}" y="{y + 12}">{mine:.2f}</text>',
                 f'<rect x="{left}" y="{y + 16}" width="{bar(theirs)}" height="14" class="theirs"/>',
                 f'<text x="{left + bar(theirs) + 6}" y="{y + 28}">{theirs:.1f}</text>',
-                f'<text x="708" y="{y + 20}" text-anchor="end" class="times">÷ {theirs / mine:.{0 if theirs / mine > 10 else 1}f}</text>']
+                f'<text x="708" y="{y + 20}" text-anchor="end" class="times">{theirs / mine:.{0 if theirs / mine > 10 else 1}f}× faster</text>']
     return "\n".join(out + ["</svg>", ""])
 
 

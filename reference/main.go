@@ -89,6 +89,12 @@ func Reference() (map[string]string, error) {
 			texts[file] += "\n" + p.Markdown()
 		}
 	}
+	if texts["language.md"], err = Language(); err != nil {
+		return nil, err
+	}
+	if texts["functions.md"], err = Functions(); err != nil {
+		return nil, err
+	}
 	return texts, nil
 }
 

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // TestReference: the pages say what the commands are. "make reference" writes them anew.
@@ -33,10 +36,19 @@ func TestReference(t *testing.T) {
 			// Links to other commands.
 			for _, part := range strings.Split(line, "](")[1:] {
 				file, heading, _ := strings.Cut(strings.Split(part, ")")[0], "#")
-				if title := strings.ReplaceAll(heading, "-", " "); want[file] == "" || !strings.Contains(strings.ReplaceAll(want[file], "-", " "), "# "+title+"\n") {
+				if title := strings.ReplaceAll(heading, "-", " "); want[file] == "" || heading != "" && !strings.Contains(strings.ReplaceAll(want[file], "-", " "), "# "+title+"\n") {
 					t.Errorf("%s leads to %s#%s, which isn't there", name, file, heading)
 				}
 			}
+		}
+	}
+}
+
+// TestExamplesOfBlocks parses the examples of the language reference.
+func TestExamplesOfBlocks(t *testing.T) {
+	for _, b := range blocks {
+		if _, diags := hclsyntax.ParseConfig([]byte(b.example), b.name, hcl.InitialPos); diags.HasErrors() {
+			t.Errorf("%s: %v", b.name, diags)
 		}
 	}
 }

@@ -24,7 +24,8 @@ import (
 // Bad is what is wrong with a block.
 var Bad = diag.Code{Name: "invalid-action-trigger", Summary: "Invalid action_trigger block"}
 
-var body = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
+// Schema is what an action_trigger block may have.
+var Schema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 	{Name: "events", Required: true}, {Name: "condition"}, {Name: "actions", Required: true}, {Name: "on_failure"},
 }}
 
@@ -39,7 +40,7 @@ type Reader struct {
 
 // Read reads a block.
 func (r Reader) Read(b *hcl.Block) *program.Trigger {
-	content, problems := b.Body.Content(body)
+	content, problems := b.Body.Content(Schema)
 	r.Diags.Append(diag.FromHCL(syntax.Invalid, problems))
 	t := &program.Trigger{Range: b.DefRange}
 	if attr := content.Attributes["events"]; attr != nil {
