@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/word/diag"
 )
 
 // A Blocked is an object that couldn't move because another one is there.
@@ -15,19 +16,25 @@ type Blocked struct {
 // statement. The result maps the addresses of those that moved to their new
 // ones. A whole resource or module doesn't move where one exists already.
 //
+// Statements may share a destination, as those of a module that merges several
+// resources do. They are ambiguous only where objects leave more than one of the
+// sources: that is an error.
+//
 // Moves that are blocked are in the order of their addresses. The cost is
 // linear in objects and in the moves they make.
-func (t *Table) Apply(prior []addr.Instance) (moved map[addr.Instance]addr.Instance, blocked []Blocked) {
+func (t *Table) Apply(prior []addr.Instance) (moved map[addr.Instance]addr.Instance, blocked []Blocked, diags diag.List) {
 	moved = make(map[addr.Instance]addr.Instance)
 	if t.Empty() {
-		return moved, nil
+		return moved, nil, nil
 	}
 	p := newPlaces(t.from, prior)
+	arrived := arrivals{}
 	for _, s := range t.statements {
 		// Who is in the way counts before anything moves, so that the order
 		// within a statement doesn't matter.
 		var free []addr.Instance
 		for _, group := range p.matching(s) {
+			diags.Append(arrived.add(s, group[0]))
 			if !p.occupied(s, group) {
 				free = append(free, group...)
 				continue
@@ -46,7 +53,39 @@ func (t *Table) Apply(prior []addr.Instance) (moved map[addr.Instance]addr.Insta
 		}
 	}
 	slices.SortFunc(blocked, func(a, b Blocked) int { return a.From.Compare(b.From) })
-	return moved, blocked
+	return moved, blocked, diags
+}
+
+// arrivals are the sources whose objects leave for a destination, the first of each.
+type arrivals map[Object]arrival
+
+type arrival struct {
+	from     Object
+	by       *statement
+	reported bool
+}
+
+// add notes that a statement moves an object, and reports an earlier statement
+// that moves objects of another source to the same destination.
+func (a arrivals) add(s *statement, o addr.Instance) (diags diag.List) {
+	if s.Implied {
+		return nil
+	}
+	from, to := s.ends(addr.FromSteps(o.Module.Steps()[:s.depth]))
+	first, ok := a[to]
+	switch {
+	case !ok:
+		a[to] = arrival{from: from, by: s}
+		return nil
+	case first.from == from || first.reported:
+		return nil
+	}
+	first.reported = true
+	a[to] = first
+	long, short := from.noun()
+	diags.Add(Ambiguous.Error(s.Range, "By the statement at %s %s moves to %s, by this one %s moves there, and both have objects in the state.\n\nA %s can come from one %s only. Remove one of the statements, or move one of the objects elsewhere with \"%s\".",
+		start(first.by.Range), first.from, to, from, long, short, diag.Run("state mv", "")))
+	return diags
 }
 
 // places knows which objects are where at the moment.

@@ -52,9 +52,9 @@ type Table struct {
 }
 
 // Compile checks statements against each other and orders them. The checks
-// need no state: statements that lead to where they come from, contradict
-// another one of their module, or go in circles. With errors the table is
-// empty.
+// need no state: statements that lead to where they come from, move an object
+// to two places, or go in circles. With errors the table is empty. Whether
+// statements with one destination are ambiguous, Apply decides by the objects.
 func Compile(statements []Statement) (*Table, diag.List) {
 	t := &Table{}
 	for i := range statements {

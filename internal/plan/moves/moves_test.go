@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,7 +92,7 @@ func TestMoves(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, from := range strings.Fields(test.from) {
-				moved, blocked := table(t, test.statements...).Apply([]addr.Instance{instance(from)})
+				moved, blocked, _ := table(t, test.statements...).Apply([]addr.Instance{instance(from)})
 				if got := moved[instance(from)]; got != instance(test.to) || blocked != nil {
 					t.Errorf("%s moves to %q instead of %q", from, got, test.to)
 				}
@@ -107,7 +108,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		"redundant":           {[]string{"t.a -> t.a"}, "Redundant move statement"},
 		"two destinations":    {[]string{"t.a -> t.b", "t.a -> t.c"}, "Ambiguous move statements"},
-		"two sources":         {[]string{"t.a -> t.c", "t.b -> t.c"}, "Ambiguous move statements"},
+		"two sources":         {[]string{"t.a -> t.c", "t.b -> t.c"}, ""},
 		"twice the same":      {[]string{"t.a -> t.c", "t.a -> t.c"}, ""},
 		"circle":              {[]string{"t.a -> t.b", "t.b -> t.a"}, "Cyclic dependency in move statements"},
 		"circle of modules":   {[]string{"module.a -> module.b", "module.b -> module.a"}, "Cyclic dependency in move statements"},
@@ -129,6 +130,66 @@ func TestMistakes(t *testing.T) {
 			}
 			if table.Empty() != (test.want != "") {
 				t.Errorf("empty: %t", table.Empty())
+			}
+		})
+	}
+}
+
+// Statements with one destination are ambiguous only where more than one of
+// their sources has objects.
+func TestSharedDestinations(t *testing.T) {
+	for name, test := range map[string]struct {
+		statements []string
+		prior      string
+		want       string // where the objects are then, or the addresses of an error
+	}{
+		"one of two resources":        {[]string{"t.a -> t.c", "t.b -> t.c"}, "t.b", "t.b > t.c"},
+		"none":                        {[]string{"t.a -> t.c", "t.b -> t.c"}, "t.c", ""},
+		"both":                        {[]string{"t.a -> t.c", "t.b -> t.c"}, "t.a t.b", "t.a t.c t.b"},
+		"both, and the place taken":   {[]string{"t.a -> t.c", "t.b -> t.c"}, "t.a t.b t.c", "t.a t.c t.b"},
+		"three":                       {[]string{"t.a -> t.c", "t.b -> t.c", "t.d -> t.c"}, "t.a t.b t.d", "t.a t.c t.b"},
+		"one, and the place taken":    {[]string{"t.a -> t.c", "t.b -> t.c"}, "t.a t.c", "t.a blocked"},
+		"instances":                   {[]string{"t.a[0] -> t.c", "t.b[0] -> t.c"}, "t.b[0] t.x", "t.b[0] > t.c"},
+		"both instances":              {[]string{"t.a[0] -> t.c", "t.b[0] -> t.c"}, "t.a[0] t.b[0]", "t.a[0] t.c t.b[0]"},
+		"keys of one resource":        {[]string{"t.a[0] -> t.c", "t.a[1] -> t.c"}, "t.a[1]", "t.a[1] > t.c"},
+		"a chain":                     {[]string{"t.a -> t.b", "t.b -> t.c", "t.x -> t.c"}, "t.a", "t.a > t.c"},
+		"a chain and another":         {[]string{"t.a -> t.b", "t.b -> t.c", "t.x -> t.c"}, "t.a t.x", "t.b t.c t.x"},
+		"two into a chain":            {[]string{"t.a -> t.b", "t.x -> t.b", "t.b -> t.c"}, "t.x", "t.x > t.c"},
+		"modules":                     {[]string{"module.a -> module.c", "module.b -> module.c"}, "module.b.t.x", "module.b.t.x > module.c.t.x"},
+		"both modules":                {[]string{"module.a -> module.c", "module.b -> module.c"}, "module.a.t.x module.b.t.y", "module.a module.c module.b"},
+		"module instances":            {[]string{"module.a[0] -> module.c", "module.a[1] -> module.c"}, "module.a[1].t.x", "module.a[1].t.x > module.c.t.x"},
+		"into a module with a move":   {[]string{"t.a -> module.m.t.x", "module.m: t.old -> t.x"}, "t.a", "t.a > module.m.t.x"},
+		"inside of a module":          {[]string{"t.a -> module.m.t.x", "module.m: t.old -> t.x"}, "module.m.t.old", "module.m.t.old > module.m.t.x"},
+		"into and inside of a module": {[]string{"t.a -> module.m.t.x", "module.m: t.old -> t.x"}, "t.a module.m.t.old", "t.a module.m.t.x module.m.t.old"},
+		"in different instances":      {[]string{"module.m: t.a -> t.c", "module.m: t.b -> t.c"}, "module.m[0].t.a module.m[1].t.b", "module.m[0].t.a > module.m[0].t.c, module.m[1].t.b > module.m[1].t.c"},
+		"in one instance":             {[]string{"module.m: t.a -> t.c", "module.m: t.b -> t.c"}, "module.m[0].t.a module.m[0].t.b", "module.m[0].t.a module.m[0].t.c module.m[0].t.b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var prior []addr.Instance
+			for _, text := range strings.Fields(test.prior) {
+				prior = append(prior, instance(text))
+			}
+			moved, blocked, diags := table(t, test.statements...).Apply(prior)
+			var got []string
+			for from, to := range moved {
+				got = append(got, from.String()+" > "+to.String())
+			}
+			slices.Sort(got)
+			text := strings.Join(got, ", ")
+			if len(blocked) > 0 {
+				text = blocked[0].From.String() + " blocked"
+			}
+			if diags.HasErrors() {
+				addresses := regexp.MustCompile(`(?:module\.\w+(?:\[\d\])?\.?)*(?:\bt\.\w+(?:\[\d\])?)?`)
+				text = ""
+				for _, a := range addresses.FindAllString(diags[0].Detail, -1) {
+					if a != "" {
+						text = strings.TrimSpace(text + " " + a)
+					}
+				}
+			}
+			if text != test.want || len(diags) > 1 {
+				t.Errorf("got %q, want %q: %v", text, test.want, diags)
 			}
 		})
 	}
@@ -226,7 +287,7 @@ func TestImpliedTogether(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	moved, blocked := m.Apply(prior)
+	moved, blocked, _ := m.Apply(prior)
 	if moved[prior[0]] != instance("module.c[0].t.x[0]") || blocked != nil {
 		t.Errorf("%v %v", moved, blocked)
 	}
@@ -235,7 +296,7 @@ func TestImpliedTogether(t *testing.T) {
 func TestBlocked(t *testing.T) {
 	m := table(t, "t.a -> t.b", "t.b -> t.c", "module.m -> module.n")
 	prior := []addr.Instance{instance("t.a"), instance("t.b"), instance("t.c"), instance("module.m.t.x"), instance("module.n.t.y")}
-	moved, blocked := m.Apply(prior)
+	moved, blocked, _ := m.Apply(prior)
 	if len(moved) != 0 || fmt.Sprint(blocked) != "[{t.a t.b} {t.b t.c} {module.m.t.x module.n.t.x}]" {
 		t.Errorf("%v %v", moved, blocked)
 	}
@@ -354,7 +415,7 @@ func TestRandomMoves(t *testing.T) {
 			continue
 		}
 		prior := randomState(r)
-		moved, blocked := table.Apply(prior)
+		moved, blocked, _ := table.Apply(prior)
 		want, wantBlocked := slowly(table, prior)
 		fail := func(format string, args ...any) {
 			t.Helper()
@@ -393,7 +454,7 @@ func TestManyStatements(t *testing.T) {
 	for i := range n {
 		prior = append(prior, addr.Resource{Module: "module.l", Name: addr.Name{Type: "t", Name: "a"}}.Instance(addr.IntKey(i)))
 	}
-	moved, _ := m.Apply(prior)
+	moved, _, _ := m.Apply(prior)
 	if got := moved[prior[7]]; got != instance(`module.m.t.c["7"]`) || len(moved) != n {
 		t.Errorf("%d moved, one to %s", len(moved), got)
 	}

@@ -42,7 +42,7 @@ func (o Object) noun() (long, short string) {
 // keys; declared tells whether the configuration has the object, and where.
 func (t *Table) Validate(instances func(addr.Module) []addr.Module, declared func(Object) (hcl.Range, bool)) diag.List {
 	var diags diag.List
-	check := newContradictions()
+	check := contradictions{}
 	for _, s := range t.statements {
 		if s.Implied {
 			continue
@@ -89,7 +89,7 @@ func (s *statement) ends(in addr.Module) (from, to Object) {
 // knowing its instances: what holds in one of them holds in all.
 func (t *Table) contradictions() diag.List {
 	var diags diag.List
-	checks := make(map[addr.Module]*contradictions)
+	checks := make(map[addr.Module]contradictions)
 	for _, s := range t.statements {
 		if s.from.equal(s.to) {
 			from, _ := s.ends(s.Module)
@@ -101,7 +101,7 @@ func (t *Table) contradictions() diag.List {
 		}
 		check := checks[s.Module]
 		if check == nil {
-			check = newContradictions()
+			check = contradictions{}
 			checks[s.Module] = check
 		}
 		from, to := s.ends(s.Module)
@@ -110,31 +110,21 @@ func (t *Table) contradictions() diag.List {
 	return diags
 }
 
-type contradictions struct {
-	from, to map[Object]claim
-}
+// contradictions are statements that move one object to two places.
+type contradictions map[Object]claim
 
 type claim struct {
-	other Object
-	at    hcl.Range
+	to Object
+	at hcl.Range
 }
 
-func newContradictions() *contradictions {
-	return &contradictions{make(map[Object]claim), make(map[Object]claim)}
-}
-
-func (c *contradictions) add(diags *diag.List, s *statement, from, to Object) {
-	long, short := from.noun()
-	if first, ok := c.from[from]; !ok {
-		c.from[from] = claim{to, s.Range}
-	} else if first.other != to {
+func (c contradictions) add(diags *diag.List, s *statement, from, to Object) {
+	first, ok := c[from]
+	if !ok {
+		c[from] = claim{to, s.Range}
+	} else if first.to != to {
+		long, short := from.noun()
 		diags.Add(Ambiguous.Error(s.Range, "By the statement at %s %s moved to %s, by this one it moved to %s.\n\nA %s can move to one %s only.",
-			start(first.at), from, first.other, to, long, short))
-	}
-	if first, ok := c.to[to]; !ok {
-		c.to[to] = claim{from, s.Range}
-	} else if first.other != from {
-		diags.Add(Ambiguous.Error(s.Range, "By the statement at %s %s moved to %s, by this one %s moved there.\n\nA %s can come from one %s only.",
-			start(first.at), first.other, to, from, long, short))
+			start(first.at), from, first.to, to, long, short))
 	}
 }

@@ -13,5 +13,6 @@ var (
 	UnresolvedMoves      = diag.Code{Name: "unresolved-moves", Summary: "Unresolved resource instance address changes"}
 	MovesExcluded        = diag.Code{Name: "moves-not-targeted", Summary: "Moved resource instances excluded by targeting"}
 	Forgotten            = diag.Code{Name: "removed-from-state", Summary: "Resource will be removed from the state"}
+	SharedObject         = diag.Code{Name: "object-at-two-addresses", Summary: "One object at two addresses"}
 	DestroyRefused       = diag.Code{Name: "prevent-destroy", Summary: "Resource instance cannot be destroyed"}
 )

@@ -70,7 +70,11 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 		diags.Append(r.unmatchedReplace(objects))
 		diags.Append(r.scope.Unpicked(p))
 	}
+	diags.Append(importing(r).sharedObjects(objects))
 	if !r.scope.Whole() {
+		if !r.Import {
+			diags.Append(r.unmatchedTargets())
+		}
 		diags.Add(targetingWarning(len(r.Targets) > 0))
 	}
 	return p
@@ -142,7 +146,7 @@ const maxOptions = 10
 // unmatchedReplace warns of -replace options that name no instance.
 func (r finishing) unmatchedReplace(objects []*object) diag.List {
 	var diags diag.List
-	if r.Mode != plan.Normal {
+	if r.Mode == plan.RefreshOnly {
 		return nil
 	}
 	for _, wanted := range r.Replace {
@@ -162,7 +166,7 @@ func (r finishing) unmatchedReplace(objects []*object) diag.List {
 		d := diag.Diagnostic{Severity: diag.Warning, Code: diag.NoInstance.Name, Summary: "Incompletely-matched force-replace resource instance"}
 		switch {
 		case len(options) == 0:
-			d.Detail = "There is no resource instance " + wanted.String() + ", so the -replace option for it has no effect. Check its address with \"state list\"."
+			d.Detail = "There is no resource instance " + wanted.String() + ", so the -replace option for it has no effect. " + r.proposed(wanted.Target())
 		case wanted.Key == addr.NoKey:
 			d.Detail = "The -replace option for " + wanted.String() + " doesn't match any resource instance because it lacks an instance key.\n\nTo force the replacement of particular instances, use one or more of these options instead:\n" + strings.Join(options, "\n")
 		default:

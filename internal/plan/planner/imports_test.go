@@ -1,11 +1,13 @@
 package planner_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/proof/testkit"
 )
 
@@ -108,6 +110,73 @@ import {
   id = "b"
 }`, Outside: there("b"), Problems: "Invalid provider configuration"},
 	})
+}
+
+// One object at two addresses is warned of where that is sure.
+func TestSharedObjects(t *testing.T) {
+	const two = "resource \"sim_object\" \"a\" { name = \"a\" }\nresource \"sim_object\" \"b\" { name = \"a\" }\n"
+	imports := func(to, id string) string { return "import {\n  to = " + to + "\n  id = \"" + id + "\"\n}\n" }
+	type rule struct {
+		name, before, after string
+		outside             []string
+		warned              string // the two addresses
+	}
+	for _, c := range []rule{
+		{name: "two imports of one object", after: two + imports("sim_object.a", "a") + imports("sim_object.b", "a"), outside: []string{"a"}, warned: `sim_object.b sim_object.a`},
+		{name: "imports of two objects", after: two + imports("sim_object.a", "a") + imports("sim_object.b", "b"), outside: []string{"a", "b"}},
+		{name: "equal IDs under two provider configurations", after: `provider "sim" {
+  alias  = "x"
+  region = "x"
+}
+resource "sim_object" "a" { name = "a" }
+resource "sim_object" "b" {
+  provider = sim.x
+  name     = "a"
+}
+` + imports("sim_object.a", "a") + imports("sim_object.b", "a"), outside: []string{"a"}},
+		{name: "one import block with for_each", after: `resource "sim_object" "a" {
+  for_each = toset(["p", "q"])
+  name     = "a"
+}
+import {
+  for_each = toset(["p", "q"])
+  to       = sim_object.a[each.key]
+  id       = "a"
+}`, outside: []string{"a"}, warned: `sim_object.a["q"] sim_object.a["p"]`},
+		{name: "into two modules", after: `module "m" {
+  source   = "./m"
+  for_each = toset(["p", "q"])
+}
+` + imports("module.m[\"p\"].sim_object.a", "a") + imports("module.m[\"q\"].sim_object.a", "a") + "-- m/main.tf --\n" + one, outside: []string{"a"}, warned: `module.m["q"].sim_object.a module.m["p"].sim_object.a`},
+		{name: "what the state has elsewhere", before: one, after: two + "import {\n  to = sim_object.b\n  id = \"id-1\"\n}", outside: []string{"id-1"}, warned: `sim_object.b sim_object.a`},
+		{name: "what the state has elsewhere and is destroyed", before: one, after: "resource \"sim_object\" \"b\" { name = \"a\" }\n" + "import {\n  to = sim_object.b\n  id = \"id-1\"\n}", outside: []string{"id-1"}, warned: `sim_object.b sim_object.a`},
+		{name: "what the state gives up", before: one, after: "resource \"sim_object\" \"b\" { name = \"a\" }\nremoved {\n  from = sim_object.a\n  lifecycle {\n    destroy = false\n  }\n}\n" + "import {\n  to = sim_object.b\n  id = \"id-1\"\n}", outside: []string{"id-1"}},
+		{name: "what has moved to the target", before: one, after: "resource \"sim_object\" \"b\" { name = \"a\" }\nmoved {\n  from = sim_object.a\n  to   = sim_object.b\n}\n" + "import {\n  to = sim_object.b\n  id = \"id-1\"\n}"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			b := testkit.New(t)
+			if c.before != "" {
+				if diags := b.Apply(c.before, engine.PlanOptions{}); diags.HasErrors() {
+					t.Fatal(diags.Err())
+				}
+			}
+			there(c.outside...)(b)
+			_, _, diags := b.Plan(c.after, engine.PlanOptions{})
+			if diags.HasErrors() {
+				t.Fatal(diags.Err())
+			}
+			got := ""
+			for _, d := range diags {
+				if planner.SharedObject.Is(d) {
+					addresses := regexp.MustCompile(`(?:module\.m\["\w"\]\.)?sim_object\.\w(?:\["\w"\])?`).FindAllString(d.Detail, 2)
+					got += strings.Join(addresses, " ")
+				}
+			}
+			if got != c.warned {
+				t.Errorf("warned of %q, want %q: %v", got, c.warned, diags)
+			}
+		})
+	}
 }
 
 func TestGenerate(t *testing.T) {

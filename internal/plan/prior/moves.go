@@ -126,7 +126,9 @@ func (p *Prior) CompileMoves(root *program.Tree, host eval.Host, facts eval.Fact
 	m := &p.moves
 	m.table = table
 	if !diags.HasErrors() {
-		m.to, m.blocked = table.Apply(prior)
+		var ambiguous diag.List
+		m.to, m.blocked, ambiguous = table.Apply(prior)
+		diags.Append(ambiguous)
 		m.from = make(map[addr.Instance]addr.Instance, len(m.to))
 		for from, to := range m.to {
 			m.from[to] = from

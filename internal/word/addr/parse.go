@@ -200,6 +200,11 @@ type Target struct {
 	glob   *glob
 }
 
+// Target is what names the instance, and nothing else.
+func (i Instance) Target() Target {
+	return Target{Module: i.Module, Name: i.Name, Key: i.Key, HasKey: true, text: i.String()}
+}
+
 // String is the address as it was written, in canonical form.
 func (t Target) String() string { return t.text }
 
