@@ -45,6 +45,11 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 				converted[i].Compared = compared(d.Expression, d.EvalContext)
 			}
 		}
+		if d.Expression != nil && d.Summary == invalidIndex {
+			for i := range converted {
+				converted[i].Detail += indexed(d.Expression, d.EvalContext)
+			}
+		}
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok {
 			for i := range converted {
 				converted[i].Function = call.CalledFunctionName()
@@ -64,6 +69,79 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 		l.Append(converted)
 	}
 	return l
+}
+
+// invalidIndex is how the library calls an index or a key that a collection hasn't.
+const invalidIndex = "Invalid index"
+
+// indexed is a sentence about the index in an expression and what it may be; empty where
+// that isn't known or mustn't be shown.
+func indexed(e hcl.Expression, ctx *hcl.EvalContext) string {
+	if probe, ok := e.(*program.ProbeExpr); ok {
+		e = probe.Expression
+	}
+	if index, ok := e.(*hclsyntax.IndexExpr); ok {
+		of, hd := index.Collection.Value(ctx)
+		key, more := index.Key.Value(ctx)
+		if hd.HasErrors() || more.HasErrors() {
+			return ""
+		}
+		return indexes(of, key)
+	}
+	if ctx == nil {
+		return ""
+	}
+	for _, ref := range program.References(e) {
+		for n := len(ref.Rest) - 1; n >= 0; n-- {
+			part := *ref
+			part.Rest = ref.Rest[:n]
+			of, hd := program.NewRefExpr(&part).Value(ctx)
+			if hd.HasErrors() {
+				continue
+			}
+			if step, is := ref.Rest[n].(hcl.TraverseIndex); is {
+				return indexes(of, step.Key)
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// mostKeys is how many keys are listed.
+const mostKeys = 10
+
+func indexes(of, key cty.Value) string {
+	if of.IsMarked() || key.IsMarked() || !of.IsKnown() || of.IsNull() || !key.IsWhollyKnown() || key.IsNull() {
+		return ""
+	}
+	switch ty := of.Type(); {
+	case (ty.IsListType() || ty.IsTupleType()) && key.Type() == cty.Number:
+		said := " The index is " + key.AsBigFloat().Text('f', -1)
+		switch n := of.LengthInt(); n {
+		case 0:
+			return said + ", and there are no elements."
+		case 1:
+			return said + ", and there is 1 element, with index 0."
+		default:
+			return fmt.Sprintf("%s, and there are %d elements, with indexes 0 to %d.", said, n, n-1)
+		}
+	case (ty.IsMapType() || ty.IsObjectType()) && key.Type() == cty.String:
+		names := slices.Sorted(maps.Keys(of.AsValueMap()))
+		said := " The key is " + addr.Quote(key.AsString())
+		if len(names) == 0 {
+			return said + ", and there are no elements."
+		}
+		shown := make([]string, 0, mostKeys)
+		for _, name := range names[:min(len(names), mostKeys)] {
+			shown = append(shown, addr.Quote(name))
+		}
+		if len(names) > mostKeys {
+			shown = append(shown, fmt.Sprintf("and %d more", len(names)-mostKeys))
+		}
+		return said + ", and the keys are " + strings.Join(shown, ", ") + "." + Suggestion(key.AsString(), names)
+	}
+	return ""
 }
 
 // signature finds a function of the language. Those of providers take anything

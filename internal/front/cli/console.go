@@ -20,7 +20,7 @@ import (
 var consoleCommand = &command{
 	Name:     "console",
 	Synopsis: "Try expressions at an interactive command prompt",
-	Long:     "Evaluates expressions with the configuration and the state, or what is planned, one a line. An expression goes on while brackets are open. \"exit\" ends. On a terminal lines can be edited, and the arrow keys bring earlier ones back.",
+	Long:     "Evaluates expressions with the configuration and the state, or what is planned, one a line. An expression goes on while brackets are open. \"exit\" ends. On a terminal lines can be edited: Tab completes names, the arrow keys bring earlier lines back, and Ctrl-C drops the line. \"help\" lists that.",
 	JSON:     screen.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var f flags.Console
@@ -29,6 +29,16 @@ var consoleCommand = &command{
 		return func(ctx context.Context, _ []string) int { return e.console(ctx, f) }
 	},
 }
+
+const consoleHelp = `Type an expression to see its value:
+  var.name, local.name, module.name.output, TYPE.NAME.attribute, upper("a")
+An expression goes on in the next line while brackets are open.
+
+  Tab     completes names, attributes and functions
+  Up      brings back earlier lines
+  Ctrl-C  drops the line
+  exit    leaves, and so does Ctrl-D
+`
 
 func (e *env) console(ctx context.Context, f flags.Console) int {
 	if diags := f.Check(); diags != nil {
@@ -50,6 +60,7 @@ func (e *env) console(ctx context.Context, f flags.Console) int {
 	}
 	defer c.Close()
 	prompt := terminal.NewPrompt(e.in, e.lines, e.Out, !e.Dumb)
+	prompt.Complete(c.Complete)
 	for {
 		text, err := prompt.Text(ctx, engine.Unfinished)
 		switch {
@@ -64,7 +75,7 @@ func (e *env) console(ctx context.Context, f flags.Console) int {
 		case "exit":
 			return 0
 		case "help":
-			e.Say("Type an expression, such as var.name or upper(\"a\"), to see its value.\nType \"exit\" to leave.\n")
+			e.Say("%s", consoleHelp)
 			continue
 		}
 		v, diags := c.Eval(text)

@@ -111,7 +111,16 @@ func (e *env) stateVerify(ctx context.Context, f flags.State, plans []string) in
 			e.Say("%s: %s\n", f.What, f.Said)
 		}
 	}
-	return e.Diags(diags)
+	code := e.Diags(diags)
+	switch n := len(diags.Only(diag.Error)); {
+	case n > 0:
+		e.Say("\nDamaged: %s. Each says how to go on.\n", view.Count(n, "problem"))
+	case len(diags) > 0:
+		e.Say("\nNothing is damaged, but see the warnings.\n")
+	default:
+		e.Say("\nOK: everything can be read.\n")
+	}
+	return code
 }
 
 // inState reads the state; nil after a problem, which has been reported.

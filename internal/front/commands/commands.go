@@ -228,6 +228,10 @@ func (t *Table[E]) unknown(args []string) int {
 	if cmd, _ := t.find(args[:1]); cmd != nil && len(args) > 1 {
 		group, given = args[0]+" ", args[1]
 	}
+	if strings.HasPrefix(args[0], "-") {
+		fmt.Fprintf(t.Screen.Err, "The option %s stands after a command, such as: %s plan %s\n\nTo see all of weir's top-level commands, run:\n  %s -help\n\n", args[0], t.Program, args[0], t.Program)
+		return 1
+	}
 	fmt.Fprintf(t.Screen.Err, "%s has no command named \"%s%s\".", t.Program, group, given)
 	if best := t.nearest(group, given); best != "" {
 		fmt.Fprintf(t.Screen.Err, " Did you mean: %q?", best)

@@ -1,11 +1,13 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -18,6 +20,7 @@ type Prompt struct {
 	asks    io.Writer // where prompts go; nil where nobody sees them
 	// editor is nil where lines aren't edited.
 	editor *term.Terminal
+	keys   *keys
 }
 
 // NewPrompt is a prompt on a file that lines are read from. Prompts are shown on out if
@@ -31,10 +34,87 @@ func NewPrompt(in *os.File, lines *Lines, out io.Writer, editing bool) *Prompt {
 	file, ok := out.(*os.File)
 	if editing && ok && Is(file) {
 		p.out = file
-		p.editor = newEditor(in, file)
+		p.keys = &keys{from: in}
+		p.editor = newEditor(p.keys, file)
 	}
 	return p
 }
+
+// Complete completes the line before the cursor when the tab key is pressed: with what all
+// proposals have in common, or by listing them.
+func (p *Prompt) Complete(proposals func(before string) (word string, list []string)) {
+	if p.editor == nil {
+		return
+	}
+	p.editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
+		if key != '\t' {
+			return "", 0, false
+		}
+		word, list := proposals(line[:pos])
+		if len(list) == 0 {
+			return line, pos, true
+		}
+		more := common(list)
+		if len(more) <= len(word) && len(list) > 1 {
+			fmt.Fprintf(p.editor, "%s\n", strings.Join(list[:min(len(list), mostProposals)], "  "))
+			return line, pos, true
+		}
+		begun := line[:pos-len(word)] + more
+		return begun + line[pos:], len(begun), true
+	}
+}
+
+// mostProposals is how many are listed.
+const mostProposals = 60
+
+// common is the beginning that all texts have.
+func common(list []string) string {
+	begin := list[0]
+	for _, text := range list[1:] {
+		for !strings.HasPrefix(text, begin) {
+			begin = begin[:len(begin)-1]
+		}
+	}
+	return begin
+}
+
+// keys are those that are pressed. An interrupt drops the line: it becomes the keys that
+// go to the end of the line, delete it, and end it. It is read by itself, so that lines
+// before it are over by then.
+type keys struct {
+	from    io.Reader
+	left    []byte
+	dropped bool
+}
+
+// dropLine are end, delete to the beginning, and enter.
+const dropLine = "\x05\x15\r"
+
+// Read implements io.Reader.
+func (k *keys) Read(p []byte) (int, error) {
+	if len(k.left) == 0 {
+		buffer := make([]byte, max(len(p), 1))
+		n, err := k.from.Read(buffer)
+		if n == 0 {
+			return 0, err
+		}
+		k.left = buffer[:n]
+	}
+	if k.left[0] == interruptKey && len(p) >= len(dropLine) {
+		k.left, k.dropped = k.left[1:], true
+		return copy(p, dropLine), nil
+	}
+	next := k.left
+	if i := bytes.IndexByte(next, interruptKey); i > 0 {
+		next = next[:i]
+	}
+	n := copy(p, next)
+	k.left = k.left[n:]
+	return n, nil
+}
+
+// interruptKey is Ctrl-C on a terminal that leaves all keys to the editor.
+const interruptKey = 3
 
 func newEditor(in io.Reader, out io.Writer) *term.Terminal {
 	editor := term.NewTerminal(struct {
@@ -81,6 +161,11 @@ func (p *Prompt) Text(ctx context.Context, unfinished func(string) bool) (string
 			return "", err
 		case err != nil:
 			return "", err
+		}
+		if p.keys != nil && p.keys.dropped {
+			p.keys.dropped = false
+			text, prompt = "", "> "
+			continue
 		}
 		if text != "" {
 			text += "\n"

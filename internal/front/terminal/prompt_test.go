@@ -104,3 +104,41 @@ func TestLinesOnDemand(t *testing.T) {
 		t.Error(got, err)
 	}
 }
+
+// TestInterruptDropsLine: as in other shells it isn't the end, and lines before it count.
+func TestInterruptDropsLine(t *testing.T) {
+	k := &keys{from: strings.NewReader("var.a\rupp\x1b[D\x03var.b\r")}
+	editor := newEditor(k, io.Discard)
+	for _, want := range []struct {
+		line    string
+		dropped bool
+	}{{"var.a", false}, {"", true}, {"var.b", false}} {
+		k.dropped = false
+		if got, err := edit(t.Context(), editor); err != nil || got != want.line || k.dropped != want.dropped {
+			t.Errorf("got %q, %v, dropped %t, want %q", got, err, k.dropped, want.line)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	var out bytes.Buffer
+	p := &Prompt{editor: newEditor(strings.NewReader("1 + var.n\t\t\r"+"var.name\t\r"+"x\t\r"), &out)}
+	p.Complete(func(before string) (string, []string) {
+		word := before[strings.LastIndexByte(before, ' ')+1:]
+		var list []string
+		for _, name := range []string{"var.name", "var.names"} {
+			if strings.HasPrefix(name, word) {
+				list = append(list, name)
+			}
+		}
+		return word, list
+	})
+	for _, want := range []string{"1 + var.name", "var.name", "x"} {
+		if got, err := edit(t.Context(), p.editor); err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if !strings.Contains(out.String(), "var.name  var.names") {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -13,6 +13,7 @@ package syntax
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,13 +69,30 @@ func Parse(name string, src []byte) (*File, diag.List) {
 		return f, diags
 	}
 	file, hclDiags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	diags.Append(diag.FromHCL(Invalid, hclDiags))
+	diags.Append(behindUnclosed(diag.FromHCL(Invalid, hclDiags), hclDiags))
 	f.Body = emptyBody(name, false)
 	if file != nil && file.Body != nil {
 		f.Body = file.Body
 	}
 	return f, diags
 }
+
+// behindUnclosed marks the problems behind a quote that is never closed: they only come
+// from text that was taken for a string, or the other way round.
+func behindUnclosed(l diag.List, found hcl.Diagnostics) diag.List {
+	i := slices.IndexFunc(found, func(d *hcl.Diagnostic) bool {
+		return d.Severity == hcl.DiagError && slices.Contains(unclosed, d.Summary)
+	})
+	if i >= 0 && len(l) == len(found) {
+		for j := i + 1; j < len(l); j++ {
+			l[j].Follows = true
+		}
+	}
+	return l
+}
+
+// unclosed is how the library calls quotes that aren't closed on their line or at all.
+var unclosed = []string{"Invalid multi-line string", "Unterminated template string"}
 
 // ParseExpression reads an expression in native syntax, as in the value of an
 // option. The result is nil only after an error.

@@ -16,7 +16,9 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"weir.dev/weir/internal/operation/backend"
@@ -224,7 +226,7 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 	id, left, err := storage.Acquire(ctx, s.store, info, storage.Taking{
 		Timeout: l.Timeout, Processes: s.Processes,
 		Refuse:  func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) },
-		Inherit: s.inherit,
+		Inherit: s.inherit, Waiting: s.waiting(),
 	})
 	slow.Stop()
 	if err != nil {
@@ -234,7 +236,15 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		return diag.List{Locked.New(diag.Error, "%s", err)}
 	}
 	if err != nil {
-		d := Locked.New(diag.Error, "Error message: %s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it by that ID:\n    %s\nFor most commands -lock=false works without a lock, which is not recommended.", err, diag.Run("force-unlock", "ID"))
+		said := fmt.Sprintf("Error message: %s", err)
+		if held := (*storage.LockError)(nil); errors.As(err, &held) && held.Holder != nil {
+			said = held.Holder.Held(s.Now()) + ".\n"
+			if !errors.As(held.Err, new(syscall.Errno)) { // that says no more than that it is held
+				said += "Error message: " + held.Err.Error() + "\n"
+			}
+			said += "\n" + strings.TrimRight(held.Holder.String(), "\n")
+		}
+		d := Locked.New(diag.Error, "%s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it by that ID:\n    %s\nFor most commands -lock=false works without a lock, which is not recommended.", said, diag.Run("force-unlock", "ID"))
 		d.Err = err
 		return diag.List{d}
 	}
@@ -244,6 +254,26 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 	}
 	return nil
 }
+
+// waiting tells people now and then who holds the lock and how long they still wait.
+func (s *Session) waiting() func(*storage.LockInfo, time.Duration) {
+	var told time.Time
+	return func(holder *storage.LockInfo, rest time.Duration) {
+		now := s.Now()
+		if !told.IsZero() && now.Sub(told) < tellWaiting {
+			return
+		}
+		told = now
+		who := "The lock is held"
+		if holder != nil {
+			who = holder.Held(now)
+		}
+		s.Notice(fmt.Sprintf("%s. Waiting for it, %s at most...\n", who, rest.Round(time.Second)))
+	}
+}
+
+// tellWaiting is how often people are told that they wait.
+const tellWaiting = 4 * time.Second
 
 // reserve says what state may be there before one is written. It has the
 // lineage that the state will have.

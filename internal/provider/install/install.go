@@ -263,8 +263,36 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 	case locked:
 		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: the previously-selected version %s is no longer available. Run %s to select another.", in.Registry.Display(p), lock.Version, diag.Run("init", "-upgrade")))
 	default:
-		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: no available releases match the given constraints %s. %s shows which modules ask for what.", in.Registry.Display(p), constraints, diag.Run("providers", "")))
+		r.diags.Add(NotFound.As("Failed to resolve provider packages").New(diag.Error, "Could not resolve provider %s: no available releases match the given constraints %s.%s %s shows which modules ask for what.", in.Registry.Display(p), constraints, offered(available), diag.Run("providers", "")))
 	}
+}
+
+// mostOffered is how many versions are listed.
+const mostOffered = 5
+
+// offered is a sentence about the versions that can be had, the newest first.
+func offered(available []version.Version) string {
+	if len(available) == 0 {
+		return ""
+	}
+	list := slices.Clone(available)
+	slices.SortFunc(list, func(a, b version.Version) int {
+		switch {
+		case b.LessThan(a):
+			return -1
+		case a.LessThan(b):
+			return 1
+		}
+		return 0
+	})
+	var names []string
+	for _, v := range list[:min(len(list), mostOffered)] {
+		names = append(names, v.String())
+	}
+	if n := len(list) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("and %d older ones", n))
+	}
+	return " The available versions are " + strings.Join(names, ", ") + "."
 }
 
 // notFound: none of the places knows the provider.

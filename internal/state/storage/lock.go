@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,11 +51,45 @@ func (i LockInfo) String() string {
 	b.WriteString("Lock Info:\n")
 	for _, line := range [][2]string{
 		{"ID:", i.ID}, {"Path:", i.Path}, {"Operation:", i.Operation}, {"Who:", i.Who},
-		{"Version:", i.Version}, {"Created:", i.Created.String()}, {"Info:", i.Info},
+		{"Version:", i.Version}, {"Created:", i.Created.Truncate(time.Second).String()},
 	} {
 		fmt.Fprintf(&b, "  %-10s %s\n", line[0], line[1])
 	}
 	return b.String()
+}
+
+// Held says who has held the lock for how long, and for what.
+func (i LockInfo) Held(now time.Time) string {
+	who, what := i.Who, i.Operation
+	if who == "" {
+		who = "Somebody"
+	}
+	if what != "" {
+		what = " for \"" + what + "\""
+	}
+	if i.Created.IsZero() {
+		return who + " holds the lock" + what
+	}
+	return who + " has held the lock" + what + " for " + age(now.Sub(i.Created))
+}
+
+// age is a duration as people say it.
+func age(d time.Duration) string {
+	count := func(n int, unit string) string {
+		if n == 1 {
+			return "1 " + unit
+		}
+		return strconv.Itoa(n) + " " + unit + "s"
+	}
+	switch d = max(d, 0); {
+	case d < 2*time.Minute:
+		return count(int(d.Seconds()), "second")
+	case d < 2*time.Hour:
+		return count(int(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return count(int(d.Hours()), "hour")
+	}
+	return count(int(d.Hours()/24), "day")
 }
 
 // A LockError says that the lock is held by someone else, so that waiting may

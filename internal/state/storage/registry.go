@@ -3,12 +3,16 @@ package storage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/system/durable"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/near"
 	"weir.dev/weir/internal/word/schema"
 )
 
@@ -81,7 +85,14 @@ func (r Registry) Find(name string) (Type, error) {
 	if message, ok := removed[name]; ok {
 		return Type{}, fmt.Errorf("%s", message)
 	}
-	return Type{}, fmt.Errorf("There is no backend type named %q.", name)
+	names := slices.Sorted(maps.Keys(r))
+	if best := near.Proper(name, names); best != "" {
+		return Type{}, fmt.Errorf("There is no backend type named %q. Did you mean %q?", name, best)
+	}
+	if len(names) == 0 {
+		return Type{}, fmt.Errorf("There is no backend type named %q.", name)
+	}
+	return Type{}, fmt.Errorf("There is no backend type named %q. The types are %s.", name, strings.Join(names, ", "))
 }
 
 // New makes a backend of the named type; config has the implied type of its

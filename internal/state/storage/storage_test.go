@@ -28,6 +28,23 @@ func TestRegistryWithoutType(t *testing.T) {
 	}
 }
 
+// TestHeld: people are told who holds a lock, and since when.
+func TestHeld(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, i := range map[string]LockInfo{
+		`me@here has held the lock for "apply" for 30 seconds`: {Who: "me@here", Operation: "apply", Created: now.Add(-30 * time.Second)},
+		`me@here has held the lock for "plan" for 5 minutes`:   {Who: "me@here", Operation: "plan", Created: now.Add(-5 * time.Minute)},
+		`me@here has held the lock for 3 hours`:                {Who: "me@here", Created: now.Add(-3 * time.Hour)},
+		`me@here has held the lock for 4 days`:                 {Who: "me@here", Created: now.Add(-100 * time.Hour)},
+		`me@here has held the lock for 0 seconds`:              {Who: "me@here", Created: now.Add(time.Hour)},
+		`Somebody holds the lock`:                              {},
+	} {
+		if got := i.Held(now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestLockInfo(t *testing.T) {
 	i := NewLockInfo("apply", "me@here", "1.0")
 	if len(i.ID) != 36 || i.ID == NewLockInfo("apply", "me@here", "1.0").ID {
@@ -53,7 +70,6 @@ Lock Info:
   Who:       me@here
   Version:   1.0
   Created:   2026-01-02 03:04:05 +0000 UTC
-  Info:      
 `
 	if got := (&LockError{&i, errors.New("held")}).Error(); got != text {
 		t.Errorf("got %q", got)

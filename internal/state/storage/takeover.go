@@ -29,6 +29,9 @@ type Taking struct {
 	// is known to be safe; else the lock is released and taken anew. The error is that
 	// somebody else goes on with it. The nil function knows nothing.
 	Inherit func(left LockInfo) (done bool, err error)
+	// Waiting is told before each wait who holds the lock, if that is known, and how long
+	// waiting may still take. The nil function isn't.
+	Waiting func(holder *LockInfo, rest time.Duration)
 }
 
 // Acquire takes the lock. The error is that of the last try. A lock whose holder was
@@ -47,6 +50,9 @@ func Acquire(ctx context.Context, s Store, info LockInfo, t Taking) (id string, 
 		rest := time.Until(deadline)
 		if rest <= 0 {
 			return "", nil, err
+		}
+		if held := (*LockError)(nil); t.Waiting != nil && errors.As(err, &held) {
+			t.Waiting(held.Holder, rest)
 		}
 		select {
 		case <-ctx.Done():

@@ -47,6 +47,9 @@ type Diagnostic struct {
 	// Commands are those that the texts tell to run.
 	Commands []Command
 
+	// Follows: it only comes from the problem before it, so people needn't read it.
+	Follows bool
+
 	// Address is the object that the problem is about, or empty.
 	Address string
 	// Values are the values of the references in the failing expression.

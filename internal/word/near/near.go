@@ -30,11 +30,10 @@ func Name(given string, names []string) string {
 	return best
 }
 
-// Proper is Name but for names of which the given one has nothing: what is as long as the
-// distance to it.
+// Proper is Name but for short names of which more than half would be wrong: new is no get.
 func Proper(given string, names []string) string {
 	best := Name(given, names)
-	if distance([]rune(given), []rune(best)) >= utf8.RuneCountInString(best) {
+	if 2*distance([]rune(given), []rune(best)) > utf8.RuneCountInString(best) {
 		return ""
 	}
 	return best

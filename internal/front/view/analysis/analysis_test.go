@@ -161,7 +161,7 @@ func TestJSON(t *testing.T) {
 func TestImpact(t *testing.T) {
 	all := load(t, files)
 	for _, c := range []struct{ of, want string }{
-		{"data.sim_lookup.top[0]", "output.all\n  refers in value to data.sim_lookup.top (main.tf:25,24)\ncheck.c\n  refers in assert to data.sim_lookup.top (main.tf:21,21)\n"},
+		{"data.sim_lookup.top[0]", "data.sim_lookup.top\n├── check.c  by assert (main.tf:21,21)\n└── output.all  by value (main.tf:25,24)\n\nReached: 2.\n"},
 		{"output.all", "Nothing in the configuration refers to that.\n"},
 	} {
 		list, _ := outline.Chosen(all, []string{c.of})
@@ -172,7 +172,7 @@ func TestImpact(t *testing.T) {
 	}
 	list, _ := outline.Chosen(all, []string{"local.n"})
 	var b bytes.Buffer
-	if err := ImpactText(&b, list, all); err != nil || !strings.Contains(b.String(), "module.net.sim_object.in\n  refers in config to module.net.var.of (net/main.tf:2,35), which follows sim_object.base, which follows local.n\n") {
+	if err := ImpactText(&b, list, all); err != nil || !strings.Contains(b.String(), "module.net.sim_object.in  by config (net/main.tf:2,35)\n") || !strings.HasPrefix(b.String(), "local.n\n├── ") && !strings.HasPrefix(b.String(), "local.n\n└── ") {
 		t.Errorf("%v\n%s", err, &b)
 	}
 	data, err := ImpactJSON(list, all)

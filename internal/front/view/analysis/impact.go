@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/front/view/natural"
 	"weir.dev/weir/internal/lang/outline"
 )
 
@@ -47,28 +48,48 @@ func ImpactJSON(list, all []*outline.Declaration) ([]byte, error) {
 	return json.Marshal(doc)
 }
 
-// ImpactText writes what some declarations among all may come to for people.
+// ImpactText writes what some declarations among all may come to for people: a tree below
+// each of them, in which everything stands below what it refers to.
 func ImpactText(w io.Writer, list, all []*outline.Declaration) error {
-	var b strings.Builder
+	below := map[string][]outline.Hop{} // by what they refer to
 	ways := outline.Impact(all, list)
 	for _, way := range ways {
 		last := way[len(way)-1]
-		switch last.Argument {
-		case "module":
-			fmt.Fprintf(&b, "%s\n  stands in %s", last.To.Address(), last.From.Address())
-		case "provider":
-			fmt.Fprintf(&b, "%s\n  is served by %s%s", last.To.Address(), last.From.Address(), where(last.Range))
-		default:
-			fmt.Fprintf(&b, "%s\n  refers in %s to %s%s", last.To.Address(), last.Argument, last.From.Address(), where(last.Range))
+		below[last.From.Address()] = append(below[last.From.Address()], last)
+	}
+	var b strings.Builder
+	for _, d := range list {
+		if len(below[d.Address()]) > 0 {
+			b.WriteString(d.Address() + "\n")
+			branches(&b, d.Address(), below, "")
 		}
-		for _, h := range slices.Backward(way[:len(way)-1]) {
-			b.WriteString(", which follows " + h.From.Address())
-		}
-		b.WriteByte('\n')
 	}
 	if len(ways) == 0 {
 		b.WriteString("Nothing in the configuration refers to that.\n")
+	} else {
+		fmt.Fprintf(&b, "\nReached: %d.\n", len(ways))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// branches writes what stands below an address.
+func branches(b *strings.Builder, of string, below map[string][]outline.Hop, indent string) {
+	hops := below[of]
+	slices.SortFunc(hops, func(x, y outline.Hop) int { return natural.Compare(x.To.Address(), y.To.Address()) })
+	for i, h := range hops {
+		branch, next := "├── ", "│   "
+		if i == len(hops)-1 {
+			branch, next = "└── ", "    "
+		}
+		said := "  by " + h.Argument + where(h.Range)
+		switch h.Argument {
+		case "module":
+			said = "  in the module"
+		case "provider":
+			said = "  served by it" + where(h.Range)
+		}
+		b.WriteString(indent + branch + h.To.Address() + said + "\n")
+		branches(b, h.To.Address(), below, indent+next)
+	}
 }

@@ -60,6 +60,9 @@ func consolidate(l diag.List, o Options) []group {
 		if d.Deprecation != nil {
 			k.source = d.Deprecation.Source
 		}
+		if d.Follows {
+			continue
+		}
 		merge := d.Severity == diag.Warning && (o.ConsolidateWarnings || o.CompactWarnings) ||
 			d.Severity == diag.Error && o.ConsolidateErrors
 		// One without a place says something of its own.
@@ -231,7 +234,7 @@ func values(b *strings.Builder, s *Snippet, pen style.Pen) {
 		b.WriteString(bar + "while calling " + pen.Paint(clean.Line(s.FunctionCall.CalledAs), style.Bold) + "(" + clean.Line(s.FunctionCall.parameters()) + ")\n")
 	}
 	for _, v := range s.Values {
-		b.WriteString(bar + pen.Paint(clean.Line(v.Traversal), style.Bold) + " " + clean.Text(v.Statement) + "\n")
+		b.WriteString(bar + pen.Paint(clean.Line(v.Traversal), style.Bold) + " " + spoken(clean.Text(v.Statement)) + "\n")
 	}
 }
 
@@ -249,4 +252,13 @@ func (c *FunctionCall) parameters() string {
 		names = append(names, p.Name+"...")
 	}
 	return strings.Join(names, ", ")
+}
+
+// spoken is a statement about a value with the right article. Programs get those that they
+// know from other engines.
+func spoken(statement string) string {
+	if rest, is := strings.CutPrefix(statement, "is a object"); is {
+		return "is an object" + rest
+	}
+	return statement
 }

@@ -52,7 +52,7 @@ func (a *access) load(ctx context.Context) (aws.Config, error) {
 		}
 	}
 	if _, err := c.Credentials.Retrieve(ctx); err != nil {
-		return aws.Config{}, fmt.Errorf("No valid credential sources found.\n\nError: %w", err)
+		return aws.Config{}, fmt.Errorf("No valid credential sources found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE for a profile of the shared configuration files, or the arguments access_key, secret_key or profile of the backend.\n\nThe last source said: %w", err)
 	}
 	if a.role != nil {
 		if c.Credentials, err = a.assumed(ctx, c); err != nil {

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/word/addr"
+)
+
+// lastWord is what a name that isn't finished may consist of.
+var lastWord = regexp.MustCompile(`[\pL\pN_.\[\]"-]*$`)
+
+// Complete proposes what the last word of an expression may become: a name that the module
+// declares, a function, or an attribute of a value.
+func (c *Console) Complete(before string) (word string, list []string) {
+	word = lastWord.FindString(before)
+	for _, name := range c.names() {
+		if strings.HasPrefix(name, word) {
+			list = append(list, name)
+		}
+	}
+	if i := strings.LastIndexByte(word, '.'); i > 0 && len(list) == 0 {
+		v, diags := c.Eval(word[:i])
+		v, _ = v.Unmark()
+		if !diags.HasErrors() && (v.Type().IsObjectType() || v.Type().IsMapType() && v.IsKnown() && !v.IsNull()) {
+			names := slices.Collect(maps.Keys(v.Type().AttributeTypes()))
+			if v.Type().IsMapType() {
+				names = slices.Collect(maps.Keys(v.AsValueMap()))
+			}
+			for _, name := range names {
+				if strings.HasPrefix(name, word[i+1:]) {
+					list = append(list, word[:i+1]+name)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return word, slices.Compact(list)
+}
+
+// names are what expressions of the module may begin with.
+func (c *Console) names() []string {
+	p := c.at.Program
+	list := []string{"path.module", "path.root", "path.cwd", "terraform.workspace"}
+	for _, v := range p.Variables {
+		list = append(list, "var."+v.Name)
+	}
+	for _, l := range p.Locals {
+		list = append(list, "local."+l.Name)
+	}
+	for _, call := range p.Calls {
+		list = append(list, "module."+call.Name)
+	}
+	for _, r := range p.Resources {
+		if r.Name.Mode != addr.Action && r.Name.Mode != addr.List {
+			list = append(list, r.Name.String())
+		}
+	}
+	for _, name := range functions.Names() {
+		list = append(list, name+"(")
+	}
+	return list
+}
