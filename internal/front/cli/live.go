@@ -52,6 +52,7 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	r := e.followed(server, inner)
 	r.Files = a.vars.Files()
 	inner.rule = r.Decide
+	r.Stop, r.Restart = e.interrupts.Press, e.interrupts.Forget
 	r.Past = func(w *operation.Work) follow.Past { return past.Of{Session: w.Session} }
 	r.GoBack = func(ctx context.Context, serial uint64) diag.List {
 		return past.GoBack(ctx, e.directory.Keeper, a.state.Options(), serial, e.program)

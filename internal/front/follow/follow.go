@@ -39,6 +39,7 @@ const interval = 300 * time.Millisecond
 const (
 	approve = "approve"
 	refuse  = "refuse"
+	again   = "again"
 	end     = "end"
 )
 
@@ -92,6 +93,9 @@ type Run[W Work, O, L any] struct {
 	Approved bool
 	// Files are watched beside those of the configuration.
 	Files []string
+	// Stop stops an apply as an interrupt does, and Restart forgets that it was stopped; nil
+	// where neither is offered.
+	Stop, Restart func()
 	// Once: one plan is made, whatever becomes of files, and nothing is waited for after it.
 	Once bool
 
@@ -124,6 +128,9 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 	r.ask = func(choices ...string) string { return r.await(ctx, choices...) }
 	r.watcher = watch.Watcher{Dir: ".", Interval: interval, Only: matters}
 	r.dirs = []string{"."}
+	if r.Stop != nil {
+		r.Server.Stoppable(r.Stop)
+	}
 	var left diag.List
 	for {
 		if !r.Once {
@@ -137,7 +144,20 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 		if r.number == 0 && ctx.Err() == nil {
 			r.number = r.Server.Planned("Planning failed", true, nil)
 		}
-		if r.changed == nil && !r.over(ctx) {
+		if r.changed == nil && r.repeats(ctx) {
+			e := r.ending
+			if e == nil {
+				e = &ending{heading: "Discarded", text: "Nothing was changed."}
+			}
+			r.Server.Result(e.heading, e.text, e.failed)
+			r.Screen.Notice("\nTo plan again or to end, use the page. An interrupt ends, too.\n")
+			if choice := r.ask(again, end); choice == again {
+				r.why, r.decided = "Asked for in the page.", ""
+				if r.Restart != nil {
+					r.Restart()
+				}
+			}
+		} else if r.changed == nil && !r.over(ctx) {
 			r.Screen.Notice("\nWaiting for files to change, or for the end in the page.\n")
 			r.decided = r.ask(end)
 		}
@@ -196,6 +216,12 @@ func (r *Run[W, O, L]) goBack(ctx context.Context) diag.List {
 	return diags
 }
 
+// repeats reports whether a plan may be made again although this one was applied in part,
+// or discarded.
+func (r *Run[W, O, L]) repeats(ctx context.Context) bool {
+	return !r.Approved && !r.Once && ctx.Err() == nil && (r.ending != nil && r.ending.failed || r.decided == refuse)
+}
+
 // over reports whether there is nothing to wait for: something was applied or refused, or
 // the run was interrupted.
 func (r *Run[W, O, L]) over(ctx context.Context) bool {
@@ -210,7 +236,7 @@ func (r *Run[W, O, L]) close(done bool) int {
 	case done && r.Once:
 		e = &ending{heading: "Nothing to do"}
 	case r.decided == refuse:
-		e = &ending{heading: "Refused", text: "Nothing was changed. To plan again:\n  " + r.Screen.Run(r.Program, "ui").String()}
+		e = &ending{heading: "Discarded", text: "Nothing was changed. To plan again:\n  " + r.Screen.Run(r.Program, "ui").String()}
 	default:
 		e = &ending{heading: "Ended", text: "weir was stopped before anything was applied.", failed: !done}
 	}
@@ -265,7 +291,7 @@ func (r *Run[W, O, L]) Decide(*plan.Plan, diag.List) (approved, refused bool) {
 	r.Screen.Notice("\nWaiting for the answer in the page.\n")
 	r.decided = r.ask(approve, refuse)
 	if r.decided == refuse {
-		r.Screen.Notice("\nRefused in the page.\n")
+		r.Screen.Notice("\nDiscarded in the page.\n")
 	}
 	return r.decided == approve, r.decided != approve
 }

@@ -266,8 +266,15 @@ func TestRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, round{plan: changing(t)})
 		s.answer(1, "refuse")
-		s.ends(1, "Refused")
-		s.want("planning planned ask answered end")
+		s.want("planning planned ask answered result ask")
+		// It is planned again without another start.
+		s.answer(1, "again")
+		if s.want("planning planned ask"); s.rounds != 2 {
+			t.Errorf("%d rounds", s.rounds)
+		}
+		s.answer(2, "refuse")
+		s.answer(2, "end")
+		s.ends(1, "Discarded")
 	})
 }
 
@@ -286,8 +293,7 @@ func TestFailure(t *testing.T) {
 		warning := diag.Unwritable.Warnings("A warning.")
 		s := start(t, round{plan: changing(t), found: warning, applied: append(failure("No such user me:"+sensitive+"."), warning...)})
 		s.answer(1, "approve")
-		s.ends(1, "Apply failed")
-		s.want("planning planned problems ask answered applying count problems lived end")
+		s.want("planning planned problems ask answered applying count problems lived result ask")
 		text := s.get("events")
 		for _, part := range []string{"No such user me:(sensitive", "0 of 1 done, 1 failed", "The state is saved, serial 4.", "next       weir apply"} {
 			if !strings.Contains(text, part) {
@@ -297,6 +303,8 @@ func TestFailure(t *testing.T) {
 		if strings.Contains(text, sensitive) {
 			t.Errorf("a secret in %s", text)
 		}
+		s.answer(1, "end")
+		s.ends(1, "Apply failed")
 	})
 }
 
@@ -363,7 +371,14 @@ func TestRefusedEdited(t *testing.T) {
 		s := start(t, round{plan: changing(t)})
 		write(t, "main.tf", "a")
 		s.answer(1, "refuse")
-		s.ends(1, "Refused")
+		time.Sleep(2 * interval)
+		synctest.Wait()
+		if s.rounds != 2 {
+			t.Errorf("what was edited isn't planned: %d rounds", s.rounds)
+		}
+		s.answer(2, "refuse")
+		s.answer(2, "end")
+		s.ends(1, "Discarded")
 	})
 }
 

@@ -71,8 +71,9 @@ type card struct {
 	Heading string `json:"heading"`
 	// Mood is "failed", "done" or "refused" where it is over, and how.
 	Mood string `json:"mood"`
-	// Asks: it waits for an answer.
+	// Asks: it waits for an answer, about the plan of that number.
 	Asks     bool `json:"asks"`
+	Plan     int  `json:"plan"`
 	Problems int  `json:"problems"`
 	Done     int  `json:"done"`
 	Failed   int  `json:"failed"`
@@ -106,7 +107,7 @@ func (c *card) noted(kind string, payload map[string]any) bool {
 	case "looked":
 		c.Looked, _ = payload["done"].(int)
 		c.Known, _ = payload["of"].(int)
-	case "planned", "end":
+	case "planned", "end", "result":
 		c.Heading, _ = payload["heading"].(string)
 		c.Asks, c.Looked, c.Mood = false, 0, ""
 		if kind == "planned" {
@@ -121,6 +122,7 @@ func (c *card) noted(kind string, payload map[string]any) bool {
 		}
 	case "ask":
 		c.Asks = true
+		c.Plan, _ = payload["plan"].(int)
 	case "answered", "withdrawn":
 		c.Asks, c.refused = false, payload["choice"] == "refuse"
 	case "applying":

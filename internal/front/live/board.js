@@ -13,7 +13,7 @@
   let last = 0, lost = false, asks = false, end = null;
   const stage = (c) => c.mood ? c.mood : c.asks ? "asks" : c.of ? "applying" : "planning";
   const said = (c) => {
-    if (c.asks) return "Waits for your answer";
+    if (c.asks) return "Waiting for approval";
     if (c.of) return `${c.done} of ${c.of} done` + (c.failed ? `, ${c.failed} failed` : "");
     if (c.problems && !c.mood) return number(c.problems, "problem");
     return c.looked ? `Asked about ${c.looked} of ${number(c.known, "object")}` : "";
@@ -40,7 +40,7 @@
     if (c.of) { bar.max = c.of; bar.value = c.done + c.failed; }
   };
   const draw = () => {
-    const counts = {}, words = { asks: "waiting for an answer", planning: "planning", applying: "applying", done: "done", refused: "refused", failed: "failed" };
+    const counts = {}, words = { asks: "waiting for approval", planning: "planning", applying: "applying", done: "done", refused: "discarded", failed: "failed" };
     for (const c of cards.values()) { counts[stage(c)] = (counts[stage(c)] || 0) + 1; show(c); }
     const heading = end ? end.heading : number(cards.size, "deployment");
     at("heading").textContent = heading;
@@ -49,7 +49,23 @@
     const status = lost ? "weir doesn't answer. It may have ended: see the terminal." : Object.keys(words).filter((k) => counts[k]).map((k) => `${counts[k]} ${words[k]}`).join(", ");
     if (at("status").textContent !== status) at("status").textContent = status;
     at("answers").hidden = !asks;
+    const waiting = [...cards.values()].filter((c) => c.asks);
+    at("all").hidden = waiting.length < 2;
+    at("all").textContent = `Approve all ${waiting.length}`;
+    const words2 = at("filter").value.toLowerCase(), only = at("stage").value;
+    for (const c of cards.values()) items.get(c.part).hidden = !(c.name.toLowerCase().includes(words2) && (!only || stage(c) === only));
   };
+  const send = (path, plan, choice) => fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ plan, choice }) });
+  // Every plan that is shown here as waiting is approved, and no later one.
+  at("all").addEventListener("click", async () => {
+    const waiting = [...cards.values()].filter((c) => c.asks);
+    let failed = 0;
+    for (const c of waiting) {
+      try { if (!(await send(`part/${c.part}/answer`, c.plan, "approve")).ok) failed++; } catch { failed++; }
+    }
+    at("sent").textContent = failed ? `${failed} of ${waiting.length} weren't taken: see their pages.` : "";
+  });
+  for (const id of ["filter", "stage"]) at(id).addEventListener("input", () => soon());
   let planned = false;
   const soon = () => {
     if (planned) return;

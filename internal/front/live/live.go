@@ -38,6 +38,7 @@ type Server struct {
 	graph    []byte // the page of the configuration
 	earlier  func() []Earlier
 	question *question
+	stop     func() // has the apply stop; nil where it can't
 
 	counted counted
 	calls   int // that began, for their names in messages
@@ -198,6 +199,7 @@ func (s *Server) route(mux *http.ServeMux, at string) {
 	})
 	mux.HandleFunc("GET "+at+"earlier", s.showEarlier)
 	mux.HandleFunc("POST "+at+"answer", s.answer)
+	mux.HandleFunc("POST "+at+"stop", s.stopped)
 }
 
 // guarded sets what keeps browsers from handing the page or its address on.

@@ -11,7 +11,20 @@
   const mostShown = 40;
   let state, last = 0, lost = false;
   const reset = () => {
-    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, document: "", title: "", earlier: false, times: null, end: null, stopping: false };
+    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, result: null, over: false, document: "", title: "", earlier: false, times: null, end: null, stopping: false, objects: new Map(), discarded: false };
+    tell();
+  };
+  // The plan shows what becomes of its objects, in a frame that may not reach this page.
+  const tell = () => {
+    const frame = at("plan").contentWindow;
+    if (frame && state) frame.postMessage({ weir: 1, objects: [...state.objects] }, "*");
+  };
+  const become = (name, to) => { state.objects.set(name, { ...state.objects.get(name), ...to }); tellSoon(); };
+  let telling = false;
+  const tellSoon = () => {
+    if (telling) return;
+    telling = true;
+    setTimeout(() => { telling = false; tell(); }, 100);
   };
   const number = (n, what) => n === 1 ? "1 " + what : n + " " + what + "s";
   const progress = () => {
@@ -33,20 +46,23 @@
       state.ask = m;
       state.status = m.choices.includes("approve") ? "Nothing is done before you approve." + (at("part") ? "" : " Files that change are planned again.") : "Files that change are planned again.";
     },
-    answered: (m) => { state.ask = null; state.status = m.choice === "approve" ? "Approved." : m.choice.startsWith("back ") ? "Going back to serial " + m.choice.slice(5) + "…" : ""; },
+    answered: (m) => { state.ask = null; state.discarded = m.choice === "refuse" || state.discarded && m.choice === "end"; state.status = m.choice === "approve" ? "Approved." : m.choice === "again" ? "Planning again…" : m.choice.startsWith("back ") ? "Going back to serial " + m.choice.slice(5) + "…" : ""; },
     withdrawn: () => { state.ask = null; state.status = "The question was withdrawn."; },
-    applying: (m) => { state.ask = null; state.heading = "Applying…"; state.of = m.of; state.count = null; },
+    applying: (m) => { state.ask = null; state.heading = "Applying…"; state.of = m.of; state.count = null; state.objects.clear(); tellSoon(); },
     count: (m) => { state.count = m; },
-    start: (m) => { state.running.set(m.call, m); },
+    start: (m) => { state.running.set(m.call, { ...m }); become(m.name, { state: "running", word: m.word, at: m.at }); },
+    word: (m) => { const one = state.running.get(m.call); if (one) { one.word = m.word; become(one.name, { word: m.word }); } },
     finish: (m) => {
       const one = state.running.get(m.call);
       state.running.delete(m.call);
       if (one && m.failed) state.failures.push(one);
+      if (one) become(one.name, { state: m.failed || state.objects.get(one.name).state === "failed" ? "failed" : "done", took: m.at - one.at });
     },
     stopping: () => { state.stopping = true; },
-    end: (m) => { state.end = m; state.ask = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : "done"; state.status = ""; },
+    result: (m) => { state.result = m; state.end = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : ""; state.status = ""; state.over = true; },
+    end: (m) => { state.end = m; state.ask = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : state.discarded ? "" : "done"; state.status = ""; },
   };
-  const words = { approve: "Approve and apply", refuse: "Refuse", end: "End" };
+  const words = { approve: "Approve and apply", refuse: "Discard", again: "Plan again", end: "Close" };
   const button = (text, choice, cls) => {
     const b = make("button", text, cls), plan = state.ask.plan;
     b.dataset.choice = choice;
@@ -97,26 +113,34 @@
     return s < 60 ? s + "s" : Math.floor(s / 60) + "m" + String(s % 60).padStart(2, "0") + "s";
   };
   const draw = () => {
-    document.body.className = state.mood;
+    document.body.className = state.mood || (state.failures.length ? "failing" : "");
     text("heading", state.heading);
     once("title", state.heading, () => { document.title = (at("part") ? at("part").textContent + ": " : "") + state.heading; });
     const going = state.of > 0;
     text("status", lost ? "weir doesn't answer. It may have ended: see the terminal." : going ? progress() + (state.stopping && !state.end ? ". Stopping: what runs is awaited, nothing else is begun." : "") : state.status);
     const bar = at("bar"), c = state.count;
     bar.hidden = !going;
+    const stoppable = going && !state.end && !state.over && !lost;
+    once("stop", `${stoppable} ${state.stopping}`, () => {
+      at("stop").hidden = !stoppable;
+      at("stop").disabled = false;
+      at("stop").textContent = state.stopping ? "Stop now, without waiting for what runs" : "Stop";
+      at("stop").className = state.stopping ? "hard" : "";
+    });
     if (going) { bar.max = state.of; bar.value = c ? c.done + c.failed : 0; }
     once("answers", state.ask ? state.ask.plan + state.ask.choices.join() : "", () => {
       at("answers").replaceChildren(...(state.ask ? state.ask.choices : []).filter((c) => words[c]).map((choice) =>
-        button(words[choice], choice, choice === "approve" ? "go" : "")));
+        button(words[choice], choice, choice === "approve" || choice === "again" ? "go" : "")));
       at("refused").hidden = true;
     });
     once("earlier", state.earlier && state.ask ? state.ask.plan : 0, () => {
       at("earlier").hidden = !(state.earlier && state.ask);
       at("earlier").open = false;
     });
-    once("end", state.end, () => {
-      at("end").hidden = !state.end || !state.end.text;
-      at("end").firstElementChild.textContent = state.end ? state.end.text : "";
+    const said = state.end && state.end.text ? state.end : state.result;
+    once("end", said, () => {
+      at("end").hidden = !said || !said.text;
+      at("end").firstElementChild.textContent = said ? said.text : "";
     });
     once("times", state.times, () => {
       const t = state.times;
@@ -144,12 +168,12 @@
       at("failures").querySelector("small").textContent = state.failures.length || "";
       at("failures").querySelector("ul").replaceChildren(...state.failures.slice(0, mostShown).map((f) => {
         const item = make("li");
-        item.append(make("code", f.name), " ", make("span", f.word, f.class));
+        item.append(make("code", f.name), " ", make("span", `failed while ${f.word}`, "delete"));
         return item;
       }), ...(state.failures.length > mostShown ? [make("li", `and ${state.failures.length - mostShown} more`)] : []));
     });
     const rows = [...state.running.values()].slice(0, mostShown);
-    once("running", [...rows.map((r) => r.call), state.running.size].join(), () => {
+    once("running", [...rows.map((r) => r.call + r.word), state.running.size].join(), () => {
       at("running").hidden = !rows.length;
       at("running").querySelector("small").textContent = state.running.size > rows.length ? `${state.running.size}, the first ${rows.length} of them:` : state.running.size;
       at("running").querySelector("tbody").replaceChildren(...rows.map((r) => {
@@ -167,6 +191,18 @@
       at("plan").src = state.document || "about:blank";
     });
   };
+  at("plan").addEventListener("load", tell);
+  at("stop").addEventListener("click", async () => {
+    at("stop").disabled = true;
+    let problem = "";
+    try {
+      const r = await fetch("stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+      if (!r.ok) problem = await r.text();
+    } catch { problem = "weir doesn't answer any more. See the terminal."; }
+    at("refused").textContent = problem;
+    at("refused").hidden = !problem;
+    if (problem) at("stop").disabled = false;
+  });
   let planned = false;
   const soon = () => {
     if (planned) return;

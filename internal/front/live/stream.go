@@ -50,6 +50,26 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// Stoppable offers to stop an apply from the page. The function is called for each request:
+// the first stops gracefully, a further one abandons what runs.
+func (s *Server) Stoppable(stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop = stop
+}
+
+func (s *Server) stopped(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	stop, applies := s.stop, s.counted.tally != nil && s.counted.tally.Total > 0
+	s.mu.Unlock()
+	if stop == nil || !applies {
+		http.Error(w, "Nothing is being applied.", http.StatusConflict)
+		return
+	}
+	stop()
+	w.WriteHeader(http.StatusNoContent)
+}
+
 // events sends all that has happened to the last plan, and then what happens, until the
 // run or the request ends. Who comes back gets what he doesn't have.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {

@@ -97,6 +97,14 @@ func (s *Server) Problems(text string, errors bool) {
 	}
 }
 
+// Result says how a plan or an apply ended that may be repeated.
+func (s *Server) Result(heading, text string, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counted.tally = nil
+	s.add("result", map[string]any{"heading": heading, "text": text, "failed": failed})
+}
+
 // End says how the run ended.
 func (s *Server) End(heading, text string, failed bool) {
 	s.mu.Lock()
@@ -128,6 +136,10 @@ func (s *Server) Event(e event.Event) {
 		}
 	case event.ApplyComplete, event.ApplyErrored:
 		s.finish(e.Addr.String(), e.Kind == event.ApplyErrored)
+	case event.ProvisionStart:
+		if list := s.running[e.Addr.String()]; len(list) > 0 {
+			s.add("word", map[string]any{"call": list[0], "word": "provisioning"})
+		}
 	case event.ActionStart:
 		s.start(e.Invocation.Label(), plan.NoOp)
 	case event.ActionComplete, event.ActionErrored:

@@ -27,6 +27,7 @@ type Interrupts struct {
 	stop     chan struct{}
 	saving   context.Context // until some time after the second one
 	notice   func(text string)
+	pressed  chan struct{}
 }
 
 // How long calls of providers may still take after the second interrupt, how long
@@ -42,7 +43,7 @@ const exitInterrupted = 1
 
 // NewInterrupts tells people by notice what an interrupt does.
 func NewInterrupts(notice func(text string)) *Interrupts {
-	return &Interrupts{stop: make(chan struct{}), notice: notice}
+	return &Interrupts{stop: make(chan struct{}), notice: notice, pressed: make(chan struct{}, 1)}
 }
 
 // Watch follows the signals until the returned function is called.
@@ -63,6 +64,8 @@ func (i *Interrupts) Watch(ctx context.Context) (context.Context, func()) {
 		for {
 			select {
 			case <-signals:
+				i.interrupted(cancel, unsaved)
+			case <-i.pressed:
 				i.interrupted(cancel, unsaved)
 			case <-done:
 				return
@@ -147,6 +150,23 @@ func (i *Interrupts) Begin() (stop <-chan struct{}, end func()) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.graceful--
+	}
+}
+
+// Press is an interrupt that doesn't come by a signal.
+func (i *Interrupts) Press() {
+	select {
+	case i.pressed <- struct{}{}:
+	default: // one is under way
+	}
+}
+
+// Forget begins anew after work that was stopped by one interrupt.
+func (i *Interrupts) Forget() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.count == 1 && i.graceful == 0 {
+		i.count, i.stop = 0, make(chan struct{})
 	}
 }
 

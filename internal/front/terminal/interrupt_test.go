@@ -76,6 +76,30 @@ func TestThree(t *testing.T) {
 	})
 }
 
+// TestPress: a page stops work as a signal does, and what comes after it isn't stopped.
+func TestPress(t *testing.T) {
+	i := NewInterrupts(func(string) {})
+	ctx, over := i.Watch(t.Context())
+	defer over()
+	stop, end := i.Begin()
+	i.Press()
+	<-stop
+	end()
+	i.Forget()
+	again, end := i.Begin()
+	defer end()
+	select {
+	case <-again:
+		t.Error("the next work is stopped")
+	default:
+	}
+	i.Press()
+	<-again
+	if ctx.Err() != nil {
+		t.Error(ctx.Err())
+	}
+}
+
 // TestSecondInterrupt: the text says what happens then, and nothing that doesn't.
 func TestSecondInterrupt(t *testing.T) {
 	var told strings.Builder

@@ -66,6 +66,33 @@
     if (e.target.dataset.row !== undefined && e.target.open) open(e.target);
   }, true);
 
+  // Rows of many blocks whose names differ in numbers only are folded: the first stands for all.
+  const folds = new Map(), unfolded = new Set(), heads = [];
+  if (rows.length > 200) {
+    for (const row of rows) {
+      const key = row.dataset.kind + " " + row.querySelector(".address").textContent.replace(/\d+/g, "#");
+      if (!folds.has(key)) folds.set(key, []);
+      folds.get(key).push(row);
+    }
+    for (const [key, members] of folds) {
+      if (members.length < 10) continue;
+      const head = make("li", undefined, "fold"), b = make("button", "");
+      b.type = "button";
+      b.setAttribute("aria-expanded", "false");
+      const say = () => { b.textContent = `${unfolded.has(key) ? "▾" : "▸"} ${members[0].querySelector(".word").textContent} ${key.slice(key.indexOf(" ") + 1)} ×${members.length}`; };
+      b.addEventListener("click", () => {
+        if (!unfolded.delete(key)) unfolded.add(key);
+        b.setAttribute("aria-expanded", String(unfolded.has(key)));
+        say();
+        apply();
+      });
+      say();
+      head.append(b);
+      heads.push({ head, members });
+      for (const row of members) row.fold = key;
+      members[0].before(head);
+    }
+  }
   const filter = document.getElementById("filter"), shown = document.getElementById("shown"), none = document.getElementById("none");
   const texts = new Map();
   const text = (row) => {
@@ -80,11 +107,12 @@
     for (const row of rows) {
       const m = row.dataset.module;
       const on = kinds.has(row.dataset.kind) && (!module || m === module || m.startsWith(module + ".")) && words.every((w) => text(row).includes(w));
-      row.hidden = !on;
+      row.hidden = !on || row.fold !== undefined && !words.length && !unfolded.has(row.fold);
       if (on) count++;
     }
     shown.textContent = count === rows.length ? "" : `${count} of ${rows.length} rows`;
     none.hidden = count > 0;
+    for (const h of heads) h.head.hidden = words.length > 0 || !h.members.some((row) => kinds.has(row.dataset.kind) && (!module || row.dataset.module === module || row.dataset.module.startsWith(module + ".")));
   };
   const form = filter.closest("form");
   form.addEventListener("input", apply);
@@ -98,4 +126,49 @@
   };
   addEventListener("hashchange", named);
   named();
+  // While it is applied, the page around this one says what becomes of each object.
+  let objects = new Map(), rowOf;
+  const of = (ms) => ms < 60000 ? Math.floor(ms / 1000) + "s" : Math.floor(ms / 60000) + "m" + String(Math.floor(ms / 1000) % 60).padStart(2, "0") + "s";
+  const sums = (list) => {
+    const n = { running: 0, done: 0, failed: 0 };
+    for (const o of list) n[o.state]++;
+    return n;
+  };
+  const phrase = (list, all) => {
+    const n = sums(list), one = list[0];
+    if (all === 1 && one) return one.state === "running" ? `${one.word} ${of(Date.now() - one.at)}` : one.state === "done" ? `done in ${of(one.took)}` : "failed";
+    return [n.running && `${n.running} running`, n.done && `${n.done} of ${all} done`, n.failed && `${n.failed} failed`].filter(Boolean).join(", ") || "waiting";
+  };
+  const live = () => {
+    if (!rowOf) {
+      rowOf = new Map();
+      data().rows.forEach((d, i) => { for (const c of d.changes || []) rowOf.set(c.address, i); });
+    }
+    const byRow = new Map(), byBlock = new Map();
+    for (const [name, o] of objects) {
+      const i = rowOf.get(name), block = name.replace(/\[[^\]]*\]/g, "");
+      if (i !== undefined) byRow.set(i, [...(byRow.get(i) || []), o]);
+      byBlock.set(block, [...(byBlock.get(block) || []), o]);
+    }
+    for (const row of rows) {
+      const i = Number(row.firstElementChild.dataset.row), list = byRow.get(i) || [];
+      let at = row.querySelector(".live");
+      if (!at) { at = make("span", "", "live"); row.querySelector(".said").prepend(at); }
+      const d = data().rows[i], n = sums(list), said = objects.size ? phrase(list, (d.changes || []).length + (d.left || 0)) : "";
+      if (at.textContent !== said) at.textContent = said;
+      at.className = "live " + (n.failed ? "failed" : n.running ? "running" : n.done ? "done" : "");
+    }
+    for (const node of document.querySelectorAll("g.node")) {
+      const words = node.querySelector("title").textContent.split(/\s+/);
+      const list = words.map((w) => byBlock.get(w.replace(/\[[^\]]*\]/g, ""))).find(Boolean) || [], n = sums(list);
+      for (const c of ["failed", "running", "done"]) node.classList.toggle("is-" + c, c === (n.failed ? "failed" : n.running ? "running" : n.done ? "done" : ""));
+    }
+  };
+  addEventListener("message", (e) => {
+    if (e.source !== parent || parent === window || !e.data || e.data.weir !== 1 || !Array.isArray(e.data.objects)) return;
+    document.documentElement.classList.add("embedded");
+    objects = new Map(e.data.objects);
+    if (objects.size || rowOf) live();
+  });
+  setInterval(() => { if ([...objects.values()].some((o) => o.state === "running")) live(); }, 1000);
 })();
