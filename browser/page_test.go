@@ -215,7 +215,9 @@ func TestPlan(t *testing.T) {
 	}
 	// The framed plan shows itself, too, although it may not see the page around it.
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("refuse")), chromedp.WaitVisible("iframe#plan"),
-		chromedp.Click(button("refuse")), says("h1", "Refused"), says("#end", "weir ui"))
+		chromedp.Click(button("refuse")), says("h1", "Discarded"), says("#end", "Nothing was changed"), shot(t, "discarded"),
+		// It is planned again without another start.
+		chromedp.Click(button("again")), chromedp.WaitVisible(button("approve")), chromedp.Click(button("refuse")), chromedp.WaitVisible(button("end")), chromedp.Click(button("end")))
 	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
@@ -242,8 +244,38 @@ resource "terraform_data" "after" {
 		t.Fatal(err)
 	}
 	do(t, ctx, says("h1", "Apply failed"), says("#problems", "exit status 3"), says("#end", "1 of 3 done"), says("#end", "because of terraform_data.slow"), says("#end", "weir apply"), shot(t, "failed"),
-		scheme("dark"), shot(t, "failed-dark"))
-	if code := r.code(); code != 1 {
+		says("#failures", "failed while provisioning"), scheme("dark"), shot(t, "failed-dark"), scheme("light"))
+	// What is mended meanwhile is planned again, in the same page.
+	r.write("resource \"terraform_data\" \"good\" {\n  input = \"a\"\n}\n")
+	do(t, ctx, says("h1", "Plan: 0 to add, 0 to change, 1 to destroy"), chromedp.WaitVisible(button("approve")), shot(t, "again"), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
+	if code := r.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestStop: the page stops an apply, which is planned again in it, and shows in the frame of
+// the plan what becomes of each object.
+func TestStop(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, `
+resource "terraform_data" "slow" {
+  provisioner "local-exec" {
+    command = "while ! test -e go; do sleep 0.1; done"
+  }
+}
+resource "terraform_data" "after" {
+  input = terraform_data.slow.id
+}
+`)
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
+		says("#running", "terraform_data.slow"), says("#running", "provisioning"), chromedp.WaitVisible("#stop"), chromedp.Sleep(1500*time.Millisecond), shot(t, "live"),
+		chromedp.Click("#stop"), says("#stop", "Stop now"), says("#status", "Stopping"), shot(t, "stopping"))
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, says("h1", "Apply stopped"), chromedp.WaitVisible(button("again")), shot(t, "stopped"), chromedp.Click(button("again")),
+		says("h1", "Plan: 1 to add"), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
+	if code := r.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -272,7 +304,7 @@ func TestMany(t *testing.T) {
 	var paint, rows float64
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")),
 		chromedp.Evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime || 0", &paint))
-	do(t, ctx, chromedp.Navigate(r.address+"plan/1"), chromedp.WaitVisible(".row", chromedp.ByQuery), chromedp.Evaluate("document.querySelectorAll('.row').length", &rows))
+	do(t, ctx, chromedp.Navigate(r.address+"plan/1"), chromedp.WaitVisible(".fold", chromedp.ByQuery), shot(t, "folded"), chromedp.Evaluate("document.querySelectorAll('.row').length", &rows))
 	if rows != 2000 {
 		t.Errorf("%.0f rows", rows)
 	}
@@ -320,7 +352,7 @@ func TestBefore(t *testing.T) {
 	do(t, ctx, chromedp.Click("#earlier details summary", chromedp.ByQuery), says("#earlier", "+ terraform_data.node[2]"),
 		shot(t, "earlier"), scheme("dark"), shot(t, "earlier-dark"), scheme("light"),
 		chromedp.Click("#earlier details button", chromedp.ByQuery), says("h1", "Plan: 0 to add, 0 to change, 2 to destroy"), says("#status", "Nothing is done"), chromedp.WaitVisible(button("refuse")), shot(t, "back"),
-		chromedp.Click(button("refuse")), says("h1", "Refused"))
+		chromedp.Click(button("refuse")), says("h1", "Discarded"), chromedp.WaitVisible(button("end")), chromedp.Click(button("end")))
 	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
@@ -394,14 +426,14 @@ resource "terraform_data" "host" {
 	press := func(link, has string) chromedp.Tasks {
 		return chromedp.Tasks{chromedp.Click(link, chromedp.ByQuery), chromedp.WaitVisible(has, chromedp.ByQuery)}
 	}
-	do(t, ctx, chromedp.Navigate(r.address), says("#status", "3 waiting for an answer"), says(card(2), "Plan: 4 to add"), shot(t, "board"))
+	do(t, ctx, chromedp.Navigate(r.address), says("#status", "3 waiting for approval"), says(card(2), "Plan: 4 to add"), shot(t, "board"))
 	for n, choice := range []string{"approve", "approve", "refuse"} {
 		do(t, ctx, press(card(n+1)+" a", button(choice)))
 		do(t, ctx, says("#part", []string{"canary", "east", "west"}[n]), shot(t, "board-part"), chromedp.Click(button(choice), chromedp.ByQuery),
-			says("h1", []string{"Apply complete!", "Apply failed", "Refused"}[n]), press("nav a", "#board li"))
-		do(t, ctx, says(card(n+1), []string{"3 of 3 done", "1 of 4 done, 3 failed", "Refused"}[n]), shot(t, "board-"+choice))
+			says("h1", []string{"Apply complete!", "Apply failed", "Discarded"}[n]), press("nav a", "#board li"))
+		do(t, ctx, says(card(n+1), []string{"3 of 3 done", "1 of 4 done, 3 failed", "Discarded"}[n]), shot(t, "board-"+choice))
 	}
-	do(t, ctx, says("h1", "Not everything was done"), says("#status", "1 done, 1 refused, 1 failed"), shot(t, "board-end"), scheme("dark"), shot(t, "board-dark"), press(card(2)+" a", "#end"))
+	do(t, ctx, says("h1", "Not everything was done"), says("#status", "1 done, 1 discarded, 1 failed"), shot(t, "board-end"), scheme("dark"), shot(t, "board-dark"), press(card(2)+" a", "#end"))
 	do(t, ctx, says("#problems", "exit status 3"), says("#end", "weir stacks apply -deployment=east"), press("nav a", button("end")))
 	do(t, ctx, chromedp.Focus(button("end"), chromedp.ByQuery), chromedp.KeyEvent("\r"))
 	if code := r.code(); code != 1 {
