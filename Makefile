@@ -30,7 +30,7 @@ build: ## bin/weir
 temporal: ## bin/weir-temporal: durable deployments of stacks
 	cd temporal && go build -ldflags '-s -w $(STAMP)' -o ../bin/weir-temporal .
 
-demo: build ## plan, apply and look at a small example with the built-in provider
+demo: build ## plan, kill an apply, recover, and ask why, with the built-in provider
 	examples/demo.sh bin/weir
 
 examples: build ## the examples and the commands of docs/concepts.md as they are described, among them tests of a module and linked stacks

@@ -268,13 +268,13 @@ resource "terraform_data" "after" {
 }
 `)
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
-		says("#running", "terraform_data.slow"), says("#running", "provisioning"), chromedp.WaitVisible("#stop"), chromedp.Sleep(1500*time.Millisecond), shot(t, "live"),
-		chromedp.Click("#stop"), says("#stop", "Stop now"), says("#status", "Stopping"), shot(t, "stopping"))
+		says("#running", "terraform_data.slow"), says("#running", "provisioning"), chromedp.WaitVisible("#stop", chromedp.ByQuery), chromedp.Sleep(1500*time.Millisecond), shot(t, "live"),
+		chromedp.Click("#stop", chromedp.ByQuery), says("#stop", "Stop now"), says("#status", "Stopping"), shot(t, "stopping"))
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, says("h1", "Apply stopped"), chromedp.WaitVisible(button("again")), shot(t, "stopped"), chromedp.Click(button("again")),
-		says("h1", "Plan: 1 to add"), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
+	do(t, ctx, says("h1", "Apply failed"), chromedp.WaitVisible(button("again")), shot(t, "stopped"), chromedp.Click(button("again")),
+		says("h1", "Plan: 2 to add"), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
 	if code := r.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

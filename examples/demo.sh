@@ -1,22 +1,49 @@
-#!/usr/bin/env bash
-# Runs the first commands on a copy of hello/: demo.sh WEIR
-set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd); weir=$(realpath "$1")
-work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-cp -r "$here/hello" "$work"
-cd "$work/hello"
-export TF_INPUT=0
-unset TF_CLI_CONFIG_FILE TF_DATA_DIR TF_WORKSPACE TF_CLI_ARGS
+#!/bin/sh
+# Takes a copy of the network of hosts through a run that is killed: plan, apply, kill,
+# recover, why, and a plan that finds nothing to do. It fails where a step doesn't do what
+# it is said to. Usage: examples/demo.sh PATH-OF-WEIR
+set -eu
+weir=$(realpath "$1")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cp "$(dirname "$0")"/hosts/main.tf "$dir"
+cd "$dir"
+unset TF_CLI_CONFIG_FILE 2>/dev/null || true
 
-run() { # weir's arguments
-  printf '\n\033[1m$ weir %s\033[0m\n' "$*"
-  "$weir" "$@"
-}
+say() { printf '\n\033[1m# %s\033[0m\n' "$1"; }
+run() { printf '\n\033[1m$ weir %s\033[0m\n' "$*"; "$weir" "$@"; }
 
+say "A plan holds every step of its apply."
 run init
-run plan -out=first.plan
-run apply first.plan
-run output
+run plan -out=hosts.plan
+
+say "The apply is killed while a host is provisioned."
+printf '\n\033[1m$ weir apply hosts.plan & sleep 2; kill -9 $!\033[0m\n'
+"$weir" apply hosts.plan & pid=$!
+sleep 2
+kill -9 $pid
+wait $pid 2>/dev/null || true
+
+say "Nothing is lost: the journal has what was created, and the next run takes over."
 run state list
-run show
-run plan # the second finds nothing to do
+run recover
+"$weir" state list | grep -q 'terraform_data.host\[2\]' || { echo "host[2] is lost" >&2; exit 1; }
+
+say "The rest is applied. What was killed while it was provisioned is replaced."
+run apply -auto-approve
+
+say "Why would another zone change a host?"
+run why -var zone=south 'terraform_data.host[1]'
+"$weir" why -var zone=south 'terraform_data.host[1]' | grep -q 'given with -var' || { echo "why doesn't name the variable" >&2; exit 1; }
+
+say "A second plan finds nothing to do."
+run plan -detailed-exitcode
+
+cat <<END
+
+To plan, approve and follow an apply in the browser:
+
+    cd $(dirname "$weir" | sed 's,/bin$,,')/examples/hosts
+    $weir init
+    $weir ui
+END
