@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # memory and a millisecond of every start.
 export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance stacks-fixtures parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
+.PHONY: help build figures reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance stacks-fixtures parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -116,6 +116,9 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd temporal && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd tools/collector && go mod tidy -diff
+
+figures: ## what the tree looks like in numbers: method sets, fields, imports, lines; for readers, nothing fails
+	cd tools && go run ./figures -root ..
 
 HISTORIES ?= 10000
 HOURS ?= 0

@@ -73,7 +73,7 @@ func compile(src *module.Source, stack, gone bool) (*program.Program, diag.List)
 		call.Index = len(c.prog.Calls) + i
 	}
 	c.resolveProviders()
-	refactoring{c}.checkRefactoring()
+	c.checkRefactoring()
 	if src.Partial {
 		c.diags = slices.DeleteFunc(c.diags, func(d diag.Diagnostic) bool { return d.Use })
 	}
@@ -107,9 +107,9 @@ type compiler struct {
 func (c *compiler) declare(b *module.Block) {
 	switch b.Type {
 	case "terraform":
-		terraformBlock{c}.settings(b)
+		c.settings(b)
 	case "language":
-		terraformBlock{c}.language(b.Block)
+		c.language(b.Block)
 	case "required_providers":
 		c.diags.Add(BadRequirements.As("Invalid required_providers block").Error(b.TypeRange, "A \"required_providers\" block must be nested inside a \"terraform\" block."))
 	case "provider":
@@ -135,15 +135,15 @@ func (c *compiler) declare(b *module.Block) {
 	case "check":
 		c.check(b.Block)
 	case "moved":
-		refactoring{c}.moved(b.Block)
+		c.moved(b.Block)
 	case "removed":
 		if c.stack {
 			c.goneCall(b.Block)
 			return
 		}
-		refactoring{c}.removed(b.Block)
+		c.removed(b.Block)
 	case "import":
-		refactoring{c}.importBlock(b.Block)
+		c.importBlock(b.Block)
 	}
 }
 

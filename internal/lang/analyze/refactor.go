@@ -20,12 +20,9 @@ var (
 	importSchema           = syntax.Schema([]string{"to!", "id", "identity", "for_each", "provider"})
 )
 
-// A refactoring compiles the blocks about what was elsewhere, or wasn't here, before.
-type refactoring struct{ *compiler }
-
 // endpoint reads an object that a moved or removed block names, with constant
 // keys.
-func (c refactoring) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
+func (c *compiler) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
 	if attr == nil {
 		return e, false
 	}
@@ -40,7 +37,7 @@ func (c refactoring) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool)
 }
 
 // movedEnd reads an end of a moved block, whose keys may be expressions.
-func (c refactoring) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint, keys []*program.Expr, ok bool) {
+func (c *compiler) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint, keys []*program.Expr, ok bool) {
 	if attr == nil {
 		return e, nil, false
 	}
@@ -56,7 +53,7 @@ func (c refactoring) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoin
 
 // ends makes an end of the steps of its address. Computed keys are allowed
 // where there is a scope for them.
-func (c refactoring) ends(e program.Endpoint, steps []address.Step, in *scope) (end program.Endpoint, keys []*program.Expr, ok bool) {
+func (c *compiler) ends(e program.Endpoint, steps []address.Step, in *scope) (end program.Endpoint, keys []*program.Expr, ok bool) {
 	a, problem := address.Parse(steps)
 	if problem == "" && a.Rest > 0 {
 		problem = "An address ends with the name of a resource or its instance key; there can be no attributes behind it."
@@ -91,7 +88,7 @@ func (c refactoring) ends(e program.Endpoint, steps []address.Step, in *scope) (
 	return e, keys, true
 }
 
-func (c refactoring) moved(b *hcl.Block) {
+func (c *compiler) moved(b *hcl.Block) {
 	content := c.content(b.Body, movedSchema)
 	m := &program.Moved{Range: b.DefRange}
 	c.later = append(c.later, func() { c.resolveMoved(m, content) })
@@ -99,7 +96,7 @@ func (c refactoring) moved(b *hcl.Block) {
 
 // resolveMoved reads the ends of a moved block when the declarations are known
 // that its keys may refer to.
-func (c refactoring) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
+func (c *compiler) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
 	repeat := content.Attributes["for_each"]
 	m.ForEach = c.attribute(repeat, noScope)
 	in := &scope{each: repeat != nil}
@@ -125,7 +122,7 @@ func (c refactoring) resolveMoved(m *program.Moved, content *hcl.BodyContent) {
 	c.prog.Moved = append(c.prog.Moved, m)
 }
 
-func (c refactoring) removed(b *hcl.Block) {
+func (c *compiler) removed(b *hcl.Block) {
 	content := c.content(b.Body, removedSchema)
 	from, ok := c.endpoint(content.Attributes["from"])
 	if !ok {
@@ -171,7 +168,7 @@ func (c refactoring) removed(b *hcl.Block) {
 	c.prog.Removed = append(c.prog.Removed, r)
 }
 
-func (c refactoring) removedProvisioner(r *program.Removed, b *hcl.Block, in *scope) {
+func (c *compiler) removedProvisioner(r *program.Removed, b *hcl.Block, in *scope) {
 	p := c.provisioner(b, in)
 	if p == nil {
 		return
@@ -189,7 +186,7 @@ func (c refactoring) removedProvisioner(r *program.Removed, b *hcl.Block, in *sc
 func hasKeys(m addr.Module) bool { return m != m.Erase() }
 
 // importBlock decodes an import block, whose target may have computed keys.
-func (c refactoring) importBlock(b *hcl.Block) {
+func (c *compiler) importBlock(b *hcl.Block) {
 	content := c.content(b.Body, importSchema)
 	attrs := content.Attributes
 	target := attrs["to"]
@@ -216,7 +213,7 @@ func (c refactoring) importBlock(b *hcl.Block) {
 	c.later = append(c.later, func() { c.resolveImport(im, a, attrs) })
 }
 
-func (c refactoring) resolveImport(im *program.Import, a address.Address, attrs hcl.Attributes) {
+func (c *compiler) resolveImport(im *program.Import, a address.Address, attrs hcl.Attributes) {
 	in := &scope{each: attrs["for_each"] != nil}
 	im.ForEach = c.attribute(attrs["for_each"], noScope)
 	im.ID = c.attribute(attrs["id"], in)
@@ -251,7 +248,7 @@ func (c refactoring) resolveImport(im *program.Import, a address.Address, attrs 
 
 // importProvider checks the provider argument of an import block. It says who generates
 // the configuration of the target; a target that has some has its own provider.
-func (c refactoring) importProvider(a address.Address, attr *hcl.Attribute) {
+func (c *compiler) importProvider(a address.Address, attr *hcl.Attribute) {
 	wrong := diag.BadImport.As("Invalid import provider argument")
 	if len(a.Modules) > 0 {
 		c.diags.Add(wrong.Error(attr.Range, "The target is in a module, whose providers are those of its module block. Remove the argument."))
@@ -272,7 +269,7 @@ func (c refactoring) importProvider(a address.Address, attr *hcl.Attribute) {
 }
 
 // importTarget reads the target of an import.
-func (c refactoring) importTarget(expr hcl.Expression) (address.Address, bool) {
+func (c *compiler) importTarget(expr hcl.Expression) (address.Address, bool) {
 	at := expr.Range()
 	if s, ok := expr.(*syntax.StringExpr); ok {
 		inner, problems := s.AsExpression()
@@ -299,7 +296,7 @@ func (c refactoring) importTarget(expr hcl.Expression) (address.Address, bool) {
 
 // checkRefactoring compares removed and import blocks with what the module
 // declares.
-func (c refactoring) checkRefactoring() {
+func (c *compiler) checkRefactoring() {
 	before := len(c.diags)
 	for _, r := range c.prog.Removed {
 		steps := r.From.Module.Steps()

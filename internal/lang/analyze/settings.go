@@ -14,13 +14,9 @@ import (
 var settingsSchema = syntax.Schema([]string{"required_version", "experiments", "language"},
 	"backend:type", "cloud", "required_providers", "provider_meta:provider", "encryption")
 
-// A terraformBlock compiles what a module says of the engine, of its providers and of
-// where its states are.
-type terraformBlock struct{ *compiler }
-
 // settings decodes a terraform block. Those of override files replace what
 // they name.
-func (c terraformBlock) settings(b *module.Block) {
+func (c *compiler) settings(b *module.Block) {
 	content := c.content(b.Body, settingsSchema)
 	if attr := content.Attributes["required_version"]; attr != nil {
 		product := "terraform"
@@ -51,7 +47,7 @@ func (c terraformBlock) settings(b *module.Block) {
 
 // requiredVersion keeps a constraint for whoever it is meant for, with what is
 // wrong with it: another product takes no notice.
-func (c terraformBlock) requiredVersion(attr *hcl.Attribute, product string) {
+func (c *compiler) requiredVersion(attr *hcl.Attribute, product string) {
 	var problems diag.List
 	text := literal.Reader{Diags: &problems}.Constraint(attr.Expr)
 	c.prog.RequiredVersions = append(c.prog.RequiredVersions, &program.VersionConstraint{Product: product, Constraint: text, Problems: problems, Range: attr.Range})
@@ -62,7 +58,7 @@ var (
 	compatibleSchema = syntax.Schema([]string{"opentofu"})
 )
 
-func (c terraformBlock) language(b *hcl.Block) {
+func (c *compiler) language(b *hcl.Block) {
 	content := c.content(b.Body, languageSchema)
 	if attr := content.Attributes["edition"]; attr != nil {
 		if word := hcl.ExprAsKeyword(attr.Expr); word != "tofu2024" {
@@ -94,7 +90,7 @@ func (c terraformBlock) language(b *hcl.Block) {
 	}
 }
 
-func (c terraformBlock) backend(b *hcl.Block) {
+func (c *compiler) backend(b *hcl.Block) {
 	backend := &program.Backend{Type: b.Type, Range: b.DefRange}
 	if b.Type == "backend" {
 		backend.Type = b.Labels[0]
@@ -116,7 +112,7 @@ func (c terraformBlock) backend(b *hcl.Block) {
 	c.later = append(c.later, func() { backend.Config = c.body(b.Body, b.DefRange, &scope{static: true}) })
 }
 
-func (c terraformBlock) providerMeta(b *hcl.Block, override bool) {
+func (c *compiler) providerMeta(b *hcl.Block, override bool) {
 	name := b.Labels[0]
 	c.providerLocalName(name, b.LabelRanges[0])
 	if first := c.prog.ProviderMeta[name]; first != nil && !override {
@@ -134,7 +130,7 @@ func (c terraformBlock) providerMeta(b *hcl.Block, override bool) {
 	c.later = append(c.later, func() { *meta = *c.body(b.Body, b.DefRange, noScope) })
 }
 
-func (c terraformBlock) encryption(b *hcl.Block, override bool) {
+func (c *compiler) encryption(b *hcl.Block, override bool) {
 	if first := c.prog.Encryption; first != nil && !override {
 		c.diags.Add(diag.Duplicate.As("Duplicate encryption configuration").Error(b.DefRange, "A module may have only one encryption configuration. Encryption was previously configured at %s.", first.Range))
 		return
@@ -161,7 +157,7 @@ func Encryption(p *program.Program, b hcl.Body, at hcl.Range) (*program.Body, di
 var encryptionNames = []string{"key_provider", "method"}
 
 // requiredProviders declares the providers of a required_providers block.
-func (c terraformBlock) requiredProviders(b *hcl.Block, override bool) {
+func (c *compiler) requiredProviders(b *hcl.Block, override bool) {
 	if c.required != nil && !override {
 		c.diags.Add(diag.Duplicate.As("Duplicate required providers configuration").Error(b.DefRange, "A module may have only one required providers configuration. The required providers were previously configured at %s.", *c.required))
 		return
@@ -192,7 +188,7 @@ func (c terraformBlock) requiredProviders(b *hcl.Block, override bool) {
 	}
 }
 
-func (c terraformBlock) requirementArgument(r *program.Requirement, pair hcl.KeyValuePair) {
+func (c *compiler) requirementArgument(r *program.Requirement, pair hcl.KeyValuePair) {
 	key, diags := pair.Key.Value(nil)
 	if diags.HasErrors() || key.IsNull() || key.Type() != cty.String {
 		c.diags.Add(diag.NoAttribute.As("Invalid Attribute").Error(pair.Key.Range(), "Invalid attribute value for provider requirement: a name is expected."))
@@ -221,7 +217,7 @@ func (c terraformBlock) requirementArgument(r *program.Requirement, pair hcl.Key
 	}
 }
 
-func (c terraformBlock) aliases(r *program.Requirement, expr hcl.Expression) {
+func (c *compiler) aliases(r *program.Requirement, expr hcl.Expression) {
 	exprs, diags := hcl.ExprList(expr)
 	c.hcl(diags)
 	for _, e := range exprs {

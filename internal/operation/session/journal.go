@@ -73,17 +73,17 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	case errors.Is(err, errJournalBusy):
 		return nil
 	case err != nil:
-		return trouble{s}.unreadable(path, err)
+		return s.unreadable(path, err)
 	}
 	rec, err := l.Fold(s.base, s.digest())
 	switch {
 	case err != nil:
-		return trouble{s}.unusable(path, err)
+		return s.unusable(path, err)
 	case rec.Foreign:
-		return trouble{s}.foreign(path, l)
+		return s.foreign(path, l)
 	}
 	if l.Damaged > 0 && !s.Damaged {
-		return trouble{s}.damaged(path, l, rec)
+		return s.damaged(path, l, rec)
 	}
 	if s.base == nil {
 		s.lineage = l.Begin.Lineage
@@ -126,18 +126,15 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	return diags
 }
 
-// A trouble says what is wrong with the journal of a state, and the way out.
-type trouble struct{ *Session }
-
-func (s trouble) unreadable(path string, err error) diag.List {
+func (s *Session) unreadable(path string, err error) diag.List {
 	return Damaged.As("Unreadable journal").List("The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, diag.Cause(err))
 }
 
-func (s trouble) unusable(path string, err error) diag.List {
+func (s *Session) unusable(path string, err error) diag.List {
 	return Damaged.As("Unreadable journal").List("The journal %s of an earlier run can't be used: %s. It may be of a newer version, which can recover it. Otherwise look into the file, which is text, and import what is missing in the state; then move the file away.", path, err)
 }
 
-func (s trouble) foreign(path string, l *journal.Log) diag.List {
+func (s *Session) foreign(path string, l *journal.Log) diag.List {
 	return diag.List{Foreign.New(diag.Error, "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)}
 }
 
@@ -145,12 +142,12 @@ var errJournalBusy = errors.New("the journal is in use")
 
 // emptied refuses a state file without content: taking it for "no state" would
 // create everything a second time.
-func (s trouble) emptied() diag.List {
+func (s *Session) emptied() diag.List {
 	return Damaged.As("Empty state file").List("The state is there but empty, as a crash or a full disk leaves it. It is not taken for \"no state\", because everything would be created a second time.%s", s.wayOut())
 }
 
 // torn adds to what is wrong with a state how to get it back.
-func (s trouble) torn(diags diag.List) diag.List {
+func (s *Session) torn(diags diag.List) diag.List {
 	for i := range diags {
 		if diags[i].Severity == diag.Error {
 			out := s.wayOut()
@@ -164,7 +161,7 @@ func (s trouble) torn(diags diag.List) diag.List {
 
 // wayOut says what to do with a state that can't be read, naming what is beside
 // it.
-func (s trouble) wayOut() diag.Text {
+func (s *Session) wayOut() diag.Text {
 	var b strings.Builder
 	here := false
 	if l, ok := s.backend.WithFiles(s.Files).(storage.Filed); ok {
@@ -204,7 +201,7 @@ func (s *Session) readJournal(path string) (*journal.Log, error) {
 
 // damaged stops at a journal that something other than a crash has changed: what
 // it doesn't say any more may be objects that would be created a second time.
-func (s trouble) damaged(path string, l *journal.Log, rec journal.Recovery) diag.List {
+func (s *Session) damaged(path string, l *journal.Log, rec journal.Recovery) diag.List {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The journal %s of an earlier run is damaged: %d of its lines were changed, or lines before them are missing. What they said isn't known, so objects may exist that aren't in the state.", path, l.Damaged)
 	if len(rec.Folded) > 0 {

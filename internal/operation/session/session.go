@@ -379,7 +379,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		err = storage.ErrEmptyState
 	}
 	if errors.Is(err, storage.ErrEmptyState) {
-		return trouble{s}.emptied()
+		return s.emptied()
 	}
 	if err != nil {
 		return diag.StateUnreadable.List("%s.", err)
@@ -399,7 +399,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	s.saved.find = read.digest
 	snapshot, diags := read.snapshot, slices.Clone(read.diags)
 	if diags.HasErrors() {
-		return trouble{s}.torn(diags)
+		return s.torn(diags)
 	}
 	s.base = snapshot
 	if store, ok := placeholder(s.store); ok && s.unwritten() {

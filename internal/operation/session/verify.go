@@ -27,17 +27,17 @@ type Finding struct {
 // Verify reads all that is kept of the state, and changes nothing. Problems are
 // errors where something is damaged, and say how to go on.
 func (s *Session) Verify(ctx context.Context) []Finding {
-	now, stored := verification{s}.verifyState(ctx)
+	now, stored := s.verifyState(ctx)
 	list := []Finding{now}
 	if l, ok := s.backend.WithFiles(s.Files).(storage.Filed); ok {
 		if path := l.Paths(s.workspace).Backup; path != "" && exists(path) {
-			list = append(list, verification{s}.verifyFile("backup", path, "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
+			list = append(list, s.verifyFile("backup", path, "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
 		}
 	}
 	for _, k := range s.History() {
-		list = append(list, verification{s}.verifyFile(fmt.Sprintf("serial %d", k.Serial), k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
+		list = append(list, s.verifyFile(fmt.Sprintf("serial %d", k.Serial), k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
 	}
-	list = append(list, verification{s}.verifyJournal(stored))
+	list = append(list, s.verifyJournal(stored))
 	if _, ok := s.takesNotes(); ok {
 		f := Finding{What: "note", Said: "none"}
 		l, diags := s.readNote(ctx)
@@ -46,13 +46,10 @@ func (s *Session) Verify(ctx context.Context) []Finding {
 		}
 		list = append(list, f)
 	}
-	return append(list, verification{s}.verifyLock(ctx))
+	return append(list, s.verifyLock(ctx))
 }
 
-// A verification reads what is kept of a state, one thing after the other.
-type verification struct{ *Session }
-
-func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
+func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
 	f := Finding{What: "state"}
 	data, err := s.store.Read(ctx)
 	if err == nil && data != nil && len(bytes.TrimSpace(data)) == 0 {
@@ -60,15 +57,15 @@ func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot
 	}
 	switch {
 	case errors.Is(err, storage.ErrEmptyState):
-		f.Problems = trouble(s).emptied()
+		f.Problems = s.emptied()
 		return f, nil
 	case err != nil:
-		f.Problems = trouble(s).torn(diag.StateUnreadable.List("%s.", err))
+		f.Problems = s.torn(diag.StateUnreadable.List("%s.", err))
 		return f, nil
 	}
 	snapshot, diags := statefile.Read(data, s.backend.Describe())
 	if f.Problems = diags; diags.HasErrors() {
-		f.Problems = trouble(s).torn(diags)
+		f.Problems = s.torn(diags)
 		return f, nil
 	}
 	s.saved, s.base = contentOf(data), snapshot
@@ -80,7 +77,7 @@ func (s verification) verifyState(ctx context.Context) (Finding, *state.Snapshot
 }
 
 // verifyFile reads a state that is kept beside the present one.
-func (s verification) verifyFile(what, path, wayOut string) Finding {
+func (s *Session) verifyFile(what, path, wayOut string) Finding {
 	f := Finding{What: what}
 	data, err := input.File(path)
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
@@ -103,7 +100,7 @@ func (s verification) verifyFile(what, path, wayOut string) Finding {
 	return f
 }
 
-func (s verification) verifyJournal(stored *state.Snapshot) Finding {
+func (s *Session) verifyJournal(stored *state.Snapshot) Finding {
 	f := Finding{What: "journal"}
 	path := s.journalPath()
 	l, err := s.readJournal(path)
@@ -115,17 +112,17 @@ func (s verification) verifyJournal(stored *state.Snapshot) Finding {
 		f.Said = "a run is writing it"
 		return f
 	case err != nil:
-		f.Problems = trouble(s).unreadable(path, err)
+		f.Problems = s.unreadable(path, err)
 		return f
 	}
 	rec, err := l.Fold(stored, s.digest())
 	switch {
 	case err != nil:
-		f.Problems = trouble(s).unusable(path, err)
+		f.Problems = s.unusable(path, err)
 	case rec.Foreign:
-		f.Problems = trouble(s).foreign(path, l)
+		f.Problems = s.foreign(path, l)
 	case l.Damaged > 0:
-		f.Problems = trouble(s).damaged(path, l, rec)
+		f.Problems = s.damaged(path, l, rec)
 	default:
 		f.Unfinished = true
 		f.Said = fmt.Sprintf("of a run that didn't end; %d results are to be saved, %d objects are in doubt", len(rec.Folded), creations(rec.InDoubt))
@@ -143,7 +140,7 @@ func creations(list []journal.Operation) (n int) {
 }
 
 // verifyLock reads what is stored of the lock.
-func (s verification) verifyLock(ctx context.Context) Finding {
+func (s *Session) verifyLock(ctx context.Context) Finding {
 	f := Finding{What: "lock"}
 	store, ok := s.store.Store.(storage.Held)
 	if !ok {

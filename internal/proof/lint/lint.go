@@ -4,8 +4,7 @@
 //
 // It owns the table of those rules (table.go) and the check of a tree against
 // it. It reads files and never runs the go tool, so that a test of the tree is
-// run again whenever a file of it changes. Test files are held to their size
-// only: a test may import what it likes.
+// run again whenever a file of it changes. Test files may import what they like.
 package lint
 
 import (
@@ -71,8 +70,8 @@ func Check(root fs.FS) (findings []string, err error) {
 		t.checkWords(p)
 		t.checkImports(p, ruleOf(table, name))
 		t.checkGuards(p)
+		t.checkWrappers(p)
 	}
-	t.checkChain()
 	t.checkAddresses()
 	slices.Sort(t.findings)
 	return slices.Compact(t.findings), nil
@@ -138,9 +137,6 @@ func (t *tree) add(name string, data []byte) error {
 	syntax, err := parser.ParseFile(t.fset, name, data, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return err
-	}
-	if lines := strings.Count(string(data), "\n"); lines > maxFileLines && !ast.IsGenerated(syntax) {
-		t.report(position(name), "%d lines, more than %d: would two names explain it better?", lines, maxFileLines)
 	}
 	if strings.HasSuffix(name, "_test.go") {
 		return nil
@@ -251,41 +247,37 @@ func (t *tree) chain(from string, to names) []string {
 	return nil
 }
 
-// checkChain keeps the longest chain of imports short. The compiler forbids
-// cycles; should there be one all the same, it is cut where it closes.
-func (t *tree) checkChain() {
-	for name, chain := range t.longestChains() {
-		if len(chain) > maxImportChain {
-			t.report(position(t.packages[name].files[0].path), "a chain of %d imports, more than %d: %s",
-				len(chain), maxImportChain, strings.Join(chain, " -> "))
-		}
-	}
-}
-
-// longestChains has for each package the longest chain of imports from it on.
-func (t *tree) longestChains() map[string][]string {
-	longest := map[string][]string{}
-	var walk func(name string) []string
-	walk = func(name string) []string {
-		if chain, done := longest[name]; done {
-			return chain
-		}
-		longest[name] = []string{name}
-		var best []string
-		if p := t.packages[name]; p != nil {
-			for _, next := range slices.Sorted(maps.Keys(p.imports)) {
-				if chain := walk(next); len(chain) > len(best) {
-					best = chain
+// checkWrappers looks for types that only wrap a pointer to another of their package. Such
+// a type has the same state and the same methods: it is a part of the other by name alone.
+func (t *tree) checkWrappers(p *pkg) {
+	structs := map[string]bool{}
+	var all []*ast.TypeSpec
+	for _, f := range p.files {
+		for _, d := range f.syntax.Decls {
+			if g, ok := d.(*ast.GenDecl); ok {
+				for _, s := range g.Specs {
+					if spec, ok := s.(*ast.TypeSpec); ok {
+						if _, ok := spec.Type.(*ast.StructType); ok {
+							structs[spec.Name.Name] = true
+							all = append(all, spec)
+						}
+					}
 				}
 			}
 		}
-		longest[name] = append([]string{name}, best...)
-		return longest[name]
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.packages)) {
-		walk(name)
+	for _, spec := range all {
+		fields := spec.Type.(*ast.StructType).Fields.List
+		if len(fields) != 1 || len(fields[0].Names) > 0 || wrappers[p.name+"."+spec.Name.Name] {
+			continue
+		}
+		if star, ok := fields[0].Type.(*ast.StarExpr); ok {
+			if wrapped, ok := star.X.(*ast.Ident); ok && structs[wrapped.Name] {
+				t.report(t.position(spec.Pos()), "%s wraps *%s and adds nothing: give its methods to %s, or make it a part with fields of its own",
+					spec.Name.Name, wrapped.Name, wrapped.Name)
+			}
+		}
 	}
-	return longest
 }
 
 // checkGuards looks for guarded imports and names.
