@@ -117,10 +117,10 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 	told := false
 	var err error
 	r.pool.Occupy(func() {
-		_, span := trace.Begin(trace.About(r.commands, o), trace.Program, "provisioner "+p.Type)
+		ctx, span := trace.Begin(trace.About(r.commands, o), trace.Program, "provisioner "+p.Type)
 		defer func() { span.End(err != nil) }()
 		r.tell(e)
-		err = kind.Run(r.commands, at, unmarked, func(line string) {
+		err = kind.Run(ctx, at, unmarked, func(line string) {
 			out := e
 			out.Kind, out.Text = event.ProvisionOutput, line
 			if hidden {

@@ -27,6 +27,7 @@ import (
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 // Save writes a plan to a file, with all that apply will need, and whoever shows
@@ -255,7 +256,16 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			}
 			return d.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 		},
-		Workspace: func() (string, diag.List) { return c.Backend.Workspace, nil },
+		Workspace: func() (string, diag.List) {
+			if d.Dialect != dialect.Terraform || c.Backend.Type == stackKind {
+				return c.Backend.Workspace, nil
+			}
+			selected, diags := d.Workspace()
+			if !diags.HasErrors() && selected != c.Backend.Workspace {
+				diags.Add(Stale.As("Plan of another workspace").New(diag.Error, "The plan was made for workspace %q, and workspace %q is selected. Select the workspace of the plan, or make a new plan.", c.Backend.Workspace, selected))
+			}
+			return c.Backend.Workspace, diags
+		},
 		Check: func(s *session.Session) diag.List {
 			if !stale(c.Backend, s) {
 				return nil
@@ -291,11 +301,15 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []place.Var) (map[string]modu
 		switch {
 		case v.Ephemeral && ok:
 			inputs[name] = in
-		case v.Ephemeral && v.Given:
+		case v.Ephemeral && v.Given && d.Dialect == dialect.Terraform:
 			diags.Add(eval.MissingVariable.New(diag.Error, "The variable %q is ephemeral, so its value isn't in the plan file. It has to be given again, for example with -var.", name))
 		case v.Ephemeral:
 		default:
-			if explicit[name] && !sameInput(in, v.Value) {
+			switch {
+			case !ok || sameInput(in, v.Value):
+			case in.From == "environment" && d.Dialect == dialect.Terraform:
+				diags.Add(PlanVariables.New(diag.Warning, "The environment variable %s has another value than the one that the saved plan was made with. The apply uses that of the plan. Make a new plan to use the new value.", module.Origin(name)))
+			case explicit[name] || in.From == "environment":
 				diags.Add(PlanVariables.New(diag.Error, "The value of variable %q differs from the one that the saved plan was made with. Make a new plan with the new value.", name))
 			}
 			if v.Given {

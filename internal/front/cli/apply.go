@@ -111,8 +111,12 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	if a.IsGiven() {
-		return e.Fail(diag.BadOption.As("Can't change a saved plan"), "The options -destroy, -refresh-only, -replace, -target and -exclude decide what is planned. A saved plan was made already; leave them out, or make a new plan.")
+	agrees, diags := a.Agrees(content.Plan)
+	switch {
+	case diags.HasErrors():
+		return e.Diags(diags)
+	case !agrees:
+		return e.Fail(diag.BadOption.As("Can't change a saved plan"), "The options -destroy, -refresh-only, -replace, -target and -exclude decide what is planned. The saved plan was made with other ones; leave them out, or make a new plan.")
 	}
 	opening := a.opening(e, "apply")
 	opening.Ask, opening.Record = nil, false

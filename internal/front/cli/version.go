@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"weir.dev/weir/internal/system/release"
+	"weir.dev/weir/internal/word/dialect"
 )
 
 var versionCommand = &command{
@@ -25,9 +26,14 @@ func (e *env) version(asJSON bool) int {
 	selections := e.lockedVersions()
 	build := release.Current()
 	if asJSON {
+		format := ""
+		if e.Dialect == dialect.Terraform {
+			format = "1.0"
+		}
 		// Wrappers compare terraform_version with the versions of the other
 		// engine that they support.
 		return e.PrintJSON(struct {
+			FormatVersion      string            `json:"format_version,omitempty"`
 			TerraformVersion   string            `json:"terraform_version"`
 			Platform           string            `json:"platform"`
 			ProviderSelections map[string]string `json:"provider_selections"`
@@ -35,7 +41,7 @@ func (e *env) version(asJSON bool) int {
 			WeirVersion        string            `json:"weir_version"`
 			WeirCommit         string            `json:"weir_commit,omitempty"`
 			WeirDate           string            `json:"weir_date,omitempty"`
-		}{e.Dialect.Version(), platform, selections, false, build.Version, build.Commit, build.Date})
+		}{format, e.Dialect.Version(), platform, selections, false, build.Version, build.Commit, build.Date})
 	}
 	// Wrappers read the engine and its version off the first line.
 	e.Say("%s v%s\non %s\n", e.Dialect.Product(), e.Dialect.Version(), platform)

@@ -54,7 +54,7 @@ func Begin(w World) (context.Context, func(code int)) {
 		l.fill(l.trace[:])
 	}
 	go l.work()
-	run := &trace.Run{Now: w.Now, Ended: l.ended, NewID: func() (id trace.SpanID) {
+	run := &trace.Run{ID: l.trace, Now: w.Now, Ended: l.ended, NewID: func() (id trace.SpanID) {
 		l.fill(id[:])
 		return id
 	}}

@@ -205,3 +205,34 @@ func items(name string, data []byte) func(yield func(line, where string) bool) {
 		}
 	}
 }
+
+// Agrees reports whether a plan that was made already is the one that is asked for: the
+// same mode, targets and replacements, as far as something is said of them.
+func (p *Plan) Agrees(made *plan.Plan) (bool, diag.List) {
+	asked, diags := p.Read()
+	if diags.HasErrors() {
+		return false, diags
+	}
+	same := func(asked, made []addr.Target) bool {
+		texts := func(list []addr.Target) []string {
+			var out []string
+			for _, t := range list {
+				out = append(out, t.String())
+			}
+			slices.Sort(out)
+			return slices.Compact(out)
+		}
+		return len(asked) == 0 || slices.Equal(texts(asked), texts(made))
+	}
+	replaces := func(i addr.Instance) bool {
+		return slices.ContainsFunc(made.Changes, func(c *plan.Change) bool {
+			return c.Addr.Instance == i && c.Reason == plan.ReplaceRequested
+		})
+	}
+	agrees := (asked.Mode == plan.Normal || asked.Mode == made.Mode) && asked.Invoke == nil && len(asked.replacing) == 0 &&
+		same(asked.Targets, made.Targets) && same(asked.Excludes, made.Excludes)
+	for _, i := range asked.Replace {
+		agrees = agrees && replaces(i)
+	}
+	return agrees, diags
+}

@@ -36,8 +36,8 @@ type discovery struct {
 
 func (r *registry) String() string { return "the registry of the provider's host" }
 
-// base is the address of a host's registry; it ends with a slash.
-func (r *registry) base(ctx context.Context, host string) (*url.URL, error) {
+// endpoint finds the registry of a host.
+func (r *registry) endpoint(ctx context.Context, host string) (endpoint, error) {
 	r.mu.Lock()
 	d := r.bases[host]
 	if d == nil {
@@ -46,7 +46,13 @@ func (r *registry) base(ctx context.Context, host string) (*url.URL, error) {
 	}
 	r.mu.Unlock()
 	d.once.Do(func() { d.base, d.err = r.discover(ctx, host) })
-	return d.base, d.err
+	return endpoint{host, d.base}, d.err
+}
+
+// An endpoint is the registry of a host, whose address may be at another host.
+type endpoint struct {
+	host string
+	base *url.URL // ends with a slash
 }
 
 const service = "providers.v1"
@@ -77,14 +83,14 @@ func (r *registry) discover(ctx context.Context, host string) (*url.URL, error) 
 	return base, nil
 }
 
-func (r *registry) at(base *url.URL, parts ...string) *url.URL {
-	u := *base
+func (s endpoint) at(parts ...string) *url.URL {
+	u := *s.base
 	u.Path = path.Join(u.Path, path.Join(parts...))
 	return &u
 }
 
 func (r *registry) versions(ctx context.Context, p addr.Provider) ([]version.Version, []string, error) {
-	base, err := r.base(ctx, p.Host)
+	s, err := r.endpoint(ctx, p.Host)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +100,7 @@ func (r *registry) versions(ctx context.Context, p addr.Provider) ([]version.Ver
 		} `json:"versions"`
 		Warnings []string `json:"warnings"`
 	}
-	if _, err := r.web.getJSON(ctx, r.at(base, p.Namespace, p.Type, "versions"), &list); err != nil {
+	if _, err := r.web.getJSONOf(ctx, s, s.at(p.Namespace, p.Type, "versions"), &list); err != nil {
 		if isStatus(err, http.StatusNotFound) {
 			return nil, nil, errUnknown
 		}
@@ -132,13 +138,13 @@ type release struct {
 }
 
 func (r *registry) find(ctx context.Context, p addr.Provider, v version.Version) (*found, error) {
-	base, err := r.base(ctx, p.Host)
+	s, err := r.endpoint(ctx, p.Host)
 	if err != nil {
 		return nil, err
 	}
 	system, arch, _ := strings.Cut(r.platform, "_")
 	var rel release
-	at, err := r.web.getJSON(ctx, r.at(base, p.Namespace, p.Type, v.String(), "download", system, arch), &rel)
+	at, err := r.web.getJSONOf(ctx, s, s.at(p.Namespace, p.Type, v.String(), "download", system, arch), &rel)
 	if isStatus(err, http.StatusNotFound) {
 		return nil, unsuitable{fmt.Sprintf("the registry has no package of it for %s. Other versions may have one", r.platform)}
 	}
@@ -153,7 +159,7 @@ func (r *registry) find(ctx context.Context, p addr.Provider, v version.Version)
 		return nil, err
 	}
 	f := &found{url: target.String(), retries: r.web.limits.DownloadRetries, authentication: Checked}
-	return f, r.authenticate(ctx, p, at, &rel, f)
+	return f, r.authenticate(ctx, p, s, at, &rel, f)
 }
 
 // usable reports whether the package is for this platform and protocol.
@@ -182,12 +188,12 @@ func httpURL(base *url.URL, text string) (*url.URL, error) {
 
 // authenticate follows the chain from the signing keys over the list of
 // checksums to the hash that the package must have.
-func (r *registry) authenticate(ctx context.Context, p addr.Provider, at *url.URL, rel *release, f *found) error {
+func (r *registry) authenticate(ctx context.Context, p addr.Provider, s endpoint, at *url.URL, rel *release, f *found) error {
 	listURL, err := httpURL(at, rel.ShasumsURL)
 	if err != nil {
 		return err
 	}
-	list, err := r.web.getNamed(ctx, at, listURL)
+	list, _, err := r.web.getOf(ctx, s, listURL)
 	if err != nil {
 		return fmt.Errorf("the list of checksums can't be fetched: %w", err)
 	}
@@ -207,7 +213,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, at *url.UR
 		if err != nil {
 			return err
 		}
-		signature, err := r.web.getNamed(ctx, at, signatureURL)
+		signature, _, err := r.web.getOf(ctx, s, signatureURL)
 		if err != nil {
 			return fmt.Errorf("the signature can't be fetched: %w", err)
 		}

@@ -64,27 +64,35 @@ func isStatus(err error, codes ...int) bool {
 	return false
 }
 
+// token is the one that the CLI configuration has for a host, or empty.
+func (w *web) token(ctx context.Context, host string) (string, error) {
+	if w.tokens == nil {
+		return "", nil
+	}
+	return w.tokens.Token(ctx, host)
+}
+
 // get fetches a document, with the credentials for its host.
 func (w *web) get(ctx context.Context, u *url.URL) ([]byte, *url.URL, error) {
-	token := ""
-	if w.tokens != nil {
-		var err error
-		if token, err = w.tokens.Token(ctx, u.Host); err != nil {
-			return nil, nil, err
-		}
+	token, err := w.token(ctx, u.Host)
+	if err != nil {
+		return nil, nil, err
 	}
 	return w.getWith(ctx, u, token)
 }
 
-// getNamed reads an address that an answer from another one named. A token goes
-// only where that one went: whoever answers must not choose who else gets one.
-func (w *web) getNamed(ctx context.Context, by, u *url.URL) ([]byte, error) {
-	if origin.Same(by, u) {
-		data, _, err := w.get(ctx, u)
-		return data, err
+// getOf fetches a document of a service, with the credentials for the host that the
+// service is of. They go to the address of the service only: an answer must not choose
+// who else gets them.
+func (w *web) getOf(ctx context.Context, s endpoint, u *url.URL) ([]byte, *url.URL, error) {
+	if !origin.Same(s.base, u) {
+		return w.getWith(ctx, u, "")
 	}
-	data, _, err := w.getWith(ctx, u, "")
-	return data, err
+	token, err := w.token(ctx, s.host)
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.getWith(ctx, u, token)
 }
 
 func (w *web) getWith(ctx context.Context, u *url.URL, token string) ([]byte, *url.URL, error) {
@@ -115,6 +123,19 @@ func (w *web) getJSON(ctx context.Context, u *url.URL, into any) (*url.URL, erro
 	if err != nil {
 		return nil, err
 	}
+	return decoded(u, body, at, into)
+}
+
+// getJSONOf is getJSON for a document of a service.
+func (w *web) getJSONOf(ctx context.Context, s endpoint, u *url.URL, into any) (*url.URL, error) {
+	body, at, err := w.getOf(ctx, s, u)
+	if err != nil {
+		return nil, err
+	}
+	return decoded(u, body, at, into)
+}
+
+func decoded(u *url.URL, body []byte, at *url.URL, into any) (*url.URL, error) {
 	if err := json.Unmarshal(body, into); err != nil {
 		return nil, fmt.Errorf("%s didn't answer with the expected JSON: %w", u, err)
 	}

@@ -355,7 +355,7 @@ func TestGetNamed(t *testing.T) {
 		{"another host", registry, other, ""},
 		{"in clear", &secure, registry, ""},
 	} {
-		got, err := w.getNamed(t.Context(), test.by, test.to)
+		got, _, err := w.getOf(t.Context(), endpoint{"registry.example", test.by}, test.to)
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s: got %q, %v", test.name, got, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"weir.dev/weir/internal/system/child"
 	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/word/trace"
 )
 
 // localExec runs a command on this machine.
@@ -68,7 +69,7 @@ func (localExec) Run(ctx context.Context, at Place, config cty.Value, output fun
 	if cmd.Dir = text(config, "working_dir"); !filepath.IsAbs(cmd.Dir) && at.Dir != "" {
 		cmd.Dir = filepath.Join(at.Dir, cmd.Dir)
 	}
-	cmd.Env = at.environment(config.GetAttr("environment"))
+	cmd.Env = at.environment(config.GetAttr("environment"), trace.TraceParent(ctx))
 	failed.Err = child.Run(ctx, cmd, stopGrace, func(r io.Reader) {
 		lines(r, func(line string) {
 			output(line)
@@ -99,11 +100,15 @@ func (e *CommandError) Error() string {
 // Unwrap is what went wrong, without what the command says of itself.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// environment is that of the place with the given additions.
-func (at Place) environment(add cty.Value) []string {
+// environment is that of the place with the given additions. parent is what spans of the
+// command belong below, empty for none.
+func (at Place) environment(add cty.Value, parent string) []string {
 	env := slices.Clone(at.Environ)
 	if env == nil {
 		env = os.Environ()
+	}
+	if parent != "" {
+		env = append(env, "TRACEPARENT="+parent)
 	}
 	if add.IsNull() {
 		return env

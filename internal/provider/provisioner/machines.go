@@ -41,7 +41,7 @@ func (at Place) reach(ctx context.Context, output func(string)) (*remote.Host, e
 // getenv is a variable of the environment that commands have.
 func (at Place) getenv(name string) string {
 	value := ""
-	for _, v := range at.environment(cty.NullVal(cty.Map(cty.String))) {
+	for _, v := range at.environment(cty.NullVal(cty.Map(cty.String)), "") {
 		if n, text, _ := strings.Cut(v, "="); n == name {
 			value = text
 		}

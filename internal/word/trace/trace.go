@@ -59,6 +59,8 @@ type Span struct {
 
 // A Run is what spans are parts of.
 type Run struct {
+	// ID names the run to other programs, zero for none.
+	ID    [16]byte
 	Now   func() time.Time
 	NewID func() SpanID
 	// Ended is told of every span that has ended, from several goroutines at once.
@@ -89,6 +91,16 @@ func Begin(ctx context.Context, kind Kind, name string) (context.Context, *Span)
 		s.Facts = append(s.Facts, Fact{Address, object.String()})
 	}
 	return context.WithValue(ctx, spanKey{}, s), s
+}
+
+// TraceParent is what programs have in TRACEPARENT whose spans belong below that of ctx,
+// empty where the run has no name.
+func TraceParent(ctx context.Context) string {
+	s := of(ctx)
+	if s == nil || s.run.ID == [16]byte{} {
+		return ""
+	}
+	return fmt.Sprintf("00-%x-%x-01", s.run.ID, s.ID)
 }
 
 func of(ctx context.Context) *Span {

@@ -82,6 +82,9 @@ func readAccess(r *arguments.Reader) access {
 		connection:      r.Text("ado_service_connection_id", "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID", "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID", "AZURESUBSCRIPTION_SERVICE_CONNECTION_ID"),
 		pipelines:       r.Getenv("SYSTEM_OIDCREQUESTURI") != "",
 	}
+	if own := r.Text("ado_pipeline_service_connection_id"); own != "" {
+		a.connection = own
+	}
 	if clouds[a.environment] == "" {
 		r.Problem("environment", "Invalid backend configuration", "There is no cloud named %q: it is public, usgovernment or china, or what metadata_host tells about.", a.environment)
 	}

@@ -77,6 +77,8 @@ func Schema() *schema.Block {
 		"oidc_request_url":            text("Where that token is asked for"),
 		"oidc_request_token":          text("What it is asked for with"),
 		"ado_service_connection_id":   text("The service connection of Azure DevOps"),
+
+		"ado_pipeline_service_connection_id": text("The service connection of Azure DevOps, by Terraform's name"),
 	}}
 }
 

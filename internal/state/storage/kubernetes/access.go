@@ -67,6 +67,7 @@ func readAccess(r *arguments.Reader) access {
 			username: r.Text("username", "KUBE_USER"),
 			password: r.Text("password", "KUBE_PASSWORD"),
 			token:    r.Text("token", "KUBE_TOKEN"),
+			proxy:    r.Text("proxy_url", "KUBE_PROXY_URL"),
 			trust: rest.Trust{
 				Authorities: []byte(r.Text("cluster_ca_certificate", "KUBE_CLUSTER_CA_CERT_DATA")),
 				Certificate: []byte(r.Text("client_certificate", "KUBE_CLIENT_CERT_DATA")),

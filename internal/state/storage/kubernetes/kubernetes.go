@@ -60,6 +60,7 @@ func Schema() *schema.Block {
 		"username":               text("The user for basic authentication"),
 		"password":               secret("The password for basic authentication"),
 		"token":                  secret("The token of a service account"),
+		"proxy_url":              text("The proxy for requests to the cluster"),
 		"insecure":               arguments.Optional(cty.Bool, "Whether to trust any server certificate"),
 		"client_certificate":     text("The certificate that identifies the client, as PEM"),
 		"client_key":             secret("The private key for client_certificate, as PEM"),
