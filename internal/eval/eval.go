@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/word/addr"
@@ -220,14 +221,59 @@ func tooLarge(expr *program.Expr, v cty.Value, s *scope) diag.List {
 
 // Depend makes what the task computes depend on everything that the
 // references name, without using their values. A module is everything in it.
+// A reference with a constant key names that instance only.
 func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 	for _, ref := range refs {
 		if ref.Kind == program.RefCall && ref.Attr == "" {
-			f.closed(t, ref.Call, &ref.Range)
+			if child := f.NamedCall(t, ref); child != nil {
+				child.all(t, &ref.Range)
+			} else {
+				f.closed(t, ref.Call, &ref.Range)
+			}
 		} else {
 			f.touch(t, ref)
 		}
 	}
+}
+
+// NamedCall returns the instance of a module call that a reference names by a
+// constant key, or nil where it names all of them.
+func (f *Frame) NamedCall(t *promise.Task, ref *program.Ref) *Frame {
+	if ref.Key == nil || f.ev.Modular {
+		return nil
+	}
+	fs := f.frames(t, ref.Call, &ref.Range)
+	if fs.Unknown {
+		return nil
+	}
+	k, ok := keyIn(ref.Key, nil, fs.Kind)
+	if !ok {
+		return nil
+	}
+	return fs.find(k)
+}
+
+// keyIn evaluates the key of a reference to instances of that kind. It reports
+// false where the key is unknown, doesn't fit, or can't be evaluated in the context.
+func keyIn(expr hcl.Expression, ctx *hcl.EvalContext, kind Kind) (addr.Key, bool) {
+	if ctx == nil && len(program.References(expr))+len(expr.Variables()) > 0 {
+		return addr.NoKey, false
+	}
+	v, diags := expr.Value(ctx)
+	if diags.HasErrors() {
+		return addr.NoKey, false
+	}
+	want := cty.Number
+	if kind == Keyed {
+		want = cty.String
+	}
+	v, _ = v.Unmark()
+	v, err := convert.Convert(v, want)
+	if err != nil || v.IsNull() || !v.IsKnown() {
+		return addr.NoKey, false
+	}
+	k, err := KeyOf(v)
+	return k, err == nil
 }
 
 // touch reads all that the reference may come to: any instance of what it
@@ -244,6 +290,15 @@ func (f *Frame) touch(t *promise.Task, ref *program.Ref) {
 func (f *Frame) read(t *promise.Task, ref *program.Ref) {
 	switch ref.Kind {
 	case program.RefResource:
+		if ref.Key != nil && !f.ev.Modular {
+			in := f.instances(t, ref.Resource, &ref.Range)
+			if k, ok := keyIn(ref.Key, nil, in.Kind); ok && !in.Unknown {
+				if named := in.find(k); named != nil {
+					named.present(t, &ref.Range)
+					return
+				}
+			}
+		}
 		f.whole(t, ref.Resource, &ref.Range)
 	case program.RefCall:
 		if ref.Attr == "" {

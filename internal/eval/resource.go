@@ -96,6 +96,31 @@ func (i *Instance) DependsOn(t *promise.Task) {
 	i.Frame.awaitCalls(t)
 }
 
+// Named returns the instances of another resource of the same module that a
+// reference in one of i's expressions names: the one with the key that is written,
+// as far as the key is known; and in i's own count or for_each, where it names all,
+// the one with i's key, because i is there for that one. Otherwise it is all of
+// them, and exact is false.
+func (i *Instance) Named(t *promise.Task, ref *program.Ref, repeats bool) (list []*Instance, exact bool) {
+	in := i.Frame.instances(t, ref.Resource, nil)
+	if in.Unknown || in.Kind == Single {
+		return in.list, false
+	}
+	k, ok := i.Addr.Key, repeats
+	if ref.Key != nil {
+		t.Try(func(t *promise.Task) { k, ok = keyIn(ref.Key, i.Context(t, cty.NilVal), in.Kind) })
+	}
+	if ok {
+		if named := in.find(k); named != nil {
+			return []*Instance{named}, true
+		}
+	}
+	return in.list, false
+}
+
+// Read makes what the task computes depend on the instance without using its value.
+func (i *Instance) Read(t *promise.Task, via *hcl.Range) { i.present(t, via) }
+
 // awaitCalls waits for the depends_on of the frame's call and of those
 // around it.
 func (f *Frame) awaitCalls(t *promise.Task) {

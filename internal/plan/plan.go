@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/plan/execgraph"
@@ -97,6 +98,10 @@ type Change struct {
 	// Settings are kept with the new object.
 	kept.Settings
 
+	// Awaits is what a data source that is read during apply waits for, nil where
+	// the reason isn't ReadDependencyPending.
+	Awaits *Awaited
+
 	Importing *Importing // nil unless the object is imported
 	// GeneratedConfig is configuration made for an import without one.
 	GeneratedConfig string
@@ -130,6 +135,17 @@ func (c *Change) Previous() addr.Instance {
 
 // Moved reports whether the object had another address before.
 func (c *Change) Moved() bool { return c.From != nil && *c.From != c.Addr.Instance }
+
+// Awaited is a change that a read waits for: of the instance Addr, which the block
+// leads to by the reference at Range.
+type Awaited struct {
+	Addr  addr.Instance
+	Range hcl.Range
+}
+
+func (a *Awaited) String() string {
+	return fmt.Sprintf("%s changes [%s:%d]", a.Addr, a.Range.Filename, a.Range.Start.Line)
+}
 
 // Importing names an existing object; exactly one field is set.
 type Importing struct {

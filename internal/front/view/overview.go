@@ -323,6 +323,9 @@ func cause(r *brief.Row) string {
 		return "" // its removed block is
 	}
 	if len(r.Changes) == 1 {
+		if awaits := r.Changes[0].Awaits; awaits != nil {
+			return "read during apply: " + clean.Line(awaits.String())
+		}
 		return reason(r.Changes[0])
 	}
 	switch r.Reason {

@@ -360,6 +360,9 @@ func (p *planPrinter) comment(c *plan.Change, drift bool) string {
 	if why != "" {
 		say("  # (%s)", why)
 	}
+	if c.Awaits != nil {
+		say("  # (read during apply: %s)", clean.Line(c.Awaits.String()))
+	}
 	if c.Addr.Deposed != "" && !drift {
 		say("  # (left over from a partially-failed replacement of this instance)")
 	}

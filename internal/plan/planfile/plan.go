@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/zclconf/go-cty/cty"
 
@@ -69,6 +70,14 @@ type changeRecord struct {
 	Importing       *importingRecord `msgpack:"imp,omitempty"`
 	GeneratedConfig string           `msgpack:"gen,omitempty"`
 	Causes          *[]string        `msgpack:"why,omitempty"`
+	Awaits          *awaitedRecord   `msgpack:"awaits,omitempty"`
+}
+
+// An awaitedRecord is a plan.Awaited.
+type awaitedRecord struct {
+	Addr string `msgpack:"a"`
+	File string `msgpack:"f"`
+	Line int    `msgpack:"l"`
 }
 
 type importingRecord struct {
@@ -225,6 +234,9 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 	}
 	if c.Causes != nil {
 		r.Causes = &c.Causes
+	}
+	if c.Awaits != nil {
+		r.Awaits = &awaitedRecord{c.Awaits.Addr.String(), c.Awaits.Range.Filename, c.Awaits.Range.Start.Line}
 	}
 	if c.Moved() {
 		r.Previous = c.From.String()
@@ -425,6 +437,15 @@ func toChange(c *plan.Change, types typeReader, r changeRecord) error {
 	}
 	if r.Causes != nil {
 		c.Causes = *r.Causes
+	}
+	if r.Awaits != nil {
+		at, err := addr.ParseInstance(r.Awaits.Addr)
+		if err != nil {
+			return err
+		}
+		where := hcl.Range{Filename: r.Awaits.File}
+		where.Start.Line = r.Awaits.Line
+		c.Awaits = &plan.Awaited{Addr: at, Range: where}
 	}
 	if r.Previous != "" {
 		previous, err := addr.ParseInstance(r.Previous)

@@ -40,7 +40,7 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
-	pending := r.awaits(t, i, explicit)
+	awaited := r.awaits(t, i, explicit)
 	if t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
@@ -50,12 +50,12 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	reason := plan.NoReason
 	switch {
 	case !config.Value.IsWhollyKnown():
-		reason = plan.ReadConfigUnknown
-	case pending:
+		reason, awaited = plan.ReadConfigUnknown, nil
+	case awaited != nil:
 		reason = plan.ReadDependencyPending
 	}
 	if reason != plan.NoReason {
-		v := r.postpone(o, config, reason)
+		v := r.postpone(o, config, reason, awaited)
 		diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
 		return v, diags
 	}
@@ -73,14 +73,14 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	return v, diags
 }
 
-// postpone records that a data source is read during apply.
-func (r *run) postpone(o *object, config configured.Config, reason plan.Reason) cty.Value {
+// postpone records that a data source is read during apply, and what it waits for.
+func (r *run) postpone(o *object, config configured.Config, reason plan.Reason, awaited *plan.Awaited) cty.Value {
 	b := o.subject.Schema.Block
 	after := b.MarkSensitive(configured.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
 	previous, _ := r.prior.Origin(o.addr.Instance)
 	o.wasAt(previous)
 	o.change = &plan.Change{
-		Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.Read, Reason: reason,
+		Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.Read, Reason: reason, Awaits: awaited,
 		Before: cty.NullVal(b.ImpliedType()), After: after,
 	}
 	o.conditions = true
@@ -141,7 +141,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		return cty.DynamicVal, diags
 	}
 	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
-	pending := r.awaits(t, i, explicit)
+	awaited := r.awaits(t, i, explicit)
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
 	}
@@ -152,7 +152,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	}
 	o.conditions = r.Mode == plan.Normal && len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
 	r.record(o)
-	if !config.Value.IsWhollyKnown() || pending {
+	if !config.Value.IsWhollyKnown() || awaited != nil {
 		return unknown, diags
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *o.addr, Text: "opening"})

@@ -125,7 +125,7 @@ func (r *run) postponeChange(o *object, reason string) {
 
 // deferData keeps the read of a data source for a later round.
 func (r *run) deferData(o *object, config configured.Config, reason string) cty.Value {
-	v := r.postpone(o, config, plan.ReadConfigUnknown)
+	v := r.postpone(o, config, plan.ReadConfigUnknown, nil)
 	r.mu.Lock()
 	delete(r.objects, o.instance)
 	r.mu.Unlock()

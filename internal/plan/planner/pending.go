@@ -12,25 +12,27 @@ import (
 	"weir.dev/weir/internal/word/promise"
 )
 
-// awaits reports whether a data source or ephemeral resource has to wait for a
-// change: of a managed resource that its block names, of what its depends_on
+// awaits returns what a data source or ephemeral resource has to wait for, nil for
+// nothing: a change of an instance that its block names, of what its depends_on
 // and those of the module calls around it lead to, and, where conditions look
 // at the result, of anything below. explicit is the number of cells that were
 // read for depends_on.
 //
-// What the block names are the references as they are written, in whatever
-// expression, with all instances: the peers' rule. A reference whose expression
-// wasn't evaluated counts, because it says that the resource is needed.
-func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) bool {
+// OpenTofu and Terraform go by the references as they are written, with all
+// instances of what they name. Here a reference names the instances that it can
+// mean for i, so that a change of another one doesn't defer the read. A reference
+// whose expression wasn't evaluated still counts: it says that the resource is needed.
+func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awaited {
+	var repeats []*program.Ref
+	if e := i.Resource.Repeat.Expr(); e != nil {
+		repeats = e.Refs
+	}
 	for _, ref := range references.Block(i.Resource) {
 		if ref.Kind != program.RefResource || ref.Resource.Name.Mode != addr.Managed {
 			continue
 		}
-		if len(r.Targets) == 0 && !r.circular(i, ref.Resource) {
-			i.Frame.Depend(t, []*program.Ref{ref})
-		}
-		if r.changing(eval.Block{Frame: i.Frame, Resource: ref.Resource}) {
-			return true
+		if cause := r.awaitsNamed(t, i, ref, slices.Contains(repeats, ref)); cause != nil {
+			return cause
 		}
 	}
 	deps := t.Current().Deps()
@@ -38,11 +40,128 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) bool {
 	if !conditions {
 		deps = deps[:explicit]
 	}
-	return slices.ContainsFunc(deps, func(n *promise.Node) bool {
-		b, ok := n.Subject.(eval.Block)
-		direct := ok && b.Resource != nil && b.Frame == i.Frame && slices.ContainsFunc(i.Resource.DependsOn, func(ref *program.Ref) bool { return ref.Resource == b.Resource })
-		return (conditions || !direct) && r.pending(n)
-	})
+	for _, n := range deps {
+		if (conditions || !listed(i, n)) && r.pending(n) {
+			return r.cause(i, n)
+		}
+	}
+	for _, ref := range i.Resource.DependsOn {
+		if cause := r.losesWithin(t, i.Frame, ref); cause != nil {
+			return cause
+		}
+	}
+	return nil
+}
+
+// awaitsNamed is awaits for one reference to a managed resource. repeats is set for
+// those of count and for_each.
+func (r *run) awaitsNamed(t *promise.Task, i *eval.Instance, ref *program.Ref, repeats bool) *plan.Awaited {
+	b := eval.Block{Frame: i.Frame, Resource: ref.Resource}
+	forced := len(r.Targets) == 0 && !r.circular(i, ref.Resource)
+	list, exact := i.Named(t, ref, repeats)
+	if !exact && ref.Key != nil {
+		list, exact = evaluated(t, b, list)
+	}
+	if !exact {
+		if forced {
+			i.Frame.Depend(t, []*program.Ref{ref})
+		}
+		list = b.Frame.Expanded(b.Resource)
+	}
+	for _, named := range list {
+		if exact && forced {
+			named.Read(t, &ref.Range)
+		}
+		if r.changes(named) || exact && r.loses(b, func(a addr.Instance) bool { return a == named.Addr }) != nil {
+			return &plan.Awaited{Addr: named.Addr, Range: ref.Range}
+		}
+	}
+	if exact {
+		return nil
+	}
+	if lost := r.loses(b, nil); lost != nil {
+		return &plan.Awaited{Addr: lost.Instance, Range: ref.Range}
+	}
+	return nil
+}
+
+// evaluated are the instances of a block that the task has read so far, where
+// that was by their keys: references whose keys are made in a for expression or
+// dynamic block can be told apart only so.
+func evaluated(t *promise.Task, b eval.Block, all []*eval.Instance) (list []*eval.Instance, exact bool) {
+	for _, n := range t.Current().Deps() {
+		switch s := n.Subject.(type) {
+		case *eval.Instance:
+			if s.Frame == b.Frame && s.Resource == b.Resource {
+				list = append(list, s)
+			}
+		case eval.Block:
+			if s == b {
+				return all, false
+			}
+		}
+	}
+	if len(list) == 0 {
+		return all, false
+	}
+	return list, true
+}
+
+// listed reports whether a cell is that of a resource, or of an instance, that
+// depends_on of i names: only its own change counts, not that of what is below it.
+func listed(i *eval.Instance, n *promise.Node) bool {
+	var res *program.Resource
+	switch s := n.Subject.(type) {
+	case eval.Block:
+		if s.Frame == i.Frame {
+			res = s.Resource
+		}
+	case *eval.Instance:
+		if s.Frame == i.Frame {
+			res = s.Resource
+		}
+	}
+	return res != nil && slices.ContainsFunc(i.Resource.DependsOn, func(ref *program.Ref) bool { return ref.Resource == res })
+}
+
+// losesWithin is what is lost in the one instance of a module that depends_on names.
+// Where it names all, pending finds that.
+func (r *run) losesWithin(t *promise.Task, f *eval.Frame, ref *program.Ref) *plan.Awaited {
+	if ref.Kind != program.RefCall || ref.Attr != "" {
+		return nil
+	}
+	child := f.NamedCall(t, ref)
+	if child == nil {
+		return nil
+	}
+	lost := r.loses(eval.Block{Frame: f, Call: ref.Call}, func(a addr.Instance) bool { return child.Addr.Contains(a.Module) })
+	if lost == nil {
+		return nil
+	}
+	return &plan.Awaited{Addr: lost.Instance, Range: ref.Range}
+}
+
+// cause is the change that makes a cell pending, found from there down.
+func (r *run) cause(i *eval.Instance, n *promise.Node) *plan.Awaited {
+	at := &plan.Awaited{Range: i.Resource.Range}
+	for {
+		switch s := n.Subject.(type) {
+		case *eval.Instance:
+			if at.Addr = s.Addr; s.Addr.Name.Mode == addr.Managed && r.changes(s) {
+				return at
+			}
+		case eval.Block:
+			if lost := r.loses(s, nil); lost != nil {
+				at.Addr = lost.Instance
+				return at
+			}
+		}
+		below := slices.IndexFunc(n.Deps(), r.pending)
+		if below < 0 {
+			return at
+		}
+		n = n.Deps()[below]
+	}
 }
 
 // circular reports whether a resource that a block of the same module names
@@ -71,7 +190,7 @@ func (r *run) pending(n *promise.Node) bool {
 	case *eval.Instance:
 		result = result || s.Addr.Name.Mode == addr.Managed && r.changes(s)
 	case eval.Block:
-		result = result || r.loses(s)
+		result = result || r.loses(s, nil) != nil
 	}
 	r.mu.Lock()
 	r.pendingOf[n] = result
@@ -85,31 +204,37 @@ func (r *run) changes(i *eval.Instance) bool {
 	return o != nil && o.change != nil && o.change.Action != plan.NoOp
 }
 
-// changing reports whether a resource has instances that change or leave.
-func (r *run) changing(b eval.Block) bool {
-	return slices.ContainsFunc(b.Frame.Expanded(b.Resource), r.changes) || r.loses(b)
-}
-
-// loses reports whether objects are stored of a resource, or in a module, that
-// are neither wanted any more nor moved: they will be deleted.
-func (r *run) loses(b eval.Block) bool {
+// loses returns a stored object of a resource, or in a module, that is neither
+// wanted any more nor moved: it will be deleted. Where among is given, only
+// instances that it holds for are looked at.
+func (r *run) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object {
 	if r.Mode != plan.Normal {
-		return false
+		return nil
 	}
 	r.storedOnce.Do(r.indexStored)
-	return slices.ContainsFunc(r.storedIn[arrange.BlockOf(b)], func(a addr.Object) bool {
-		if !r.scope.Chooses(a.Instance) {
-			return false
-		}
-		if a.Deposed != "" {
-			return true
-		}
-		if _, claimed := r.prior.Owner(a.Instance); claimed || r.prior.Away(a.Instance) {
-			return false
-		}
-		desired, _, unsure := sweeper{r}.standing(a.Instance)
-		return !desired && !unsure
+	stored := r.storedIn[arrange.BlockOf(b)]
+	n := slices.IndexFunc(stored, func(a addr.Object) bool {
+		return (among == nil || among(a.Instance)) && r.leaves(a)
 	})
+	if n < 0 {
+		return nil
+	}
+	return &stored[n]
+}
+
+// leaves reports whether a stored object will be deleted for want of a place.
+func (r *run) leaves(a addr.Object) bool {
+	if !r.scope.Chooses(a.Instance) {
+		return false
+	}
+	if a.Deposed != "" {
+		return true
+	}
+	if _, claimed := r.prior.Owner(a.Instance); claimed || r.prior.Away(a.Instance) {
+		return false
+	}
+	desired, _, unsure := sweeper{r}.standing(a.Instance)
+	return !desired && !unsure
 }
 
 // indexStored finds the stored objects of each block.

@@ -57,6 +57,9 @@ func Convert(c *plan.Change, p *plan.Plan) (*ResourceChange, error) {
 	if c.Moved() {
 		out.Previous = c.Previous().String()
 	}
+	if c.Awaits != nil {
+		out.Awaits = &Awaits{Address: c.Awaits.Addr.String(), File: c.Awaits.Range.Filename, Line: c.Awaits.Range.Start.Line}
+	}
 	s := jsonstate.Schema(p.Schemas, c.Provider.Provider, c.Addr.Name)
 	change := &Change{Actions: actions(c.Action), GeneratedConfig: c.GeneratedConfig}
 	out.Change = change

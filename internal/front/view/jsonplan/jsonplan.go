@@ -75,6 +75,15 @@ type ResourceChange struct {
 	Deposed      string          `json:"deposed,omitempty"`
 	Change       *Change         `json:"change"`
 	Reason       plan.Reason     `json:"action_reason,omitempty"`
+	Awaits       *Awaits         `json:"awaits,omitempty"`
+}
+
+// Awaits is the change that a read during apply waits for, and where the reference
+// to it is. No other engine has it.
+type Awaits struct {
+	Address string `json:"address"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
 }
 
 // A Change is a difference of values. Before and After are null where there is
