@@ -92,6 +92,7 @@ type run struct {
 	standIns map[addr.Module]*eval.Frame
 	checks   *checks.Set
 	needs    map[*int32][]addr.Resource // what changes depend on, by their lists
+	usesOf   map[*plan.Uses][]state.Uses
 	diags    diag.List
 	stopped  bool
 	cut      bool           // something wasn't done because the run was stopped
@@ -127,6 +128,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		pool:     connect.NewPool(ctx, in.Catalog, calls),
 		changes:  map[addr.Instance]*plan.Change{},
 		needs:    map[*int32][]addr.Resource{},
+		usesOf:   map[*plan.Uses][]state.Uses{},
 		state:    in.Plan.Refreshed.Clone(),
 		keys:     in.Plan.Refreshed.Keys(),
 		standIns: map[addr.Module]*eval.Frame{},
@@ -377,6 +379,21 @@ func (r *run) dependencies(c *plan.Change) []addr.Resource {
 	if !ok {
 		list = r.Plan.DependenciesOf(c)
 		r.needs[&c.Dependencies[0]] = list
+	}
+	return list
+}
+
+// uses are those of a change: one list for all that have one in the plan.
+func (r *run) uses(c *plan.Change) []state.Uses {
+	if len(c.Uses) == 0 {
+		return r.Plan.UsesOf(c)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list, ok := r.usesOf[&c.Uses[0]]
+	if !ok {
+		list = r.Plan.UsesOf(c)
+		r.usesOf[&c.Uses[0]] = list
 	}
 	return list
 }

@@ -306,9 +306,9 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 			return diags
 		}
 		stored.Settings = op.change.Settings
-		stored.Dependencies = r.dependencies(op.change)
+		stored.Dependencies, stored.Uses = r.dependencies(op.change), r.uses(op.change)
 		if old := r.object(op.change.Addr); failed && old != nil {
-			stored.Dependencies = state.JoinDependencies(stored.Dependencies, old.Dependencies)
+			stored.Dependencies, stored.Uses = state.JoinDependencies(stored.Dependencies, old.Dependencies), state.JoinUses(stored, old)
 		}
 	}
 	return append(diags, r.result(op.change.Addr, stored)...)
@@ -378,7 +378,7 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) diag.List {
 	} else if !after.Value.RawEquals(before) {
 		fresh, err := subject.Store(after, stored.Provider, stored.Sensitive)
 		if err == nil {
-			fresh.Dependencies, fresh.Settings, fresh.Tainted = stored.Dependencies, stored.Settings, stored.Tainted
+			fresh.Dependencies, fresh.Uses, fresh.Settings, fresh.Tainted = stored.Dependencies, stored.Uses, stored.Settings, stored.Tainted
 			stored = fresh
 		}
 	}

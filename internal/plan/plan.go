@@ -95,6 +95,8 @@ type Change struct {
 	// indices of Plan.Resources, ascending. All direct ones are there; of
 	// those that they lead to perhaps only the nearest.
 	Dependencies []int32
+	// Uses narrows them to instances.
+	Uses []Uses
 	// Settings are kept with the new object.
 	kept.Settings
 
@@ -119,6 +121,9 @@ func (c *Change) Share(other *Change) {
 	}
 	if slices.Equal(c.Dependencies, other.Dependencies) {
 		c.Dependencies = other.Dependencies
+	}
+	if slices.EqualFunc(c.Uses, other.Uses, Uses.Equal) {
+		c.Uses = other.Uses
 	}
 	if c.Addr.Name == other.Addr.Name {
 		c.Addr.Name = other.Addr.Name
@@ -348,6 +353,30 @@ func (p *Plan) DependenciesOf(c *Change) []addr.Resource {
 	list := make([]addr.Resource, len(c.Dependencies))
 	for i, n := range c.Dependencies {
 		list[i] = p.Resources[n]
+	}
+	return list
+}
+
+// Uses is a state.Uses with the resource as an index of Plan.Resources.
+type Uses struct {
+	Resource  int32
+	SameKey   bool
+	Instances []addr.Instance
+}
+
+// Equal reports whether two say the same.
+func (u Uses) Equal(o Uses) bool {
+	return u.Resource == o.Resource && u.SameKey == o.SameKey && slices.Equal(u.Instances, o.Instances)
+}
+
+// UsesOf is what narrows the dependencies of a change, by addresses.
+func (p *Plan) UsesOf(c *Change) []state.Uses {
+	if c.Uses == nil {
+		return nil
+	}
+	list := make([]state.Uses, len(c.Uses))
+	for i, u := range c.Uses {
+		list[i] = state.Uses{Resource: p.Resources[u.Resource], SameKey: u.SameKey, Instances: u.Instances}
 	}
 	return list
 }

@@ -50,10 +50,63 @@ type Object struct {
 	// Dependencies are the resources, without instance keys, that have to
 	// outlive this object; sorted.
 	Dependencies []addr.Resource
+	// Uses narrows dependencies to instances. One without an entry means all
+	// instances of the resource; an entry that isn't a dependency means nothing. It is
+	// empty, not nil, where the object depends on nothing although its block refers to
+	// resources.
+	Uses []Uses
 	kept.Settings
 
 	IdentityJSON    []byte
 	IdentityVersion int64
+}
+
+// Uses says which instances of one dependency an object depends on directly.
+// Without SameKey and Instances there are none: the object depends on the resource
+// through its other dependencies only.
+type Uses struct {
+	Resource addr.Resource // without keys
+	// SameKey is the instance in the object's own module that has the object's key.
+	SameKey   bool
+	Instances []addr.Instance
+}
+
+func (u Uses) equal(o Uses) bool {
+	return u.Resource == o.Resource && u.SameKey == o.SameKey && slices.Equal(u.Instances, o.Instances)
+}
+
+// SameUses reports whether two lists say the same.
+func SameUses(a, b []Uses) bool {
+	return (a == nil) == (b == nil) && slices.EqualFunc(a, b, Uses.equal)
+}
+
+// ForgetUses widens the dependencies on and of resources with instances that have
+// moved: the instances that were named may be others now.
+func (s *Snapshot) ForgetUses(moved map[addr.Resource]bool) {
+	for a, o := range s.Objects {
+		if len(o.Uses) > 0 && (moved[a.Resource.Erase()] || slices.ContainsFunc(o.Uses, func(u Uses) bool { return moved[u.Resource] })) {
+			fresh := *o
+			fresh.Uses = nil
+			s.Objects[a] = &fresh
+		}
+	}
+}
+
+// JoinUses narrows the joined dependencies of two objects: those that both narrow to
+// the same instances, and those that only one of them has.
+func JoinUses(a, b *Object) []Uses {
+	var list []Uses
+	add := func(from, other *Object) {
+		for _, u := range from.Uses {
+			has := slices.Contains(other.Dependencies, u.Resource)
+			if (!has || slices.ContainsFunc(other.Uses, u.equal)) && !slices.ContainsFunc(list, u.equal) {
+				list = append(list, u)
+			}
+		}
+	}
+	add(a, b)
+	add(b, a)
+	return list
 }
 
 // An Output is the value of a root output.

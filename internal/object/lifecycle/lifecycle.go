@@ -488,7 +488,7 @@ func (s Subject) Keep(stored *state.Object, o Object, p addr.ProviderConfig, sen
 	if err != nil {
 		return nil, err
 	}
-	fresh.Dependencies, fresh.Settings = stored.Dependencies, stored.Settings
+	fresh.Dependencies, fresh.Uses, fresh.Settings = stored.Dependencies, stored.Uses, stored.Settings
 	if fresh.Provider == stored.Provider && fresh.SchemaVersion == stored.SchemaVersion && stored.Flat == nil &&
 		fresh.IdentityVersion == stored.IdentityVersion && fresh.Tainted == stored.Tainted && bytes.Equal(fresh.Private, stored.Private) &&
 		sameText(stored.JSON, fresh.JSON) && sameText(stored.IdentityJSON, fresh.IdentityJSON) && samePaths(stored.Sensitive, fresh.Sensitive) {

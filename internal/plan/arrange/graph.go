@@ -98,8 +98,9 @@ type builder struct {
 	groups    map[string]int        // gates of stored dependencies
 	providers []addr.ProviderConfig // those that steps call, by their number
 
-	leaving map[Block][]int       // the objects that go, by where they were
-	left    map[*promise.Node]int // gates of those that reads wait for
+	stored  map[addr.Instance][]int // by where they were, once that is needed
+	leaving map[Block][]int         // the objects that go, by where they were
+	left    map[*promise.Node]int   // gates of those that reads wait for
 
 	invocations map[*plan.Invocation]int // their numbers in the plan, from 1
 }
@@ -495,15 +496,53 @@ func (b *builder) addStateEdges() {
 			continue
 		}
 		deps := o.Stored.Dependencies
-		if len(deps) == 0 && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
+		if len(deps) == 0 && o.Stored.Uses == nil && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
 			deps = b.in.Written(o.Addr.Instance)
 		}
+		broken := false
+		for _, u := range o.Stored.Uses {
+			for _, at := range used(*o.Previous, u) {
+				broken = broken || len(b.storedAt(at)) == 0
+			}
+		}
 		for _, dep := range deps {
+			if n := slices.IndexFunc(o.Stored.Uses, func(u state.Uses) bool { return u.Resource == dep }); n >= 0 {
+				named := used(*o.Previous, o.Stored.Uses[n])
+				for _, at := range named {
+					b.vertices[i].State = append(b.vertices[i].State, b.storedAt(at)...)
+				}
+				// What it needs only through others is in order through these, unless
+				// one of them is gone.
+				if len(named) > 0 || !broken {
+					continue
+				}
+			}
 			if v, ok := b.group(GroupFor(*o.Previous, dep), dep, members()); ok && v != i {
 				b.vertices[i].State = append(b.vertices[i].State, v)
 			}
 		}
 	}
+}
+
+// used are the instances that a stored dependency of an instance is narrowed to.
+func used(user addr.Instance, u state.Uses) []addr.Instance {
+	if u.SameKey {
+		return []addr.Instance{addr.Resource{Module: user.Module, Name: u.Resource.Name}.Instance(user.Key)}
+	}
+	return u.Instances
+}
+
+// storedAt are the stored objects of an instance, deposed ones included.
+func (b *builder) storedAt(i addr.Instance) []int {
+	if b.stored == nil {
+		b.stored = make(map[addr.Instance][]int, len(b.objects))
+		for n, o := range b.objects {
+			if o.Stored != nil {
+				b.stored[*o.Previous] = append(b.stored[*o.Previous], n)
+			}
+		}
+	}
+	return b.stored[i]
 }
 
 // members are the objects of each group that stored dependencies may mean.

@@ -53,24 +53,32 @@ type objectAddr struct {
 }
 
 type changeRecord struct {
-	Addr           objectAddr  `msgpack:"a"`
-	Previous       string      `msgpack:"prev,omitempty"` // empty means unchanged
-	Provider       string      `msgpack:"p"`
-	Action         uint8       `msgpack:"act"`
-	Reason         string      `msgpack:"r,omitempty"`
-	Before         valueRecord `msgpack:"b"`
-	After          valueRecord `msgpack:"n"`
-	BeforeIdentity valueRecord `msgpack:"bi"`
-	AfterIdentity  valueRecord `msgpack:"ni"`
-	Private        []byte      `msgpack:"priv,omitempty"`
-	ReplacePaths   []byte      `msgpack:"rp,omitempty"`
-	DeposedKey     string      `msgpack:"dk,omitempty"`
-	Dependencies   []int32     `msgpack:"deps,omitempty"`
+	Addr           objectAddr    `msgpack:"a"`
+	Previous       string        `msgpack:"prev,omitempty"` // empty means unchanged
+	Provider       string        `msgpack:"p"`
+	Action         uint8         `msgpack:"act"`
+	Reason         string        `msgpack:"r,omitempty"`
+	Before         valueRecord   `msgpack:"b"`
+	After          valueRecord   `msgpack:"n"`
+	BeforeIdentity valueRecord   `msgpack:"bi"`
+	AfterIdentity  valueRecord   `msgpack:"ni"`
+	Private        []byte        `msgpack:"priv,omitempty"`
+	ReplacePaths   []byte        `msgpack:"rp,omitempty"`
+	DeposedKey     string        `msgpack:"dk,omitempty"`
+	Dependencies   []int32       `msgpack:"deps,omitempty"`
+	Uses           *[]usesRecord `msgpack:"uses,omitempty"`
 	kept.Settings
 	Importing       *importingRecord `msgpack:"imp,omitempty"`
 	GeneratedConfig string           `msgpack:"gen,omitempty"`
 	Causes          *[]string        `msgpack:"why,omitempty"`
 	Awaits          *awaitedRecord   `msgpack:"awaits,omitempty"`
+}
+
+// A usesRecord is state.Uses; At is the place of the resource among the plan's.
+type usesRecord struct {
+	At        int32    `msgpack:"a"`
+	SameKey   bool     `msgpack:"s,omitempty"`
+	Instances []string `msgpack:"i,omitempty"`
 }
 
 // An awaitedRecord is a plan.Awaited.
@@ -231,6 +239,16 @@ func fromChange(types *typeTable, c *plan.Change) (changeRecord, error) {
 		Dependencies:    c.Dependencies,
 		Settings:        c.Settings,
 		GeneratedConfig: c.GeneratedConfig,
+	}
+	if c.Uses != nil {
+		r.Uses = &[]usesRecord{}
+	}
+	for _, u := range c.Uses {
+		record := usesRecord{At: u.Resource, SameKey: u.SameKey}
+		for _, at := range u.Instances {
+			record.Instances = append(record.Instances, at.String())
+		}
+		*r.Uses = append(*r.Uses, record)
 	}
 	if c.Causes != nil {
 		r.Causes = &c.Causes
@@ -435,6 +453,22 @@ func toChange(c *plan.Change, types typeReader, r changeRecord) error {
 		Settings:        r.Settings,
 		GeneratedConfig: r.GeneratedConfig,
 	}
+	if r.Uses != nil {
+		c.Uses = make([]plan.Uses, 0, len(*r.Uses))
+	} else {
+		r.Uses = &[]usesRecord{}
+	}
+	for _, record := range *r.Uses {
+		u := plan.Uses{Resource: record.At, SameKey: record.SameKey}
+		for _, text := range record.Instances {
+			at, err := addr.ParseInstance(text)
+			if err != nil {
+				return err
+			}
+			u.Instances = append(u.Instances, at)
+		}
+		c.Uses = append(c.Uses, u)
+	}
 	if r.Causes != nil {
 		c.Causes = *r.Causes
 	}
@@ -499,6 +533,11 @@ func checkDependencies(p *plan.Plan) error {
 		for _, i := range c.Dependencies {
 			if i < 0 || int(i) >= len(p.Resources) {
 				return fmt.Errorf("%s depends on a resource that the plan doesn't have", c.Addr)
+			}
+		}
+		for _, u := range c.Uses {
+			if u.Resource < 0 || int(u.Resource) >= len(p.Resources) {
+				return fmt.Errorf("%s uses a resource that the plan doesn't have", c.Addr)
 			}
 		}
 	}

@@ -265,18 +265,23 @@ func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
 	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
 		return stored
 	}
-	deps, at := p.DependenciesOf(c), *c.Provider
+	now, at := state.Object{Dependencies: p.DependenciesOf(c), Uses: p.UsesOf(c)}, *c.Provider
 	if r.Mode != plan.Normal || c.Action != plan.NoOp {
 		at = stored.Provider // until it has dealt with the object, which it may not be able to
-		if deps = stored.Dependencies; !r.SkipRefresh && c.Importing == nil {
-			deps = state.JoinDependencies(deps, p.DependenciesOf(c))
+		old := state.Object{Dependencies: stored.Dependencies, Uses: stored.Uses}
+		if c.Moved() { // the same key isn't the same instance any more
+			old.Uses = nil
 		}
+		if !r.SkipRefresh && c.Importing == nil {
+			old.Dependencies, old.Uses = state.JoinDependencies(old.Dependencies, now.Dependencies), state.JoinUses(&old, &now)
+		}
+		now = old
 	}
-	if slices.Equal(deps, stored.Dependencies) && stored.Settings == c.Settings && stored.Provider == at {
+	if slices.Equal(now.Dependencies, stored.Dependencies) && state.SameUses(now.Uses, stored.Uses) && stored.Settings == c.Settings && stored.Provider == at {
 		return stored
 	}
 	fresh := *stored
-	fresh.Dependencies, fresh.Settings, fresh.Provider = deps, c.Settings, at
+	fresh.Dependencies, fresh.Uses, fresh.Settings, fresh.Provider = now.Dependencies, now.Uses, c.Settings, at
 	return &fresh
 }
 

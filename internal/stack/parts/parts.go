@@ -363,7 +363,7 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 		if fresh.Provider.Module == stack {
 			fresh.Provider.Module = addr.Root
 		}
-		fresh.Dependencies = nil
+		fresh.Dependencies, fresh.Uses = nil, nil // names of a part are others than those of the whole
 		a.Module = within(a.Module, instance)
 		for _, d := range o.Dependencies {
 			if own := instance.Erase(); own.Contains(d.Module) {
@@ -410,7 +410,7 @@ func join(whole, part *state.Snapshot, c component) error {
 	for a, o := range part.Objects {
 		fresh := *o
 		fresh.Provider.Module = below(stack, o.Provider.Module)
-		fresh.Dependencies = nil
+		fresh.Dependencies, fresh.Uses = nil, nil
 		for _, d := range o.Dependencies {
 			d.Module = below(instance.Erase(), d.Module)
 			fresh.Dependencies = append(fresh.Dependencies, d)

@@ -167,6 +167,11 @@ func renameDependencies(s *state.Snapshot, moves []Move) {
 			renamed[old] = name
 		}
 	}
+	rekeyed := map[addr.Resource]bool{}
+	for _, m := range moves {
+		rekeyed[m.From.Resource.Erase()], rekeyed[m.To.Resource.Erase()] = true, true
+	}
+	s.ForgetUses(rekeyed)
 	for _, at := range s.Addresses() {
 		delete(renamed, at.Resource.Erase()) // other instances stayed
 	}

@@ -38,6 +38,7 @@ func SameObject(a, b *state.Object) bool {
 		bytes.Equal(a.Private, b.Private) &&
 		maps.Equal(a.Flat, b.Flat) &&
 		slices.Equal(a.Dependencies, b.Dependencies) &&
+		state.SameUses(a.Uses, b.Uses) &&
 		samePaths(a.Sensitive, b.Sensitive) &&
 		sameJSON(a.JSON, b.JSON) &&
 		sameJSON(a.IdentityJSON, b.IdentityJSON)

@@ -84,6 +84,11 @@ type reader struct {
 	modules   map[string]addr.Module
 	providers map[string]addr.ProviderConfig
 	resources map[string]addr.Resource
+	narrowed  struct { // the last object that narrows its dependencies
+		keys []byte
+		deps []addr.Resource
+		uses []state.Uses
+	}
 }
 
 func newReader(src []byte, name string) *reader {
@@ -432,6 +437,8 @@ type instanceText struct {
 	provider string
 	private  string
 	badKey   bool
+
+	dependencyKeys []byte
 }
 
 func (r *reader) instanceMember(i *instanceText, member string) (err error) {
@@ -461,6 +468,8 @@ func (r *reader) instanceMember(i *instanceText, member string) (err error) {
 	case "dependencies":
 		i.Dependencies = nil
 		err = r.array(func() error { return r.dependency(i.Object) })
+	case dependencyKeysMember:
+		i.dependencyKeys, err = r.value()
 	case "identity":
 		i.IdentityJSON, err = r.objectText()
 	case "identity_schema_version":
@@ -567,6 +576,9 @@ func (r *reader) finish(e *entry, i *instanceText) (problem string) {
 	}
 	if i.IdentityJSON == nil {
 		i.IdentityVersion = 0
+	}
+	if i.dependencyKeys != nil {
+		i.Uses = r.uses(i.dependencyKeys, i.Dependencies)
 	}
 	slices.SortFunc(i.Dependencies, func(a, b addr.Resource) int { return cmp.Compare(a.String(), b.String()) })
 	i.Dependencies = slices.Compact(i.Dependencies)

@@ -217,13 +217,18 @@ func (p *printer) instance(at addr.Object, o *state.Object, provider string) err
 	if len(o.Private) > 0 {
 		p.text("private", base64.StdEncoding.EncodeToString(o.Private))
 	}
+	var deps []string
 	if len(o.Dependencies) > 0 {
-		deps := make([]string, len(o.Dependencies))
+		deps = make([]string, len(o.Dependencies))
 		for i, d := range o.Dependencies {
 			deps[i] = d.String()
 		}
 		slices.Sort(deps)
 		p.texts("dependencies", deps)
+	}
+	if keys := dependencyKeys(o, deps); keys != nil {
+		p.member(dependencyKeysMember)
+		p.raw(string(keys))
 	}
 	for _, f := range o.Flags() {
 		if *f.Set {
