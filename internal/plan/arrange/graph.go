@@ -499,27 +499,39 @@ func (b *builder) addStateEdges() {
 		if len(deps) == 0 && o.Stored.Uses == nil && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
 			deps = b.in.Written(o.Addr.Instance)
 		}
-		broken := false
-		for _, u := range o.Stored.Uses {
-			for _, at := range used(*o.Previous, u) {
-				broken = broken || len(b.storedAt(at)) == 0
-			}
+		one := func(at addr.Instance) {
+			b.vertices[i].State = append(b.vertices[i].State, b.storedAt(at)...)
 		}
-		for _, dep := range deps {
-			if n := slices.IndexFunc(o.Stored.Uses, func(u state.Uses) bool { return u.Resource == dep }); n >= 0 {
-				named := used(*o.Previous, o.Stored.Uses[n])
-				for _, at := range named {
-					b.vertices[i].State = append(b.vertices[i].State, b.storedAt(at)...)
-				}
-				// What it needs only through others is in order through these, unless
-				// one of them is gone.
-				if len(named) > 0 || !broken {
-					continue
-				}
-			}
+		all := func(dep addr.Resource) {
 			if v, ok := b.group(GroupFor(*o.Previous, dep), dep, members()); ok && v != i {
 				b.vertices[i].State = append(b.vertices[i].State, v)
 			}
+		}
+		there := func(at addr.Instance) bool { return len(b.storedAt(at)) > 0 }
+		Needed(*o.Previous, deps, o.Stored.Uses, there, one, all)
+	}
+}
+
+// Needed goes over what an object of the user depends on, as the state has it:
+// dependencies that are narrowed are passed to one, by instances, and others to all.
+// What the object needs only through others follows from what these need, unless one
+// of the instances that it names isn't there any more.
+func Needed(user addr.Instance, deps []addr.Resource, uses []state.Uses, there func(addr.Instance) bool, one func(addr.Instance), all func(addr.Resource)) {
+	broken := slices.ContainsFunc(uses, func(u state.Uses) bool {
+		return slices.ContainsFunc(used(user, u), func(at addr.Instance) bool { return !there(at) })
+	})
+	for _, dep := range deps {
+		n := slices.IndexFunc(uses, func(u state.Uses) bool { return u.Resource == dep })
+		if n < 0 {
+			all(dep)
+			continue
+		}
+		named := used(user, uses[n])
+		for _, at := range named {
+			one(at)
+		}
+		if len(named) == 0 && broken {
+			all(dep)
 		}
 	}
 }

@@ -30,9 +30,10 @@ func (s *Scope) Destroyed(prior *state.Snapshot, now func(addr.Instance) addr.In
 		for _, group := range arrange.GroupsOf(a.Instance) {
 			link("group "+group, own)
 		}
-		for _, dep := range o.Dependencies {
-			link(own, "group "+arrange.GroupFor(a.Instance, dep))
-		}
+		arrange.Needed(a.Instance, o.Dependencies, o.Uses,
+			func(at addr.Instance) bool { return objects[addr.Object{Instance: at}] != nil },
+			func(at addr.Instance) { link(own, at.String()) },
+			func(dep addr.Resource) { link(own, "group "+arrange.GroupFor(a.Instance, dep)) })
 		to := now(a.Instance)
 		switch {
 		case len(s.Excludes) > 0 && slices.ContainsFunc(s.Excludes, func(t addr.Target) bool { return t.Matches(to) }):
