@@ -135,9 +135,9 @@ func (b *builder) build(p *plan.Plan) diag.List {
 	b.addAsked()
 	b.addOutputs()
 	b.addChecks()
-	b.addStateEdges()
-	b.addReads()
 	b.addDependencies(p)
+	b.addStateEdges(p)
+	b.addReads()
 	b.numberProviders()
 	result := order.Decide(b.vertices)
 	var diags diag.List
@@ -161,7 +161,7 @@ func (b *builder) build(p *plan.Plan) diag.List {
 func (b *builder) outline() {
 	b.addObjects()
 	b.addConfigEdges()
-	b.addStateEdges()
+	b.addStateEdges(nil)
 	if result := order.Decide(b.vertices); result.Cycle == nil {
 		b.decided(result)
 	}
@@ -488,8 +488,10 @@ func (b *builder) leftOf(n *promise.Node) int {
 	return b.left[n]
 }
 
-// addStateEdges adds what is stored with the objects.
-func (b *builder) addStateEdges() {
+// addStateEdges adds what is stored with the objects. Where the state doesn't narrow
+// dependencies, because another engine has written it, the configuration does, as long
+// as it leads to the same resources; p is nil where that isn't known.
+func (b *builder) addStateEdges(p *plan.Plan) {
 	members := sync.OnceValue(b.members)
 	for i, o := range b.objects {
 		if o.Stored == nil {
@@ -498,6 +500,10 @@ func (b *builder) addStateEdges() {
 		deps := o.Stored.Dependencies
 		if len(deps) == 0 && o.Stored.Uses == nil && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
 			deps = b.in.Written(o.Addr.Instance)
+		}
+		uses := o.Stored.Uses
+		if c := o.Change; uses == nil && p != nil && c != nil && len(c.Uses) > 0 && !c.Moved() && slices.Equal(deps, p.DependenciesOf(c)) {
+			uses = p.UsesOf(c)
 		}
 		one := func(at addr.Instance) {
 			b.vertices[i].State = append(b.vertices[i].State, b.storedAt(at)...)
@@ -508,7 +514,7 @@ func (b *builder) addStateEdges() {
 			}
 		}
 		there := func(at addr.Instance) bool { return len(b.storedAt(at)) > 0 }
-		Needed(*o.Previous, deps, o.Stored.Uses, there, one, all)
+		Needed(*o.Previous, deps, uses, there, one, all)
 	}
 }
 
