@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -206,26 +207,35 @@ func expressionValues(expr hcl.Expression, ctx *hcl.EvalContext, pending bool) [
 		}
 	}
 	for _, ref := range program.References(expr) {
-		// What can't be followed to its end is told as far as it can.
-		for n := len(ref.Rest); n >= 0; n-- {
+		n, v := followed(len(ref.Rest)+1, func(n int) (cty.Value, hcl.Diagnostics) {
 			part := *ref
-			part.Rest = ref.Rest[:n]
-			part.Text = strings.TrimSuffix(ref.Text, traversalText(ref.Rest[n:]))
-			if v, hd := program.NewRefExpr(&part).Value(ctx); !hd.HasErrors() {
-				add(part.Text, v)
-				break
-			}
+			part.Rest = ref.Rest[:n-1]
+			return program.NewRefExpr(&part).Value(ctx)
+		})
+		if n > 0 {
+			add(strings.TrimSuffix(ref.Text, traversalText(ref.Rest[n-1:])), v)
 		}
 	}
 	for _, traversal := range expr.Variables() {
-		for ; len(traversal) > 0; traversal = traversal[:len(traversal)-1] {
-			if v, hd := traversal.TraverseAbs(ctx); !hd.HasErrors() {
-				add(traversalText(traversal), v)
-				break
-			}
+		n, v := followed(len(traversal), func(n int) (cty.Value, hcl.Diagnostics) { return traversal[:n].TraverseAbs(ctx) })
+		if n > 0 {
+			add(traversalText(traversal[:n]), v)
 		}
 	}
 	return values
+}
+
+// followed is the longest part of a reference that has a value, of at most so many steps, and
+// its value. It searches by halves, because trying each part takes the square of the steps.
+func followed(most int, valueOf func(n int) (cty.Value, hcl.Diagnostics)) (n int, v cty.Value) {
+	n = sort.Search(most, func(n int) bool {
+		at, hd := valueOf(n + 1)
+		if !hd.HasErrors() {
+			v = at
+		}
+		return hd.HasErrors()
+	})
+	return n, v
 }
 
 // describe says what a value is, without showing what mustn't be shown;
