@@ -80,6 +80,10 @@ func (r oldReader) file() {
 		r.problem("the serial %d is less than zero", f.Serial)
 		return
 	}
+	if f.Modules == nil {
+		r.problem("\"modules\" is missing, which every version writes, so the file was damaged or edited")
+		return
+	}
 	r.out.Serial = uint64(f.Serial)
 	r.out.Version = "0.0.0"
 	if r.version > 1 {
@@ -104,6 +108,10 @@ func (r oldReader) module(m oldModule) {
 	}
 	if len(m.Path) == 0 || m.Path[0] != "root" {
 		r.problem("a module has the path %q, which doesn't begin with \"root\"", m.Path)
+		return
+	}
+	if m.Resources == nil {
+		r.problem("\"resources\" is missing in the module %q, which every version writes, so the file was damaged or edited", m.Path)
 		return
 	}
 	at := addr.Root

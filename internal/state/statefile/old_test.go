@@ -114,10 +114,14 @@ func TestReadOldBad(t *testing.T) {
 		{"modules", `{"version":2,"modules":{}}`, invalidFormat, `"modules" can't be a JSON object`},
 		{"attributes", resource("a.b", `"primary":{"attributes":{"a":1}}`), invalidFormat, `attributes`},
 		{"serial before the version", `{"serial":-1,"version":3}`, upgradeFailed, "the serial -1 is less than zero"},
+		{"modules is missing", `{"version":3,"serial":1}`, upgradeFailed, `"modules" is missing`},
+		{"modules is null", `{"version":3,"modules":null}`, upgradeFailed, `"modules" is missing`},
+		{"modules is misspelt", `{"version":1,"module":[]}`, upgradeFailed, `"modules" is missing`},
+		{"resources is misspelt", `{"version":3,"modules":[{"path":["root"],"resourcer":{}}]}`, upgradeFailed, `"resources" is missing`},
 		{"no path", `{"version":2,"modules":[{}]}`, upgradeFailed, `has the path []`},
 		{"null module", `{"version":3,"modules":[null]}`, upgradeFailed, `has the path []`},
 		{"another root", `{"version":1,"modules":[{"path":["top"]}]}`, upgradeFailed, `doesn't begin with "root"`},
-		{"module", `{"version":3,"modules":[{"path":["root","a b"]}]}`, upgradeFailed, `"a b" in the path`},
+		{"module", `{"version":3,"modules":[{"path":["root","a b"],"resources":{}}]}`, upgradeFailed, `"a b" in the path`},
 		{"one part", resource("a", ""), upgradeFailed, `"a" is not the address of an instance: a type, a name`},
 		{"four parts", resource("a.b.0.1", ""), upgradeFailed, `"a.b.0.1" is not the address`},
 		{"index", resource("a.b.c", ""), upgradeFailed, `"c" is not an index`},
@@ -127,8 +131,8 @@ func TestReadOldBad(t *testing.T) {
 		{"provider with a key", resource("a.b", `"provider":"x.y[1]"`), upgradeFailed, `an index has no place in it`},
 		{"template", resource("a.b", `"provider":"x.${var.y}"`), upgradeFailed, `a template was never possible`},
 		{"twice", `{"version":3,"modules":[{"path":["root"],"resources":{"a.b.1":{"primary":{}},"a.b.0x1":{"primary":{}}}}]}`, duplicateInstance, `a.b[1] more than once`},
-		{"output of version 1", `{"version":1,"modules":[{"outputs":{"o":{}}}]}`, upgradeFailed, `output "o" is not readable: a text is expected`},
-		{"output", `{"version":2,"modules":[{"path":["root"],"outputs":{"o":"x"}}]}`, upgradeFailed, `output "o" is not readable: an object`},
+		{"output of version 1", `{"version":1,"modules":[{"resources":{},"outputs":{"o":{}}}]}`, upgradeFailed, `output "o" is not readable: a text is expected`},
+		{"output", `{"version":2,"modules":[{"path":["root"],"resources":{},"outputs":{"o":"x"}}]}`, upgradeFailed, `output "o" is not readable: an object`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, diags := Read([]byte(tt.src), "x.tfstate")

@@ -61,8 +61,11 @@ func Read(src []byte, name string) (*state.Snapshot, diag.List) {
 	if err == nil && !r.versioned {
 		err = errVersion
 	}
-	if err != nil && !r.old(err) {
+	switch {
+	case err != nil && !r.old(err):
 		r.failed(err)
+	case err == nil && !r.listed:
+		r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s has no \"resources\". Every engine writes that list, even an empty one, so the file was damaged or edited.\n\nPut an intact copy in its place, such as the backup beside it or an earlier version from the storage. If the state really has no resources, add \"resources\": [] to the file.", r.name))
 	}
 	if r.diags.HasErrors() {
 		return nil, r.diags
@@ -79,6 +82,7 @@ type reader struct {
 	out       *state.Snapshot
 	diags     diag.List
 	versioned bool
+	listed    bool // it has its list of resources
 
 	// The same few texts occur in every object, so each is parsed once.
 	modules   map[string]addr.Module
@@ -213,7 +217,8 @@ func (r *reader) topMember(name string) (err error) {
 	case "outputs":
 		err = r.object(r.output)
 	case "resources":
-		err = r.array(r.resource)
+		r.listed = true
+		err = r.list(r.resource)
 	case "check_results":
 		r.out.Checks = nil
 		err = r.array(r.check)
@@ -260,6 +265,20 @@ func (r *reader) output(name string) error {
 	return nil
 }
 
+// list reads an array of objects. Unlike other arrays, it may not be null, and neither may
+// its elements: what they would stand for is lost, and would be created again.
+func (r *reader) list(f func() error) error {
+	if r.peek() != '[' {
+		return r.other("an array")
+	}
+	return r.array(func() error {
+		if r.peek() != '{' {
+			return r.other("an object")
+		}
+		return f()
+	})
+}
+
 // An entry is an element of resources. Its members may come in any order.
 type entry struct {
 	module, mode, provider string
@@ -280,14 +299,16 @@ func (r *reader) resource() error {
 		return nil
 	}
 	if e.at < 0 {
-		r.start(&e)
+		if r.start(&e) {
+			r.diags.Add(Invalid.As(invalidFormat).New(diag.Error, "%s has resource %s without \"instances\". Every engine writes that list, even an empty one, so the file was damaged or edited.\n\nPut an intact copy in its place, such as the backup beside it or an earlier version from the storage.", r.name, e.resource))
+		}
 		return nil
 	}
-	end := r.pos
-	r.pos = e.at
+	end, outer := r.pos, r.member
+	r.pos, r.member = e.at, "instances"
 	err := r.instances(&e)
 	if err == nil {
-		r.pos = end
+		r.pos, r.member = end, outer
 	}
 	return err
 }
@@ -326,7 +347,7 @@ func (r *reader) instances(e *entry) error {
 	if !r.start(e) {
 		return r.skip()
 	}
-	return r.array(func() error { return r.instance(e) })
+	return r.list(func() error { return r.instance(e) })
 }
 
 // start resolves the addresses of a resource and reports those that are bad.
