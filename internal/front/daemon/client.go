@@ -18,13 +18,17 @@ import (
 // taken is for how long a daemon may think about taking a request.
 const taken = 2 * time.Second
 
+// lastWords is how long a daemon may take to end a command after the third interrupt. The
+// command itself takes up to two seconds then.
+const lastWords = 3 * time.Second
+
 // lost is the exit code when the daemon is gone in the middle.
 const lost = 1
 
 // Ask has the daemon do what a process was started for, where there is one that does. If
 // it isn't done, nothing has happened.
 func Ask(c Client) (code int, done bool) {
-	if !isServed(c.Args, c.Environ) {
+	if !isServed(c.Args, c.Environ) || namesOwn(c.Args, c.Environ) {
 		return 0, false
 	}
 	address := Address(getenv(c.Environ), os.Geteuid())
@@ -44,18 +48,32 @@ func Ask(c Client) (code int, done bool) {
 	}
 	signals, stop := c.Signals()
 	defer stop()
+	enough := make(chan struct{}) // there were three interrupts
 	// Not before it is taken: while a daemon that hangs has them, who reads them waits.
 	if w.send(begin, nil, c.Out, c.Err) != nil {
 		return 0, false
 	}
 	go func() {
+		count := 0
 		for s := range signals {
+			if count++; count == 3 {
+				time.AfterFunc(lastWords, func() { close(enough) })
+			}
 			if number, ok := s.(syscall.Signal); ok {
 				_ = w.send(signal, []byte(strconv.Itoa(int(number)))) // a daemon that is gone is seen below
 			}
 		}
 	}()
-	return c.follow(w), true
+	codes := make(chan int, 1)
+	go func() { codes <- c.follow(w) }()
+	select {
+	case code := <-codes:
+		return code, true
+	case <-enough:
+		// It was stopped, or hangs. Hanging up interrupts it once it goes on.
+		fmt.Fprintf(c.Err, "\nError: The daemon doesn't answer\n\nThree interrupts received. This command ends without waiting for \"weir daemon\" any longer, which changes nothing but locks. To end the daemon, run \"weir daemon stop\" or kill its process.\n")
+		return lost, true
+	}
 }
 
 // dial connects to a daemon of the same user.
@@ -85,7 +103,7 @@ func (c Client) offer(w *wire) bool {
 	}
 	mask := syscall.Umask(0o077)
 	syscall.Umask(mask)
-	r := request{Want: "run", Build: build(c.Build), Args: c.Args, Environ: c.Environ, Dir: path, Umask: mask, Terminal: c.Terminal(c.In)}
+	r := request{Want: "run", Build: build(c.Build), Args: c.Args, Environ: c.Environ, Dir: path, Umask: mask, Limits: limits(), Terminal: c.Terminal(c.In)}
 	if r.Build == "" || w.SetDeadline(time.Now().Add(taken)) != nil || w.send(begin, encode(r), dir) != nil {
 		return false
 	}

@@ -91,6 +91,7 @@ type request struct {
 	Environ  []string
 	Dir      string
 	Umask    int
+	Limits   []uint64
 	Terminal bool
 }
 

@@ -124,17 +124,29 @@ func TestCold(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	link, pipe := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "pipe")
+	if err := errors.Join(os.Symlink("/dev/stdin", link), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*Client){
-		"apply":         func(c *Client) { c.Args[1] = "apply" },
-		"no command":    func(c *Client) { c.Args = c.Args[:1] },
-		"off":           func(c *Client) { c.Environ = append(c.Environ, Variable+"=off") },
-		"proxy":         func(c *Client) { c.Environ = append(c.Environ, "https_proxy=http://other") },
-		"limit":         func(c *Client) { c.Environ = append(c.Environ, "WEIR_MAX_TIME=1s") },
-		"telemetry":     func(c *Client) { c.Environ = append(c.Environ, "OTEL_EXPORTER_OTLP_ENDPOINT=http://other") },
-		"log":           func(c *Client) { c.Environ = append(c.Environ, "TF_LOG=trace") },
-		"no socket":     func(c *Client) { c.Environ = append(c.Environ, Variable+"="+b.address+"x") },
-		"not a socket":  func(c *Client) { c.Environ = append(c.Environ, Variable+"="+other) },
-		"somewhere odd": func(c *Client) { c.Environ = append(c.Environ, Variable+"=maybe") },
+		"apply":                     func(c *Client) { c.Args[1] = "apply" },
+		"no command":                func(c *Client) { c.Args = c.Args[:1] },
+		"off":                       func(c *Client) { c.Environ = append(c.Environ, Variable+"=off") },
+		"proxy":                     func(c *Client) { c.Environ = append(c.Environ, "https_proxy=http://other") },
+		"limit":                     func(c *Client) { c.Environ = append(c.Environ, "WEIR_MAX_TIME=1s") },
+		"telemetry":                 func(c *Client) { c.Environ = append(c.Environ, "OTEL_EXPORTER_OTLP_ENDPOINT=http://other") },
+		"log":                       func(c *Client) { c.Environ = append(c.Environ, "TF_LOG=trace") },
+		"no socket":                 func(c *Client) { c.Environ = append(c.Environ, Variable+"="+b.address+"x") },
+		"not a socket":              func(c *Client) { c.Environ = append(c.Environ, Variable+"="+other) },
+		"stdin":                     func(c *Client) { c.Args = append(c.Args, "-var-file=/dev/stdin") },
+		"descriptor":                func(c *Client) { c.Args = append(c.Args, "-var-file", "/dev/fd/63") },
+		"terminal":                  func(c *Client) { c.Args = append(c.Args, "-var-file=/dev/tty") },
+		"itself":                    func(c *Client) { c.Args = append(c.Args, "-var=x=/proc/self/fd/0") },
+		"link to stdin":             func(c *Client) { c.Args = append(c.Args, "-var-file="+link) },
+		"pipe":                      func(c *Client) { c.Args = append(c.Args, "-var-file="+pipe) },
+		"stdin by TF_CLI_ARGS_plan": func(c *Client) { c.Environ = append(c.Environ, "TF_CLI_ARGS_plan=-var-file=/dev/stdin") },
+		"stdin by a variable":       func(c *Client) { c.Environ = append(c.Environ, "TF_VAR_path=/dev/stdin") },
+		"somewhere odd":             func(c *Client) { c.Environ = append(c.Environ, Variable+"=maybe") },
 	} {
 		c := b.client(nil)
 		change(&c)
@@ -232,6 +244,65 @@ func TestGone(t *testing.T) {
 	}
 	if err := <-b.ended; err != nil { // broken
 		t.Error(err)
+	}
+}
+
+// TestInterrupted: the third interrupt ends a client whatever its daemon does, also one that
+// reads nothing.
+func TestInterrupted(t *testing.T) {
+	began, over := make(chan bool), make(chan bool)
+	b := newBench(t, func(Job) (int, bool) {
+		close(began)
+		<-over
+		return 0, false
+	})
+	defer close(b.stop)
+	defer close(over)
+	codes := make(chan int)
+	go func() {
+		code, _ := Ask(b.client(nil))
+		codes <- code
+	}()
+	<-began
+	for range 3 {
+		select {
+		case code := <-codes:
+			t.Fatalf("exit %d before the third interrupt", code)
+		case b.signals <- os.Interrupt:
+		}
+	}
+	select {
+	case code := <-codes:
+		if code == 0 {
+			t.Error("exit 0")
+		}
+	case <-time.After(time.Minute):
+		t.Error("it goes on")
+	}
+}
+
+// TestLimits: a client with other limits isn't served.
+func TestLimits(t *testing.T) {
+	b := newBench(t, func(Job) (int, bool) { return 0, false })
+	defer close(b.stop)
+	w, err := dial(b.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	dir, err := os.Open(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	other := limits()
+	other[0]++
+	r := request{Want: "run", Build: build(os.Args[0]), Args: []string{"weir", "plan"}, Environ: b.server.Environ, Limits: other}
+	if err := w.send(begin, encode(r), dir); err != nil {
+		t.Fatal(err)
+	}
+	if kind, why, err := w.next(); kind != refused || string(why) != "it has other limits" {
+		t.Errorf("%c %s, %v", kind, why, err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"syscall"
@@ -18,11 +20,14 @@ func peer(fd int) (uid, pid int) {
 	return int(c.Uid), int(c.Pid)
 }
 
-// sees reports whether a process sees the same files and networks as this one.
+// sees reports whether a process has the same root and namespaces as this one.
 func sees(pid int) bool {
-	for _, name := range []string{"root", "ns/mnt", "ns/net", "ns/user"} {
+	for _, name := range []string{"root", "ns/mnt", "ns/net", "ns/user", "ns/pid", "ns/uts", "ns/ipc", "ns/cgroup", "ns/time"} {
 		theirs, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/" + name)
 		ours, failed := os.Readlink("/proc/self/" + name)
+		if errors.Is(failed, fs.ErrNotExist) {
+			continue // older kernels have fewer kinds of namespaces
+		}
 		if err != nil || failed != nil || theirs != ours {
 			return false
 		}

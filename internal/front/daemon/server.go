@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -182,6 +183,8 @@ func (r *run) take(w *wire, q request, pid int, files []*os.File) (code int, why
 		return 0, "it is another build"
 	case name != "":
 		return 0, "it has another " + name
+	case !slices.Equal(q.Limits, limits()):
+		return 0, "it has other limits"
 	case !sees(pid):
 		return 0, "it sees other files"
 	case !r.working.TryLock():
