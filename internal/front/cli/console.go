@@ -84,6 +84,7 @@ func (e *env) console(ctx context.Context, f flags.Console) int {
 			if !prompt.IsShown() {
 				return 1
 			}
+			e.Erred.Store(false) // somebody has read it, and goes on
 			continue
 		}
 		e.List("", []string{view.Value(v, 0)})

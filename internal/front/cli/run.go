@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"weir.dev/weir/internal/front/commands"
@@ -32,10 +33,23 @@ import (
 
 // Exit codes beyond 0 and 1.
 const (
-	exitChanges = 2  // plan -detailed-exitcode
-	exitFormat  = 3  // fmt -check
-	exitPanic   = 11 // a bug of this program
+	exitChanges = 2 | succeeded // plan -detailed-exitcode
+	exitFormat  = 3             // fmt -check
+	exitPanic   = 11            // a bug of this program
 )
+
+// succeeded tells exit codes that aren't failures from those of the same number that are.
+// No process ends with it.
+const succeeded = 1 << 8
+
+// exitCode decides the exit code of a command. What printed an error never succeeds,
+// whatever the command made of it: another program can't see the error otherwise.
+func exitCode(code int, erred bool) int {
+	if erred && (code == 0 || code&succeeded != 0) {
+		return 1
+	}
+	return code &^ succeeded
+}
 
 // A Process is what a run takes from outside.
 type Process struct {
@@ -80,7 +94,10 @@ func Run(p Process) (code int) {
 	}
 	ctx, stop := e.interrupts.Watch(p.Context)
 	defer stop()
-	defer e.close()
+	defer func() { // after what closing prints, such as that a lock couldn't be released
+		e.close()
+		code = exitCode(code, e.Erred.Load())
+	}()
 	t := e.table()
 	t.Getenv = func(name string) string { return e.vars[name] }
 	t.Near = commands.Near{Workspaces: e.directory.NearWorkspaces, Addresses: e.directory.NearAddresses}
@@ -117,7 +134,7 @@ func newEnv(p Process) (*env, error) {
 		return nil, errors.New("the arguments lack the program's name")
 	}
 	e := &env{
-		Screen:     &screen.Screen{Out: p.Out, Err: p.Err, Terminal: terminal.Is(p.Out), ErrTerminal: terminal.Is(p.Err)},
+		Screen:     &screen.Screen{Erred: new(atomic.Bool), Out: p.Out, Err: p.Err, Terminal: terminal.Is(p.Out), ErrTerminal: terminal.Is(p.Err)},
 		program:    strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"),
 		in:         p.In,
 		inTerminal: terminal.Is(p.In),

@@ -49,6 +49,7 @@ func (t *tester) again(ctx context.Context, w *suite.Watch, changed []string, co
 	if len(changed) > 0 {
 		t.Notice(fmt.Sprintf("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), testfile.Names(affected)))
 	}
+	t.Erred.Store(false) // the exit code is that of the last tests
 	t.Diags(diags)
 	w.Note(affected, &options)
 	code = t.carry(ctx, testresult.New(affected), options)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -164,6 +165,17 @@ type Screen struct {
 	// gathered has the problems of several parts, of which this is one; nil else.
 	gathered *gathered
 	part     string
+	// Erred is set once an error was printed, here or by a part; nil isn't.
+	Erred *atomic.Bool
+}
+
+// errors notes whether there is an error among problems that are printed.
+func (s *Screen) errors(l diag.List) bool {
+	has := l.HasErrors()
+	if has && s.Erred != nil {
+		s.Erred.Store(true)
+	}
+	return has
 }
 
 // Start begins the output of a command that shows what it does: the stream for
@@ -446,7 +458,7 @@ func (s *Screen) Aside(text string) {
 // there is an error and 0 otherwise.
 func (s *Screen) Diags(l diag.List) int {
 	code := 0
-	if l.HasErrors() {
+	if s.errors(l) {
 		code = 1
 	}
 	if len(l) == 0 {
@@ -528,6 +540,7 @@ func (s *Screen) PeopleDiags(l diag.List) {
 
 // SettingsDiags shows what is wrong with the user's settings, whatever the command prints.
 func (s *Screen) SettingsDiags(l diag.List) {
+	s.errors(l)
 	fmt.Fprint(s.Err, style.Wrap("There are some problems with the CLI configuration:", s.Prose())+"\n"+s.DiagText(l)+"\n")
 }
 
