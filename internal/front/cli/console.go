@@ -58,6 +58,7 @@ func (e *env) console(ctx context.Context, f flags.Console) int {
 	if e.Diags(diags); c == nil {
 		return 1
 	}
+	e.Erred.Store(false) // expressions are evaluated all the same, and decide the exit code
 	defer c.Close()
 	prompt := terminal.NewPrompt(e.in, e.lines, e.Out, !e.Dumb)
 	prompt.Complete(c.Complete)
