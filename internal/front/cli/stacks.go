@@ -148,7 +148,10 @@ func (s *stacking) share(ctx context.Context, code int) int {
 	if !s.follows {
 		follow = nil
 	}
-	return max(code, s.Diags(s.stack.Share(ctx, follow)))
+	code = max(code, s.Diags(s.stack.Share(ctx, follow)))
+	// Errors of a round that was planned again, and of stacks downstream that wait, aren't failures of this one.
+	s.Erred.Store(code != 0)
+	return code
 }
 
 // follow applies a stack that reads what this one publishes, as far as its rules allow.
