@@ -80,10 +80,11 @@ func (rt *Runtime) run(work func(*Task)) {
 	}
 }
 
-// take removes the last queued work; rt.mu is held and the queue isn't empty.
+// take removes the oldest queued work, so that none waits while newer work overtakes it;
+// rt.mu is held and the queue isn't empty.
 func (rt *Runtime) take() func(*Task) {
 	work := rt.queue[0]
-	rt.queue[0] = nil
+	rt.queue[0] = nil // the array outlives the slice: don't hold on to what has run
 	rt.queue = rt.queue[1:]
 	return work
 }
