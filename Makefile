@@ -137,7 +137,7 @@ man: ## the manual as pages of man, in .cache/man
 	go run ./reference -man $(MAN) -version 0.1.0
 
 docs: ## the pages as a site, in .cache/site; fails on links that lead nowhere
-	cd tools && go run ./site -root=.. -out=$(CURDIR)/.cache/site
+	cd tools && go run ./site -root=.. -out=$(CURDIR)/.cache/site -version 0.1.0-dev
 
 pictures: build ## record docs/images/terminal.svg, and draw the chart from bench's recorded table
 	scripts/record bin/weir docs/images/terminal.svg

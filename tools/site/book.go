@@ -15,8 +15,10 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // index is the page that leads to all others.
@@ -27,6 +29,8 @@ type Book struct {
 	files fs.FS
 	pages map[string]*page // by path, as a/b.md
 	names []string         // sorted
+
+	version string // of weir, shown on each page
 }
 
 type page struct {
@@ -54,7 +58,7 @@ type link struct {
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-	goldmark.WithRendererOptions(html.WithUnsafe()), // pages are ours, comments among them
+	goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(highlighter{}, 100))), // pages are ours, comments among them
 )
 
 // Read reads the pages and whatever pages they link to.

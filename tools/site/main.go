@@ -1,5 +1,5 @@
-// Command site makes a site of the pages in the repository, and looks whether what they
-// link to is there. It knows Markdown and files; what the pages say is not its business.
+// Command site builds the documentation site from the Markdown pages of the repository, and
+// checks their links.
 //
 //	site -root=DIR           check
 //	site -root=DIR -out=DIR  check and write
@@ -14,18 +14,20 @@ import (
 func main() {
 	root := flag.String("root", ".", "the repository `DIR`")
 	out := flag.String("out", "", "the `DIR` that the site is written to")
+	version := flag.String("version", "", "the `VERSION` that pages show")
 	flag.Parse()
-	if err := run(*root, *out); err != nil {
+	if err := run(*root, *out, *version); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(root, out string) error {
+func run(root, out, version string) error {
 	book, err := Read(os.DirFS(root))
 	if err != nil {
 		return err
 	}
+	book.version = version
 	faults := book.Check()
 	for _, fault := range faults {
 		fmt.Fprintln(os.Stderr, fault)

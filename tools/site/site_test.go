@@ -84,6 +84,8 @@ func TestWrite(t *testing.T) {
 			`href="#what-it-does" class="anchor"`, `<title>plan – weir</title>`},
 		"docs/images/a.svg": {"<svg/>"},
 		"style.css":         {"prefers-color-scheme: dark"},
+		"search-index.js":   {`"heading":"What it does","url":"docs/reference/plan.html#what-it-does"`},
+		"minisearch.js":     {"MiniSearch"},
 	} {
 		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -19,12 +20,24 @@ var layout string
 //go:embed style.css
 var style []byte
 
+//go:embed site.js
+var script []byte
+
+//go:embed minisearch.js
+var minisearch []byte
+
 var layouted = template.Must(template.New("page").Parse(layout))
 
 // A section is a heading of the index with the pages that it leads to.
 type section struct {
-	Title string
-	Items []item
+	Title  string
+	Items  []item
+	Folded bool
+}
+
+// Has reports whether a page is among the items.
+func (s section) Has(path string) bool {
+	return slices.ContainsFunc(s.Items, func(i item) bool { page, _, _ := strings.Cut(i.Path, "#"); return page == path })
 }
 
 type item struct {
@@ -34,7 +47,17 @@ type item struct {
 // Write makes the site anew in dir: each page where it is in the repository, and the files
 // that pages link to.
 func (b *Book) Write(dir string) error {
-	files := map[string][]byte{"style.css": style}
+	found, err := b.searchIndex()
+	if err != nil {
+		return err
+	}
+	colours, err := colours()
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"style.css": append(slices.Clone(style), colours...), "site.js": script, "minisearch.js": minisearch, "search-index.js": found,
+	}
 	sections := b.sections()
 	for _, name := range b.names {
 		p := b.pages[name]
@@ -91,7 +114,7 @@ func (b *Book) sections() []section {
 	if p == nil {
 		return nil
 	}
-	list := []section{{"", []item{{"weir", address("README.md")}, {"All pages", address(index)}}}}
+	list := []section{{Items: []item{{"Overview", address("README.md")}, {"All pages", address(index)}}}}
 	links := map[ast.Node]*link{}
 	for _, l := range p.links {
 		links[l.node] = l
@@ -111,7 +134,53 @@ func (b *Book) sections() []section {
 		}
 		return ast.WalkContinue, nil
 	})
+	return append(list, b.reference()...)
+}
+
+// reference lists the pages of commands and the functions.
+func (b *Book) reference() []section {
+	commands, functions := section{Title: "All commands", Folded: true}, section{Title: "All functions", Folded: true}
+	for _, name := range b.names {
+		dir, file := path.Split(name)
+		switch {
+		case dir != "docs/reference/" || file == "README.md" || file == "language.md":
+		case file == "functions.md":
+			for _, h := range b.pages[name].headings {
+				if h.Level == 2 {
+					functions.Items = append(functions.Items, item{h.Text, address(name) + "#" + h.ID})
+				}
+			}
+		default:
+			commands.Items = append(commands.Items, item{strings.TrimPrefix(b.pages[name].title, "weir "), address(name)})
+		}
+	}
+	var list []section
+	for _, s := range []section{commands, functions} {
+		if len(s.Items) > 0 {
+			list = append(list, s)
+		}
+	}
 	return list
+}
+
+// neighbours are the pages before and after one in the list of pages.
+func neighbours(sections []section, here string) (previous, next *item) {
+	var all []item
+	for _, s := range sections {
+		for _, i := range s.Items {
+			if !strings.Contains(i.Path, "#") {
+				all = append(all, i)
+			}
+		}
+	}
+	at := slices.IndexFunc(all, func(i item) bool { return i.Path == here })
+	if at > 0 {
+		previous = &all[at-1]
+	}
+	if at >= 0 && at+1 < len(all) {
+		next = &all[at+1]
+	}
+	return previous, next
 }
 
 // html is a page as it stands in the site. It changes the tree: once for each page.
@@ -145,10 +214,11 @@ func (b *Book) html(p *page, sections []section) ([]byte, error) {
 		outline = nil
 	}
 	up := strings.Repeat("../", strings.Count(p.name, "/"))
+	previous, next := neighbours(sections, address(p.name))
 	var page bytes.Buffer
 	err := layouted.Execute(&page, map[string]any{
 		"Title": p.title, "Up": up, "Here": address(p.name), "Sections": sections,
-		"Outline": outline, "Body": template.HTML(body.String()), // our own
+		"Outline": outline, "Previous": previous, "Next": next, "Version": b.version, "Body": template.HTML(body.String()), // our own
 	})
 	return page.Bytes(), err
 }
