@@ -14,13 +14,13 @@ import (
 
 var analyzeCommand = outlining(command{
 	Name: "analyze", Args: "[ADDRESS...]",
-	Synopsis: "Show what the declarations of the configuration have to do with one another",
+	Synopsis: "Show dependencies between declarations",
 	Long:     "Prints for each declaration where it stands, what it refers to and where that is written, who refers to it, which provider configuration serves it, and which resources its instances depend on. With addresses only for those, and for what is in modules that they name. Neither states nor providers are looked at.",
 }, analysis.Text, analysis.JSON)
 
 var impactCommand = outlining(command{
 	Name: "impact", Args: "ADDRESS...", Min: 1,
-	Synopsis: "Show what may be touched if something changes",
+	Synopsis: "Show what a change to a declaration may affect",
 	Long:     "Prints every declaration of the configuration that refers to one of the addresses, directly or through others, nearest first, and where that is written. The address is that of a resource, a variable or another declaration, or of a module, which stands for all that is in it. Neither states nor providers are looked at: references count as they are written, for all instances alike.",
 }, analysis.ImpactText, analysis.ImpactJSON)
 

@@ -19,7 +19,7 @@ import (
 
 var doctorCommand = &command{
 	Name:     "doctor",
-	Synopsis: "Check what commands depend on, and say what to do",
+	Synopsis: "Check settings, credentials, providers, state and lock",
 	Long:     "Checks versions, mode, settings, mirrors, credentials, configuration, providers, backend, state, journal, lock and daemon. It changes nothing and takes no lock. The exit code is 1 if there is a problem, and 0 after warnings.",
 	JSON:     screen.Document,
 	Setup: func(e *env, _ *flag.FlagSet) runner {

@@ -12,7 +12,7 @@ import (
 
 var queryCommand = &command{
 	Name:     "query",
-	Synopsis: "Find objects that exist, managed or not",
+	Synopsis: "Find existing objects, managed or not",
 	Long:     "Asks providers which objects exist, as the list blocks of the .tfquery.hcl files beside the configuration say, and can write configuration to import them. Neither the state nor anything that exists is changed.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars flags.Vars

@@ -14,8 +14,8 @@ import (
 
 var recoverCommand = &command{
 	Name:     "recover",
-	Synopsis: "Settle what an interrupted run has left in doubt",
-	Long:     "Saves what the journal of an interrupted run knows, and lists the objects that may exist: a provider was asked to create them and gave no answer. These are not created again until it is said of each whether it exists. Without options nothing but that is done.",
+	Synopsis: "Resolve objects in doubt after an interrupted run",
+	Long:     "Saves the results in the journal of an interrupted run, and lists objects in doubt: the provider got a request to create them and gave no answer. They aren't created again until you resolve each one. Without options, recover only lists them.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var r recovering
 		r.state.Register(fs)

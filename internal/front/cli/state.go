@@ -76,13 +76,13 @@ var stateCommands = []*command{
 	},
 	{
 		Name:     "state history",
-		Synopsis: "List earlier states that were kept",
+		Synopsis: "List earlier states",
 		Long:     "Each change of a state keeps the one before in the data directory, the last 20 of them. Of states that aren't in files on this machine that is so only where they are encrypted.",
 		Setup:    setupStateHistory,
 	},
 	{
 		Name: "state verify", Args: "[PLAN...]", Max: -1,
-		Synopsis: "Look whether all that is kept of the state can be read",
+		Synopsis: "Check state, backups and journal for damage",
 		Long:     "Reads the state, its backup and earlier states, the journal of a run that didn't end, the lock, the dependency lock file, and the plan files that are named. Changes nothing. Damage is an error that says how to go on.",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f flags.State

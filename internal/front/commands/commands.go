@@ -173,7 +173,7 @@ func (t *Table[E]) flags(c *Command[E]) (*flag.FlagSet, Runner) {
 
 // RegisterJSON registers the options that choose output for programs.
 func RegisterJSON(fs *flag.FlagSet, on *screen.Screen) {
-	fs.BoolVar(&on.JSON, "json", false, "Print JSON, for programs: one object a line of what is done, or one for all that was asked for. Nothing is asked for then.")
+	fs.BoolVar(&on.JSON, "json", false, "Print machine-readable output, as JSON or lines of JSON. Implies -input=false.")
 	fs.StringVar(&on.Into, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
 }
 

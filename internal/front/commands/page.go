@@ -152,7 +152,7 @@ func (t *Table[E]) Overview() Page {
 			}},
 			{"Options that every command has (use these after the subcommand)", []Entry{
 				{"-no-color", "Print no colours, as where the output isn't a terminal."},
-				{"-concise", "Leave out what is said while objects are looked at and changed."},
+				{"-concise", "Hide progress lines."},
 				{"-compact-warnings", "Show warnings that stand alone by their titles only."},
 				{"-consolidate-warnings=false", "Show equal warnings each time, and not once with their number."},
 				{"-consolidate-errors", "Show equal errors once with their number, as on a terminal."},

@@ -36,12 +36,12 @@ func (f *State) Register(fs *flag.FlagSet) {
 	f.RegisterLock(fs)
 	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`; for the local backend only.")
 	fs.StringVar(&f.Out, "state-out", "", "Write the new state to the file at `PATH` rather than where it was read.")
-	fs.StringVar(&f.Backup, "backup", "", "Keep the state from before at `PATH`; \"-\" keeps none. By default it is the state's path with \".backup\" appended.")
+	fs.StringVar(&f.Backup, "backup", "", "Write a backup of the earlier state to `PATH`; \"-\" writes none (default: the state's path with \".backup\" appended).")
 }
 
 // RegisterLock registers those about the lock alone.
 func (f *State) RegisterLock(fs *flag.FlagSet) {
-	fs.BoolVar(&f.Lock, "lock", true, "Don't lock the state. That is dangerous where others may work on it at the same time.")
+	fs.BoolVar(&f.Lock, "lock", true, "Don't lock the state. Dangerous if other runs may use it at the same time.")
 	fs.DurationVar(&f.Timeout, "lock-timeout", 0, "How long to wait for the lock while someone else has it, such as 30s: a `DURATION`.")
 }
 
@@ -66,9 +66,9 @@ func (o *Plan) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Destroy, "destroy", false, "Plan to destroy everything that is managed.")
 	fs.BoolVar(&o.RefreshOnly, "refresh-only", false, "Plan only to bring the state up to date with what exists.")
 	o.Refresh = Refreshing
-	fs.Var(&o.Refresh, "refresh", "Whether to ask providers if objects changed outside: `WHICH` is true, false, or auto for those alone that are to be changed or weren't asked about of late.")
-	fs.BoolVar(&o.MinimalRefresh, "minimal-refresh", false, "Ask providers only about objects that are to be changed or replaced by what the state says.")
-	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Put off what can't be planned yet instead of failing.")
+	fs.Var(&o.Refresh, "refresh", "Refresh objects before planning, `WHICH`: true (default), false, or auto (only objects about to change or not refreshed recently).")
+	fs.BoolVar(&o.MinimalRefresh, "minimal-refresh", false, "Refresh only objects that the state shows as about to change or be replaced.")
+	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Defer changes that can't be planned yet instead of failing.")
 	o.RegisterScope(fs, "Work on")
 	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept, or all that a pattern such as 'aws_instance.web[*]' names in the state. May be repeated.")
 	fs.Var((*commands.Texts)(&o.Invoke), "invoke", "Invoke the action at `ADDRESS`, and do nothing else.")
@@ -170,7 +170,7 @@ func Hide(fs *flag.FlagSet, names ...string) {
 
 // Parallelism registers -parallelism.
 func Parallelism(fs *flag.FlagSet, n *int) {
-	fs.IntVar(n, "parallelism", 0, "Run at most `N` operations at once. Without it, or with 0, changes are made ten at a time, and as many objects are read at once as providers bear.")
+	fs.IntVar(n, "parallelism", 0, "Run at most `N` operations at once (default: 10 changes; reads adapt to the provider).")
 }
 
 // RemoteVersion registers -ignore-remote-version, which is accepted for the sake of
@@ -191,8 +191,8 @@ func Stream(fs *flag.FlagSet, on *screen.Screen) {
 	Sensitive(fs, on)
 	Detail(fs, on)
 	fs.BoolVar(&on.Timings, "timings", false, "Tell at the end where the time went, on the standard error and as a message of -json: stages, calls of providers, and the critical path.")
-	fs.Func("progress", "How to show what goes on, the `KIND`: tty as the last lines of the terminal, plain as lines, json as with -json, quiet not at all. By default it is tty on a terminal and plain elsewhere.", on.SetProgress)
-	fs.Func("deprecation", "Which deprecation warnings to show: module:all, module:local or module:none, the `CHOICE`.", on.SetDeprecation)
+	fs.Func("progress", "Show progress as `KIND`: tty (last lines of the terminal), plain (lines), json or quiet (default: tty on a terminal, else plain).", on.SetProgress)
+	fs.Func("deprecation", "Show deprecation warnings by `CHOICE`: module:all, module:local or module:none.", on.SetDeprecation)
 }
 
 // Detail registers -detail.
