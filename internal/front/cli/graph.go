@@ -14,7 +14,7 @@ import (
 var graphCommand = &command{
 	Name:     "graph",
 	Synopsis: "Generate a graph of the steps in an operation",
-	Long:     "Prints in the DOT language or as a Mermaid flowchart what the declarations of the configuration refer to, or, of a saved plan, the steps that apply will take. The forms json, svg and html have a box for each block, or for each module where these are too many, and of a saved plan only what changes, coloured by action; with -detail they have everything. In Terraform mode the default is Terraform's summary, which has the resources alone.",
+	Long:     "Prints what the declarations of the configuration refer to. With -plan, prints the steps that applying the saved plan takes. Text formats list every declaration or step. Grouped formats have one box per block, or per module in large configurations. Of a saved plan they have only what changes, colored by action; -detail shows everything. In Terraform mode, text formats have only resources by default, as Terraform's summary does.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var f flags.Graph
 		f.Register(fs)
@@ -26,6 +26,7 @@ func (e *env) graph(ctx context.Context, f flags.Graph) int {
 	if diags := f.Check(); diags != nil {
 		return e.Diags(diags)
 	}
+	format, _ := chart.FormatNamed(f.Format) // checked above
 	if f.Plan != "" {
 		content, diags := e.directory.ReadPlan(f.Plan)
 		if diags.HasErrors() {
@@ -34,12 +35,12 @@ func (e *env) graph(ctx context.Context, f flags.Graph) int {
 		if content.Plan.Graph == nil {
 			return e.Fail(diag.Unwritable.As("Failed generating the graph representation"), "The plan failed when it was made, so there are no steps.")
 		}
-		return e.Written(chart.Plan(e.Out, f.Form, content.Plan, f.Full))
+		return e.Written(chart.Plan(e.Out, format, content.Plan, f.Full))
 	}
 	config, diags := e.directory.Configuration().Load(ctx, operation.Loading{Vars: f.Vars})
 	e.JSON = true // warnings must not mix with the graph
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	return e.Written(chart.Configuration(e.Out, f.Form, config.Tree, f.Full, f.Kind == "" && e.Dialect == dialect.Terraform))
+	return e.Written(chart.Configuration(e.Out, format, config.Tree, f.Full, f.Kind == "" && e.Dialect == dialect.Terraform))
 }

@@ -13,8 +13,9 @@ type Graph struct {
 	// Kind is the operation whose graph is shown, "" for the usual one.
 	Kind string
 	Plan string // the path of a saved plan
-	Form chart.Form
-	// Full: nothing is folded.
+	// Format is how the graph is written; "" is the default format.
+	Format string
+	// Full: nothing is grouped.
 	Full bool
 }
 
@@ -23,14 +24,14 @@ func (g *Graph) Register(fs *flag.FlagSet) {
 	g.Vars.Register(fs)
 	fs.StringVar(&g.Kind, "type", "", "The `KIND` of graph: plan, plan-refresh-only, plan-destroy or apply. By default apply with -plan and plan without.")
 	fs.StringVar(&g.Plan, "plan", "", "Show the steps of the saved plan at `PATH`.")
-	fs.StringVar((*string)(&g.Form), "format", string(chart.DOT), "The `LANGUAGE` that the graph is written in: dot, mermaid, json, svg or html, which is a page that needs nothing else.")
-	fs.BoolVar(&g.Full, "detail", false, "Show each declaration, or of a saved plan each step, as dot and mermaid do.")
+	fs.StringVar(&g.Format, "format", chart.Formats[0].Name, "Write the graph in `FORMAT`: "+chart.FormatNames(false)+" as text, "+chart.FormatNames(true)+" grouped.")
+	fs.BoolVar(&g.Full, "detail", false, "Don't group: show every declaration (or, with -plan, every step).")
 	fs.Bool("draw-cycles", false, "") // of graphs of other engines, as the next two
 	fs.Bool("verbose", false, "")
 	fs.Int("module-depth", -1, "")
 }
 
-// Check refuses kinds and languages that there aren't.
+// Check rejects unknown kinds and formats.
 func (g *Graph) Check() diag.List {
 	switch g.Kind {
 	case "", "plan", "plan-refresh-only", "plan-destroy", "apply":
@@ -39,8 +40,8 @@ func (g *Graph) Check() diag.List {
 	default:
 		return diag.BadOption.As("Unsupported graph type").List(`The -type=... argument must be either "plan", "plan-refresh-only", "plan-destroy", or "apply".`)
 	}
-	if !g.Form.Known() {
-		return diag.BadOption.As("Unsupported graph format").List("A graph can be written as dot, mermaid, json, svg or html, and -format says %q.", string(g.Form))
+	if _, ok := chart.FormatNamed(g.Format); !ok {
+		return diag.BadOption.As("Unsupported graph format").List("weir doesn't know the graph format %q. Use %s as text, or %s grouped.", g.Format, chart.FormatNames(false), chart.FormatNames(true))
 	}
 	return nil
 }

@@ -303,7 +303,7 @@ func (r *Run[W, O, L]) Loaded(tree *program.Tree) {
 	}
 	r.follow(tree)
 	var b bytes.Buffer
-	if c := chart.OfTree(tree, false); len(c.Nodes) > 0 && c.Write(&b, chart.HTML) == nil {
+	if c := chart.OfTree(tree, false); len(c.Nodes) > 0 && c.WritePage(&b) == nil {
 		r.Server.Loaded(b.Bytes())
 	}
 }

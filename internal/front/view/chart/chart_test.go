@@ -3,11 +3,16 @@ package chart
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/word/addr"
 )
 
@@ -131,5 +136,64 @@ func TestNearest(t *testing.T) {
 	items[0].count = 1
 	if stands := shortcuts(items, needs); stands[long-1] != 0 {
 		t.Errorf("a chain stands for %d rather than its end", stands[long-1])
+	}
+}
+
+// TestFormats holds the table of formats: each writes every kind of graph, and none as
+// another format does. What is missing for a new one is named here.
+func TestFormats(t *testing.T) {
+	v := &program.Variable{Name: "v"}
+	a := &program.Resource{Name: addr.Name{Type: "sim_object", Name: "a"}, Config: &program.Body{Refs: []*program.Ref{{Kind: program.RefVariable, Variable: v}}}}
+	tree := &program.Tree{Program: &program.Program{Variables: []*program.Variable{v}, Resources: []*program.Resource{a}}}
+	object := addr.Object{Instance: addr.Resource{Name: a.Name}.Instance(addr.NoKey)}
+	p := &plan.Plan{
+		Changes: []*plan.Change{{Addr: object, Action: plan.Create}},
+		Graph:   &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.Apply, Object: &object}}},
+	}
+	page, err := os.ReadFile("../../../../docs/reports.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]func(io.Writer, Format) error{
+		"a plan":                    func(w io.Writer, f Format) error { return Plan(w, f, p, false) },
+		"a plan in full":            func(w io.Writer, f Format) error { return Plan(w, f, p, true) },
+		"a configuration":           func(w io.Writer, f Format) error { return Configuration(w, f, tree, false, false) },
+		"a configuration in full":   func(w io.Writer, f Format) error { return Configuration(w, f, tree, true, false) },
+		"a summary of resources":    func(w io.Writer, f Format) error { return Configuration(w, f, tree, false, true) },
+		"a configuration, as asked": func(w io.Writer, f Format) error { return Configuration(w, f, tree, true, true) },
+	}
+	for kind, write := range kinds {
+		written := map[string]string{}
+		for _, f := range Formats {
+			var b strings.Builder
+			if err := write(&b, f); err != nil {
+				t.Errorf("%s as %s: %v", kind, f.Name, err)
+			}
+			text := b.String()
+			if !strings.Contains(text, "sim_object.a") {
+				t.Errorf("%s as %s doesn't have sim_object.a:\n%s", kind, f.Name, text)
+			}
+			if other, ok := written[text]; ok {
+				t.Errorf("%s as %s is written as %s", kind, f.Name, other)
+			}
+			written[text] = f.Name
+		}
+	}
+	for _, f := range Formats {
+		if (f.language == nil) == (f.drawn == nil) {
+			t.Errorf("%s has to have a language or to draw, and not both", f.Name)
+		}
+		if !strings.Contains(string(page), "`"+f.Name+"`") {
+			t.Errorf("docs/reports.md doesn't name the format %s", f.Name)
+		}
+		if got, ok := FormatNamed(f.Name); !ok || got.Name != f.Name {
+			t.Errorf("%s isn't found by its name", f.Name)
+		}
+	}
+	if f, ok := FormatNamed(""); !ok || f.Name != "dot" {
+		t.Errorf("the default format is %q", f.Name)
+	}
+	if _, ok := FormatNamed("nonsense"); ok {
+		t.Error("a format called nonsense is found")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"html"
 	"io"
+	"slices"
 	"strings"
 
 	"weir.dev/weir/internal/front/view/dot"
@@ -12,71 +13,94 @@ import (
 	"weir.dev/weir/internal/plan"
 )
 
-// A Form is how a graph is written.
-type Form string
-
-// The forms; "" is DOT.
-const (
-	DOT     = Form(dot.DOT)
-	Mermaid = Form(dot.Mermaid)
-	JSON    = Form("json")
-	SVG     = Form("svg")
-	HTML    = Form("html")
-)
-
-// Known reports whether there is such a form.
-func (f Form) Known() bool {
-	switch f {
-	case "", DOT, Mermaid, JSON, SVG, HTML:
-		return true
-	}
-	return false
+// A Format is a way to write graphs. Either a language has every declaration or step as
+// text, or the format draws a chart, which groups them.
+type Format struct {
+	Name     string
+	language dot.Language
+	drawn    func(*Chart) (string, error)
 }
 
-// folds reports whether graphs of the form are for people, who want them folded.
-func (f Form) folds() bool { return f == JSON || f == SVG || f == HTML }
-
-// Plan writes the graph of a plan that has steps: as DOT and Mermaid, and with full,
-// each of them.
-func Plan(w io.Writer, form Form, p *plan.Plan, full bool) error {
-	switch {
-	case !form.folds():
-		return dot.Execution(w, dot.Form(form), p.Graph)
-	case full:
-		return OfSteps(p).Write(w, form)
-	}
-	return OfPlan(p).Write(w, form)
+// Formats are all formats, the default one first. Options, help and messages list them
+// from here.
+var Formats = []Format{
+	{Name: "dot", language: dot.DOT},
+	{Name: "mermaid", language: dot.Mermaid},
+	{Name: "json", drawn: (*Chart).document},
+	{Name: "svg", drawn: func(c *Chart) (string, error) { return layered.File(c.drawn(), c.about), nil }},
+	{Name: "html", drawn: func(c *Chart) (string, error) { return c.page(), nil }},
 }
 
-// Configuration writes the graph of a configuration: as DOT and Mermaid, and with full,
-// each declaration; with resources, these alone as Terraform's users know it.
-func Configuration(w io.Writer, form Form, tree *program.Tree, full, resources bool) error {
-	switch {
-	case form.folds():
-		return OfTree(tree, full).Write(w, form)
-	case resources && !full:
-		return dot.Resources(w, dot.Form(form), tree)
+// FormatNamed finds a format. "" is the default one.
+func FormatNamed(name string) (f Format, ok bool) {
+	if name == "" {
+		return Formats[0], true
 	}
-	return dot.Configuration(w, dot.Form(form), tree)
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name })
+	if i < 0 {
+		return Format{}, false
+	}
+	return Formats[i], true
 }
 
-// Write writes the chart as JSON, SVG or HTML.
-func (c *Chart) Write(w io.Writer, form Form) error {
-	text := ""
-	switch form {
-	case JSON:
-		doc, err := c.JSON()
-		if err != nil {
-			return err
+// FormatNames lists the formats, such as "a, b or c": those that draw charts, or those
+// that are languages.
+func FormatNames(drawn bool) string {
+	var list []string
+	for _, f := range Formats {
+		if (f.drawn != nil) == drawn {
+			list = append(list, f.Name)
 		}
-		text = string(doc) + "\n"
-	case SVG:
-		text = layered.File(c.drawn(), c.about)
-	default:
-		text = c.page()
 	}
-	_, err := io.WriteString(w, text)
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
+// Plan writes the graph of a plan that has steps. A chart has only what changes, or with
+// full each step.
+func Plan(w io.Writer, f Format, p *plan.Plan, full bool) error {
+	switch {
+	case f.language != nil:
+		return dot.Execution(w, f.language, p.Graph)
+	case full:
+		return OfSteps(p).Write(w, f)
+	}
+	return OfPlan(p).Write(w, f)
+}
+
+// Configuration writes the graph of a configuration. A chart has resources, or with full
+// each declaration; a language has each declaration, or with resources Terraform's summary
+// unless full asks for everything.
+func Configuration(w io.Writer, f Format, tree *program.Tree, full, resources bool) error {
+	switch {
+	case f.language == nil:
+		return OfTree(tree, full).Write(w, f)
+	case resources && !full:
+		return dot.Resources(w, f.language, tree)
+	}
+	return dot.Configuration(w, f.language, tree)
+}
+
+// Write writes the chart in a format that draws.
+func (c *Chart) Write(w io.Writer, f Format) error {
+	text, err := f.drawn(c)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, text)
 	return err
+}
+
+// WritePage writes the chart as a page of HTML.
+func (c *Chart) WritePage(w io.Writer) error {
+	_, err := io.WriteString(w, c.page())
+	return err
+}
+
+// document is the chart in JSON, as a file.
+func (c *Chart) document() (string, error) {
+	doc, err := c.JSON()
+	return string(doc) + "\n", err
 }
 
 // What moves, scales and searches a drawing in a page.

@@ -1,7 +1,7 @@
 // Package dot writes graphs in the DOT language and as Mermaid flowcharts: what a
 // configuration refers to, and the steps of an execution graph.
 //
-// It owns these forms. An edge leads from what needs to what it needs.
+// It owns these languages. An edge leads from what needs to what it needs.
 package dot
 
 import (
@@ -17,13 +17,22 @@ import (
 	"weir.dev/weir/internal/word/addr"
 )
 
-// A Form is a language that graphs are written in.
-type Form string
+// A Language writes graphs as text. It has a form for each kind of graph, so that none is
+// written in another language.
+type Language interface {
+	graph(g *graph) string     // every declaration or step
+	summary(s *summary) string // resources alone, by module
+}
 
-// The forms; "" is DOT.
-const (
-	DOT     Form = "dot"
-	Mermaid Form = "mermaid"
+// The languages.
+var (
+	DOT     Language = dot{}
+	Mermaid Language = mermaid{}
+)
+
+type (
+	dot     struct{}
+	mermaid struct{}
 )
 
 // A graph is nodes and edges by name.
@@ -46,22 +55,12 @@ func (g *graph) edge(from, to string) {
 	}
 }
 
-// write prints nodes and edges in order of their names.
-func (g *graph) write(w io.Writer, form Form) error {
-	text := g.dot
-	if form == Mermaid {
-		text = g.mermaid
-	}
-	_, err := io.WriteString(w, text())
-	return err
-}
-
 func (g *graph) sortedEdges() [][2]string {
 	return slices.SortedFunc(maps.Keys(g.edges), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 }
 
-// dot has the names below a root, as readers of such graphs expect.
-func (g *graph) dot() string {
+// graph has the names below a root, as readers of such graphs expect.
+func (dot) graph(g *graph) string {
 	var b strings.Builder
 	b.WriteString("digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n")
 	name := func(s string) string { return quote("[root] " + s) }
@@ -79,8 +78,8 @@ func (g *graph) dot() string {
 	return b.String()
 }
 
-// mermaid numbers the nodes, because names there can't have all signs.
-func (g *graph) mermaid() string {
+// graph numbers the nodes, because names there can't have all signs.
+func (mermaid) graph(g *graph) string {
 	var b strings.Builder
 	b.WriteString(flowchart)
 	names, number := slices.Sorted(maps.Keys(g.nodes)), map[string]string{}
@@ -132,7 +131,7 @@ func quote(s string) string {
 }
 
 // Execution writes the steps of an execution graph.
-func Execution(w io.Writer, form Form, steps *execgraph.Graph) error {
+func Execution(w io.Writer, l Language, steps *execgraph.Graph) error {
 	g := newGraph()
 	name := func(id execgraph.ID) string {
 		s := &steps.Steps[id]
@@ -148,7 +147,8 @@ func Execution(w io.Writer, form Form, steps *execgraph.Graph) error {
 			g.edge(name(id), name(after))
 		}
 	}
-	return g.write(w, form)
+	_, err := io.WriteString(w, l.graph(g))
+	return err
 }
 
 func shapeOf(k execgraph.Kind) string {
@@ -164,8 +164,9 @@ func shapeOf(k execgraph.Kind) string {
 }
 
 // Configuration writes what the declarations of a module tree refer to.
-func Configuration(w io.Writer, form Form, tree *program.Tree) error {
-	return configuration(outline.Of(tree)).write(w, form)
+func Configuration(w io.Writer, l Language, tree *program.Tree) error {
+	_, err := io.WriteString(w, l.graph(configuration(outline.Of(tree))))
+	return err
 }
 
 func configuration(all []*outline.Declaration) *graph {

@@ -66,16 +66,16 @@ func TestConfiguration(t *testing.T) {
 		},
 		Children: map[addr.Call]*program.Tree{addr.Mod("m"): child},
 	}
-	for name, form := range map[string]Form{"configuration.dot": DOT, "configuration.mmd": Mermaid} {
+	for name, l := range map[string]Language{"configuration.dot": DOT, "configuration.mmd": Mermaid} {
 		var out bytes.Buffer
-		if err := Configuration(&out, form, root); err != nil {
+		if err := Configuration(&out, l, root); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.String())
 	}
-	for name, form := range map[string]Form{"resources.dot": DOT, "resources.mmd": Mermaid} {
+	for name, l := range map[string]Language{"resources.dot": DOT, "resources.mmd": Mermaid} {
 		var out bytes.Buffer
-		if err := Resources(&out, form, root); err != nil {
+		if err := Resources(&out, l, root); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.String())
@@ -96,9 +96,9 @@ func TestExecution(t *testing.T) {
 		{Kind: execgraph.Output, Name: "o", After: []execgraph.ID{2, 3}},
 		{Kind: execgraph.CloseProvider, Provider: &provider, After: []execgraph.ID{1}, When: execgraph.Always},
 	}}
-	for name, form := range map[string]Form{"execution.dot": "", "execution.mmd": Mermaid} {
+	for name, l := range map[string]Language{"execution.dot": DOT, "execution.mmd": Mermaid} {
 		var out bytes.Buffer
-		if err := Execution(&out, form, g); err != nil {
+		if err := Execution(&out, l, g); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.String())

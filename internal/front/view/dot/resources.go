@@ -22,17 +22,12 @@ type resource struct {
 // Resources writes the summary that Terraform's users know: resources alone, by
 // module, with an edge to each one that is needed directly or through anything
 // that isn't shown, unless another edge implies it.
-func Resources(w io.Writer, form Form, tree *program.Tree) error {
-	s := newSummary(configuration(outline.Of(tree)))
-	text := s.dot
-	if form == Mermaid {
-		text = s.mermaid
-	}
-	_, err := io.WriteString(w, text())
+func Resources(w io.Writer, l Language, tree *program.Tree) error {
+	_, err := io.WriteString(w, l.summary(newSummary(configuration(outline.Of(tree)))))
 	return err
 }
 
-func (s *summary) dot() string {
+func (dot) summary(s *summary) string {
 	var b strings.Builder
 	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
 	if len(s.order) == 0 {
@@ -62,8 +57,8 @@ func (s *summary) dot() string {
 	return b.String()
 }
 
-// mermaid names the nodes by their addresses.
-func (s *summary) mermaid() string {
+// summary names the nodes by their addresses.
+func (mermaid) summary(s *summary) string {
 	var b strings.Builder
 	b.WriteString(flowchart)
 	if len(s.order) == 0 {
