@@ -14,7 +14,7 @@ var validateCommand = &command{
 	Name:     "validate",
 	Synopsis: "Check whether the configuration is valid",
 	Long:     "Checks the configuration with the schemas of its providers. Neither the state nor anything that exists is looked at.",
-	JSON:     screen.Document,
+	JSON:     screen.Verdict,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars flags.Vars
 		vars.Register(fs)

@@ -138,18 +138,14 @@ func (t *Table[E]) run(ctx context.Context, c *Command[E], args []string) int {
 			fmt.Fprint(t.Screen.Out, t.usage(c))
 			return 0
 		}
-		t.Screen.JSON = t.Screen.JSON || wantsJSON(args) && fs.Lookup("json") != nil
-		if t.Screen.JSON && fs.Lookup("json-into") != nil {
-			t.Screen.Begin(c.JSON)
-		}
-		return t.misused(c, diag.BadOption.As("Failed to parse command-line flags").List("%s", refused(fs, err)))
+		return t.misused(c, fs, args, diag.BadOption.As("Failed to parse command-line flags").List("%s", refused(fs, err)))
 	}
 	n := fs.NArg()
 	switch {
 	case n < c.Min:
-		return t.misused(c, diag.BadOption.As("Required argument missing").List("The %s command expects %s.", c.Name, c.expects()))
+		return t.misused(c, fs, args, diag.BadOption.As("Required argument missing").List("The %s command expects %s.", c.Name, c.expects()))
 	case c.Max >= 0 && n > c.Max:
-		return t.misused(c, diag.BadOption.As("Too many command line arguments").List("The %s command expects %s. Options have to stand before positional arguments.%s", c.Name, c.expects(), t.nested(c.Name, fs.Arg(0))))
+		return t.misused(c, fs, args, diag.BadOption.As("Too many command line arguments").List("The %s command expects %s. Options have to stand before positional arguments.%s", c.Name, c.expects(), t.nested(c.Name, fs.Arg(0))))
 	}
 	if c.JSON != screen.Own {
 		if code := t.Screen.Begin(c.JSON); code != 0 {
@@ -191,7 +187,25 @@ func (c *Command[E]) expects() string {
 	return "the arguments " + c.Args
 }
 
-func (t *Table[E]) misused(c *Command[E], problems diag.List) int {
+// misused says what is wrong with arguments, in the form that programs read from the
+// command where they want it.
+func (t *Table[E]) misused(c *Command[E], fs *flag.FlagSet, args []string, problems diag.List) int {
+	t.Screen.JSON = t.Screen.JSON || wantsJSON(args) && fs.Lookup("json") != nil
+	if fs.Lookup("json-into") != nil {
+		form := c.JSON
+		if form == screen.Own {
+			form = screen.Messages // nothing is done that could be shown
+		}
+		if code := t.Screen.Begin(form); code != 0 {
+			return code
+		}
+	}
+	if c.JSON == screen.Verdict {
+		t.Screen.Validation(problems)
+		if t.Screen.JSON {
+			return 1
+		}
+	}
 	t.Screen.Diags(problems)
 	if !t.Screen.JSON {
 		fmt.Fprintf(t.Screen.Err, "\nFor more help on using this command, run:\n  %s %s -help\n", t.Program, c.Name)

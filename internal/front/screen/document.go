@@ -23,6 +23,8 @@ const (
 	Messages
 	// Document: the result is one JSON object.
 	Document
+	// Verdict: the result is one JSON object that has the problems, too.
+	Verdict
 	// Either are messages, but a document with Terraform.
 	Either
 )
@@ -38,7 +40,7 @@ func (s *Screen) Begin(f Form) int {
 	switch f {
 	case Own:
 		return s.Start()
-	case Document:
+	case Document, Verdict:
 		file, code := s.file()
 		if file != nil {
 			s.document = file
