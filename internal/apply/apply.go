@@ -47,6 +47,9 @@ type Options struct {
 	// Choose picks the next step, as an index, among those that could run:
 	// then one step runs at a time. nil lets all run that can.
 	Choose func(ready []execgraph.ID) int
+	// ShowSensitive: what provisioners print is told as well where their configuration
+	// is sensitive.
+	ShowSensitive bool
 }
 
 // Input is what an apply is a function of, beside the world.

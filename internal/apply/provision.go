@@ -114,6 +114,7 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 	}
 	e := event.Event{Kind: event.ProvisionStart, Addr: o, Provisioner: p.Type}
 	hidden := value.HiddenMarks(marks)
+	silent := hidden && !(r.ShowSensitive && !marks.Has(value.Ephemeral))
 	told := false
 	var err error
 	r.pool.Occupy(func() {
@@ -123,7 +124,7 @@ func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Ins
 		err = kind.Run(ctx, at, unmarked, func(line string) {
 			out := e
 			out.Kind, out.Text = event.ProvisionOutput, line
-			if hidden {
+			if silent {
 				if told {
 					return
 				}

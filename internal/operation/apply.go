@@ -27,6 +27,8 @@ type Limits struct {
 	Saving context.Context
 	// AllowForget: that a destruction leaves forgotten objects is no failure.
 	AllowForget bool
+	// ShowSensitive: what provisioners print is shown although it may be sensitive.
+	ShowSensitive bool
 }
 
 // An Outcome is what came of an apply.
@@ -46,7 +48,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	if diags.HasErrors() {
 		return nil, append(found, diags...)
 	}
-	o := engine.ApplyOptions{CallTimeout: timeout, Grace: grace, Stop: l.Stop}
+	o := engine.ApplyOptions{CallTimeout: timeout, Grace: grace, Stop: l.Stop, ShowSensitive: l.ShowSensitive}
 	var recorder *session.Recorder
 	if !w.dir.Unjournaled {
 		var more diag.List

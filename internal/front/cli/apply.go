@@ -191,7 +191,7 @@ func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Pl
 // Limits implements operation.Approver.
 func (a *approver) Limits() (operation.Limits, func()) {
 	stop, end := a.interrupts.Begin()
-	return operation.Limits{Stop: stop, Saving: a.interrupts.Saving(), AllowForget: a.allowForget}, end
+	return operation.Limits{Stop: stop, Saving: a.interrupts.Saving(), AllowForget: a.allowForget, ShowSensitive: a.ShowSensitive}, end
 }
 
 // Applied implements operation.Approver.
