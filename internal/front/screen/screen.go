@@ -493,6 +493,7 @@ func (s *Screen) Diags(l diag.List) int {
 // Validation prints the result of a validation for programs, where one is wanted.
 func (s *Screen) Validation(l diag.List) {
 	if w := s.programs(); w != nil {
+		l = l.OneByOne()
 		fmt.Fprintf(w, "%s", diags.Validation(s.hinted(s.Secrets.Diagnostics(l)), s.sources(l)))
 	}
 }

@@ -414,6 +414,36 @@ func TestLocateProblems(t *testing.T) {
 	}
 }
 
+func TestLocateProblemsOneByOne(t *testing.T) {
+	dir, mirror := t.TempDir(), t.TempDir()
+	for _, name := range []string{"weir/a", "weir/b"} {
+		unpacked(t, mirror, provider(name), "1.0.0")
+	}
+	locks, _, _ := run(t, Options{Dir: dir, Config: mirrors(mirror), Requirements: require("weir/a", "", "weir/b", ">= 1.0")})
+	empty := t.TempDir()
+	for name, test := range map[string]struct {
+		locks *lockfile.Locks
+		reqs  Requirements
+		want  []string
+	}{
+		"two unselected": {&lockfile.Locks{}, require("weir/a", "", "weir/b", ""), []string{"Missing required provider", "Missing required provider"}},
+		"one unselected": {locks, require("weir/b", "2.0", "weir/c", ""), []string{"Inconsistent dependency lock file", "Missing required provider"}},
+		"not installed": {locks, require("weir/a", "", "weir/b", ""), []string{
+			"registry.opentofu.org/weir/a: there is no package for registry.opentofu.org/weir/a 1.0.0 cached in " + empty,
+			"registry.opentofu.org/weir/b: there is no package for registry.opentofu.org/weir/b 1.0.0 cached in " + empty,
+		}},
+	} {
+		_, diags := Locate(empty, test.locks, test.reqs, nil, nil)
+		var got []string
+		for _, d := range diags.OneByOne() {
+			got = append(got, d.Summary)
+		}
+		if len(diags) != 1 || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %d problems, one by one %q", name, len(diags), got)
+		}
+	}
+}
+
 func TestVerifiedNoticesChanges(t *testing.T) {
 	dir := t.TempDir()
 	pkg := filepath.Join(dir, "pkg")

@@ -19,6 +19,11 @@ import (
 func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.Provider]bool, verified *Verified) (map[addr.Provider]string, diag.List) {
 	var diags diag.List
 	var inconsistent, missing []string
+	var inconsistentEach, missingEach diag.List
+	differs := func(problem string) {
+		inconsistent = append(inconsistent, problem)
+		inconsistentEach.Add(InconsistentLocks.New(diag.Error, "The dependency lock file is inconsistent with the current configuration: %s. To update it, run:\n  %s", problem, diag.Run("init", "-upgrade")))
+	}
 	out := make(map[addr.Provider]string)
 	for _, p := range slices.SortedFunc(maps.Keys(reqs), addr.Provider.Compare) {
 		if p.IsBuiltin() || skip[p] {
@@ -30,18 +35,21 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 		switch {
 		case !ok:
 			inconsistent = append(inconsistent, fmt.Sprintf("provider %s: required by this configuration but no version is selected", p))
+			inconsistentEach.Add(Needed.As("Missing required provider").New(diag.Error, "This configuration requires provider %s, but the dependency lock file selects no version of it. To select and install one, run:\n  %s", p, diag.Run("init", "")))
 			continue
 		case constraints.Allowed().Has(lock.Version):
 		case constraints.String() != lock.Constraints.String():
-			inconsistent = append(inconsistent, fmt.Sprintf("provider %s: locked version selection %s doesn't match the updated version constraints %q", p, lock.Version, constraints))
+			differs(fmt.Sprintf("provider %s: locked version selection %s doesn't match the updated version constraints %q", p, lock.Version, constraints))
 			continue
 		default:
-			inconsistent = append(inconsistent, fmt.Sprintf("provider %s: version constraints %q don't match the locked version selection %s", p, constraints, lock.Version))
+			differs(fmt.Sprintf("provider %s: version constraints %q don't match the locked version selection %s", p, constraints, lock.Version))
 			continue
 		}
 		path, err := installed(dir, lock, verified)
 		if err != nil {
-			missing = append(missing, fmt.Sprintf("%s: %s", p, err))
+			problem := fmt.Sprintf("%s: %s", p, err)
+			missing = append(missing, problem)
+			missingEach.Add(Needed.As(problem).New(diag.Error, "The installed package of this provider isn't the one that the dependency lock file selects. To download the plugins required for this configuration, run:\n  %s", diag.Run("init", "")))
 			continue
 		}
 		out[p] = path
@@ -51,13 +59,17 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 		if locks.Empty() {
 			advice, next = "To make the initial dependency selections that will initialize the dependency lock file, run:", diag.Run("init", "")
 		}
-		diags.Add(InconsistentLocks.New(diag.Error, "The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s\n  %s",
-			strings.Join(inconsistent, "\n  - "), advice, next))
+		d := InconsistentLocks.New(diag.Error, "The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s\n  %s",
+			strings.Join(inconsistent, "\n  - "), advice, next)
+		d.Each = inconsistentEach
+		diags.Add(d)
 	}
 	if len(missing) > 0 {
-		diags.Add(Needed.New(diag.Error, "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
+		d := Needed.New(diag.Error, "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
 			"To download the plugins required for this configuration, run:\n  %s",
-			strings.Join(missing, "\n  - "), diag.Run("init", "")))
+			strings.Join(missing, "\n  - "), diag.Run("init", ""))
+		d.Each = missingEach
+		diags.Add(d)
 	}
 	return out, diags
 }

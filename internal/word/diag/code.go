@@ -78,3 +78,16 @@ func (d Diagnostic) Same(o Diagnostic) bool {
 	return d.Severity == o.Severity && d.Alike(o) && d.Detail == o.Detail && d.Address == o.Address &&
 		(d.Subject == nil) == (o.Subject == nil) && (d.Subject == nil || *d.Subject == *o.Subject)
 }
+
+// OneByOne has the problems that others sum up in their place.
+func (l List) OneByOne() List {
+	var all List
+	for _, d := range l {
+		if len(d.Each) == 0 {
+			all.Add(d)
+		} else {
+			all.Append(d.Each)
+		}
+	}
+	return all
+}

@@ -76,6 +76,8 @@ type Diagnostic struct {
 	Deprecation *Deprecation
 	// Err is the error behind it, for programs; nil for most.
 	Err error
+	// Each are the problems that it sums up, one by one; nil for most.
+	Each List
 	// Unmet is the object whose condition doesn't hold, nil for other problems.
 	Unmet *Checkable
 }
