@@ -474,7 +474,8 @@ func (p *Plan) Reaches() func(addr.Module) bool {
 }
 
 // HasChanges reports whether applying the plan would change anything: an
-// object, an output, an address, or the state alone.
+// object, an output, an address, or the state alone. What isn't known when only
+// refreshing won't be known in apply either, which then keeps the output as it is.
 func (p *Plan) HasChanges() bool {
 	for _, c := range p.Changes {
 		if c.Action != NoOp && c.Action != Read || c.Moved() || c.Importing != nil {
@@ -482,7 +483,7 @@ func (p *Plan) HasChanges() bool {
 		}
 	}
 	for _, o := range p.Outputs {
-		if o.Action != NoOp {
+		if o.Action != NoOp && (p.Mode != RefreshOnly || o.After.IsWhollyKnown()) {
 			return true
 		}
 	}

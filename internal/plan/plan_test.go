@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/word/addr"
 	"weir.dev/weir/internal/word/trigger"
 )
@@ -43,6 +45,7 @@ func TestCounts(t *testing.T) {
 // TestHasChanges has what makes a plan worth applying.
 func TestHasChanges(t *testing.T) {
 	a, was := at(t, "sim_object.a"), at(t, "sim_object.b").Instance
+	some := cty.TupleVal([]cty.Value{cty.UnknownVal(cty.String), cty.True})
 	for what, c := range map[string]struct {
 		plan Plan
 		want bool
@@ -55,6 +58,10 @@ func TestHasChanges(t *testing.T) {
 		"an object that is taken":  {Plan{Changes: []*Change{{Addr: a, Importing: &Importing{}}}}, true},
 		"an output that stays":     {Plan{Outputs: []*OutputChange{{Name: "o"}}}, false},
 		"an output that changes":   {Plan{Outputs: []*OutputChange{{Name: "o", Action: Update}}}, true},
+		"an output to be known":    {Plan{Outputs: []*OutputChange{{Name: "o", Action: Create, After: some}}}, true},
+		"one that stays unknown":   {Plan{Mode: RefreshOnly, Outputs: []*OutputChange{{Name: "o", Action: Create, After: some}}}, false},
+		"one that is refreshed":    {Plan{Mode: RefreshOnly, Outputs: []*OutputChange{{Name: "o", Action: Create, After: cty.True}}}, true},
+		"one that is gone":         {Plan{Mode: RefreshOnly, Outputs: []*OutputChange{{Name: "o", Action: Delete, After: cty.NullVal(cty.String)}}}, true},
 		"drift":                    {Plan{Drift: []*Change{{Addr: a}}}, false},
 		"drift, when it is wanted": {Plan{Mode: RefreshOnly, Drift: []*Change{{Addr: a}}}, true},
 	} {

@@ -45,7 +45,11 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 	p.deferrals()
 	if p.outputs != "" {
 		p.WriteString("\nChanges to Outputs:\n" + p.outputs)
-		if len(p.shown) == 0 {
+		switch {
+		case len(p.shown) > 0:
+		case pl.Mode == plan.RefreshOnly && !pl.HasChanges():
+			p.prose("\nThe state stays as it is: these output values aren't known until their objects are created or changed.")
+		default:
 			p.prose("\nYou can apply this plan to save these new output values to the " + Engine + " state, without changing any real infrastructure.")
 		}
 	}
