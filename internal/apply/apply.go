@@ -60,6 +60,8 @@ type Input struct {
 	Facts        eval.Facts
 	Catalog      provider.Catalog
 	Plan         *plan.Plan
+	// Changed are the files that functions find otherwise than the plan did.
+	Changed func() []string
 
 	Parallelism int
 	// Calls are the limits of calls where others share them; nil where nobody does.

@@ -244,13 +244,21 @@ func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, c
 	if diags.HasErrors() {
 		return p, diags
 	}
+	var inconsistent diag.List
 	switch {
 	case p.Change == conform.Replace:
-		diags.Add(lifecycle.InconsistentFinalPlan.New(diag.Error, "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.subject.Source, op.change.Action))
+		inconsistent.Add(lifecycle.InconsistentFinalPlan.New(diag.Error, "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.subject.Source, op.change.Action))
 	default:
 		shown, _ := op.change.After.UnmarkDeep()
-		diags.Append(op.subject.Same(shown, p))
+		inconsistent.Append(op.subject.Same(shown, p))
 	}
+	if inconsistent.HasErrors() && r.Changed != nil {
+		if changed := r.Changed(); len(changed) > 0 {
+			// The provider was given another configuration.
+			inconsistent = lifecycle.InconsistentFinalPlan.As("Files changed during apply").List("Functions of the configuration read these files, which have changed since the plan was made:\n  - %s\n\nWith what they have now the change of %s isn't the planned one any more, so it isn't made. Plan again. To apply what the plan has read, save the plan with -out and apply that.", strings.Join(changed, "\n  - "), op.change.Addr)
+		}
+	}
+	diags.Append(inconsistent)
 	return p, diags
 }
 

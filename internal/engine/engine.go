@@ -75,13 +75,15 @@ type Config struct {
 	Compiled int
 
 	modules *modules
+	// watched is the disk that functions ask where World.Files is nil.
+	watched *files.Watched
 }
 
 // With is the configuration with other inputs, and in another world, where nothing that is
 // loaded depends on values: see program.Tree.Varies.
 func (c *Config) With(w World, inputs map[string]module.VariableInput) *Config {
 	other := *c
-	other.World, other.Inputs = w, inputs
+	other.World, other.Inputs, other.watched = w, inputs, files.NewWatched(w.Disk)
 	return &other
 }
 

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/analyze"
 	"weir.dev/weir/internal/lang/analyze/calls"
+	"weir.dev/weir/internal/lang/files"
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
@@ -96,7 +97,7 @@ func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 
 func loadTree(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 	l := newLoader(ctx, o)
-	c := &Config{modules: &modules{}, Inputs: o.Inputs, World: o.World, Sources: map[string][]byte{}}
+	c := &Config{modules: &modules{}, Inputs: o.Inputs, World: o.World, Sources: map[string][]byte{}, watched: files.NewWatched(o.World.Disk)}
 	if l.Resolve == nil {
 		manifest, err := module.ReadManifest(l.Files, o.World.DataDir)
 		if err != nil {
@@ -158,7 +159,7 @@ func (c *Config) facts(applying cty.Value, env functions.Env) eval.Facts {
 	live := env
 	env.Files, live.Files = c.World.Files, c.World.Disk
 	if env.Files == nil {
-		env.Files = c.World.Disk
+		env.Files = c.watched
 	}
 	facts := c.surroundings(applying)
 	facts.Functions = functions.Context(env)

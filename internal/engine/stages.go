@@ -231,8 +231,9 @@ func Apply(ctx context.Context, c *Config, p *plan.Plan, o ApplyOptions) (*state
 	}
 	ctx, span := trace.Begin(ctx, trace.Stage, "apply")
 	span.Set(trace.Objects, len(p.Changes))
+	c.watched.Settle()
 	s, more := apply.Run(ctx, apply.Input{
-		Options: o, Base: c.base(values, nil), Tree: c.Tree, Catalog: c.World.Catalog, Plan: p,
+		Options: o, Base: c.base(values, nil), Tree: c.Tree, Catalog: c.World.Catalog, Plan: p, Changed: c.watched.Changed,
 		Facts: c.facts(cty.True, functions.Env{
 			Now: c.World.Now, PlanTimestamp: func() (time.Time, bool) { return p.Timestamp, true },
 		}),
