@@ -60,7 +60,7 @@ func (b *builder) addDependencies(p *plan.Plan) {
 		uses        []plan.Uses
 	}
 	last := map[int32]known{} // by resource
-	written := map[int32]bool{}
+	written, narrowed := map[int32]bool{}, map[int32]bool{}
 	for _, o := range b.objects {
 		if o.Instance == nil || o.Change == nil {
 			continue
@@ -85,6 +85,47 @@ func (b *builder) addDependencies(p *plan.Plan) {
 		}
 		last[own] = of
 		o.Change.Dependencies, o.Change.Uses = of.all, of.uses
+		if len(of.uses) > 0 {
+			narrowed[own] = true
+		}
+	}
+	d.narrowIndirect(narrowed)
+}
+
+// narrowIndirect leaves what is needed through narrowed resources to these: an object
+// that waited for whole blocks further on would undo what they narrow.
+func (d *dependencies) narrowIndirect(narrowed map[int32]bool) {
+	if len(narrowed) == 0 {
+		return
+	}
+	known := map[int32]bool{}
+	var leads func(id int32) bool
+	leads = func(id int32) bool {
+		if found, ok := known[id]; ok {
+			return found
+		}
+		known[id] = narrowed[id] // a circle of blocks ends here
+		known[id] = narrowed[id] || slices.ContainsFunc(d.below[id], leads)
+		return known[id]
+	}
+	uses := map[*int32][]plan.Uses{} // by the list of all dependencies
+	for _, o := range d.objects {
+		if o.Instance == nil || o.Change == nil || o.Change.Uses != nil || len(o.Change.Dependencies) == 0 {
+			continue
+		}
+		direct := resourcesOf(d.direct(o.Instance.Node()))
+		if len(direct) == len(o.Change.Dependencies) || !slices.ContainsFunc(direct, leads) {
+			continue
+		}
+		at := &o.Change.Dependencies[0]
+		if uses[at] == nil {
+			for _, id := range o.Change.Dependencies {
+				if _, found := slices.BinarySearch(direct, id); !found {
+					uses[at] = append(uses[at], plan.Uses{Resource: id})
+				}
+			}
+		}
+		o.Change.Uses = uses[at]
 	}
 }
 

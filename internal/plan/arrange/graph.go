@@ -514,17 +514,25 @@ func (b *builder) addStateEdges(p *plan.Plan) {
 			}
 		}
 		there := func(at addr.Instance) bool { return len(b.storedAt(at)) > 0 }
-		Needed(*o.Previous, deps, uses, there, one, all)
+		some := func(dep addr.Resource) bool {
+			_, ok := b.group(GroupFor(*o.Previous, dep), dep, members())
+			return ok
+		}
+		Needed(*o.Previous, deps, uses, there, some, one, all)
 	}
 }
 
 // Needed goes over what an object of the user depends on, as the state has it:
 // dependencies that are narrowed are passed to one, by instances, and others to all.
 // What the object needs only through others follows from what these need, unless one
-// of the instances that it names isn't there any more.
-func Needed(user addr.Instance, deps []addr.Resource, uses []state.Uses, there func(addr.Instance) bool, one func(addr.Instance), all func(addr.Resource)) {
-	broken := slices.ContainsFunc(uses, func(u state.Uses) bool {
-		return slices.ContainsFunc(used(user, u), func(at addr.Instance) bool { return !there(at) })
+// of these isn't there any more: no instance that is named, or none of a resource.
+func Needed(user addr.Instance, deps []addr.Resource, uses []state.Uses, there func(addr.Instance) bool, some func(addr.Resource) bool, one func(addr.Instance), all func(addr.Resource)) {
+	broken := len(uses) > 0 && slices.ContainsFunc(deps, func(dep addr.Resource) bool {
+		n := slices.IndexFunc(uses, func(u state.Uses) bool { return u.Resource == dep })
+		if n < 0 {
+			return !some(dep)
+		}
+		return slices.ContainsFunc(used(user, uses[n]), func(at addr.Instance) bool { return !there(at) })
 	})
 	for _, dep := range deps {
 		n := slices.IndexFunc(uses, func(u state.Uses) bool { return u.Resource == dep })

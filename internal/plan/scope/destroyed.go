@@ -25,13 +25,16 @@ func (s *Scope) Destroyed(prior *state.Snapshot, now func(addr.Instance) addr.In
 	objects := prior.Objects
 	var targeted, excluded []string
 	destroyed := map[addr.Instance]bool{}
+	for a := range objects {
+		for _, group := range arrange.GroupsOf(a.Instance) {
+			link("group "+group, a.Instance.String())
+		}
+	}
 	for a, o := range objects {
 		own := a.Instance.String()
-		for _, group := range arrange.GroupsOf(a.Instance) {
-			link("group "+group, own)
-		}
 		arrange.Needed(a.Instance, o.Dependencies, o.Uses,
 			func(at addr.Instance) bool { return objects[addr.Object{Instance: at}] != nil },
+			func(dep addr.Resource) bool { return len(needs["group "+arrange.GroupFor(a.Instance, dep)]) > 0 },
 			func(at addr.Instance) { link(own, at.String()) },
 			func(dep addr.Resource) { link(own, "group "+arrange.GroupFor(a.Instance, dep)) })
 		to := now(a.Instance)
