@@ -122,7 +122,7 @@ func (c *Change) Share(other *Change) {
 	if slices.Equal(c.Dependencies, other.Dependencies) {
 		c.Dependencies = other.Dependencies
 	}
-	if slices.EqualFunc(c.Uses, other.Uses, Uses.Equal) {
+	if SameUses(c.Uses, other.Uses) {
 		c.Uses = other.Uses
 	}
 	if c.Addr.Name == other.Addr.Name {
@@ -364,10 +364,12 @@ type Uses struct {
 	Instances []addr.Instance
 }
 
-// Equal reports whether two say the same.
-func (u Uses) Equal(o Uses) bool {
+func (u Uses) equal(o Uses) bool {
 	return u.Resource == o.Resource && u.SameKey == o.SameKey && slices.Equal(u.Instances, o.Instances)
 }
+
+// SameUses reports whether two lists say the same, as state.SameUses does.
+func SameUses(a, b []Uses) bool { return (a == nil) == (b == nil) && slices.EqualFunc(a, b, Uses.equal) }
 
 // UsesOf is what narrows the dependencies of a change, by addresses.
 func (p *Plan) UsesOf(c *Change) []state.Uses {

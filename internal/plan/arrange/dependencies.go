@@ -71,6 +71,11 @@ func (b *builder) addDependencies(p *plan.Plan) {
 		if !ok || !slices.Equal(of.direct, direct) {
 			of = known{direct: direct, all: d.nearest(own, direct)}
 		}
+		if o.Addr.Name.Mode != addr.Managed { // nothing waits for the end of a read
+			last[own] = of
+			o.Change.Dependencies = of.all
+			continue
+		}
 		uses := d.uses(o.Instance, of.all, needs)
 		if repeated := o.Addr.Instance != o.Addr.Resource.Erase().Instance(addr.NoKey); repeated && len(of.all) == 0 {
 			if _, ok := written[own]; !ok {
@@ -80,7 +85,7 @@ func (b *builder) addDependencies(p *plan.Plan) {
 				uses = []plan.Uses{}
 			}
 		}
-		if !ok || (uses == nil) != (of.uses == nil) || !slices.EqualFunc(uses, of.uses, plan.Uses.Equal) {
+		if !ok || !plan.SameUses(uses, of.uses) {
 			of.uses = uses
 		}
 		last[own] = of
@@ -110,7 +115,7 @@ func (d *dependencies) narrowIndirect(narrowed map[int32]bool) {
 	}
 	uses := map[*int32][]plan.Uses{} // by the list of all dependencies
 	for _, o := range d.objects {
-		if o.Instance == nil || o.Change == nil || o.Change.Uses != nil || len(o.Change.Dependencies) == 0 {
+		if o.Instance == nil || o.Addr.Name.Mode != addr.Managed || o.Change == nil || o.Change.Uses != nil || len(o.Change.Dependencies) == 0 {
 			continue
 		}
 		direct := resourcesOf(d.direct(o.Instance.Node()))

@@ -224,6 +224,17 @@ func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapsh
 			delete(s.Objects, a)
 		}
 	}
+	// What names instances by addresses that have moved is widened, before what the
+	// configuration says takes its place.
+	moved := map[addr.Resource]bool{}
+	for _, o := range objects {
+		if o.from != nil {
+			moved[o.from.Resource.Erase()], moved[o.addr.Resource.Erase()] = true, true
+		}
+	}
+	if len(moved) > 0 {
+		s.ForgetUses(moved)
+	}
 	for _, o := range objects {
 		delete(s.Objects, addr.Object{Instance: o.previous(), Deposed: o.addr.Deposed})
 	}
@@ -233,7 +244,7 @@ func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapsh
 		}
 		stored := o.stored
 		if o.change != nil && o.instance != nil && p.Graph != nil {
-			stored = r.settled(o, p)
+			stored = r.settled(o, p, moved)
 		}
 		s.Objects[*o.addr] = stored
 	}
@@ -260,7 +271,7 @@ func (r finishing) dropsData(a addr.Object) bool {
 
 // settled is a stored object with what the configuration says about it now. Until
 // it is changed it may still need what it needed before.
-func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
+func (r finishing) settled(o *object, p *plan.Plan, moved map[addr.Resource]bool) *state.Object {
 	stored, c := o.stored, o.change
 	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
 		return stored
@@ -269,8 +280,8 @@ func (r finishing) settled(o *object, p *plan.Plan) *state.Object {
 	if r.Mode != plan.Normal || c.Action != plan.NoOp {
 		at = stored.Provider // until it has dealt with the object, which it may not be able to
 		old := state.Object{Dependencies: stored.Dependencies, Uses: stored.Uses}
-		if c.Moved() { // the same key isn't the same instance any more
-			old.Uses = nil
+		if moved[o.addr.Resource.Erase()] || slices.ContainsFunc(old.Uses, func(u state.Uses) bool { return moved[u.Resource] }) {
+			old.Uses = nil // the instances that it names may be others now
 		}
 		if !r.SkipRefresh && c.Importing == nil {
 			old.Dependencies, old.Uses = state.JoinDependencies(old.Dependencies, now.Dependencies), state.JoinUses(&old, &now)

@@ -13,17 +13,11 @@ import (
 // new resources without keys, so that the order of later deletions is the right one.
 func FollowMoves(s *state.Snapshot, pairs iter.Seq2[addr.Resource, addr.Resource]) {
 	moved := map[addr.Resource][]addr.Resource{}
-	rekeyed := map[addr.Resource]bool{}
 	for old, now := range pairs {
-		rekeyed[old], rekeyed[now] = true, true
 		if old != now && !slices.Contains(moved[old], now) {
 			moved[old] = append(moved[old], now)
 		}
 	}
-	if len(rekeyed) == 0 {
-		return
-	}
-	s.ForgetUses(rekeyed)
 	if len(moved) == 0 {
 		return
 	}

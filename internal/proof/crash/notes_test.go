@@ -78,7 +78,7 @@ func TestOtherMachine(t *testing.T) {
 		if n := len(w.live()); n != objects {
 			t.Errorf("point %d: %d objects exist", point, n)
 		}
-		if out := next.must("state", "verify"); !strings.Contains(out, "note: there is none") || !strings.Contains(out, "lock: nobody holds it") {
+		if out := next.must("state", "verify"); !strings.Contains(out, "note: none") || !strings.Contains(out, "lock: nobody holds it") {
 			t.Errorf("point %d: left behind:\n%s", point, out)
 		}
 		if elsewhere {
