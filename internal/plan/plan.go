@@ -369,7 +369,9 @@ func (u Uses) equal(o Uses) bool {
 }
 
 // SameUses reports whether two lists say the same, as state.SameUses does.
-func SameUses(a, b []Uses) bool { return (a == nil) == (b == nil) && slices.EqualFunc(a, b, Uses.equal) }
+func SameUses(a, b []Uses) bool {
+	return (a == nil) == (b == nil) && slices.EqualFunc(a, b, Uses.equal)
+}
 
 // UsesOf is what narrows the dependencies of a change, by addresses.
 func (p *Plan) UsesOf(c *Change) []state.Uses {
