@@ -141,7 +141,7 @@ func Table(bin string) (string, error) {
 	}
 	defer a.close()
 	var b bytes.Buffer
-	b.WriteString("# What weir accepts\n\nMade by `make parity`, which asks the binary for each command and flag; `go test ./parity`\ncompares. Flags are those that the engine of that name accepts for a command; what it doesn't\ndocument is among them.\n\n")
+	b.WriteString("# What weir accepts\n\nCommands, flags, backends and other names of OpenTofu and Terraform that weir accepts. `make parity`\ntries each one with the binary and writes this page; `go test ./parity` compares. The flags include\nthose that OpenTofu and Terraform accept but don't document.\n\n")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		compare(&b, a, name, all[name], why)
 	}
@@ -180,17 +180,17 @@ func compare(b *bytes.Buffer, a *asker, name string, p *peer, why map[string]str
 	}
 	fmt.Fprintf(b, "## %s %s\n\n%d of %d commands, %d of %d flags", title, p.Version, has, len(commands), mine, flags)
 	if left > 0 {
-		fmt.Fprintf(b, "; %d are left out for a reason", left)
+		fmt.Fprintf(b, "; %d are missing for a reason", left)
 	}
 	b.WriteString("." + counted[name] + "\n\n")
 	if len(rows) > 0 {
-		b.WriteString("| command | not accepted | why |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n\n")
+		b.WriteString("| command | missing | reason |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n\n")
 	}
 }
 
 // counted says how others count what a peer has.
 var counted = map[string]string{
-	"terraform": " The commands `cloud` and `stacks`, which start\nplugins, are two of these; without them there are 40.",
+	"terraform": " The commands `cloud` and `stacks`, which start\nplugins, are two of these. Without them, weir has 40.",
 }
 
 func reason(why map[string]string, keys ...string) string {
