@@ -17,7 +17,7 @@ export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-RELEASE := weir.dev/weir/internal/system/release
+RELEASE := weir.dev/weir/internal/sys/buildinfo
 COMMIT = $(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null)
 DATE = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
 STAMP = -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
@@ -59,7 +59,7 @@ fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZT
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)
 
 # What many goroutines work on at once. The detector needs a C compiler.
-RACED := ./internal/word/promise ./internal/apply ./internal/operation/session ./internal/object/batch ./internal/object/connect ./internal/object/pace ./internal/state/journal ./internal/state/storage/... ./internal/front/daemon ./internal/front/follow ./internal/front/live ./internal/front/telemetry ./internal/front/terminal ./internal/system/patience
+RACED := ./internal/core/promise ./internal/apply ./internal/workspace/lockedstate ./internal/resource/batch ./internal/resource/providerclient ./internal/resource/ratelimit ./internal/state/journal ./internal/state/storage/... ./internal/ui/daemon ./internal/ui/webrun ./internal/ui/webui ./internal/ui/telemetry ./internal/ui/terminal ./internal/net/stalltimeout
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 
@@ -78,14 +78,14 @@ coverage: ## what each package's own tests cover of it; under 75 % fails
 # What gosec looks for, but for rules that don't fit a program whose work it is to read and
 # write the files it is told of and to run other programs:
 # G104 errors nobody looks at: of builders, which never fail, and of closing what is given up;
-#      those that matter are made to fail by internal/proof/crash and internal/proof/simulation
+#      those that matter are made to fail by internal/testing/crash and internal/testing/simulation
 # G204 programs that settings name: git, PostgreSQL's, credential helpers, provisioners
 # G301, G302, G306 modes: umask decides, as for what peers write; what has secrets has 0600
 # G304 files whose names are given: configurations, states, plans
 # G401, G501, G505 MD5 and SHA-1: functions of the language, and checksums servers ask for
 # What is right in spite of a rule has "#nosec RULE" and the reason in its line.
 UNSUITED := G104,G204,G301,G302,G304,G306,G401,G501,G505
-SECURED := -exclude-dir=internal/proof -exclude-dir=internal/state/storage/servers . ./cmd/... ./internal/...
+SECURED := -exclude-dir=internal/testing -exclude-dir=internal/state/storage/testservers . ./cmd/... ./internal/...
 
 lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modules, imports allowed per package
 	@badly=$$(gofmt -l *.go weirtest batch examples cmd internal bench conformance chaos aws outside real backends browser parity reference temporal tools versus); \
@@ -95,12 +95,12 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd examples/embed && go vet ./...
 	cd batch && go vet ./...
 	cd conformance && go vet ./...
-	cd conformance/simcloud && go vet ./...
+	cd test/conformance/simcloud && go vet ./...
 	cd aws && go vet ./...
 	cd real && go vet ./...
 	cd backends && go vet ./...
 	cd temporal && go vet ./depot ./flow ./rounds ./work # the others compile Temporal's server: make durable
-	go test -count=1 ./internal/proof/lint
+	go test -count=1 ./internal/testing/lint
 	cd tools && go vet ./... && go test -count=1 ./... && go run ./notice -check # anew: pages are outside of the module, so that their changes go unnoticed
 	$(STATICCHECK) ./...
 	$(GOSEC) -quiet -exclude-generated -exclude=$(UNSUITED) $(SECURED)
@@ -109,7 +109,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd examples/embed && go mod tidy -diff
 	cd batch && go mod tidy -diff
 	cd conformance && go mod tidy -diff
-	cd conformance/simcloud && go mod tidy -diff
+	cd test/conformance/simcloud && go mod tidy -diff
 	cd aws && go mod tidy -diff
 	cd real && go mod tidy -diff
 	cd backends && go mod tidy -diff
@@ -124,17 +124,17 @@ HISTORIES ?= 10000
 HOURS ?= 0
 SOAK ?= 1
 soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=10000, or HOURS=8; SOAK=SEED is the first
-	go test -count=1 -timeout 0 -v -run TestHistories ./internal/proof/simulation -args -seed $(SOAK) -histories $(HISTORIES) -hours $(HOURS)
+	go test -count=1 -timeout 0 -v -run TestHistories ./internal/testing/simulation -args -seed $(SOAK) -histories $(HISTORIES) -hours $(HOURS)
 
 reference: ## write docs/reference anew, from the table of commands
-	go run ./reference -pages docs/reference
+	go run ./cmd/reference -pages docs/reference
 
 MAN := .cache/man
 page: build ## clicks through the page of weir ui in Chromium, where there is one; no part of make ci
 	cd browser && go vet ./... && WEIR=$(CURDIR)/bin/weir go test -count=1 ./...
 
 man: ## the manual as pages of man, in .cache/man
-	go run ./reference -man $(MAN) -version 0.1.0
+	go run ./cmd/reference -man $(MAN) -version 0.1.0
 
 docs: ## the pages as a site, in .cache/site; fails on links that lead nowhere
 	cd tools && go run ./site -root=.. -out=$(CURDIR)/.cache/site -version 0.1.0-dev
@@ -178,19 +178,19 @@ stacks-fixtures: build ## init and validate every stack below FROM=DIR, with sta
 	cd conformance && go run ./stackdirs -bin $(CURDIR)/bin/weir $(FROM)
 
 providers: ## build real providers into .cache/mirror
-	providers/build.sh $(MIRROR)
+	test/providers/build.sh $(MIRROR)
 
 acceptance: build ## the real providers' own tests with bin/weir; RUN='random time' picks some
 	@[ -d $(MIRROR) ] || { echo "run 'make providers' first"; exit 1; }
-	providers/acceptance.sh bin/weir $(MIRROR) $(RUN)
+	test/providers/acceptance.sh bin/weir $(MIRROR) $(RUN)
 
 aws: build ## the real hashicorp/aws, where it is found, with a small AWS: a bucket, an estate
-	cd real && IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v ./aws
+	cd real && IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v ./test/cloud
 
 SOURCES ?=
 servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and PowerDNS; RUN=DNS picks
 	scripts/packages servers
-	$(if $(SOURCES),providers/clones.sh $(SOURCES) $(MIRROR))
+	$(if $(SOURCES),test/providers/clones.sh $(SOURCES) $(MIRROR))
 	cd real && WEIR_MIRROR=$(MIRROR) IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v -run '$(RUN)' ./servers
 
 backends: build $(COLLECTOR) ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
@@ -199,15 +199,15 @@ backends: build $(COLLECTOR) ## backends with real servers, and another engine o
 bench: build temporal ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
 	go build -o bench/bare/bare ./bench/bare
-	go build -C conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
+	go build -C test/conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
 	go build -C aws -o $(CURDIR)/.cache/bin/smallaws ./cmd/smallaws
-	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
+	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(if $(wildcard $(AWS_MIRROR)/*/hashicorp/aws),--aws $(AWS_MIRROR) --smallaws $(CURDIR)/.cache/bin/smallaws) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN:%='%')
 	$(if $(RECORD),bench/chart.py)
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
 parity: build ## ask bin/weir what it accepts of what its peers do, for docs/parity.md
-	go run ./parity
+	go run ./test/surface
 
 versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=... picks
 	go build -o bench/gen ./bench
@@ -218,7 +218,7 @@ versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=...
 N ?= 100
 SEED ?= 1
 versus-histories: build ## play random histories beside another engine, PEER=BINARY; N=100 SEED=1 VERSUS=FLAGS
-	go run ./versus -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
+	go run ./test/differential -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
 
 REPOS ?=
 AWS_MIRROR ?= $(MIRROR)
@@ -227,20 +227,20 @@ aws-modules: build ## public AWS modules beside another engine: REPOS=CLONES PEE
 	  -out $(CURDIR)/.cache/aws-modules -run '$(RUN)' $(if $(ONLY),-only $(ONLY)) -report $(CURDIR)/.cache/aws-modules/report.md
 
 # The scenarios whose outcome doesn't hang on the moment of a kill or signal; the
-# crash points of every write are in internal/proof/crash.
+# crash points of every write are in internal/testing/crash.
 FAULTS := stack_kill9,http_kill9,empty_state,disk_full,readonly_dir,http_put_fails,stale_plan,order,secrets,ansi
 chaos: build ## faults while an apply runs; RUN=kill9,order picks
-	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
-	chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)
+	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
+	test/chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)
 
 durable: build temporal ## deployments on Temporal while workers are killed: CHAOS='--n 2000 --trials 20' for 200 of ten components; --workers=0 is the same in one process
-	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
-	chaos/chaos.py --bin $(CURDIR)/bin/weir --only durable $(if $(CHAOS),$(CHAOS),--n 80 --trials 3)
+	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
+	test/chaos/chaos.py --bin $(CURDIR)/bin/weir --only durable $(if $(CHAOS),$(CHAOS),--n 80 --trials 3)
 
 KILLS ?= 500
 kills: build ## kill -9 while objects are made, the next run in another directory: KILLS=500 for each of files, http and PostgreSQL
-	cd chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
-	go run ./chaos/with-postgres chaos/chaos.py --bin $(CURDIR)/bin/weir --only machines --trials $(KILLS) --n 300 $(CHAOS)
+	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
+	go run ./test/chaos/with-postgres test/chaos/chaos.py --bin $(CURDIR)/bin/weir --only machines --trials $(KILLS) --n 300 $(CHAOS)
 
 packages: ## Debian packages that tests need: a PostgreSQL server, Python for chaos
 	@scripts/packages

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/request"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/planoptions"
 )
 
 // ApplyOptions say how to apply a plan.
@@ -37,7 +37,7 @@ func (w *Workspace) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result
 	defer d.Close()
 	opening := w.opening("apply")
 	opening.Record = false
-	return w.apply(ctx, d, d.Saved(p.content), opening, request.Planning{}, o, p)
+	return w.apply(ctx, d, d.Saved(p.content), opening, planoptions.Planning{}, o, p)
 }
 
 // PlanAndApply plans and applies under one lock, so that no plan gets stale between.
@@ -55,7 +55,7 @@ func (w *Workspace) PlanAndApply(ctx context.Context, o PlanOptions, a ApplyOpti
 	return w.apply(ctx, d, d.Configuration(), w.opening("apply"), p, a, nil)
 }
 
-func (w *Workspace) apply(ctx context.Context, d *operation.Directory, s operation.Subject, opening operation.Opening, p request.Planning, o ApplyOptions, made *Plan) (*Result, error) {
+func (w *Workspace) apply(ctx context.Context, d *workspace.Directory, s workspace.Subject, opening workspace.Opening, p planoptions.Planning, o ApplyOptions, made *Plan) (*Result, error) {
 	a := &approver{workspace: w, options: o, plan: made}
 	d.Apply(ctx, s, opening, p, 1, a)
 	err := w.failure(a.found)
@@ -79,16 +79,16 @@ type approver struct {
 	options   ApplyOptions
 	plan      *Plan
 	refused   bool
-	outcome   *operation.Outcome
+	outcome   *workspace.Outcome
 	found     diag.List
 	err       error
 }
 
-// Opened implements operation.Approver.
+// Opened implements workspace.Approver.
 func (a *approver) Opened(l diag.List) { a.found.Append(l) }
 
-// Planned implements operation.Approver.
-func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
+// Planned implements workspace.Approver.
+func (a *approver) Planned(ctx context.Context, w *workspace.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
 	if made == nil || found.HasErrors() {
 		a.found.Append(found)
 		return nil, false
@@ -105,23 +105,23 @@ func (a *approver) Planned(ctx context.Context, w *operation.Work, made *plan.Pl
 	return found, true
 }
 
-// Limits implements operation.Approver.
-func (a *approver) Limits() (operation.Limits, func()) {
-	return operation.Limits{Stop: a.options.Stop}, func() {}
+// Limits implements workspace.Approver.
+func (a *approver) Limits() (workspace.Limits, func()) {
+	return workspace.Limits{Stop: a.options.Stop}, func() {}
 }
 
-// Applied implements operation.Approver.
-func (a *approver) Applied(_ *plan.Plan, o *operation.Outcome, found diag.List) {
+// Applied implements workspace.Approver.
+func (a *approver) Applied(_ *plan.Plan, o *workspace.Outcome, found diag.List) {
 	a.found.Append(found)
 	if a.outcome = o; o != nil {
 		a.found.Append(o.Left)
 	}
 }
 
-// Problem implements operation.Approver.
+// Problem implements workspace.Approver.
 func (a *approver) Problem(l diag.List) { a.found.Append(l) }
 
-// Again implements operation.Approver.
+// Again implements workspace.Approver.
 func (a *approver) Again(int) {}
 
 // An EventKind is what has happened.

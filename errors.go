@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/operation"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/workspace"
 )
 
 // Errors that programs react to. They are found with [errors.Is], in an [*Error] too.
@@ -136,7 +136,7 @@ func (w *Workspace) failure(l diag.List) error {
 		switch held := (*storage.LockError)(nil); {
 		case errors.As(d.Err, &held):
 			e.kinds = append(e.kinds, locked(held))
-		case operation.Stale.Is(d):
+		case workspace.Stale.Is(d):
 			e.kinds = append(e.kinds, ErrStalePlan)
 		case diag.InDoubt.Is(d):
 			e.kinds = append(e.kinds, ErrInDoubt)

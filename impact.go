@@ -1,11 +1,11 @@
 package weir
 
 import (
-	"weir.dev/weir/internal/front/view/brief"
-	"weir.dev/weir/internal/lang/outline"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/lang/symbols"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/ui/view/summary"
 )
 
 // A Group is changes of one block that do the same for the same reason: what differs
@@ -45,15 +45,15 @@ type Difference struct {
 // lost first.
 func (p *Plan) Groups() []Group {
 	var out []Group
-	for _, row := range brief.Rows(p.made) {
+	for _, row := range summary.Rows(p.made) {
 		g := Group{
 			Label: row.Addresses(), Action: Action(row.Action.String()), Reason: string(row.Reason),
 			Moved: row.Moved, Imported: row.Imported, Deposed: row.Changes[0].Addr.Deposed != "",
 		}
 		switch row.Outside {
-		case brief.Changed:
+		case summary.Changed:
 			g.Outside = "changed"
-		case brief.Deleted:
+		case summary.Deleted:
 			g.Outside = "deleted"
 		}
 		for _, c := range row.Changes {
@@ -100,14 +100,14 @@ type Hop struct {
 // is evaluated: references count as they are written. It is the reverse of
 // [Workspace.Explain], for changes that nobody has made.
 func (p *Plan) Impact(address string) ([]Impact, error) {
-	all := outline.Of(p.tree)
-	of, missing := outline.Chosen(all, []string{address})
+	all := symbols.Of(p.tree)
+	of, missing := symbols.Chosen(all, []string{address})
 	if len(missing) > 0 {
 		return nil, p.workspace.failure(diag.NoInstance.As("Nothing of that address").List("The configuration declares nothing at %s.", address))
 	}
 	objects := p.objects()
 	var out []Impact
-	for _, way := range outline.Impact(all, of) {
+	for _, way := range symbols.Impact(all, of) {
 		d := way.To()
 		reached := Impact{Address: d.Address(), Kind: string(d.Kind)}
 		if name := d.ResourceName(); name != (addr.Name{}) {

@@ -4,15 +4,15 @@ import (
 	"context"
 	"encoding/json"
 
-	"weir.dev/weir/internal/front/view/jsonplan"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/request"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/plan/why"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/ui/view/jsonplan"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/planoptions"
 )
 
 // PlanOptions say what a plan is for. The zero value plans what the configuration
@@ -35,8 +35,8 @@ type PlanOptions struct {
 }
 
 // planning is the options as the engine has them.
-func (o PlanOptions) planning() (request.Planning, diag.List) {
-	p := request.Planning{SkipRefresh: o.SkipRefresh, AutoRefresh: o.AutoRefresh, AllowDeferral: o.AllowDeferral}
+func (o PlanOptions) planning() (planoptions.Planning, diag.List) {
+	p := planoptions.Planning{SkipRefresh: o.SkipRefresh, AutoRefresh: o.AutoRefresh, AllowDeferral: o.AllowDeferral}
 	var diags diag.List
 	targets := func(texts []string) (list []addr.Target) {
 		for _, text := range texts {
@@ -102,7 +102,7 @@ func (w *Workspace) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 }
 
 // plan keeps a plan with all that is needed to apply it later.
-func (w *Workspace) plan(ctx context.Context, work *operation.Work, made *plan.Plan, found diag.List) (*Plan, error) {
+func (w *Workspace) plan(ctx context.Context, work *workspace.Work, made *plan.Plan, found diag.List) (*Plan, error) {
 	content, err := work.Kept(ctx, version(), made)
 	if err != nil {
 		return nil, err

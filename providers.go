@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net"
 
-	"weir.dev/weir/internal/operation/cliconfig"
-	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/provider/plugin"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/workspace/environment"
 )
 
 // A ProviderSource is a place that providers come from. [Mirror], [NetworkMirror],
@@ -53,7 +53,7 @@ func InProcess(address string, p *Provider) ProviderSource {
 }
 
 // supply adds sources of providers to the options of an operation.
-func supply(o *place.Options, sources []ProviderSource) error {
+func supply(o *environment.Options, sources []ProviderSource) error {
 	var methods []cliconfig.Method
 	o.Inside, o.Attached = map[addr.Provider]plugin.Builtin{}, map[addr.Provider]plugin.Reattach{}
 	for _, s := range sources {

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"slices"
 
-	"weir.dev/weir/internal/front/view/jsonstate"
-	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/workspace/statemgr"
 )
 
 // A State is what is known of real objects at one moment.
@@ -81,7 +81,7 @@ func stateOf(s *state.Snapshot) *State {
 func (w *Workspace) State(ctx context.Context) (*State, error) {
 	d := w.begin()
 	defer d.Close()
-	s, diags := d.Present(ctx, states.Options{})
+	s, diags := d.Present(ctx, statemgr.Options{})
 	if s == nil {
 		return nil, w.failure(diags)
 	}

@@ -3,8 +3,8 @@ package weir
 import (
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // TestSummaryOfActions: what is invoked counts beside what is done to objects.

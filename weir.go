@@ -51,17 +51,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/backend"
-	"weir.dev/weir/internal/operation/place"
-	"weir.dev/weir/internal/operation/session"
-	"weir.dev/weir/internal/operation/states"
 	"weir.dev/weir/internal/provider/install"
-	"weir.dev/weir/internal/system/release"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/secret"
+	"weir.dev/weir/internal/sys/buildinfo"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/lockedstate"
+	"weir.dev/weir/internal/workspace/statebackend"
+	"weir.dev/weir/internal/workspace/statemgr"
 )
 
 // Options are what a workspace takes from outside. The zero value is a program
@@ -117,11 +117,11 @@ type Options struct {
 // methods may be called at the same time.
 type Workspace struct {
 	options Options
-	config  place.Options
+	config  environment.Options
 	scratch string // to be removed by Close; empty for none
 
 	mu     sync.Mutex
-	memory *operation.Directory // what one operation finds out for the next
+	memory *workspace.Directory // what one operation finds out for the next
 }
 
 // Open opens the configuration in a directory. Nothing is read yet.
@@ -170,7 +170,7 @@ func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 
 func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 	w := &Workspace{options: o}
-	w.config = place.Options{
+	w.config = environment.Options{
 		Dir: dir, OriginalDir: dir, FS: fsys, Unjournaled: fsys != nil && o.DataDir == "",
 		Environ: environment(o.Environ),
 		Home:    filepath.Join(dir, ".terraform", "home"), // nobody's, so that nothing is found by chance
@@ -186,7 +186,7 @@ func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 		w.config.Who = func() string { return o.Who }
 	}
 	if o.Store != nil {
-		w.config.Backend = &backend.Backend{Backend: newStates(o.Store, w.config.Unjournaled, dir), Kind: "store", Config: cty.EmptyObjectVal}
+		w.config.Backend = &statebackend.Backend{Backend: newStates(o.Store, w.config.Unjournaled, dir), Kind: "store", Config: cty.EmptyObjectVal}
 	}
 	values, err := inputs(o.Variables)
 	if err != nil {
@@ -196,7 +196,7 @@ func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 	if err := supply(&w.config, o.Providers); err != nil {
 		return nil, err
 	}
-	w.memory = operation.New(w.config)
+	w.memory = workspace.New(w.config)
 	return w, nil
 }
 
@@ -251,14 +251,14 @@ func (w *Workspace) Close() error {
 }
 
 // begin is the directory for one operation. Whoever calls it closes it.
-func (w *Workspace) begin() *operation.Directory {
+func (w *Workspace) begin() *workspace.Directory {
 	notice := w.options.Notice
 	if notice == nil {
 		notice = func(string) {}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.memory.With(place.Reports{
+	return w.memory.With(environment.Reports{
 		Notice:  notice,
 		Problem: func(l diag.List) { notice(w.diagnostics(l).Error()) },
 		Log:     w.options.Log,
@@ -266,16 +266,16 @@ func (w *Workspace) begin() *operation.Directory {
 }
 
 // opening is how an operation opens the configuration and the state.
-func (w *Workspace) opening(name string) operation.Opening {
-	return operation.Opening{
-		Loading:   operation.Loading{Parallelism: w.options.Parallelism, Sink: sink(w.options.Events), Record: true},
-		State:     states.Options{Locking: session.Locking{Timeout: w.options.LockTimeout}},
+func (w *Workspace) opening(name string) workspace.Opening {
+	return workspace.Opening{
+		Loading:   workspace.Loading{Parallelism: w.options.Parallelism, Sink: sink(w.options.Events), Record: true},
+		State:     statemgr.Options{Locking: lockedstate.Locking{Timeout: w.options.LockTimeout}},
 		Operation: name,
 	}
 }
 
 // version is what plans are noted to be made by.
-func version() string { return release.Current().Version }
+func version() string { return buildinfo.Current().Version }
 
 // InitOptions say how a workspace is made ready. The zero value installs what is
 // missing.
@@ -300,7 +300,7 @@ type InitOptions struct {
 func (w *Workspace) Init(ctx context.Context, o InitOptions) error {
 	d := w.begin()
 	defer d.Close()
-	diags := d.Initialize(ctx, operation.Initialization{
+	diags := d.Initialize(ctx, workspace.Initialization{
 		State: w.opening("init").State, Backend: true, BackendConfig: o.BackendConfig,
 		Reconfigure: o.Reconfigure, Migrate: o.Migrate, Modules: true, Upgrade: o.Upgrade, ReadOnlyLocks: o.ReadOnlyLocks,
 	}, initializer{o})
@@ -316,17 +316,17 @@ func (i initializer) tell(format string, args ...any) {
 	}
 }
 
-func (i initializer) Begins(operation.Part)    {}
+func (i initializer) Begins(workspace.Part)    {}
 func (i initializer) BackendSet(kind string)   { i.tell("using the backend %q", kind) }
 func (i initializer) BackendUnset(kind string) { i.tell("no longer using the backend %q", kind) }
 func (i initializer) Chosen(name string)       { i.tell("using the workspace %q", name) }
 func (i initializer) Module(line string)       { i.tell("%s", line) }
 func (i initializer) Locked(bool)              { i.tell("wrote the dependency lock file") }
-func (i initializer) Copy(context.Context, operation.Copies) (bool, error) {
+func (i initializer) Copy(context.Context, workspace.Copies) (bool, error) {
 	return i.Migrate, nil
 }
 func (i initializer) Choose(context.Context, string, []string) (string, error) {
-	return "", place.ErrNoAnswer
+	return "", environment.ErrNoAnswer
 }
 func (i initializer) Provider(e install.Event) {
 	if e.Kind == install.Installing {
@@ -339,6 +339,6 @@ func (i initializer) Provider(e install.Event) {
 func (w *Workspace) Validate(ctx context.Context) (Diagnostics, error) {
 	d := w.begin()
 	defer d.Close()
-	found := d.Validate(ctx, operation.Loading{Parallelism: w.options.Parallelism}, "")
+	found := d.Validate(ctx, workspace.Loading{Parallelism: w.options.Parallelism}, "")
 	return w.warnings(found), w.failure(found)
 }

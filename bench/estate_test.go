@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/compiler"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
@@ -18,9 +21,6 @@ import (
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
 )
 
 // catalog has the built-in provider alone.
@@ -77,7 +77,7 @@ func (e *estate) parse() {
 }
 
 func (e *estate) compile() {
-	prog, diags := analyze.Compile(e.source)
+	prog, diags := compiler.Compile(e.source)
 	e.check(diags)
 	e.prog = prog
 }

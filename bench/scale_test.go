@@ -12,18 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/metrics"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/moduletest"
+	"weir.dev/weir/internal/moduletest/testfile"
+	"weir.dev/weir/internal/moduletest/testresult"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/suite"
-	"weir.dev/weir/internal/suite/testfile"
-	"weir.dev/weir/internal/suite/testresult"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/work"
 )
 
 var update = flag.Bool("update", false, "write the counters anew")
@@ -86,7 +86,7 @@ func measure(t *testing.T, w scaled, n int) map[string]map[string]int64 {
 	for _, s := range steps {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		counts := work.Count(func() { s.do(e) })
+		counts := metrics.Count(func() { s.do(e) })
 		runtime.ReadMemStats(&after)
 		counts["bytes allocated"] = int64(after.TotalAlloc - before.TotalAlloc)
 		counts["objects allocated"] = int64(after.Mallocs - before.Mallocs)
@@ -115,7 +115,7 @@ func testCost(t *testing.T, n int) map[string]int64 {
 	report := &starts{}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	suite.Run(t.Context(), all, suite.Options{
+	moduletest.Run(t.Context(), all, moduletest.Options{
 		World: engine.World{Catalog: report, WorkDir: e.dir, OriginalDir: "/", Workspace: "default", Now: func() time.Time { return now }, Parallelism: 1},
 		Dir:   e.dir, Files: module.Disk{}, Sources: map[string][]byte{}, Report: report,
 	})
@@ -157,7 +157,7 @@ func TestCounters(t *testing.T) {
 		}
 		e := newEstate(t, w, n)
 		for _, s := range steps {
-			counts := work.Count(func() { s.do(e) })
+			counts := metrics.Count(func() { s.do(e) })
 			delete(counts, "plan-bytes") // compressed
 			fmt.Fprintf(&b, "%-10s %-10s", w.name, s.name)
 			for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -418,7 +418,7 @@ def main():
     ap.add_argument("--bare", help="the program of bench/bare")
     ap.add_argument("--sim", help="folder with the provider of the simulated cloud")
     ap.add_argument("--aws", help="folder with hashicorp/aws")
-    ap.add_argument("--smallaws", help="the program of aws/cmd/smallaws")
+    ap.add_argument("--smallaws", help="the program of test/cloud/cmd/smallaws")
     ap.add_argument("--peer", action="append", default=[], help="another engine, for tests of modules")
     ap.add_argument("--huge", action="store_true", help="100,000 instances too")
     ap.add_argument("--record", action="store_true")

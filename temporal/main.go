@@ -7,14 +7,14 @@ import (
 	"os/signal"
 	"syscall"
 
-	"weir.dev/weir/internal/provider/guard"
+	"weir.dev/weir/internal/provider/providerproxy"
 	"weir.dev/weir/temporal/command"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == guard.Command {
+	if len(os.Args) > 1 && os.Args[1] == providerproxy.Command {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt)
-		os.Exit(guard.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(providerproxy.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(command.Run(os.Args[1:]))
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/plugin"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/resource/contract"
 )
 
 // kept are the declarations of a provider in a file.
@@ -57,7 +57,7 @@ func role(path, schemaFile string) {
 	config = with(block, map[string]cty.Value{"name": cty.StringVal("r"), "assume_role_policy": cty.StringVal(`{"Version":"2012-10-17"}`)})
 	prior := cty.NullVal(block.ImpliedType())
 	check(p.ValidateResource(ctx, addr.Managed, typ, config))
-	check(p.Plan(ctx, provider.PlanRequest{Type: typ, Prior: prior, ProposedNew: conform.ProposedNew(block, prior, config), Config: config}).Diags)
+	check(p.Plan(ctx, provider.PlanRequest{Type: typ, Prior: prior, ProposedNew: contract.ProposedNew(block, prior, config), Config: config}).Diags)
 }
 
 // with is an object without anything but some attributes.

@@ -11,13 +11,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/format"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/value"
 )
 
 // parts are what each part of the work takes, in seconds of CPU.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"weir.dev/weir/internal/word/work"
+	"weir.dev/weir/internal/core/metrics"
 )
 
 // count writes the counters of work to the file that WEIR_COUNTERS names.
@@ -15,7 +15,7 @@ func count() {
 	}
 	f, err := os.Create(name) // #nosec G703 -- the file that was asked for
 	if err == nil {
-		err = work.Write(f)
+		err = metrics.Write(f)
 		_ = f.Close()
 	}
 	if err != nil {

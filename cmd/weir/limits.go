@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/core/value"
+	"weir.dev/weir/internal/lang/fsfuncs"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/value"
 )
 
 // limitEvaluation takes what evaluation may cost from the environment.
@@ -31,7 +31,7 @@ func limitEvaluation() error {
 		}
 	}
 	value.MaxTotal = int64(total) << 20
-	value.MaxSize, files.MaxContent, program.MaxSteps = mebibytes<<20, mebibytes<<20, rounds
+	value.MaxSize, fsfuncs.MaxContent, program.MaxSteps = mebibytes<<20, mebibytes<<20, rounds
 	return nil
 }
 

@@ -10,12 +10,12 @@ import (
 	"syscall"
 	"time"
 
-	"weir.dev/weir/internal/front/cli"
-	"weir.dev/weir/internal/front/daemon"
-	"weir.dev/weir/internal/front/telemetry"
-	"weir.dev/weir/internal/front/terminal"
-	"weir.dev/weir/internal/provider/guard"
-	"weir.dev/weir/internal/system/release"
+	"weir.dev/weir/internal/provider/providerproxy"
+	"weir.dev/weir/internal/sys/buildinfo"
+	"weir.dev/weir/internal/ui/cli"
+	"weir.dev/weir/internal/ui/daemon"
+	"weir.dev/weir/internal/ui/telemetry"
+	"weir.dev/weir/internal/ui/terminal"
 )
 
 func main() { os.Exit(run()) }
@@ -34,11 +34,11 @@ func who() string {
 }
 
 func run() (code int) {
-	if len(os.Args) > 1 && os.Args[1] == guard.Command {
+	if len(os.Args) > 1 && os.Args[1] == providerproxy.Command {
 		// It passes on what a provider prints, whoever still reads it, and leaves
 		// it to the engine when to end.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt)
-		return guard.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+		return providerproxy.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	}
 	executable, _ := os.Executable() // what needs it is left out
 	if code, done := daemon.Ask(daemon.Client{
@@ -57,7 +57,7 @@ func run() (code int) {
 	defer count()
 	seen, end := telemetry.Begin(telemetry.World{
 		Environ: os.Environ(), Now: time.Now, Random: rand.Reader,
-		Version: func() string { return release.Current().Version },
+		Version: func() string { return buildinfo.Current().Version },
 		Tell:    func(problem string) { fmt.Fprintf(os.Stderr, "Warning: %s\n", problem) },
 	})
 	defer func() { end(code) }()

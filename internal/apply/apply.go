@@ -15,21 +15,21 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/checks"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/provisioner"
+	"weir.dev/weir/internal/resource/checkresults"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/ratelimit"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
 )
 
 // Options say how to apply a plan.
@@ -55,17 +55,17 @@ type Options struct {
 // Input is what an apply is a function of, beside the world.
 type Input struct {
 	Options
-	connect.Base // its pool is made by Run
-	Tree         *program.Tree
-	Facts        eval.Facts
-	Catalog      provider.Catalog
-	Plan         *plan.Plan
+	providerclient.Base // its pool is made by Run
+	Tree                *program.Tree
+	Facts               eval.Facts
+	Catalog             provider.Catalog
+	Plan                *plan.Plan
 	// Changed are the files that functions find otherwise than the plan did.
 	Changed func() []string
 
 	Parallelism int
 	// Calls are the limits of calls where others share them; nil where nobody does.
-	Calls *pace.Limiter
+	Calls *ratelimit.Limiter
 	Sink  event.Sink
 	// Commands is where commands of provisioners are run.
 	Commands provisioner.Place
@@ -82,7 +82,7 @@ type run struct {
 	interrupt context.CancelFunc
 	rt        *promise.Runtime
 	root      *eval.Frame
-	pool      *connect.Pool
+	pool      *providerclient.Pool
 
 	keys    *state.Keys                    // of the state before
 	changes map[addr.Instance]*plan.Change // of current objects that no step gives a value
@@ -95,7 +95,7 @@ type run struct {
 	mu       sync.Mutex
 	state    *state.Snapshot // the working state
 	standIns map[addr.Module]*eval.Frame
-	checks   *checks.Set
+	checks   *checkresults.Set
 	needs    map[*int32][]addr.Resource // what changes depend on, by their lists
 	usesOf   map[*plan.Uses][]state.Uses
 	diags    diag.List
@@ -114,7 +114,7 @@ type outcome struct {
 	nothing    bool // there was nothing to change in the end
 	halted     bool // nothing was begun, because the run was stopped meanwhile
 	aside      *state.Object
-	lease      *connect.Lease
+	lease      *providerclient.Lease
 }
 
 // Run applies a plan and returns the state afterwards, beside errors too.
@@ -130,20 +130,20 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r := &run{
 		Input: in, ctx: ctx, abandon: abandon, commands: commands, interrupt: interrupt,
 		rt:       promise.NewRuntime(in.Parallelism),
-		pool:     connect.NewPool(ctx, in.Catalog, calls),
+		pool:     providerclient.NewPool(ctx, in.Catalog, calls),
 		changes:  map[addr.Instance]*plan.Change{},
 		needs:    map[*int32][]addr.Resource{},
 		usesOf:   map[*plan.Uses][]state.Uses{},
 		state:    in.Plan.Refreshed.Clone(),
 		keys:     in.Plan.Refreshed.Keys(),
 		standIns: map[addr.Module]*eval.Frame{},
-		checks:   checks.Again(in.Plan.Checks),
+		checks:   checkresults.Again(in.Plan.Checks),
 
 		removals: sync.OnceValue(in.Tree.Removals),
 	}
 	r.pool.Share(in.Calls)
 	defer r.pool.Close()
-	r.pool.Serve(r.rt, func(s pace.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
+	r.pool.Serve(r.rt, func(s ratelimit.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	r.Pool = r.pool
 	r.Facts.Context = ctx
 	ev := &eval.Evaluator{Host: host{r}, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly}

@@ -5,8 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // givers are the steps that give instances their values, in the order of these instances: a

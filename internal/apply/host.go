@@ -3,15 +3,15 @@ package apply
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
 )
 
 // A host answers the evaluator from the results so far.

@@ -6,17 +6,17 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/actiontrigger"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/trigger"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/ratelimit"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // An invoking invokes actions.
@@ -46,11 +46,11 @@ func (r invoking) invoke(t *promise.Task, s *step) diag.List {
 		return diags
 	}
 	switch {
-	case inv.Failure == trigger.Continue || inv.Event.Ends() && r.Plan.Mode == plan.Destroy:
+	case inv.Failure == actiontrigger.Continue || inv.Event.Ends() && r.Plan.Mode == plan.Destroy:
 		for n := range diags { // what is to go isn't held up
 			diags[n].Severity = diag.Warning
 		}
-	case inv.Failure == trigger.Taint && inv.Event == trigger.AfterCreate:
+	case inv.Failure == actiontrigger.Taint && inv.Event == actiontrigger.AfterCreate:
 		if stored := r.object(*s.Object); stored != nil {
 			tainted := *stored
 			tainted.Tainted = true
@@ -72,7 +72,7 @@ func (r invoking) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bo
 			return cty.NilVal, false
 		}
 		block := final.op.subject.Schema.Block
-		return block.MarkSensitive(configured.MarkPaths(final.planned.Value, final.config.Sensitive)), !final.nothing()
+		return block.MarkSensitive(resourceconfig.MarkPaths(final.planned.Value, final.config.Sensitive)), !final.nothing()
 	}
 	if made := r.outcome(s, execgraph.Provision).value; made != cty.NilVal {
 		return made, true
@@ -92,7 +92,7 @@ func (r invoking) wanted(t *promise.Task, inv *plan.Invocation) (bool, diag.List
 		return false, nil
 	}
 	of := i.Resource.Triggers[inv.Block]
-	wanted, diags := configured.Wanted(t, i, of)
+	wanted, diags := resourceconfig.Wanted(t, i, of)
 	if diags.HasErrors() || t.Current().Failed() {
 		return false, diags
 	}
@@ -103,7 +103,7 @@ func (r invoking) wanted(t *promise.Task, inv *plan.Invocation) (bool, diag.List
 }
 
 // config is what an action is configured with now, with its block.
-func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *connect.Conn, caller cty.Value) (cty.Value, *eval.Instance, diag.List) {
+func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *providerclient.Conn, caller cty.Value) (cty.Value, *eval.Instance, diag.List) {
 	if inv.Event.Ends() {
 		v, _ := inv.Config.UnmarkDeep()
 		return v, r.standIn(inv.Addr), nil
@@ -122,7 +122,7 @@ func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *connect.Co
 		}
 		caller = i.Value(t, nil)
 	}
-	config, diags := configured.ForCaller(t, action, sch, caller)
+	config, diags := resourceconfig.ForCaller(t, action, sch, caller)
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, action, diags.InAddress(inv.Addr.String())
 	}
@@ -133,11 +133,11 @@ func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *connect.Co
 }
 
 // call has the provider do it.
-func (r invoking) call(s *step, inv *plan.Invocation, conn *connect.Conn, config cty.Value, action *eval.Instance) diag.List {
+func (r invoking) call(s *step, inv *plan.Invocation, conn *providerclient.Conn, config cty.Value, action *eval.Instance) diag.List {
 	var diags diag.List
 	begun := false
 	e := event.Event{Kind: event.ActionStart, Step: s.id, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
-	r.run.call(pace.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
+	r.run.call(ratelimit.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
 		if r.halted() {
 			return nil
 		}
@@ -181,5 +181,5 @@ func (r invoking) call(s *step, inv *plan.Invocation, conn *connect.Conn, config
 	if action == nil {
 		return diags.InAddress(at)
 	}
-	return connect.Locate(diags, action.Resource.Config, at)
+	return providerclient.Locate(diags, action.Resource.Config, at)
 }

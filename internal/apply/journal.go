@@ -5,16 +5,16 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
-	"weir.dev/weir/internal/object/pace"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/ratelimit"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
 )
 
 // A Journal keeps what would be lost with the process. When a method returns
@@ -125,7 +125,7 @@ func (r *run) unsure(i plan.Intent) diag.List {
 // the provider wasn't asked: the run was stopped meanwhile, or the journal
 // failed. With provisions the change is complete only when somebody else tells.
 // In a batch that holds for each object, when the turn of the batch has come.
-func (r *run) effect(t *promise.Task, of *step, conn *connect.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
+func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
 	e := event.Event{Kind: event.ApplyStart, Step: of.id, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
 	change := func(ctx context.Context, s lifecycle.Subject) diag.List {
 		if r.halted() {
@@ -140,11 +140,11 @@ func (r *run) effect(t *promise.Task, of *step, conn *connect.Conn, i intended, 
 		return diags
 	}
 	if of.Batch > 0 {
-		conn.AskOf(t, r.commands, pace.Once, s, func(s lifecycle.Subject) diag.List {
+		conn.AskOf(t, r.commands, ratelimit.Once, s, func(s lifecycle.Subject) diag.List {
 			return r.timed(func(ctx context.Context) diag.List { return change(ctx, s) })
 		})
 	} else {
-		r.call(pace.Once, s.Source, s.Addr.Name, func(ctx context.Context) diag.List { return change(ctx, s) })
+		r.call(ratelimit.Once, s.Source, s.Addr.Name, func(ctx context.Context) diag.List { return change(ctx, s) })
 	}
 	if !begun {
 		return in.Prior, false, diags
@@ -173,7 +173,7 @@ func (r *run) halted() bool {
 
 // call runs a call of a provider within the limits of number and time. Nothing is waited
 // for once the run is stopped.
-func (r *run) call(k pace.Kind, p addr.Provider, name addr.Name, do func(context.Context) diag.List) {
+func (r *run) call(k ratelimit.Kind, p addr.Provider, name addr.Name, do func(context.Context) diag.List) {
 	r.pool.Ask(r.commands, k, p, name, func() diag.List { return r.timed(do) })
 }
 

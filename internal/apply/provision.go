@@ -6,19 +6,19 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/secret"
+	"weir.dev/weir/internal/core/trace"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/provider/provisioner"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/secret"
-	"weir.dev/weir/internal/word/trace"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/resource/instance"
 )
 
 // A provisioning runs the provisioners of objects.

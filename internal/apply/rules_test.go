@@ -6,7 +6,7 @@ import (
 
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/proof/testkit"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 const two = `resource "sim_object" "a" { name = "a" }

@@ -7,25 +7,25 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/eval/observe"
+	"weir.dev/weir/internal/eval/checks"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/checks"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/conform"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
-	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/resource/checkresults"
+	"weir.dev/weir/internal/resource/contract"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/ratelimit"
+	"weir.dev/weir/internal/resource/resourceconfig"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
 )
 
 func (r *run) openProvider(t *promise.Task, s *step) diag.List {
@@ -34,8 +34,8 @@ func (r *run) openProvider(t *promise.Task, s *step) diag.List {
 }
 
 // conn opens a provider instance; nil after a problem, which the pool has.
-func (r *run) conn(t *promise.Task, p addr.ProviderConfig) *connect.Conn {
-	pi, _ := connect.Find(t, r.frame(t, p.Module), p)
+func (r *run) conn(t *promise.Task, p addr.ProviderConfig) *providerclient.Conn {
+	pi, _ := providerclient.Find(t, r.frame(t, p.Module), p)
 	if pi == nil {
 		t.Fail()
 		return nil
@@ -50,7 +50,7 @@ func (r *run) conn(t *promise.Task, p addr.ProviderConfig) *connect.Conn {
 // An operation is a step on a configured instance, opened.
 type operation struct {
 	instance *eval.Instance
-	conn     *connect.Conn
+	conn     *providerclient.Conn
 	subject  lifecycle.Subject
 	change   *plan.Change
 }
@@ -68,7 +68,7 @@ func (r *run) open(t *promise.Task, s *step) (op operation, diags diag.List, ok 
 	}
 	sch := op.conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
 	if sch == nil {
-		diags.Add(configured.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
+		diags.Add(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
 		return op, diags, false
 	}
 	op.subject, diags = instance.Subject(t, s.Object.Instance, op.conn, sch, op.instance.Frame)
@@ -79,7 +79,7 @@ func (r *run) locate(i *eval.Instance, o addr.Object, diags diag.List) diag.List
 	if i == nil {
 		return diags.InAddress(o.String())
 	}
-	return connect.Locate(diags, i.Resource.Config, o.Instance.String())
+	return providerclient.Locate(diags, i.Resource.Config, o.Instance.String())
 }
 
 // conditions evaluates conditions with final values.
@@ -95,7 +95,7 @@ func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.V
 // what was shown.
 type finalized struct {
 	op      operation
-	config  configured.Config
+	config  resourceconfig.Config
 	prior   lifecycle.Object
 	planned lifecycle.Planned
 }
@@ -107,7 +107,7 @@ func (r *run) finalize(t *promise.Task, s *step) (f finalized, diags diag.List, 
 		return f, diags, false
 	}
 	i := s.Object.Instance.String()
-	config, more := configured.Configure(t, f.op.instance, f.op.subject.Schema)
+	config, more := resourceconfig.Configure(t, f.op.instance, f.op.subject.Schema)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return f, diags.InAddress(i), false
@@ -174,7 +174,7 @@ func (r *run) apply(t *promise.Task, s *step, out *outcome) diag.List {
 	if failed && !create {
 		after.Tainted = f.prior.Tainted
 	}
-	marked := op.subject.Schema.Block.MarkSensitive(configured.MarkPaths(after.Value, f.config.Sensitive))
+	marked := op.subject.Schema.Block.MarkSensitive(resourceconfig.MarkPaths(after.Value, f.config.Sensitive))
 	r.Facts.Secrets.AddMarked(marked)
 	// An object whose provisioners haven't ended isn't complete, also when this
 	// process ends meanwhile.
@@ -224,7 +224,7 @@ func (r *run) priorOf(op operation) lifecycle.Object {
 
 // finalPlan plans again with the final configuration and holds the result to
 // what was shown.
-func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, config configured.Config) (lifecycle.Planned, diag.List) {
+func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, config resourceconfig.Config) (lifecycle.Planned, diag.List) {
 	res := op.instance.Resource
 	var p lifecycle.Planned
 	var diags diag.List
@@ -235,7 +235,7 @@ func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, c
 	if p, ok := asShown(op, prior); ok {
 		return p, nil
 	}
-	op.conn.AskOf(t, r.commands, pace.Plan, op.subject, func(s lifecycle.Subject) diag.List {
+	op.conn.AskOf(t, r.commands, ratelimit.Plan, op.subject, func(s lifecycle.Subject) diag.List {
 		p, diags = s.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: prior, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
 		})
@@ -246,7 +246,7 @@ func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, c
 	}
 	var inconsistent diag.List
 	switch {
-	case p.Change == conform.Replace:
+	case p.Change == contract.Replace:
 		inconsistent.Add(lifecycle.InconsistentFinalPlan.New(diag.Error, "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.subject.Source, op.change.Action))
 	default:
 		shown, _ := op.change.After.UnmarkDeep()
@@ -270,11 +270,11 @@ func asShown(op operation, prior lifecycle.Object) (lifecycle.Planned, bool) {
 		return lifecycle.Planned{}, false
 	}
 	shown, _ := op.change.After.UnmarkDeep()
-	return lifecycle.Planned{Change: conform.Update, Value: shown, Private: op.change.Private, Identity: op.change.AfterIdentity}, shown.IsWhollyKnown()
+	return lifecycle.Planned{Change: contract.Update, Value: shown, Private: op.change.Private, Identity: op.change.AfterIdentity}, shown.IsWhollyKnown()
 }
 
 // nothing reports whether there is nothing to change in the end.
-func (f *finalized) nothing() bool { return f.planned.Change == conform.None && f.prior.Exists() }
+func (f *finalized) nothing() bool { return f.planned.Change == contract.None && f.prior.Exists() }
 
 // callApply asks the provider to make the change, unless there is none.
 func (r *run) callApply(t *promise.Task, s *step, f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
@@ -308,7 +308,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 	var stored *state.Object
 	if after.Exists() {
 		var err error
-		stored, err = op.subject.Store(after, op.conn.Addr, configured.SensitivePaths(marked))
+		stored, err = op.subject.Store(after, op.conn.Addr, resourceconfig.SensitivePaths(marked))
 		if err != nil {
 			diags.Add(diag.Bug.As("Failed to encode an object").New(diag.Error, "%s", err))
 			return diags
@@ -407,7 +407,7 @@ func (r *run) readData(t *promise.Task, s *step, out *outcome) diag.List {
 	if !ok {
 		return instance.CheckWarnings(r.checks, op.instance, diags)
 	}
-	config, more := configured.Configure(t, op.instance, op.subject.Schema)
+	config, more := resourceconfig.Configure(t, op.instance, op.subject.Schema)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return instance.CheckWarnings(r.checks, op.instance, diags.InAddress(i.String()))
@@ -418,7 +418,7 @@ func (r *run) readData(t *promise.Task, s *step, out *outcome) diag.List {
 	}
 	var v cty.Value
 	asked := false
-	r.call(pace.Read, op.subject.Source, i.Name, func(ctx context.Context) diag.List {
+	r.call(ratelimit.Read, op.subject.Source, i.Name, func(ctx context.Context) diag.List {
 		if r.halted() {
 			return nil
 		}
@@ -459,7 +459,7 @@ func (r *run) openEphemeral(t *promise.Task, s *step, out *outcome) diag.List {
 	if !ok {
 		return diags
 	}
-	config, more := configured.Configure(t, op.instance, op.subject.Schema)
+	config, more := resourceconfig.Configure(t, op.instance, op.subject.Schema)
 	diags.Append(more)
 	if diags.HasErrors() || t.Current().Failed() {
 		return diags.InAddress(i.String())
@@ -544,9 +544,9 @@ func (r *run) check(t *promise.Task, s *step) diag.List {
 	}
 	n := slices.IndexFunc(f.Program.Observers, func(o program.Observer) bool { return o.Head().Name == s.Name })
 	o := f.Program.Observers[n]
-	return observe.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
+	return checks.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
 		if outcomes != nil {
-			r.checks.Add(checks.Of(f, o), o.Outcomes(), outcomes)
+			r.checks.Add(checkresults.Of(f, o), o.Outcomes(), outcomes)
 		}
 	})
 }
@@ -559,7 +559,7 @@ func (r *run) gatherChecks() []state.CheckResult {
 	}
 	gather := func(f *eval.Frame, kind, name string, outcomes []eval.Outcome) {
 		if len(outcomes) > 0 {
-			r.checks.Add(checks.In(f, kind, name), len(outcomes), outcomes)
+			r.checks.Add(checkresults.In(f, kind, name), len(outcomes), outcomes)
 		}
 	}
 	frames := r.root.Frames()

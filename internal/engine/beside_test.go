@@ -3,12 +3,12 @@ package engine_test
 import (
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/proof/testkit"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 // TestWithoutLists: a query needs something that says what to look for.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
 	functions "weir.dev/weir/internal/lang/function"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // lastWord is what a name that isn't finished may consist of.

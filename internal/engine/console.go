@@ -10,25 +10,25 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/compiler"
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
 )
 
 // A Console evaluates expressions in a module instance against a state or a plan.
 type Console struct {
-	connect.Base
+	providerclient.Base
 	config  *Config
 	prior   *state.Snapshot
 	root    *eval.Frame
@@ -74,7 +74,7 @@ func NewConsole(ctx context.Context, c *Config, prior *state.Snapshot) (*Console
 	if prior == nil {
 		prior = state.Empty()
 	}
-	k := &Console{config: c, Base: c.base(values, connect.NewPool(ctx, c.World.Catalog, 1)), prior: prior, rt: promise.NewRuntime(1)}
+	k := &Console{config: c, Base: c.base(values, providerclient.NewPool(ctx, c.World.Catalog, 1)), prior: prior, rt: promise.NewRuntime(1)}
 	env := functions.Env{Now: c.World.Now, TemplateDepth: c.World.TemplateDepth}
 	facts := c.surroundings(cty.UnknownVal(cty.Bool))
 	facts.Functions = functions.ConsoleContext(env)
@@ -142,7 +142,7 @@ func (k *Console) enter(m addr.Module) diag.List {
 
 // Eval evaluates one expression.
 func (k *Console) Eval(source string) (cty.Value, diag.List) {
-	expr, diags := analyze.Expression(k.at.Program, []byte(source), "<console-input>")
+	expr, diags := compiler.Expression(k.at.Program, []byte(source), "<console-input>")
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
@@ -184,7 +184,7 @@ func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.L
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(configured.Unsupported(i.Resource.TypeRange, i.Resource.Provider.Provider, i.Addr.Name, schemas))
+		diags.Append(resourceconfig.Unsupported(i.Resource.TypeRange, i.Resource.Provider.Provider, i.Addr.Name, schemas))
 		return cty.DynamicVal, diags
 	}
 	stored := k.prior.Objects[addr.Object{Instance: i.Addr}]

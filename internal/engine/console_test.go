@@ -8,14 +8,14 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/proof/testkit"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 const world = `variable "v" {

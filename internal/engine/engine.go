@@ -8,18 +8,18 @@ import (
 	"io"
 	"time"
 
-	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/secret"
+	"weir.dev/weir/internal/lang/fsfuncs"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/bulk"
-	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/provisioner"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/secret"
+	"weir.dev/weir/internal/resource/listrefresh"
+	"weir.dev/weir/internal/resource/ratelimit"
 )
 
 // World is what a run takes from outside: time, directories, providers.
@@ -34,17 +34,17 @@ type World struct {
 	// Files answers what expressions ask about files; nil means the disk.
 	// Configurations of providers always ask the disk: what they read is often
 	// secret, and theirs alone.
-	Files files.Source
-	Disk  files.Disk
+	Files fsfuncs.Source
+	Disk  fsfuncs.Disk
 	// Commands is where commands of provisioners are run.
 	Commands    provisioner.Place
 	Now         func() time.Time
 	Parallelism int // calls of providers at once; 0 means 10, and more reads where that pays
 	// Calls are the limits of calls where stages and others share them; nil where nobody
 	// does.
-	Calls *pace.Limiter
+	Calls *ratelimit.Limiter
 	// Lists says which lists of objects are trusted in place of reading each.
-	Lists  bulk.Trust
+	Lists  listrefresh.Trust
 	Random io.Reader // nil for that of the system
 	// TemplateDepth is how deep templates may render templates; 0 means the
 	// default.
@@ -76,14 +76,14 @@ type Config struct {
 
 	modules *modules
 	// watched is the disk that functions ask where World.Files is nil.
-	watched *files.Watched
+	watched *fsfuncs.Watched
 }
 
 // With is the configuration with other inputs, and in another world, where nothing that is
 // loaded depends on values: see program.Tree.Varies.
 func (c *Config) With(w World, inputs map[string]module.VariableInput) *Config {
 	other := *c
-	other.World, other.Inputs, other.watched = w, inputs, files.NewWatched(w.Disk)
+	other.World, other.Inputs, other.watched = w, inputs, fsfuncs.NewWatched(w.Disk)
 	return &other
 }
 

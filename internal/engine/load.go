@@ -8,18 +8,18 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/lang/analyze"
-	"weir.dev/weir/internal/lang/analyze/calls"
-	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/compiler"
+	"weir.dev/weir/internal/lang/compiler/calls"
+	"weir.dev/weir/internal/lang/fsfuncs"
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/trace"
+	"weir.dev/weir/internal/resource/providerclient"
 )
 
 // LoadOptions say what to load.
@@ -68,7 +68,7 @@ func (l moduleLanguage) Compile(files module.Files, dir string, call *program.Ca
 		load = module.LoadQueries
 	}
 	src, diags := load(files, dir, l.dialect)
-	p, more := analyze.Compile(src)
+	p, more := compiler.Compile(src)
 	diags.Append(more)
 	if call == nil {
 		diags.Append(calls.CheckRoot(p))
@@ -97,7 +97,7 @@ func Load(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 
 func loadTree(ctx context.Context, o LoadOptions) (*Config, diag.List) {
 	l := newLoader(ctx, o)
-	c := &Config{modules: &modules{}, Inputs: o.Inputs, World: o.World, Sources: map[string][]byte{}, watched: files.NewWatched(o.World.Disk)}
+	c := &Config{modules: &modules{}, Inputs: o.Inputs, World: o.World, Sources: map[string][]byte{}, watched: fsfuncs.NewWatched(o.World.Disk)}
 	if l.Resolve == nil {
 		manifest, err := module.ReadManifest(l.Files, o.World.DataDir)
 		if err != nil {
@@ -188,8 +188,8 @@ func (c *Config) surroundings(applying cty.Value) eval.Facts {
 }
 
 // base is what the hosts of all stages answer alike.
-func (c *Config) base(values map[string]cty.Value, pool *connect.Pool) connect.Base {
-	return connect.Base{Variables: values, Load: c.program, Pool: pool}
+func (c *Config) base(values map[string]cty.Value, pool *providerclient.Pool) providerclient.Base {
+	return providerclient.Base{Variables: values, Load: c.program, Pool: pool}
 }
 
 // values turns the inputs into values of the root variables. Early says that

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // counted are files in memory that count how often each is read.

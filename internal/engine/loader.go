@@ -8,16 +8,16 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/eval/static"
-	"weir.dev/weir/internal/lang/analyze/calls"
+	"weir.dev/weir/internal/lang/compiler/calls"
 	"weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/promise"
 )
 
 // A place is a module instance, or with no key where one is possible a call. What

@@ -11,12 +11,12 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/metrics"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/object/pace"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/proof/testkit"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/work"
+	"weir.dev/weir/internal/resource/ratelimit"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 // A cloud takes its time for some calls, in the time of the bubble, and refuses those
@@ -65,7 +65,7 @@ resource "sim_object" "a" {
 `
 
 // refresh plans with calls of a cloud, and returns how long that takes.
-func refresh(t *testing.T, b *testkit.Bench, c *cloud, text string, parallelism int, l *pace.Limiter, sink event.Sink) (time.Duration, diag.List) {
+func refresh(t *testing.T, b *testkit.Bench, c *cloud, text string, parallelism int, l *ratelimit.Limiter, sink event.Sink) (time.Duration, diag.List) {
 	t.Helper()
 	b.Before = c.before
 	config, diags := b.Load(text)
@@ -103,7 +103,7 @@ func TestRefreshFollowsTheService(t *testing.T) {
 		for _, parallelism := range []int{0, 60} {
 			told := 0
 			limited := &cloud{call: "Read", latency: 100 * time.Millisecond, perSecond: 50}
-			counts := work.Count(func() {
+			counts := metrics.Count(func() {
 				took, diags = refresh(t, b, limited, manyObjects, parallelism, nil, func(e event.Event) {
 					if e.Kind == event.Slowed {
 						told++

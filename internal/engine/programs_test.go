@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // TestProgramsAreKept edits one module of two: the other one is that of before.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // Reasons tell why a plan deals as it does with its objects. They keep the evaluated

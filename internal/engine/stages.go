@@ -11,20 +11,20 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/apply"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/metrics"
+	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/engine/validate"
 	"weir.dev/weir/internal/eval/deprecated"
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/plan/finder"
 	"weir.dev/weir/internal/plan/planner"
+	"weir.dev/weir/internal/plan/query"
+	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/trace"
-	"weir.dev/weir/internal/word/work"
 )
 
 // Validate checks a loaded configuration against its providers' schemas.
@@ -38,7 +38,7 @@ func Validate(ctx context.Context, c *Config) diag.List {
 	return diags
 }
 
-func (c *Config) validate(ctx context.Context, pool *connect.Pool, planned, partial bool) (diags diag.List) {
+func (c *Config) validate(ctx context.Context, pool *providerclient.Pool, planned, partial bool) (diags diag.List) {
 	ctx, span := trace.Begin(ctx, trace.Stage, "validate")
 	defer func() { span.End(diags.HasErrors()) }()
 	return validate.Run(ctx, validate.Input{
@@ -69,8 +69,8 @@ func ValidateBeside(ctx context.Context, c *Config, loading diag.List, provide f
 }
 
 // pool runs the providers of one stage.
-func (c *Config) pool(ctx context.Context) *connect.Pool {
-	pool := connect.NewPool(ctx, c.World.Catalog, c.World.Parallelism)
+func (c *Config) pool(ctx context.Context) *providerclient.Pool {
+	pool := providerclient.NewPool(ctx, c.World.Catalog, c.World.Parallelism)
 	pool.Share(c.World.Calls)
 	return pool
 }
@@ -102,7 +102,7 @@ func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) 
 	return c.plan(ctx, pool, prior, o)
 }
 
-func (c *Config) plan(ctx context.Context, pool *connect.Pool, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
+func (c *Config) plan(ctx context.Context, pool *providerclient.Pool, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
 	in, diags := c.planning(prior, o)
 	if diags.HasErrors() {
 		return nil, diags
@@ -129,8 +129,8 @@ func (c *Config) plan(ctx context.Context, pool *connect.Pool, prior *state.Snap
 	c.tell(event.Event{Kind: event.PlanEnd})
 	diags.Append(found.Beside(more))
 	if p.Graph != nil {
-		work.Steps.Add(len(p.Graph.Steps))
-		work.Edges.Add(p.Graph.Edges())
+		metrics.Steps.Add(len(p.Graph.Steps))
+		metrics.Edges.Add(p.Graph.Edges())
 	}
 	diags.Append(more)
 	if in.Mode != plan.Destroy {
@@ -175,7 +175,7 @@ func Query(ctx context.Context, c *Config, prior *state.Snapshot, generate bool)
 	}
 	in.Pool, in.Facts.Context = c.pool(ctx), ctx
 	defer in.Pool.Close()
-	f := &finder.Finder{Context: ctx, Pool: in.Pool, Sink: c.World.Sink, Generate: generate}
+	f := &query.Finder{Context: ctx, Pool: in.Pool, Sink: c.World.Sink, Generate: generate}
 	in.Find = f.Find
 	root, more := planner.Query(ctx, in)
 	if ctx.Err() != nil {

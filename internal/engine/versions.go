@@ -5,9 +5,9 @@ import (
 
 	"github.com/hashicorp/go-version"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
 )
 
 // CheckVersions holds the configuration to the version that the dialect claims.

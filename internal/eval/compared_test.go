@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/value"
 )
 
 // Both sides of a comparison are told, unless one of them is secret.

@@ -13,11 +13,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/suggest"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/near"
-	"weir.dev/weir/internal/word/value"
 )
 
 // An ArgumentError is a problem of one argument of a provider function.
@@ -328,7 +328,7 @@ func rangeText(r hcl.Range) string {
 // Suggestion is " Did you mean …?" with the closest of the names when it is
 // close to the given one, and empty otherwise.
 func Suggestion(given string, names []string) string {
-	best := near.Name(given, names)
+	best := suggest.Name(given, names)
 	if best == "" {
 		return ""
 	}

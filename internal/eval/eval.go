@@ -17,12 +17,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/secret"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/secret"
-	"weir.dev/weir/internal/word/value"
 )
 
 // A Host answers what the evaluator can't know. Its methods are called from

@@ -15,19 +15,19 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/eval/observe"
-	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/eval/checks"
+	"weir.dev/weir/internal/lang/compiler"
 	"weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/proof/txtar"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/schema"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/testing/txtar"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata")
@@ -63,7 +63,7 @@ func (h *host) compile(dir string) *program.Program {
 		return p
 	}
 	src, diags := module.Load(h.files, dir, dialect.OpenTofu)
-	p, more := analyze.Compile(src)
+	p, more := compiler.Compile(src)
 	h.diags.Append(diags)
 	h.diags.Append(more)
 	h.programs[dir] = p
@@ -199,7 +199,7 @@ func run(h *host) (*eval.Frame, *promise.Runtime, diag.List) {
 	rt.Wait()
 	for _, f := range root.Frames() {
 		for _, c := range f.Program.Observers {
-			rt.Do(func(t *promise.Task) { h.diags.Append(observe.Evaluate(t, f, c, func([]eval.Outcome) {})) })
+			rt.Do(func(t *promise.Task) { h.diags.Append(checks.Evaluate(t, f, c, func([]eval.Outcome) {})) })
 		}
 	}
 	return root, rt, append(h.diags, root.Diagnostics()...)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/proof/txtar"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/testing/txtar"
 )
 
 // source makes an archive of one file.

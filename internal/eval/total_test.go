@@ -7,8 +7,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
 )
 
 // TestTotal: values that are allowed one by one are bounded together, and what only

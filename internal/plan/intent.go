@@ -1,6 +1,6 @@
 package plan
 
-import "weir.dev/weir/internal/word/addr"
+import "weir.dev/weir/internal/core/addr"
 
 // An Intent is what is about to be done to an object, for who keeps it until it is
 // known what came of it.

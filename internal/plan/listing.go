@@ -3,7 +3,7 @@ package plan
 import (
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // A Listing is what an instance of a list resource was asked for, and what it has found.

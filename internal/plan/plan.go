@@ -15,12 +15,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/actiontrigger"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/persisted"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/kept"
-	"weir.dev/weir/internal/word/trigger"
 )
 
 // Action is what is done to an object.
@@ -98,7 +98,7 @@ type Change struct {
 	// Uses narrows them to instances.
 	Uses []Uses
 	// Settings are kept with the new object.
-	kept.Settings
+	persisted.Settings
 
 	// Awaits is what a data source that is read during apply waits for, nil where
 	// the reason isn't ReadDependencyPending.
@@ -181,10 +181,10 @@ type Invocation struct {
 	// Object is the instance around whose change it is invoked. Where somebody has asked
 	// for it, Event is 0, and Object is the caller, zero without.
 	Object addr.Instance
-	Event  trigger.Event
+	Event  actiontrigger.Event
 	// Block and Index are the place in the triggers of the instance.
 	Block, Index int
-	Failure      trigger.Failure
+	Failure      actiontrigger.Failure
 }
 
 // Label tells an invocation from all others of the plan.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/trigger"
+	"weir.dev/weir/internal/core/actiontrigger"
+	"weir.dev/weir/internal/core/addr"
 )
 
 func at(t *testing.T, text string) addr.Object {
@@ -84,8 +84,8 @@ func TestDependenciesOf(t *testing.T) {
 
 // TestInvocations: labels tell invocations apart, and what somebody has asked for comes first.
 func TestInvocations(t *testing.T) {
-	around := &Invocation{Addr: at(t, "sim_note.n").Instance, Object: at(t, "sim_object.a").Instance, Event: trigger.AfterCreate, Block: 1}
-	later := &Invocation{Addr: around.Addr, Object: around.Object, Event: trigger.AfterCreate, Block: 1, Index: 1}
+	around := &Invocation{Addr: at(t, "sim_note.n").Instance, Object: at(t, "sim_object.a").Instance, Event: actiontrigger.AfterCreate, Block: 1}
+	later := &Invocation{Addr: around.Addr, Object: around.Object, Event: actiontrigger.AfterCreate, Block: 1, Index: 1}
 	asked := &Invocation{Addr: around.Addr}
 	called := &Invocation{Addr: around.Addr, Object: around.Object}
 	seen := map[string]bool{}

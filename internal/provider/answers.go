@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // AnswersTo has the answers to creations in a context kept in files of a directory,

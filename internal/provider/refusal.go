@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/diag"
 )
 
 // AskedTooOften reports whether a provider's problems say that its service is asked too

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/diag"
 )
 
 func TestAskedTooOften(t *testing.T) {

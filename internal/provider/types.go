@@ -3,7 +3,7 @@ package provider
 import (
 	"sync"
 
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/core/schema"
 )
 
 // Types are the schemas of one kind of types, such as data sources, by name.

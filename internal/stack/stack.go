@@ -1,5 +1,5 @@
 // Package stack compiles the component language: it turns the files of a stack
-// into the blocks that package analyze compiles, so that components and
+// into the blocks that package compiler compiles, so that components and
 // embedded stacks are calls of a program like any other.
 //
 // It owns the files, the block types and what sets stacks apart from modules.
@@ -15,14 +15,14 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/lang/analyze"
-	"weir.dev/weir/internal/lang/analyze/calls"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/lang/compiler"
+	"weir.dev/weir/internal/lang/compiler/calls"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
 )
 
 // A Language reads what the calls of a stack load. It is an engine.Language.
@@ -39,7 +39,7 @@ func (l Language) Compile(files module.Files, dir string, call *program.Call) (*
 		return nil, &program.Program{Dir: dir}, nil
 	}
 	src, diags := module.Load(files, dir, l.Dialect)
-	p, more := analyze.Compile(src)
+	p, more := compiler.Compile(src)
 	return src, p, append(diags, more...)
 }
 
@@ -191,7 +191,7 @@ func compile(files module.Files, dir string, d dialect.Dialect, gone, root bool)
 		tr.diags.Add(diag.NoConfiguration.As("No stack configuration").New(diag.Error, "The directory %s has no files that end in .tfcomponent.hcl or .tfcomponent.json.%s", dir, way))
 		return src, nil, tr.diags
 	}
-	p, more := analyze.CompileStack(src, gone)
+	p, more := compiler.CompileStack(src, gone)
 	diags.Append(tr.diags)
 	diags.Append(more)
 	for _, c := range p.Calls {

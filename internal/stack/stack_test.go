@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
 )
 
 func compiled(t *testing.T, text string) (string, []string) {

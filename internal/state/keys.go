@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // Keys are the instance keys that a state has objects under: of resources,

@@ -11,8 +11,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/kept"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/persisted"
 )
 
 // A Snapshot is a state at one moment. It isn't changed after it was made;
@@ -32,7 +32,7 @@ type Snapshot struct {
 	// when they never were.
 	Checks []CheckResult
 	// Memory is what a stack remembers of the deployment whose state it is, as JSON
-	// (package parts); nil for any other state.
+	// (package shardedstate); nil for any other state.
 	Memory []byte
 }
 
@@ -55,7 +55,7 @@ type Object struct {
 	// empty, not nil, where the object depends on nothing although its block refers to
 	// resources.
 	Uses []Uses
-	kept.Settings
+	persisted.Settings
 
 	IdentityJSON    []byte
 	IdentityVersion int64

@@ -27,8 +27,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/sys/durable"
 	"weir.dev/weir/temporal/depot"
 	"weir.dev/weir/temporal/rounds"
 	"weir.dev/weir/temporal/work"

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // A Dir is a depot in a directory, which several processes of a machine may use. The

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/stack/parts"
+	"weir.dev/weir/internal/stack/shardedstate"
 )
 
 // A bundle is all that a worker needs of a stack: its files, those of local modules
@@ -67,7 +67,7 @@ func collect(root, folder string, files map[string]string) error {
 		}
 		parent := filepath.Base(filepath.Dir(file))
 		if e.IsDir() {
-			skip := slices.Contains([]string{parts.Dir, ".git", "terraform.tfstate.d"}, e.Name()) || parent == ".terraform" && e.Name() != "modules"
+			skip := slices.Contains([]string{shardedstate.Dir, ".git", "terraform.tfstate.d"}, e.Name()) || parent == ".terraform" && e.Name() != "modules"
 			if skip && file != folder {
 				return fs.SkipDir
 			}

@@ -11,27 +11,27 @@ import (
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/place"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/stack/deploy"
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/environment"
 )
 
 // A Found is the stack in a directory.
 type Found struct {
-	Stack *operation.Stack
+	Stack *workspace.Stack
 	// Outside are the directories beside that of the stack that it has modules in.
 	Outside []string
 }
 
 // Look reads the stack in a directory.
 func Look(ctx context.Context, dir string, like dialect.Dialect, environ map[string]string, home string) (Found, error) {
-	d := operation.New(place.Options{
+	d := workspace.New(environment.Options{
 		Dir: dir, OriginalDir: dir, Environ: environ, Home: home, Dialect: like, Program: "weir",
-		Now: time.Now, Random: rand.Reader, Who: func() string { return "" }, Reports: place.Reports{Log: io.Discard},
+		Now: time.Now, Random: rand.Reader, Who: func() string { return "" }, Reports: environment.Reports{Log: io.Discard},
 	})
 	defer d.Close()
-	s, diags := operation.OpenStack(ctx, d)
+	s, diags := workspace.OpenStack(ctx, d)
 	if diags.HasErrors() {
 		return Found{}, failure{diags}
 	}
@@ -45,7 +45,7 @@ func Look(ctx context.Context, dir string, like dialect.Dialect, environ map[str
 		list = []*deploy.Deployment{{Name: deploy.Default, Inputs: map[string]deploy.Input{}}}
 	}
 	_ = s.Stack.Evaluate(list, nil)
-	config, diags := s.Load(ctx, list[0], operation.Loading{})
+	config, diags := s.Load(ctx, list[0], workspace.Loading{})
 	if config == nil || config.Tree == nil {
 		return Found{}, failure{diags}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"weir.dev/weir/internal/system/durable"
+	"weir.dev/weir/internal/sys/durable"
 	"weir.dev/weir/temporal/depot"
 )
 

@@ -17,18 +17,18 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/front/commands"
-	"weir.dev/weir/internal/front/view"
-	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/approval"
-	"weir.dev/weir/internal/operation/place"
-	"weir.dev/weir/internal/operation/request"
-	"weir.dev/weir/internal/operation/states"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/stack/parts"
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/stack/shardedstate"
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/ui/commands"
+	"weir.dev/weir/internal/ui/view"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/approvalpolicy"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/planoptions"
+	"weir.dev/weir/internal/workspace/statemgr"
 	"weir.dev/weir/temporal/depot"
 	"weir.dev/weir/temporal/rounds"
 )
@@ -37,15 +37,15 @@ import (
 type step struct {
 	*site
 	w    *Worker
-	work *operation.Work
+	work *workspace.Work
 	made *plan.Plan
 	// found are the problems of planning.
 	found diag.List
 }
 
 // Asked is what a plan is for.
-func Asked(o rounds.Options) (request.Planning, diag.List) {
-	asked := request.Plan{Destroy: o.Destroy, RefreshOnly: o.RefreshOnly, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes}
+func Asked(o rounds.Options) (planoptions.Planning, diag.List) {
+	asked := planoptions.Plan{Destroy: o.Destroy, RefreshOnly: o.RefreshOnly, SkipRefresh: o.SkipRefresh, Targets: o.Targets, Excludes: o.Excludes}
 	return asked.Read()
 }
 
@@ -59,9 +59,9 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 		}
 		p.AllowDeferral = true
 		s.one.Replans = r.Replans
-		o := operation.Opening{Operation: "apply"}
+		o := workspace.Opening{Operation: "apply"}
 		for _, v := range r.Vars {
-			o.Vars = append(o.Vars, place.Var{Value: v})
+			o.Vars = append(o.Vars, environment.Var{Value: v})
 		}
 		opened, diags := s.Open(s.look, s.Subject(s.one), o)
 		if opened == nil {
@@ -83,11 +83,11 @@ func (w *Worker) problem(err error, deployment string) (string, error) {
 }
 
 // replan names a rule that wants another plan, unless somebody wants it to end.
-func (s *step) replan(o approval.Outcome) (rule string, diags diag.List) {
+func (s *step) replan(o approvalpolicy.Outcome) (rule string, diags diag.List) {
 	if s.look.Err() != nil {
 		return "", nil
 	}
-	return approval.Replan(s.Stack.Stack, s.one, o)
+	return approvalpolicy.Replan(s.Stack.Stack, s.one, o)
 }
 
 // doubts are the objects that may exist.
@@ -108,14 +108,14 @@ func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned
 				return nil
 			}
 			var more diag.List
-			out.Replan, more = s.replan(approval.Outcome{Plan: s.made, Found: s.found})
+			out.Replan, more = s.replan(approvalpolicy.Outcome{Plan: s.made, Found: s.found})
 			return failure{append(s.found, more...)}
 		}
 		out.Counts, out.Deferred = counts(s.made), len(s.made.Deferred)
 		if !s.made.HasChanges() {
 			return nil
 		}
-		verdict, diags := approval.Decide(s.Stack.Stack, s.one, s.made, s.found)
+		verdict, diags := approvalpolicy.Decide(s.Stack.Stack, s.one, s.made, s.found)
 		if diags.HasErrors() {
 			return failure{diags}
 		}
@@ -228,13 +228,13 @@ func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Pla
 				return nil
 			}
 		}
-		_, diags := s.work.Apply(s.ctx, s.made, s.found, operation.Limits{Stop: s.stop, Saving: s.ctx})
+		_, diags := s.work.Apply(s.ctx, s.made, s.found, workspace.Limits{Stop: s.stop, Saving: s.ctx})
 		out.Doubts = s.doubts()
 		if len(out.Doubts) > 0 {
 			return nil
 		}
 		var more diag.List
-		out.Replan, more = s.replan(approval.Outcome{Plan: s.made, Found: append(s.found, diags...), Applied: true, OK: !diags.HasErrors()})
+		out.Replan, more = s.replan(approvalpolicy.Outcome{Plan: s.made, Found: append(s.found, diags...), Applied: true, OK: !diags.HasErrors()})
 		if diags.Append(more); diags.HasErrors() {
 			return failure{diags}
 		}
@@ -253,16 +253,16 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Settl
 			return failure{diags}
 		}
 		s.About, s.Backend, s.Options.Workspace = &subject, b, s.one.Name
-		objects, err := request.Imports(said.Import, "")
+		objects, err := planoptions.Imports(said.Import, "")
 		if err != nil {
 			return failure{diag.BadImport.List("%s.", err)}
 		}
 		for _, o := range objects {
-			wanted, diags := request.ReadImport(o[0], o[1])
+			wanted, diags := planoptions.ReadImport(o[0], o[1])
 			if diags.HasErrors() {
 				return failure{diags}
 			}
-			if diags := s.Directory.Import(s.ctx, operation.Opening{Operation: "import"}, wanted.Target, wanted.ID); diags.HasErrors() {
+			if diags := s.Directory.Import(s.ctx, workspace.Opening{Operation: "import"}, wanted.Target, wanted.ID); diags.HasErrors() {
 				return failure{diags}
 			}
 		}
@@ -274,7 +274,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Settl
 			}
 			forget = append(forget, i)
 		}
-		_, _, diags = s.Settle(s.ctx, states.Options{}, forget, said.ForgetAll)
+		_, _, diags = s.Settle(s.ctx, statemgr.Options{}, forget, said.ForgetAll)
 		if diags.HasErrors() {
 			return failure{diags}
 		}
@@ -300,9 +300,9 @@ func Name(source string) string { return path.Base(path.Clean(filepath.ToSlash(s
 // upstreams puts what other stacks have published where the deployments of the one in
 // a directory read it.
 func (w *Worker) upstreams(ctx context.Context, dir string) (map[string]string, error) {
-	d := operation.New(w.options(dir, nil))
+	d := workspace.New(w.options(dir, nil))
 	defer d.Close()
-	s, diags := operation.OpenStack(ctx, d)
+	s, diags := workspace.OpenStack(ctx, d)
 	if diags.HasErrors() {
 		return nil, failure{diags}
 	}
@@ -314,11 +314,11 @@ func (w *Worker) upstreams(ctx context.Context, dir string) (map[string]string, 
 		}
 		there := filepath.Join(w.Dir, "upstreams", Name(u.Source))
 		dirs[u.Source] = there
-		if err := os.MkdirAll(filepath.Join(there, parts.Dir), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(there, shardedstate.Dir), 0o700); err != nil {
 			return nil, err
 		}
 		if data, ok := files[publishedFile]; ok {
-			if err := durable.Replace(filepath.Join(there, parts.Dir, publishedFile), data, 0o600); err != nil {
+			if err := durable.Replace(filepath.Join(there, shardedstate.Dir, publishedFile), data, 0o600); err != nil {
 				return nil, err
 			}
 		}
@@ -363,9 +363,9 @@ func (w *Worker) publish(ctx context.Context, whole rounds.Whole, out *rounds.Pu
 	if o.Upstreams, err = w.upstreams(held, b.dir); err != nil {
 		return err
 	}
-	d := operation.New(o)
+	d := workspace.New(o)
 	defer d.Close()
-	s, diags := operation.OpenStack(held, d)
+	s, diags := workspace.OpenStack(held, d)
 	if diags.HasErrors() {
 		return failure{diags}
 	}
@@ -373,7 +373,7 @@ func (w *Worker) publish(ctx context.Context, whole rounds.Whole, out *rounds.Pu
 	if err != nil {
 		return err
 	}
-	states := filepath.Join(dir, parts.Dir)
+	states := filepath.Join(dir, shardedstate.Dir)
 	for _, one := range s.Deployments {
 		m := &mirror{ctx: held, depot: w.Depot, lease: depot.Lease{Name: key(whole.Stack, one.Name)}, folder: filepath.Join(states, one.Name)}
 		if err := m.fill(); err != nil {

@@ -18,14 +18,14 @@ import (
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/operation"
-	"weir.dev/weir/internal/operation/place"
-	"weir.dev/weir/internal/operation/supply"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/stack/deploy"
-	"weir.dev/weir/internal/stack/parts"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/stack/shardedstate"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/providersource"
 	"weir.dev/weir/temporal/depot"
 )
 
@@ -61,7 +61,7 @@ type bundle struct {
 
 	// The steps under way in it share the processes of providers. The worker guards these.
 	steps int
-	pool  *supply.Common
+	pool  *providersource.Common
 	end   func()
 }
 
@@ -94,7 +94,7 @@ func Text(diags diag.List) string {
 
 // A site is a deployment under a lease, in a directory.
 type site struct {
-	*operation.Stack
+	*workspace.Stack
 	one  *deploy.Deployment
 	ctx  context.Context // ends when the lease is lost
 	look context.Context // ends also when nothing new is to be begun
@@ -124,19 +124,19 @@ func (w *Worker) at(ctx context.Context, stack, deployment, hash string, do func
 	// An interrupt lets end what is under way; a lost lease doesn't.
 	held, release := depot.Hold(context.WithoutCancel(ctx), w.Depot, lease, w.Long)
 	defer release()
-	m := &mirror{ctx: held, depot: w.Depot, lease: lease, folder: filepath.Join(b.dir, parts.Dir, deployment)}
+	m := &mirror{ctx: held, depot: w.Depot, lease: lease, folder: filepath.Join(b.dir, shardedstate.Dir, deployment)}
 	if err := m.fill(); err != nil {
 		return err
 	}
 	defer os.RemoveAll(m.folder)
 	pool, leave := w.enter(b)
 	defer leave()
-	d := operation.New(w.options(b.dir, m))
+	d := workspace.New(w.options(b.dir, m))
 	defer d.Close()
 	if d.Upstreams, err = w.upstreams(ctx, b.dir); err != nil {
 		return err
 	}
-	s, diags := operation.OpenStack(held, d)
+	s, diags := workspace.OpenStack(held, d)
 	if diags.HasErrors() {
 		return failure{diags}
 	}
@@ -186,11 +186,11 @@ func (w *Worker) alone(ctx context.Context, name string) (done func(), err error
 	}
 }
 
-func (w *Worker) options(dir string, m *mirror) place.Options {
-	o := place.Options{
+func (w *Worker) options(dir string, m *mirror) environment.Options {
+	o := environment.Options{
 		Dir: dir, OriginalDir: dir, Environ: w.Environ, Home: w.Home, Dialect: w.Dialect, Program: w.Program, Executable: w.Executable,
 		Now: time.Now, Random: rand.Reader, Who: func() string { return w.Holder },
-		Reports: place.Reports{Log: w.Log, Problem: func(l diag.List) { fmt.Fprintln(w.Log, Text(l)) }},
+		Reports: environment.Reports{Log: w.Log, Problem: func(l diag.List) { fmt.Fprintln(w.Log, Text(l)) }},
 	}
 	if m != nil {
 		o.StateDisk = m.disk()
@@ -204,11 +204,11 @@ const processes = 10
 
 // enter is the pool of a bundle for one more step. The last one that leaves ends its
 // processes: what they have found out, such as credentials, isn't kept for later.
-func (w *Worker) enter(b *bundle) (p *supply.Common, leave func()) {
+func (w *Worker) enter(b *bundle) (p *providersource.Common, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if b.steps == 0 {
-		d := operation.New(w.options(b.dir, nil))
+		d := workspace.New(w.options(b.dir, nil))
 		d.OfStack()
 		b.pool, b.end = d.Common(processes*max(1, w.Most)), d.Close
 	}
@@ -267,11 +267,11 @@ func (w *Worker) unpack(ctx context.Context, hash string, b *bundle) error {
 	if b.dir, err = Unpack(data, folder); err != nil {
 		return err
 	}
-	d := operation.New(w.options(b.dir, nil))
+	d := workspace.New(w.options(b.dir, nil))
 	defer d.Close()
-	s, diags := operation.OpenStack(ctx, d)
+	s, diags := workspace.OpenStack(ctx, d)
 	if !diags.HasErrors() {
-		diags.Append(s.Initialize(ctx, s.Deployments, operation.Initialization{Backend: true}, quiet{}))
+		diags.Append(s.Initialize(ctx, s.Deployments, workspace.Initialization{Backend: true}, quiet{}))
 	}
 	b.diags = diags
 	return nil
@@ -280,12 +280,14 @@ func (w *Worker) unpack(ctx context.Context, hash string, b *bundle) error {
 // quiet tells nobody of an initialization, in which nothing is asked.
 type quiet struct{}
 
-func (quiet) Begins(operation.Part)                                {}
-func (quiet) BackendSet(string)                                    {}
-func (quiet) BackendUnset(string)                                  {}
-func (quiet) Copy(context.Context, operation.Copies) (bool, error) { return false, place.ErrNoAnswer }
+func (quiet) Begins(workspace.Part) {}
+func (quiet) BackendSet(string)     {}
+func (quiet) BackendUnset(string)   {}
+func (quiet) Copy(context.Context, workspace.Copies) (bool, error) {
+	return false, environment.ErrNoAnswer
+}
 func (quiet) Choose(context.Context, string, []string) (string, error) {
-	return "", place.ErrNoAnswer
+	return "", environment.ErrNoAnswer
 }
 func (quiet) Chosen(string)          {}
 func (quiet) Module(string)          {}

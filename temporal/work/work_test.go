@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/temporal/depot"
 	"weir.dev/weir/temporal/rounds"
 )

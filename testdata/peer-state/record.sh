@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records the states anew: record.sh BIN MIRROR
-# BIN is OpenTofu, MIRROR what providers/build.sh made.
+# BIN is OpenTofu, MIRROR what test/providers/build.sh made.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd); bin=$(realpath "$1"); mirror=$(realpath "$2")
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT

@@ -1,9 +1,9 @@
 package validate
 
 import (
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // ignored warns of what calls write in objects although the variable's type

@@ -3,12 +3,12 @@ package validate
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // importBlock checks what an import block says of its target, as far as that is known
@@ -46,7 +46,7 @@ func (h *host) importBlock(t *promise.Task, f *eval.Frame, im *program.Import) d
 		all = each
 	}
 	for _, each := range all {
-		_, more := configured.ImportNameOf(t, im, f, each, sch)
+		_, more := resourceconfig.ImportNameOf(t, im, f, each, sch)
 		if target != nil && !more.HasErrors() {
 			more.Append(targetKey(t, f, im, each, target))
 		}

@@ -4,11 +4,11 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider/provisioner"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
 )
 
 // provisioners checks the provisioners of a resource and their connections, those

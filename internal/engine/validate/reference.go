@@ -7,12 +7,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/connect"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/resource/providerclient"
 )
 
 // references checks the attributes that references to resources name, whether
@@ -48,7 +48,7 @@ func (h *host) metas(p *program.Program) diag.List {
 		}
 		schemas, problems := h.Pool.Schemas(req.Provider)
 		if !problems.HasErrors() && schemas.Meta == nil {
-			diags.Add(connect.BadConfiguration.As("Unsupported provider_meta block").Error(p.ProviderMeta[local].Range, "The provider %s takes no provider_meta. Remove the block.", req.Provider.ForDisplay()))
+			diags.Add(providerclient.BadConfiguration.As("Unsupported provider_meta block").Error(p.ProviderMeta[local].Range, "The provider %s takes no provider_meta. Remove the block.", req.Provider.ForDisplay()))
 		}
 	}
 	return diags

@@ -12,23 +12,23 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/eval/checks"
 	"weir.dev/weir/internal/eval/deprecated"
-	"weir.dev/weir/internal/eval/observe"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // Input is what a validation is a function of.
 type Input struct {
-	connect.Base
+	providerclient.Base
 	Tree *program.Tree
 	// Instances returns those of a call whose instances load different modules.
 	Instances func(f *eval.Frame, c *program.Call) (eval.Expansion, bool)
@@ -129,7 +129,7 @@ func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
 		}
 	}
 	for _, o := range f.Program.Observers {
-		diags.Append(observe.Evaluate(t, f, o, func([]eval.Outcome) {}).Without(observe.Pending))
+		diags.Append(checks.Evaluate(t, f, o, func([]eval.Outcome) {}).Without(checks.Pending))
 	}
 	if !h.Planned { // a plan knows more
 		for _, im := range f.Program.Imports {
@@ -146,9 +146,9 @@ func (h *host) provider(t *promise.Task, pi *eval.ProviderInstance) diag.List {
 	}
 	schemas, diags := h.Pool.Schemas(pi.Addr.Provider)
 	if diags.HasErrors() {
-		return connect.Locate(diags, pi.Decl.Config, "")
+		return providerclient.Locate(diags, pi.Decl.Config, "")
 	}
-	config, diags := connect.Config(t, pi, schemas)
+	config, diags := providerclient.Config(t, pi, schemas)
 	if diags.HasErrors() || t.Current().Failed() {
 		return diags
 	}
@@ -157,7 +157,7 @@ func (h *host) provider(t *promise.Task, pi *eval.ProviderInstance) diag.List {
 	if more.HasErrors() {
 		return diags
 	}
-	return append(diags, connect.Locate(running.ValidateConfig(h.ctx, config), pi.Decl.Config, "")...)
+	return append(diags, providerclient.Locate(running.ValidateConfig(h.ctx, config), pi.Decl.Config, "")...)
 }
 
 // Variable implements eval.Host: a program has to be right for any value.
@@ -207,14 +207,14 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(configured.Unsupported(i.Resource.TypeRange, use.Provider, i.Addr.Name, schemas))
+		diags.Append(resourceconfig.Unsupported(i.Resource.TypeRange, use.Provider, i.Addr.Name, schemas))
 		return cty.DynamicVal, diags
 	}
 	// A module by itself is right with configurations that its callers pass.
 	if i.Frame.Parent != nil || !i.Frame.Program.Requirements[use.LocalName].HasAlias(use.Alias) {
 		diags.Append(i.Frame.CheckProvider(use))
 	}
-	config, more := configured.ForCaller(t, i, sch, cty.DynamicVal) // by whatever caller
+	config, more := resourceconfig.ForCaller(t, i, sch, cty.DynamicVal) // by whatever caller
 	diags.Append(more)
 	result := cty.UnknownVal(sch.Block.ImpliedType())
 	switch i.Addr.Name.Mode {
@@ -228,7 +228,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		diags.Append(more)
 		if !more.HasErrors() {
 			h.Pool.Call(func() { more = running.ValidateResource(h.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, config.Value) })
-			diags.Append(connect.Locate(more, i.Resource.Config, ""))
+			diags.Append(providerclient.Locate(more, i.Resource.Config, ""))
 		}
 		diags.Append(instance.CheckPaths(sch, i.Resource))
 	}
@@ -240,7 +240,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 
 // rest checks what the schema has nothing to do with.
 func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
-	_, diags := configured.ExtentOf(t, i)
+	_, diags := resourceconfig.ExtentOf(t, i)
 	res := i.Resource
 	conditions := func(list []*program.Condition, self cty.Value) {
 		for _, c := range list {
@@ -264,7 +264,7 @@ func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List
 func (h *host) triggers(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
 	var diags diag.List
 	for _, of := range i.Resource.Triggers {
-		_, more := configured.Wanted(t, i, of)
+		_, more := resourceconfig.Wanted(t, i, of)
 		diags.Append(more)
 		for _, ref := range of.Actions {
 			var actions []*eval.Instance
@@ -279,7 +279,7 @@ func (h *host) triggers(t *promise.Task, i *eval.Instance, self cty.Value) diag.
 					continue
 				}
 				if sch := schemas.Resource(addr.Action, action.Addr.Name.Type); sch != nil {
-					_, more := configured.ForCaller(t, action, sch, self)
+					_, more := resourceconfig.ForCaller(t, action, sch, self)
 					diags.Append(more)
 				}
 			}

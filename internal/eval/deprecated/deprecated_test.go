@@ -8,15 +8,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/eval/deprecated"
-	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/lang/compiler"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
-	"weir.dev/weir/internal/word/schema"
 )
 
 func compile(t *testing.T, text string) *program.Program {
@@ -25,7 +25,7 @@ func compile(t *testing.T, text string) *program.Program {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	p, diags := analyze.Compile(mod)
+	p, diags := compiler.Compile(mod)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

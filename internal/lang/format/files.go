@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/system/input"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // suffixes are those of the files that have the layout. JSON has none.
@@ -107,7 +107,7 @@ func Files(paths []string) []File {
 
 func read(path string) File {
 	f := File{Path: path}
-	if f.Before, f.Err = input.File(path); f.Err == nil {
+	if f.Before, f.Err = readlimit.File(path); f.Err == nil {
 		f.After, f.Diags = Check(f.Before, path)
 	}
 	return f

@@ -22,8 +22,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // Source lays out a file in native syntax. One that has syntax errors comes

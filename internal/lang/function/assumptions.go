@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/value"
 )
 
 // addAssumptions adds the functions by which an author promises something

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/value"
 )
 
 // An estimate is the size of a result that can be much larger than the arguments, in

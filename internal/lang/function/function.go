@@ -28,13 +28,13 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/lang/fsfuncs"
 )
 
 // Env is what functions need to know of the world.
 type Env struct {
 	// Files answers for the file system; nil means the disk.
-	Files files.Source
+	Files fsfuncs.Source
 	// BaseDir is where relative paths start; "" means the working directory.
 	BaseDir string
 	// HomeDir replaces a leading "~"; "" means the user's.
@@ -100,7 +100,7 @@ func ConsoleContext(env Env) *hcl.EvalContext {
 
 func (env Env) withDefaults() Env {
 	if env.Files == nil {
-		env.Files = files.Disk{}
+		env.Files = fsfuncs.Disk{}
 	}
 	if env.Now == nil {
 		env.Now = time.Now

@@ -4,7 +4,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/value"
 )
 
 func addMarks(table map[string]function.Function) {

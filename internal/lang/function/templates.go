@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/value"
 )
 
 // stringTemplate names the source of a templatestring in messages.

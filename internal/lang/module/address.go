@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// A Remote is the address of a package outside of the calling one, and of a
+// A Remote is the address of a package externalinputs of the calling one, and of a
 // directory in it.
 type Remote struct {
 	// Getter is how the package is fetched: "git", "file", "http", "https",

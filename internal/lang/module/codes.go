@@ -1,6 +1,6 @@
 package module
 
-import "weir.dev/weir/internal/word/diag"
+import "weir.dev/weir/internal/core/diag"
 
 // Codes of problems.
 var (

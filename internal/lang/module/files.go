@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/system/input"
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // Files is where directories and files are read from, by several goroutines at
@@ -134,7 +134,7 @@ func (d Disk) readAny(path string) ([]byte, error) {
 	if d.within(path) {
 		return fs.ReadFile(d.FS, filepath.ToSlash(filepath.Clean(path)))
 	}
-	return input.Any(d.path(path), d.Interrupted)
+	return readlimit.Any(d.path(path), d.Interrupted)
 }
 
 // limited refuses what can't be a file of configuration.
@@ -147,7 +147,7 @@ func limited(info fs.FileInfo) error {
 	case info.Size() > MaxSource:
 		return fmt.Errorf("it has %d MiB, and a file of configuration may have %d: split it, or read the data in it with file or jsondecode", info.Size()>>20, MaxSource>>20)
 	}
-	return input.Check(info)
+	return readlimit.Check(info)
 }
 
 // Memory has files by path, as a saved plan has them.

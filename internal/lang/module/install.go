@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
 )
 
 // A Fetcher brings modules that aren't local directories. It is the seam to
@@ -128,7 +128,7 @@ func (in *Installer) forget(key string) {
 	}
 }
 
-// packageOf is the name of the directory that the package around a directory
+// packageOf is the name of the directory that the package actions a directory
 // was fetched to, or empty for what wasn't fetched.
 func (in *Installer) packageOf(dir string) string {
 	rest, ok := strings.CutPrefix(filepath.Clean(dir), filepath.Join(in.DataDir, "modules")+string(filepath.Separator))

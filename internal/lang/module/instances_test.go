@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 
 	"github.com/hashicorp/hcl/v2"
 )

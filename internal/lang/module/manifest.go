@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // A Record says where the module behind a call is. The key is the names of

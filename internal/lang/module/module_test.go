@@ -11,9 +11,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
 )
 
 func TestSelect(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/dialect"
 )
 
 // settings are the types of the blocks that say how a module is set up.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"weir.dev/weir/internal/word/dialect"
+	"weir.dev/weir/internal/core/dialect"
 )
 
 func TestSettings(t *testing.T) {

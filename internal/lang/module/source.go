@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // IsLocal reports whether a module source is a directory relative to the

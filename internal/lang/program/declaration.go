@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // Kind is what a declaration is.
@@ -91,7 +91,7 @@ func (p *Part) References() []*Ref {
 // An Observer is a declaration that looks at what the others have come to. It is
 // evaluated when they are planned and again as a step of the apply, nothing can refer to
 // it, and its outcomes are in plans and states. What stages do with observers they do
-// with all kinds alike; package observe has for each what it
+// with all kinds alike; package checks has for each what it
 // comes to.
 type Observer interface {
 	Declaration

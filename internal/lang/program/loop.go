@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/value"
 )
 
 // MaxSteps bounds the rounds that a for expression makes, those of the ones

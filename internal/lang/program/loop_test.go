@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/value"
 )
 
 // TestRounds: for expressions within each other that make too many rounds end

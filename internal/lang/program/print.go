@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/value"
 )
 
 // Print writes the program as a listing: each declaration on a line, with what

@@ -9,18 +9,18 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/lang/analyze"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/lang/compiler"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/dialect"
 )
 
 // compile makes the program of a file, whose mistakes don't matter.
 func compile(t *testing.T, name, text string) *program.Program {
 	t.Helper()
 	src, diags := module.Load(module.Memory{name: []byte(text)}, ".", dialect.OpenTofu)
-	p, more := analyze.Compile(src)
+	p, more := compiler.Compile(src)
 	for _, d := range append(diags, more...) {
 		t.Log(d.Summary, d.Detail)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/kept"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/persisted"
 )
 
 // A Program is one module source. Every table is in source order (by file
@@ -177,7 +177,7 @@ type Resource struct {
 	Config   *Body
 
 	DependsOn []*Ref
-	kept.Settings
+	persisted.Settings
 	PreventDestroy     *Expr // nil without
 	IgnoreChanges      []hcl.Traversal
 	IgnoreAll          bool

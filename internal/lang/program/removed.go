@@ -1,6 +1,6 @@
 package program
 
-import "weir.dev/weir/internal/word/addr"
+import "weir.dev/weir/internal/core/addr"
 
 // Removals are the removed blocks of a tree, by the address without keys of
 // what they name.

@@ -3,7 +3,7 @@ package program
 import (
 	"testing"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // The nearest block counts: of the instance, its resource, a module around it;

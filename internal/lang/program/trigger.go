@@ -3,16 +3,16 @@ package program
 import (
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/word/trigger"
+	"weir.dev/weir/internal/core/actiontrigger"
 )
 
 // A Trigger says which actions are invoked around changes of a resource's instances.
 type Trigger struct {
-	Events    []trigger.Event
+	Events    []actiontrigger.Event
 	Condition *Expr // nil without
 	// Actions are references to actions, with a key where the action is repeated.
 	Actions []*Ref
-	Failure trigger.Failure
+	Failure actiontrigger.Failure
 	Range   hcl.Range
 }
 

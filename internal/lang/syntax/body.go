@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"weir.dev/weir/internal/word/near"
+	"weir.dev/weir/internal/core/suggest"
 )
 
 // A UnionBody is several bodies read as one. No two of them have an argument
@@ -257,7 +257,7 @@ func InOrder(attrs hcl.Attributes) []*hcl.Attribute {
 // Suggest is a sentence that proposes the name that was probably meant, with a
 // space before it, or empty.
 func Suggest(name string, names []string) string {
-	if best := near.Name(name, names); best != "" {
+	if best := suggest.Name(name, names); best != "" {
 		return fmt.Sprintf(" Did you mean %q?", best)
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/diag"
 )
 
 // The native parser is recursive, and so is everything that walks its trees. A

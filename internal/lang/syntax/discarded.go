@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/value"
 )
 
 // A Discarded is an attribute in an object that an expression writes out, and

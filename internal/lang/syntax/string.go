@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/diag"
 )
 
 // A StringExpr is a string of a JSON file. It is a template where expressions

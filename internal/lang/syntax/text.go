@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // TraversalText is a traversal as users write it.

@@ -3,10 +3,10 @@
 package event
 
 import (
-	"weir.dev/weir/internal/object/pace"
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/resource/ratelimit"
 )
 
 // Kind is what happened.
@@ -78,7 +78,7 @@ type Event struct {
 	// last of it.
 	Listing *plan.Listing
 	Found   *plan.Found
-	Slowed  *pace.Slowed
+	Slowed  *ratelimit.Slowed
 }
 
 // Begins reports whether the event tells of the beginning of a step that people count.

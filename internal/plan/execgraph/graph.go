@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // Kind is what a step does.
@@ -131,7 +131,7 @@ type Step struct {
 	// is shared, and isn't changed.
 	Provider *addr.ProviderConfig
 	// Name is that of a root output, or of what has conditions: check.NAME,
-	// output.NAME or var.NAME; or it says which action is invoked, and when.
+	// pluginlog.NAME or var.NAME; or it says which action is invoked, and when.
 	Name string
 	// Invocation is the number of what is invoked among the plan's, from 1.
 	Invocation int

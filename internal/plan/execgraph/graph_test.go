@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 func object(t *testing.T, text string) addr.Object {

@@ -3,8 +3,8 @@ package moves
 import (
 	"slices"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 )
 
 // A Blocked is an object that couldn't move because another one is there.

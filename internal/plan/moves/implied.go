@@ -3,8 +3,8 @@ package moves
 import (
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // Repetition is how the configuration repeats a resource or module call.

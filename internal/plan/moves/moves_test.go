@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
 )
 
 var cases = flag.Int("cases", 20_000, "random states to try")

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A pattern is what one end of a statement matches: an absolute address with

@@ -3,8 +3,8 @@ package moves
 import (
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 )
 
 // An Object is what one end of a statement names in one instance of its

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/core/diag"
 )
 
 // Suffix is how the names of plans end that are saved in a folder.

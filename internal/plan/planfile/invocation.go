@@ -3,9 +3,9 @@ package planfile
 import (
 	"fmt"
 
+	"weir.dev/weir/internal/core/actiontrigger"
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/trigger"
 )
 
 // An invokedRecord is an action that is to be invoked, or one that waits for a later
@@ -73,9 +73,9 @@ func toInvocations(p *plan.Plan, types typeReader, list []invokedRecord) error {
 		}
 		known := r.Event == ""
 		if !known {
-			i.Event, known = trigger.ParseEvent(r.Event)
+			i.Event, known = actiontrigger.ParseEvent(r.Event)
 		}
-		failure, ok := trigger.ParseFailure(r.Failure)
+		failure, ok := actiontrigger.ParseFailure(r.Failure)
 		if i.Failure = failure; !known || !ok || i.Block < 0 || i.Index < 0 {
 			return fmt.Errorf("%s is invoked in a way that can't be read", i.Addr)
 		}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // The long lists of a plan are written and read one record at a time: the records of

@@ -11,12 +11,12 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/persisted"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/kept"
-	"weir.dev/weir/internal/word/value"
 )
 
 type planRecord struct {
@@ -67,7 +67,7 @@ type changeRecord struct {
 	DeposedKey     string        `msgpack:"dk,omitempty"`
 	Dependencies   []int32       `msgpack:"deps,omitempty"`
 	Uses           *[]usesRecord `msgpack:"uses,omitempty"`
-	kept.Settings
+	persisted.Settings
 	Importing       *importingRecord `msgpack:"imp,omitempty"`
 	GeneratedConfig string           `msgpack:"gen,omitempty"`
 	Causes          *[]string        `msgpack:"why,omitempty"`

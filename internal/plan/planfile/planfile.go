@@ -21,12 +21,12 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/lang/files"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/metrics"
+	"weir.dev/weir/internal/lang/fsfuncs"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/work"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // format is the version of the archive's layout. Readers refuse others.
@@ -50,7 +50,7 @@ type Content struct {
 	// Modules is the record of installed modules, as modules.json has it.
 	Modules []byte
 	// Read is what expressions learned of files, and WorkDir what path.cwd was.
-	Read    files.Record
+	Read    fsfuncs.Record
 	WorkDir string
 	// Lock is the dependency lock file, empty when there was none.
 	Lock []byte
@@ -80,8 +80,8 @@ type header struct {
 
 // surroundings are the entry about files.
 type surroundings struct {
-	WorkDir string                  `json:"work_dir"`
-	Answers map[string]files.Answer `json:"answers,omitempty"`
+	WorkDir string                    `json:"work_dir"`
+	Answers map[string]fsfuncs.Answer `json:"answers,omitempty"`
 }
 
 // The entries of the archive. The digest comes last and covers the others.
@@ -118,7 +118,7 @@ func Write(path string, c Content, seal func([]byte) ([]byte, error)) error {
 	if special(path) {
 		return os.WriteFile(path, data, 0o600)
 	}
-	work.PlanBytes.Add(len(data))
+	metrics.PlanBytes.Add(len(data))
 	return durable.Replace(path, data, 0o600)
 }
 
@@ -275,7 +275,7 @@ func Decode(data []byte) (Content, error) {
 		Modules: entries[entryModules],
 		Lock:    entries[entryLock],
 		Files:   map[string][]byte{},
-		Read:    files.Record{Contents: map[string][]byte{}},
+		Read:    fsfuncs.Record{Contents: map[string][]byte{}},
 	}
 	for name, data := range entries {
 		if file, ok := strings.CutPrefix(name, configPrefix); ok {

@@ -3,7 +3,7 @@ package planfile_test
 import (
 	"testing"
 
-	"weir.dev/weir/internal/proof/story"
+	"weir.dev/weir/internal/testing/scripttest"
 )
 
-func TestStories(t *testing.T) { story.Run(t) }
+func TestStories(t *testing.T) { scripttest.Run(t) }

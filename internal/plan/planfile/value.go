@@ -10,8 +10,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/value"
 )
 
 // A valueRecord is a value: its type by its place in the table of types, its

@@ -1,6 +1,6 @@
 package planner
 
-import "weir.dev/weir/internal/word/diag"
+import "weir.dev/weir/internal/core/diag"
 
 // The kinds of problems that have names.
 var (

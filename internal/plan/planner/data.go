@@ -3,17 +3,17 @@ package planner
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/conform"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/resource/contract"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // data reads an instance of a data source, or postpones that to apply when
@@ -74,9 +74,9 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 }
 
 // postpone records that a data source is read during apply, and what it waits for.
-func (r *run) postpone(o *object, config configured.Config, reason plan.Reason, awaited *plan.Awaited) cty.Value {
+func (r *run) postpone(o *object, config resourceconfig.Config, reason plan.Reason, awaited *plan.Awaited) cty.Value {
 	b := o.subject.Schema.Block
-	after := b.MarkSensitive(configured.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+	after := b.MarkSensitive(resourceconfig.MarkPaths(contract.PlannedDataObject(b, config.Value), config.Sensitive))
 	previous, _ := r.prior.Origin(o.addr.Instance)
 	o.wasAt(previous)
 	o.change = &plan.Change{
@@ -92,10 +92,10 @@ func (r *run) postpone(o *object, config configured.Config, reason plan.Reason, 
 
 // readAgain records that a data source of a check block is read in apply too:
 // the check is about how things are then.
-func (r *run) readAgain(o *object, config configured.Config, now cty.Value, failed bool) {
+func (r *run) readAgain(o *object, config resourceconfig.Config, now cty.Value, failed bool) {
 	b := o.subject.Schema.Block
 	if failed {
-		now = b.MarkSensitive(configured.MarkPaths(conform.PlannedDataObject(b, config.Value), config.Sensitive))
+		now = b.MarkSensitive(resourceconfig.MarkPaths(contract.PlannedDataObject(b, config.Value), config.Sensitive))
 	}
 	previous, _ := r.prior.Origin(o.addr.Instance)
 	o.wasAt(previous)
@@ -108,7 +108,7 @@ func (r *run) readAgain(o *object, config configured.Config, now cty.Value, fail
 }
 
 // readData reads a data source now and keeps the result for the state.
-func (r *run) readData(o *object, config configured.Config) (cty.Value, diag.List) {
+func (r *run) readData(o *object, config resourceconfig.Config) (cty.Value, diag.List) {
 	r.tell(event.Event{Kind: event.ReadStart, Addr: *o.addr})
 	v, diags := o.conn.ReadOnce(r.ctx, o.subject, config.Value)
 	if diags.HasErrors() {
@@ -146,7 +146,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 		return cty.DynamicVal, diags
 	}
 	block := o.subject.Schema.Block
-	unknown := block.MarkSensitive(conform.PlannedDataObject(block, config.Value)).Mark(value.Ephemeral)
+	unknown := block.MarkSensitive(contract.PlannedDataObject(block, config.Value)).Mark(value.Ephemeral)
 	if r.deferral(t, i, o, "") != "" {
 		return unknown, diags
 	}
@@ -173,7 +173,7 @@ func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 // A leased is an ephemeral resource instance that planning has opened.
 type leased struct {
 	addr  addr.Object
-	lease *connect.Lease
+	lease *providerclient.Lease
 }
 
 // closeLeases closes what planning has opened, the last first.

@@ -6,15 +6,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // The reasons why a change waits for a later round, as in the JSON format.
@@ -124,7 +124,7 @@ func (r *run) postponeChange(o *object, reason string) {
 }
 
 // deferData keeps the read of a data source for a later round.
-func (r *run) deferData(o *object, config configured.Config, reason string) cty.Value {
+func (r *run) deferData(o *object, config resourceconfig.Config, reason string) cty.Value {
 	v := r.postpone(o, config, plan.ReadConfigUnknown, nil)
 	r.mu.Lock()
 	delete(r.objects, o.instance)

@@ -3,9 +3,9 @@ package planner
 import (
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/promise"
 )
 
 type named string

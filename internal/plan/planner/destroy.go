@@ -3,15 +3,15 @@ package planner
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/relevant"
+	"weir.dev/weir/internal/plan/relevantattrs"
+	"weir.dev/weir/internal/resource/instance"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
 )
 
 // A destroyer is the host of a plan to destroy: blocks have the instances
@@ -134,7 +134,7 @@ func (r *run) endsWithObjects(o *program.Output) bool {
 		return false
 	}
 	ends := false
-	for _, a := range relevant.ReadBy(r.root, o.Expr) {
+	for _, a := range relevantattrs.ReadBy(r.root, o.Expr) {
 		of := a.Resource.Resource
 		for _, key := range r.prior.Keys.Resource(of) {
 			i := of.Instance(key)

@@ -7,20 +7,20 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/checks"
-	"weir.dev/weir/internal/object/instance"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/arrange"
+	"weir.dev/weir/internal/plan/graphbuilder"
 	"weir.dev/weir/internal/plan/prior"
-	"weir.dev/weir/internal/plan/references"
-	"weir.dev/weir/internal/plan/relevant"
+	"weir.dev/weir/internal/plan/refgraph"
+	"weir.dev/weir/internal/plan/relevantattrs"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/resource/checkresults"
+	"weir.dev/weir/internal/resource/instance"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/value"
 )
 
 // A finishing makes the plan of what was recorded.
@@ -60,12 +60,12 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 	}
 	r.invocations(objects, p)
 	if in := r.arranging(objects); diags.HasErrors() {
-		arrange.Outline(in)
+		graphbuilder.Outline(in)
 	} else {
-		diags.Append(arrange.Graph(in, p))
+		diags.Append(graphbuilder.Graph(in, p))
 	}
 	p.Refreshed = r.refreshedState(objects, p)
-	p.Relevant = relevant.Attributes(r.root, r.Tree, p, r.forgottenData())
+	p.Relevant = relevantattrs.Attributes(r.root, r.Tree, p, r.forgottenData())
 	if !diags.HasErrors() {
 		diags.Append(r.unmatchedReplace(objects))
 		diags.Append(r.scope.Unpicked(p))
@@ -81,16 +81,16 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 }
 
 // arranging is what the graph is made of.
-func (r finishing) arranging(objects []*object) arrange.Input {
-	var first *references.First
+func (r finishing) arranging(objects []*object) graphbuilder.Input {
+	var first *refgraph.First
 	if r.Mode != plan.Destroy {
-		first = references.CreatesFirst(r.Tree, r.references, r.scope.Covers)
+		first = refgraph.CreatesFirst(r.Tree, r.references, r.scope.Covers)
 	}
-	recorded := make([]arrange.Object, len(objects))
-	list := make([]*arrange.Object, len(objects))
+	recorded := make([]graphbuilder.Object, len(objects))
+	list := make([]*graphbuilder.Object, len(objects))
 	for n, o := range objects {
 		o.settle()
-		recorded[n] = arrange.Object{
+		recorded[n] = graphbuilder.Object{
 			Addr: o.addr, Previous: cmp.Or(o.from, &o.addr.Instance), Instance: o.instance, Stored: o.stored,
 			Provider: o.conn.At(), Change: o.change, Conditions: o.conditions, Invocations: o.invocations,
 			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
@@ -98,7 +98,7 @@ func (r finishing) arranging(objects []*object) arrange.Input {
 		}
 		list[n] = &recorded[n]
 	}
-	return arrange.Input{
+	return graphbuilder.Input{
 		Mode: r.Mode, Objects: list, Asked: r.asked, Root: r.root, Provider: r.pool.Node, Batch: r.pool.Batch, Deferred: r.deferredOutput,
 		Whole: !r.scope.IsPart() && r.Invoke == nil, UnreadOutputs: r.UnreadOutputs, NewKey: r.NewKey,
 		Written: func(i addr.Instance) []addr.Resource {
@@ -388,7 +388,7 @@ func (r finishing) gatherChecks(failed bool) {
 	} else if r.scope.Whole() {
 		for _, o := range r.Tree.Program.Outputs {
 			if len(o.Preconditions) > 0 {
-				r.checks.Unevaluated(checks.In(r.root, "output_value", "output."+o.Name))
+				r.checks.Unevaluated(checkresults.In(r.root, "output_value", "output."+o.Name))
 			}
 		}
 	}
@@ -407,11 +407,11 @@ func (r finishing) gatherFrame(f *eval.Frame) {
 	tree := r.Tree.At(f.Addr)
 	gather := func(declaration any, kind, name string, conditions int, outcomes []eval.Outcome) {
 		switch {
-		case conditions == 0 || !r.scope.Covers(references.Site{Tree: tree, Declaration: declaration}):
+		case conditions == 0 || !r.scope.Covers(refgraph.Site{Tree: tree, Declaration: declaration}):
 		case outcomes != nil:
-			r.checks.Add(checks.In(f, kind, name), conditions, outcomes)
+			r.checks.Add(checkresults.In(f, kind, name), conditions, outcomes)
 		default:
-			r.checks.Unevaluated(checks.In(f, kind, name))
+			r.checks.Unevaluated(checkresults.In(f, kind, name))
 		}
 	}
 	p := f.Program
@@ -431,7 +431,7 @@ func (r finishing) gatherFrame(f *eval.Frame) {
 		gather(o, "output_value", "output."+o.Name, len(o.Preconditions), f.OutputOutcomes(o))
 	}
 	for _, res := range p.Resources {
-		if len(res.Preconditions)+len(res.Postconditions) > 0 && (r.scope.Covers(references.Site{Tree: tree, Declaration: res})) {
+		if len(res.Preconditions)+len(res.Postconditions) > 0 && (r.scope.Covers(refgraph.Site{Tree: tree, Declaration: res})) {
 			r.gatherConditions(f, res)
 		}
 	}
@@ -439,7 +439,7 @@ func (r finishing) gatherFrame(f *eval.Frame) {
 
 // gatherConditions notes what isn't known of a resource's conditions.
 func (r finishing) gatherConditions(f *eval.Frame, res *program.Resource) {
-	block := checks.In(f, "resource", res.Name.String())
+	block := checkresults.In(f, "resource", res.Name.String())
 	r.checks.Declare(block.Kind, block.Address)
 	if _, _, known := f.Lookup(res, addr.NoKey); !known {
 		r.checks.Unevaluated(block)

@@ -6,15 +6,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/plan/generate"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/plan/configgen"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // A Generated is configuration for an import target that has none.
@@ -103,7 +103,7 @@ func (r importing) generate(t *promise.Task, a addr.Instance, target *importTarg
 				provider += "." + use.Alias
 			}
 		}
-		text = generate.Resource(a.Name, provider, o.subject.Schema.Block, o.before.Value)
+		text = configgen.Resource(a.Name, provider, o.subject.Schema.Block, o.before.Value)
 	})
 	return text, diags
 }
@@ -114,13 +114,13 @@ func (r importing) lookup(t *promise.Task, a addr.Instance, block *program.Impor
 	if pi == nil {
 		return nil, diags
 	}
-	var conn *connect.Conn
+	var conn *providerclient.Conn
 	if conn = r.pool.Open(t, pi); conn == nil {
 		return nil, diags
 	}
 	sch := conn.Schemas.Resource(a.Name.Mode, a.Name.Type)
 	if sch == nil {
-		diags.Append(configured.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas))
+		diags.Append(resourceconfig.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas))
 		return nil, diags
 	}
 	subject, more := instance.Subject(t, a, conn, sch, r.root)

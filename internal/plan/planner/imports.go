@@ -6,17 +6,17 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // An importTarget is what an import block says for one instance.
@@ -201,7 +201,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 		return diags
 	}
 	if !o.conn.Config.IsWhollyKnown() {
-		diags.Add(connect.BadConfiguration.Error(target.block.Range, "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr))
+		diags.Add(providerclient.BadConfiguration.Error(target.block.Range, "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr))
 		return diags
 	}
 	e := event.Event{Kind: event.ImportPrepare, Addr: *o.addr, IDKey: "id", IDValue: id}
@@ -209,7 +209,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 	e.Kind = event.RefreshStart
 	r.tell(e)
 	var more diag.List
-	o.conn.Ask(r.ctx, connect.Read, o.addr.Name, func() diag.List { o.before, _, more = o.subject.Import(r.ctx, id, identity); return more })
+	o.conn.Ask(r.ctx, providerclient.Read, o.addr.Name, func() diag.List { o.before, _, more = o.subject.Import(r.ctx, id, identity); return more })
 	e.Kind = event.RefreshComplete
 	r.tell(e)
 	for n := range more {
@@ -222,7 +222,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 		return diags
 	}
 	target.done = &plan.Importing{ID: id, Identity: identity}
-	stored, err := o.subject.Store(o.before, o.conn.Addr, configured.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
+	stored, err := o.subject.Store(o.before, o.conn.Addr, resourceconfig.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
 	if err != nil {
 		diags.Add(diag.Bug.As("Failed to encode an imported object").New(diag.Error, "%s", err))
 		return diags
@@ -233,7 +233,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 
 // importID evaluates what names the object to be imported, which has to be known.
 func (r importing) importID(t *promise.Task, target *importTarget, o *object) (string, cty.Value, diag.List) {
-	name, diags := configured.ImportNameOf(t, target.block, target.frame, target.each, o.subject.Schema)
+	name, diags := resourceconfig.ImportNameOf(t, target.block, target.frame, target.each, o.subject.Schema)
 	if diags.HasErrors() || t.Current().Failed() {
 		return "", cty.NilVal, diags
 	}
@@ -263,7 +263,7 @@ func (r importing) checkImports() {
 	for a, target := range r.imports.found {
 		desired, _, unsure := sweeper(r).standing(a)
 		if !desired && !unsure {
-			r.note(diag.List{{Severity: diag.Error, Code: diag.BadImport.Name, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. " + configured.NoPlace(r.Tree, a), Subject: target.block.Range.Ptr()}})
+			r.note(diag.List{{Severity: diag.Error, Code: diag.BadImport.Name, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. " + resourceconfig.NoPlace(r.Tree, a), Subject: target.block.Range.Ptr()}})
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
-	"weir.dev/weir/internal/proof/testkit"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 // there puts objects outside, known by their names.

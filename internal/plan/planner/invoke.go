@@ -5,16 +5,16 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/around"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/plan/actions"
 )
 
-func (r *run) actions() around.Actions {
-	return around.Actions{Context: r.ctx, Pool: r.pool, AllowDeferral: r.AllowDeferral}
+func (r *run) actions() actions.Actions {
+	return actions.Actions{Context: r.ctx, Pool: r.pool, AllowDeferral: r.AllowDeferral}
 }
 
 // triggered plans what is invoked around the change of an object.
@@ -30,7 +30,7 @@ func (r *run) triggered(t *promise.Task, o *object, i *eval.Instance) diag.List 
 func (r *run) leaving(t *promise.Task, o *object) (diags diag.List) {
 	i := o.instance
 	if i == nil && o.addr.Deposed == "" {
-		i = around.Leaving(r.frame(o.addr.Module), o.addr.Instance)
+		i = actions.Leaving(r.frame(o.addr.Module), o.addr.Instance)
 	}
 	if i != nil && len(i.Resource.Triggers) > 0 {
 		t.Try(func(t *promise.Task) { diags = r.triggered(t, o, i) })
@@ -40,7 +40,7 @@ func (r *run) leaving(t *promise.Task, o *object) (diags diag.List) {
 
 // invoke plans the invocation that somebody has asked for, and nothing else.
 func (r *run) invoke(t *promise.Task) {
-	asking := around.Asking{Actions: r.actions(), Root: r.root, Target: *r.Invoke, Exists: func(i addr.Instance) bool {
+	asking := actions.Asking{Actions: r.actions(), Root: r.root, Target: *r.Invoke, Exists: func(i addr.Instance) bool {
 		return r.prior.Current(i) != nil && r.scope.Chooses(i)
 	}}
 	var diags diag.List

@@ -5,20 +5,20 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/metrics"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/conform"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/around"
+	"weir.dev/weir/internal/plan/actions"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/work"
+	"weir.dev/weir/internal/resource/contract"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
 // managed plans an instance of a managed resource and returns what it will
@@ -43,7 +43,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	}
 	if r.Mode == plan.RefreshOnly {
 		if importingOf(r, o) != nil {
-			diags.Append(r.keep(o, configured.SensitiveArguments(t, i, o.subject.Schema)))
+			diags.Append(r.keep(o, resourceconfig.SensitiveArguments(t, i, o.subject.Schema)))
 		}
 		if stored != nil && !o.before.Exists() {
 			r.record(o) // so that it leaves the state
@@ -75,7 +75,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 		return cty.DynamicVal, diags
 	}
 	after := o.change.After
-	diags.Append(around.Provisioners(t, i, o.change, after))
+	diags.Append(actions.Provisioners(t, i, o.change, after))
 	diags.Append(r.triggered(t, o, i))
 	if diags.HasErrors() || t.Current().Failed() {
 		return cty.DynamicVal, diags
@@ -112,7 +112,7 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 	}
 	sch := conn.Schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(configured.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas))
+		diags.Append(resourceconfig.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas))
 		return nil, diags
 	}
 	subject, more := instance.Subject(t, i.Addr, conn, sch, i.Frame)
@@ -142,7 +142,7 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if !r.SkipRefresh && !o.stale {
 		return append(diags, r.look(t, o)...)
 	}
-	work.Unread.Add(1)
+	metrics.Unread.Add(1)
 	return append(diags, r.keep(o, nil)...)
 }
 
@@ -171,12 +171,12 @@ func (r *run) look(t *promise.Task, o *object) diag.List {
 // what was before, what the schema says, and the given paths.
 func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
 	var diags diag.List
-	marked := instance.Marked(o.subject.Schema, configured.MarkPaths(o.before.Value, sensitive), o.stored)
+	marked := instance.Marked(o.subject.Schema, resourceconfig.MarkPaths(o.before.Value, sensitive), o.stored)
 	at := o.stored.Provider // until something is done with the object
 	if at.Provider != o.conn.Addr.Provider {
 		at = o.conn.Addr
 	}
-	kept, err := o.subject.Keep(o.stored, o.before, at, configured.SensitivePaths(marked))
+	kept, err := o.subject.Keep(o.stored, o.before, at, resourceconfig.SensitivePaths(marked))
 	if err != nil {
 		diags.Add(diag.Bug.As("Failed to encode an object").New(diag.Error, "%s", err))
 		return diags
@@ -202,7 +202,7 @@ func (r *run) refresh(t *promise.Task, o *object) diag.List {
 	old := o.before
 	var diags diag.List
 	if !r.lists.Unchanged(t, o.conn, o.subject, old) {
-		o.conn.AskOf(t, r.ctx, connect.Read, o.subject, func(s lifecycle.Subject) diag.List { o.before, _, diags = s.Refresh(r.ctx, old); return diags })
+		o.conn.AskOf(t, r.ctx, providerclient.Read, o.subject, func(s lifecycle.Subject) diag.List { o.before, _, diags = s.Refresh(r.ctx, old); return diags })
 	}
 	e.Kind = event.RefreshComplete
 	if v := o.before.Value; v == cty.NilVal || v.IsNull() { // it is gone
@@ -242,20 +242,20 @@ func (r *run) refresh(t *promise.Task, o *object) diag.List {
 // instance, or of the resource which has others.
 func (r *run) locate(o *object, diags diag.List) diag.List {
 	if o.instance != nil {
-		return connect.Locate(diags, o.instance.Resource.Config, o.addr.Instance.String())
+		return providerclient.Locate(diags, o.instance.Resource.Config, o.addr.Instance.String())
 	}
 	if t := r.Tree.At(o.addr.Module); t != nil && len(diags) > 0 && o.addr.Deposed == "" {
 		if res := t.Program.ResourceByName[o.addr.Name]; res != nil {
-			return connect.Locate(diags, res.Config, o.addr.Instance.String())
+			return providerclient.Locate(diags, res.Config, o.addr.Instance.String())
 		}
 	}
 	return diags.InAddress(o.addr.String())
 }
 
 // config evaluates the configuration of an instance.
-func (r *run) config(t *promise.Task, o *object) (configured.Config, diag.List) {
+func (r *run) config(t *promise.Task, o *object) (resourceconfig.Config, diag.List) {
 	i := o.instance
-	c, diags := configured.Configure(t, i, o.subject.Schema)
+	c, diags := resourceconfig.Configure(t, i, o.subject.Schema)
 	if diags.HasErrors() || t.Current().Failed() {
 		return c, diags
 	}
@@ -268,7 +268,7 @@ func (r *run) config(t *promise.Task, o *object) (configured.Config, diag.List) 
 }
 
 // planChange asks the provider for a plan and makes the change of it.
-func (r *run) planChange(t *promise.Task, o *object, config configured.Config) diag.List {
+func (r *run) planChange(t *promise.Task, o *object, config resourceconfig.Config) diag.List {
 	res := o.instance.Resource
 	force, diags := r.forced(t, o)
 	if t.Current().Failed() {
@@ -276,7 +276,7 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	}
 	var p lifecycle.Planned
 	var more diag.List
-	o.conn.AskOf(t, r.ctx, connect.Plan, o.subject, func(s lifecycle.Subject) diag.List {
+	o.conn.AskOf(t, r.ctx, providerclient.Plan, o.subject, func(s lifecycle.Subject) diag.List {
 		p, more = s.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: o.before, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,
 		})
@@ -293,7 +293,7 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 	o.change = r.changeOf(o, config, p, force)
 	if o.stale && o.change.Action != plan.NoOp {
 		o.stale = false
-		work.Unread.Add(-1)
+		metrics.Unread.Add(-1)
 		if more = r.look(t, o); more.HasErrors() {
 			return append(diags, more...)
 		}
@@ -303,12 +303,12 @@ func (r *run) planChange(t *promise.Task, o *object, config configured.Config) d
 }
 
 // changeOf makes the change that a provider's plan comes to.
-func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
+func (r *run) changeOf(o *object, config resourceconfig.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
 	sch, typ := o.subject.Schema, o.addr.Name.Type
 	o.before.Value = r.types.Share(typ, o.before.Value)
 	c := &plan.Change{
 		Addr: *o.addr, From: o.from, Provider: o.conn.At(),
-		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(configured.MarkPaths(r.types.Share(typ, p.Value), instance.Sensitive(o.instance.Resource, o.stored, config))),
+		Before: instance.Marked(sch, o.before.Value, o.stored), After: sch.Block.MarkSensitive(resourceconfig.MarkPaths(r.types.Share(typ, p.Value), instance.Sensitive(o.instance.Resource, o.stored, config))),
 		BeforeIdentity: o.before.Identity, AfterIdentity: p.Identity,
 		Private: p.Private, Importing: importingOf(r, o),
 	}
@@ -319,11 +319,11 @@ func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned,
 		c.BeforeIdentity = cty.NilVal // of what is gone it is kept only if it was sound
 	}
 	switch p.Change {
-	case conform.Create:
+	case contract.Create:
 		c.Action = plan.Create
-	case conform.Update:
+	case contract.Update:
 		c.Action = plan.Update
-	case conform.Replace:
+	case contract.Replace:
 		c.Action, c.Reason, c.ReplacePaths = plan.DeleteThenCreate, force, p.ReplacePaths
 		switch {
 		case o.before.Tainted && force == plan.ReplaceTriggered:
@@ -336,7 +336,7 @@ func (r *run) changeOf(o *object, config configured.Config, p lifecycle.Planned,
 		if o.instance.Resource.SkipDestroy {
 			c.Action = plan.ForgetThenCreate
 		}
-	case conform.None:
+	case contract.None:
 		if o.stored != nil && !instance.SamePaths(instance.Shown(sch.Block, c.Before), instance.Shown(sch.Block, c.After)) {
 			c.Action = plan.Update
 		} else if o.stored != nil && p.Deferred == "" || c.After.RawEquals(c.Before) {
@@ -359,7 +359,7 @@ func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
 		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
 		diags.Append(more)
 		for _, referent := range referents {
-			if other := r.find(referent); other != nil && around.Replaces(other.change, ref, !r.CreationsDontTrigger) {
+			if other := r.find(referent); other != nil && actions.Replaces(other.change, ref, !r.CreationsDontTrigger) {
 				reason = plan.ReplaceTriggered
 			}
 		}

@@ -3,10 +3,10 @@ package planner
 import (
 	"slices"
 
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/eval/observe"
-	"weir.dev/weir/internal/object/checks"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/eval/checks"
+	"weir.dev/weir/internal/resource/checkresults"
 )
 
 // observe evaluates check blocks and other observers. They come last: what
@@ -19,8 +19,8 @@ func (r *run) observe() {
 	for _, f := range r.root.Frames() {
 		for _, o := range f.Program.Observers {
 			r.rt.Go(func(t *promise.Task) {
-				r.note(observe.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
-					subject := checks.Of(f, o)
+				r.note(checks.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
+					subject := checkresults.Of(f, o)
 					if slices.ContainsFunc(outcomes, eval.Outcome.Missing) {
 						r.checks.Unevaluated(subject)
 						return

@@ -3,13 +3,13 @@ package planner
 import (
 	"slices"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/arrange"
-	"weir.dev/weir/internal/plan/references"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/plan/graphbuilder"
+	"weir.dev/weir/internal/plan/refgraph"
 )
 
 // awaits returns what a data source or ephemeral resource has to wait for, nil for
@@ -27,7 +27,7 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awai
 	if e := i.Resource.Repeat.Expr(); e != nil {
 		repeats = e.Refs
 	}
-	for _, ref := range references.Block(i.Resource) {
+	for _, ref := range refgraph.Block(i.Resource) {
 		if ref.Kind != program.RefResource || ref.Resource.Name.Mode != addr.Managed {
 			continue
 		}
@@ -172,8 +172,8 @@ func (r *run) circular(i *eval.Instance, res *program.Resource) bool {
 		return false
 	}
 	tree := r.Tree.At(i.Addr.Module)
-	circle := r.circles[references.Site{Tree: tree, Declaration: i.Resource}]
-	return circle != 0 && circle == r.circles[references.Site{Tree: tree, Declaration: res}]
+	circle := r.circles[refgraph.Site{Tree: tree, Declaration: i.Resource}]
+	return circle != 0 && circle == r.circles[refgraph.Site{Tree: tree, Declaration: res}]
 }
 
 // pending reports whether a cell, directly or through others, depends on
@@ -212,7 +212,7 @@ func (r *run) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object {
 		return nil
 	}
 	r.storedOnce.Do(r.indexStored)
-	stored := r.storedIn[arrange.BlockOf(b)]
+	stored := r.storedIn[graphbuilder.BlockOf(b)]
 	n := slices.IndexFunc(stored, func(a addr.Object) bool {
 		return (among == nil || among(a.Instance)) && r.leaves(a)
 	})
@@ -239,10 +239,10 @@ func (r *run) leaves(a addr.Object) bool {
 
 // indexStored finds the stored objects of each block.
 func (r *run) indexStored() {
-	r.storedIn = map[arrange.Block][]addr.Object{}
+	r.storedIn = map[graphbuilder.Block][]addr.Object{}
 	for a := range r.prior.Snapshot.Objects {
 		if a.Name.Mode == addr.Managed {
-			for _, b := range arrange.BlocksOf(a.Instance) {
+			for _, b := range graphbuilder.BlocksOf(a.Instance) {
 				r.storedIn[b] = append(r.storedIn[b], a)
 			}
 		}

@@ -14,25 +14,25 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/incremental/freshness"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/bulk"
-	"weir.dev/weir/internal/object/checks"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/arrange"
 	"weir.dev/weir/internal/plan/event"
-	"weir.dev/weir/internal/plan/looks"
+	"weir.dev/weir/internal/plan/graphbuilder"
 	"weir.dev/weir/internal/plan/prior"
-	"weir.dev/weir/internal/plan/references"
-	"weir.dev/weir/internal/plan/scope"
+	"weir.dev/weir/internal/plan/refgraph"
+	"weir.dev/weir/internal/plan/targeting"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/resource/checkresults"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/listrefresh"
+	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
-	"weir.dev/weir/internal/word/value"
 )
 
 // Meaning is what configurations mean where one dialect isn't like the other. The
@@ -53,7 +53,7 @@ type Options struct {
 	Mode        plan.Mode
 	SkipRefresh bool
 	// Looks says what is only looked at where something is to be done with it.
-	Looks    *looks.Looks
+	Looks    *freshness.Looks
 	Targets  []addr.Target
 	Excludes []addr.Target
 	Replace  []addr.Instance
@@ -87,14 +87,14 @@ type Options struct {
 // Input is everything that a plan is a function of.
 type Input struct {
 	Options
-	connect.Base
+	providerclient.Base
 	// Tree is the root program with those of its calls.
 	Tree  *program.Tree
 	Facts eval.Facts
 	Prior *state.Snapshot
 
 	Parallelism int
-	Lists       bulk.Trust
+	Lists       listrefresh.Trust
 	Sink        event.Sink
 	Now         time.Time
 	// NewKey makes the key of a deposed object: 8 hexadecimal digits.
@@ -107,7 +107,7 @@ type run struct {
 	ctx  context.Context
 	rt   *promise.Runtime
 	root *eval.Frame
-	pool *connect.Pool
+	pool *providerclient.Pool
 
 	prior *prior.Prior
 	types value.Types
@@ -116,7 +116,7 @@ type run struct {
 	objects  map[*eval.Instance]*object
 	left     []*object // those without configuration
 	drift    []*plan.Change
-	checks   *checks.Set
+	checks   *checkresults.Set
 	imports  importTargets
 	deferred map[addr.Instance]*plan.Deferred
 	diags    diag.List // problems of no cell
@@ -125,10 +125,10 @@ type run struct {
 	waiting   *search                // for what is deferred
 	needed    map[addr.Resource]bool // by what is in doubt
 	leases    []leased
-	asked     []arrange.Asked
+	asked     []graphbuilder.Asked
 
-	scope *scope.Scope
-	lists *bulk.Lists // nil for none
+	scope *targeting.Scope
+	lists *listrefresh.Lists // nil for none
 	// closed: nothing more is planned. told are the problems found until then;
 	// lacking is set when something was asked for that there isn't.
 	closed, lacking bool
@@ -137,11 +137,11 @@ type run struct {
 	removedOnce sync.Once
 	removed     *program.Removals
 
-	references func() *references.Of
+	references func() *refgraph.Of
 	circleOnce sync.Once
-	circles    map[references.Site]int
+	circles    map[refgraph.Site]int
 	storedOnce sync.Once
-	storedIn   map[arrange.Block][]addr.Object
+	storedIn   map[graphbuilder.Block][]addr.Object
 
 	destroyOnce sync.Once
 	destroyed   map[addr.Instance]bool // nil for everything
@@ -154,7 +154,7 @@ type object struct {
 	instance *eval.Instance // nil without configuration
 	stored   *state.Object  // nil without a prior object
 	*looked                 // nil once it is settled
-	conn     *connect.Conn
+	conn     *providerclient.Conn
 	change   *plan.Change
 	deferred provider.DeferredReason // what the provider said
 	stale    bool                    // it may have changed outside
@@ -173,7 +173,7 @@ type looked struct {
 }
 
 // newObject is an object that nothing is known of yet.
-func newObject(at addr.Object, i *eval.Instance, conn *connect.Conn, s lifecycle.Subject) *object {
+func newObject(at addr.Object, i *eval.Instance, conn *providerclient.Conn, s lifecycle.Subject) *object {
 	return &object{addr: &at, instance: i, conn: conn, looked: &looked{s.None(), s}}
 }
 
@@ -205,7 +205,7 @@ func (o *object) settle() {
 // marked as errored.
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
-	r.pool.Serve(r.rt, func(s connect.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
+	r.pool.Serve(r.rt, func(s providerclient.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	diags := r.prior.CompileMoves(r.Tree, r, r.Facts)
 	diags.Append(r.scope.Name(r.prior.Snapshot))
 	if !r.Import {
@@ -250,24 +250,24 @@ func newRun(ctx context.Context, in Input) *run {
 		pool:      in.Pool,
 		prior:     before,
 		objects:   make(map[*eval.Instance]*object, len(before.Snapshot.Objects)),
-		checks:    checks.New(),
+		checks:    checkresults.New(),
 		imports:   importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}},
 		deferred:  map[addr.Instance]*plan.Deferred{},
 		pendingOf: map[*promise.Node]bool{},
 	}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
 	r.root = ev.NewRoot(in.Tree.Program)
-	r.references = sync.OnceValue(func() *references.Of { return references.In(in.Tree) })
+	r.references = sync.OnceValue(func() *refgraph.Of { return refgraph.In(in.Tree) })
 	r.waiting = newSearch(r.isDeferred)
 	r.needed = r.prior.Snapshot.Behind(r.Needed)
 	read := r.references
 	if in.Mode == plan.Destroy {
 		read = nil
 	}
-	r.scope = scope.New(in.Tree, in.Targets, in.Excludes, read)
+	r.scope = targeting.New(in.Tree, in.Targets, in.Excludes, read)
 	r.Looks.Begin(r.prior.Snapshot, r.Now)
 	if !r.scope.IsPart() && !r.SkipRefresh { // for few objects there is no list
-		r.lists = bulk.New(ctx, in.Lists, r.prior.Snapshot, r.Looks.MayLook, r.note)
+		r.lists = listrefresh.New(ctx, in.Lists, r.prior.Snapshot, r.Looks.MayLook, r.note)
 	}
 	return r
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/proof/testkit"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 const (

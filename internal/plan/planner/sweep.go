@@ -3,19 +3,19 @@ package planner
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/object/configured"
-	"weir.dev/weir/internal/object/connect"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/around"
+	"weir.dev/weir/internal/plan/actions"
 	"weir.dev/weir/internal/plan/moves"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
 )
 
 // A sweeper ends what no desired instance has claimed.
@@ -177,7 +177,7 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 	}
 	sch := conn.Schemas.Resource(now.Name.Mode, now.Name.Type)
 	if sch == nil {
-		diags.Add(configured.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: %s", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, diag.Run("state rm", "'"+now.Instance.String()+"'")))
+		diags.Add(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: %s", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, diag.Run("state rm", "'"+now.Instance.String()+"'")))
 		return nil, diags
 	}
 	s, more := instance.Subject(t, now.Instance, conn, sch, f)
@@ -191,7 +191,7 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 // storedProvider finds the provider instance that a state names.
 func (r sweeper) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
 	var diags diag.List
-	pi, declared := connect.Find(t, r.frame(p.Module), p)
+	pi, declared := providerclient.Find(t, r.frame(p.Module), p)
 	switch {
 	case pi != nil:
 		return pi, nil
@@ -239,14 +239,14 @@ func (r sweeper) deletion(o *object) *plan.Change {
 // planDeletion asks the providers that want to be asked.
 func (r sweeper) planDeletion(t *promise.Task, o *object) diag.List {
 	for _, p := range r.deprovisioners(o) {
-		if diags := around.CannotRun(p); len(diags) > 0 && !p.Continue {
+		if diags := actions.CannotRun(p); len(diags) > 0 && !p.Continue {
 			return diags
 		}
 	}
 	if !o.conn.Schemas.PlanDestroy {
 		return nil
 	}
-	return r.locate(o, o.conn.AskOf(t, r.ctx, connect.Plan, o.subject, func(s lifecycle.Subject) (diags diag.List) {
+	return r.locate(o, o.conn.AskOf(t, r.ctx, providerclient.Plan, o.subject, func(s lifecycle.Subject) (diags diag.List) {
 		o.change.Private, o.change.AfterIdentity, diags = s.PlanDestroy(r.ctx, o.before)
 		return diags
 	}))

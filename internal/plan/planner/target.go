@@ -3,13 +3,13 @@ package planner
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/object/instance"
-	"weir.dev/weir/internal/object/lifecycle"
-	"weir.dev/weir/internal/plan/references"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/promise"
+	"weir.dev/weir/internal/plan/refgraph"
+	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/lifecycle"
 )
 
 // walkScope evaluates the instances that are in the scope for their own sake;
@@ -44,7 +44,7 @@ func (r *run) coveredOutputs() {
 	for _, f := range r.root.Frames() {
 		tree := r.Tree.At(f.Addr)
 		for _, v := range f.Program.Variables {
-			if len(v.Validations) > 0 && r.scope.Covers(references.Site{Tree: tree, Declaration: v}) {
+			if len(v.Validations) > 0 && r.scope.Covers(refgraph.Site{Tree: tree, Declaration: v}) {
 				r.rt.Go(func(t *promise.Task) { f.Variable(t, v, &v.Range) })
 			}
 		}

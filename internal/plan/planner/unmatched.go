@@ -4,17 +4,17 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/suggest"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/near"
 )
 
 // unmatchedTargets warns of -target and -exclude options that name nothing: neither
 // the configuration nor the state has what they are about. Patterns that name nothing
-// are errors; scope.Name reports those.
+// are errors; targeting.Name reports those.
 func (r finishing) unmatchedTargets() (diags diag.List) {
 	option, targets := "-target", r.Targets
 	if len(r.Excludes) > 0 { // only one of the two can be given
@@ -128,7 +128,7 @@ func (r *run) proposed(t addr.Target) string {
 	if hasKeys(t) {
 		// The block may be right, and the key wrong.
 		if there := r.instances(t); len(there) > 0 {
-			if best := near.Ask(t.String(), there); best != "" {
+			if best := suggest.Ask(t.String(), there); best != "" {
 				return strings.TrimSpace(best)
 			}
 			if len(there) > maxOptions {
@@ -148,7 +148,7 @@ func (r *run) proposed(t addr.Target) string {
 		names = append(names, b.String())
 	}
 	slices.Sort(names)
-	if best := near.Ask(t.String(), slices.Compact(names)); best != "" {
+	if best := suggest.Ask(t.String(), slices.Compact(names)); best != "" {
 		return strings.TrimSpace(best)
 	}
 	return t.Choices(blocks)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // FollowMoves renames what stored objects depend on where it has moved, by pairs of old and

@@ -8,8 +8,8 @@ package prior
 import (
 	"sync"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A Prior is the state before the run with the bookkeeping of who took which

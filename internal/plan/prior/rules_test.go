@@ -3,10 +3,10 @@ package prior_test
 import (
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/plan/prior"
-	"weir.dev/weir/internal/proof/testkit"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 // TestRules is about where objects of the state have moved.

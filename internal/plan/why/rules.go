@@ -9,12 +9,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/schema"
-	"weir.dev/weir/internal/word/value"
 )
 
 const sensitive = value.Sensitive

@@ -6,10 +6,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/proof/testkit"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/testing/testkit"
 )
 
 // TestRules has for each rule of explaining the links of the chains that tell why: their

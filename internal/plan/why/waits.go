@@ -3,10 +3,10 @@ package why
 import (
 	"slices"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/execgraph"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // waits lists the nearest steps on objects that the change's own steps wait

@@ -10,10 +10,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backends"
-	"weir.dev/weir/internal/word/addr"
 )
 
 var (

@@ -5,11 +5,11 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
-	"weir.dev/weir/internal/word/value"
+	"weir.dev/weir/internal/resource/contract"
 )
 
 const dataType = "terraform_data"
@@ -59,7 +59,7 @@ func decode(stored []byte, b *schema.Block) (cty.Value, error) {
 	ty := b.ImpliedType()
 	v, err := value.FromJSON(stored, ty)
 	if err != nil {
-		return value.FromJSON(conform.StripUnknownAttributes(stored, ty), ty)
+		return value.FromJSON(contract.StripUnknownAttributes(stored, ty), ty)
 	}
 	return v, nil
 }

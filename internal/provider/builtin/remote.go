@@ -6,13 +6,13 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/object/conform"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
+	"weir.dev/weir/internal/resource/contract"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
-	"weir.dev/weir/internal/word/value"
 )
 
 const remoteType = "terraform_remote_state"
@@ -93,7 +93,7 @@ func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
 	case arguments.Type().IsMapType():
 		arguments = cty.ObjectVal(arguments.AsValueMap())
 	}
-	arguments, err = conform.CoerceValue(found.Schema(), arguments)
+	arguments, err = contract.CoerceValue(found.Schema(), arguments)
 	if err != nil {
 		diags.Add(diag.Diagnostic{
 			Code: Remote.Name, Summary: badBackend,

@@ -6,8 +6,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/diag"
 )
 
 var _ provider.Batching = (*instance)(nil)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
 )
 
 func sim() (*Provider, *Type) {

@@ -8,9 +8,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // An instance is one running provider.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/net/ociregistry"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/system/container"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // What manifests of providers say of themselves and of their content, as OpenTofu wants it.
@@ -28,7 +28,7 @@ const (
 // containers is a mirror in registries of the OCI: a repository for each provider, with a
 // tag for each version, whose index has a package for each platform.
 type containers struct {
-	client   *container.Client
+	client   *ociregistry.Client
 	method   *cliconfig.Method
 	platform string
 	limits   cliconfig.Registry
@@ -62,7 +62,7 @@ func (c *containers) versions(ctx context.Context, p addr.Provider) ([]version.V
 }
 
 func (c *containers) unknown(err error) error {
-	var refusal *container.Refusal
+	var refusal *ociregistry.Refusal
 	if errors.As(err, &refusal) && refusal.Unknown() {
 		return errUnknown
 	}
@@ -88,7 +88,7 @@ func (d descriptor) isFor(platform string) bool {
 
 // manifest reads an index or a manifest, which has to be of the type, and whose parts are
 // those of the further type.
-func (c *containers) manifest(ctx context.Context, from container.Repository, reference, mediaType, artifactType string) (parts []descriptor, err error) {
+func (c *containers) manifest(ctx context.Context, from ociregistry.Repository, reference, mediaType, artifactType string) (parts []descriptor, err error) {
 	var content []byte
 	err = retry(ctx, c.limits.Retries, func() (err error) {
 		content, _, err = c.client.Manifest(ctx, from, reference, mediaType)
@@ -112,7 +112,7 @@ func (c *containers) manifest(ctx context.Context, from container.Repository, re
 }
 
 // single is the one of the parts that is wanted.
-func single(parts []descriptor, from container.Repository, what string, wanted func(descriptor) bool) (one descriptor, err error) {
+func single(parts []descriptor, from ociregistry.Repository, what string, wanted func(descriptor) bool) (one descriptor, err error) {
 	n := 0
 	for _, d := range parts {
 		if wanted(d) {
@@ -132,7 +132,7 @@ func (c *containers) find(ctx context.Context, p addr.Provider, v version.Versio
 		return nil, err
 	}
 	packages, err := c.manifest(ctx, from, tag(v), imageIndex, providerAll)
-	if refusal := (*container.Refusal)(nil); errors.As(err, &refusal) && (refusal.Status == http.StatusNotFound || refusal.Unknown()) {
+	if refusal := (*ociregistry.Refusal)(nil); errors.As(err, &refusal) && (refusal.Status == http.StatusNotFound || refusal.Unknown()) {
 		return nil, errUnknown
 	}
 	if err != nil {

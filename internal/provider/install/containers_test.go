@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/net/ociregistry"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/system/container"
 )
 
 // A depot is a registry of the OCI with one repository, mirror/weir-a, whose list of tags
@@ -151,8 +151,8 @@ func TestContainers(t *testing.T) {
 			o := Options{
 				Config:       &cliconfig.Config{Installation: &cliconfig.Installation{Methods: []cliconfig.Method{method}}, Registry: cliconfig.Registry{Retries: 1}},
 				Requirements: reqs, HTTP: server.Client(), Dir: t.TempDir(),
-				Login: func(context.Context, container.Repository) (container.Login, error) {
-					return container.Login{User: "me", Password: "secret"}, nil
+				Login: func(context.Context, ociregistry.Repository) (ociregistry.Login, error) {
+					return ociregistry.Login{User: "me", Password: "secret"}, nil
 				},
 			}
 			locks, events, diags := run(t, o)

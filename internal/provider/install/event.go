@@ -3,7 +3,7 @@ package install
 import (
 	"sync"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // Kind is the kind of an event.

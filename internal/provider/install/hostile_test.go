@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir/internal/operation/cliconfig"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // TestMembers: a package has files and directories, and none of them gets rights beyond
@@ -104,7 +104,7 @@ func TestSilentDownload(t *testing.T) {
 	defer server.Close()
 	defer close(done)
 	in := &installer{Options: Options{HTTP: server.Client(), Silence: 20 * time.Millisecond}}
-	if err := in.download(t.Context(), &found{url: server.URL}, filepath.Join(t.TempDir(), "archive")); !patience.Is(err) {
+	if err := in.download(t.Context(), &found{url: server.URL}, filepath.Join(t.TempDir(), "archive")); !stalltimeout.Is(err) {
 		t.Errorf("%v", err)
 	}
 }

@@ -22,14 +22,14 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/net/ociregistry"
+	"weir.dev/weir/internal/net/sameorigin"
 	contract "weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/system/container"
-	"weir.dev/weir/internal/system/origin"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // Platform is OS_ARCH of the running program.
@@ -63,7 +63,7 @@ type Options struct {
 	Config *cliconfig.Config
 	Tokens Tokens // nil for none
 	// Login finds who asks a registry of the OCI; nil for anybody.
-	Login func(ctx context.Context, from container.Repository) (container.Login, error)
+	Login func(ctx context.Context, from ociregistry.Repository) (ociregistry.Login, error)
 	// PluginDirs, when set, are the only places to look at.
 	PluginDirs []string
 	// Implied are mirrors that count where the configuration names no
@@ -131,7 +131,7 @@ func prepare(o Options) (*installer, diag.List) {
 	if in.HTTP == nil {
 		in.HTTP = http.DefaultClient
 	}
-	in.HTTP = origin.Follow(in.HTTP)
+	in.HTTP = sameorigin.Follow(in.HTTP)
 	if in.Config == nil {
 		in.Config = &cliconfig.Config{}
 	}

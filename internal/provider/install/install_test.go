@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 func provider(source string) addr.Provider {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/lockfile"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // Locate finds the packages that Install left in dir and checks them

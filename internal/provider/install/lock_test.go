@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // publishFor makes the site a registry with weir/a 1.0.0 and 1.1.0 for several

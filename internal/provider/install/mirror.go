@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A mirror is a directory with packages, in one of two layouts:

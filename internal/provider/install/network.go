@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"path"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // network is a mirror that is asked over https.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/mod/sumdb/dirhash"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // HashDir is the h1 hash of an unpacked package.

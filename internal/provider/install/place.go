@@ -8,10 +8,10 @@ import (
 	"os"
 	"slices"
 
-	"weir.dev/weir/internal/operation/cliconfig"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/net/ociregistry"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/system/container"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A source is one place with provider packages. Both methods return
@@ -91,7 +91,7 @@ func (in *installer) findPlaces() ([]place, error) {
 			})
 		}}), nil
 	}
-	asked := &container.Client{HTTP: in.HTTP, Login: in.Login}
+	asked := &ociregistry.Client{HTTP: in.HTTP, Login: in.Login}
 	for i := range in.Config.Installation.Methods {
 		m := &in.Config.Installation.Methods[i]
 		limited := *plain

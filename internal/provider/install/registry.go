@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A registry is the one at the host of each provider.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/system/input"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // Verified remembers the hashes of packages whose files didn't change since:
@@ -38,7 +38,7 @@ const settled = 2 * time.Second
 // is known.
 func ReadVerified(path string) *Verified {
 	v := &Verified{path: path, packages: make(map[string]verifiedPackage), settled: settled}
-	if src, err := input.File(path); err == nil {
+	if src, err := readlimit.File(path); err == nil {
 		if json.Unmarshal(src, &v.packages) != nil || v.packages == nil {
 			v.packages = make(map[string]verifiedPackage)
 		}

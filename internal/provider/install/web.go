@@ -11,11 +11,11 @@ import (
 	"os"
 	"time"
 
-	"weir.dev/weir/internal/operation/cliconfig"
-	"weir.dev/weir/internal/system/container"
-	"weir.dev/weir/internal/system/input"
-	"weir.dev/weir/internal/system/origin"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/net/ociregistry"
+	"weir.dev/weir/internal/net/sameorigin"
+	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // web makes requests to registries and mirrors.
@@ -85,7 +85,7 @@ func (w *web) get(ctx context.Context, u *url.URL) ([]byte, *url.URL, error) {
 // service is of. They go to the address of the service only: an answer must not choose
 // who else gets them.
 func (w *web) getOf(ctx context.Context, s endpoint, u *url.URL) ([]byte, *url.URL, error) {
-	if !origin.Same(s.base, u) {
+	if !sameorigin.Same(s.base, u) {
 		return w.getWith(ctx, u, "")
 	}
 	token, err := w.token(ctx, s.host)
@@ -110,7 +110,7 @@ func (w *web) getWith(ctx context.Context, u *url.URL, token string) ([]byte, *u
 		}
 		defer resp.Body.Close()
 		at = resp.Request.URL
-		body, err = io.ReadAll(input.Limited(resp.Body, u.String(), maxDocument))
+		body, err = io.ReadAll(readlimit.Limited(resp.Body, u.String(), maxDocument))
 		return err
 	})
 	return body, at, err
@@ -184,7 +184,7 @@ func final(err error) bool {
 	if status := (statusError{}); errors.As(err, &status) {
 		code = status.code
 	}
-	if refusal := (*container.Refusal)(nil); errors.As(err, &refusal) {
+	if refusal := (*ociregistry.Refusal)(nil); errors.As(err, &refusal) {
 		code = refusal.Status
 	}
 	return code != 0 && code < 500 && code != http.StatusTooManyRequests
@@ -209,10 +209,10 @@ func (in *installer) download(ctx context.Context, f *found, to string) error {
 		}
 		m := &meter{Writer: out, found: f}
 		defer m.tell(true)
-		var pulse patience.Pulse
+		var pulse stalltimeout.Pulse
 		watched, end := pulse.Watch(ctx, host, in.Silence)
 		defer end()
-		err = patience.Because(watched, from(watched, pulse.Writer(m)))
+		err = stalltimeout.Because(watched, from(watched, pulse.Writer(m)))
 		return errors.Join(err, out.Close())
 	})
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
-	"weir.dev/weir/internal/operation/cliconfig"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // A site serves documents by path and notes who asked with which token.

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/system/input"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // Name is the name of the file in the root module's directory.
@@ -121,7 +121,7 @@ func (l *Locks) Bytes(program string) []byte {
 
 // Read reads a lock file. A file that isn't there has no locks.
 func Read(path string) (*Locks, diag.List) {
-	src, err := input.File(path)
+	src, err := readlimit.File(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Locks{}, nil
 	}
@@ -138,7 +138,7 @@ func Read(path string) (*Locks, diag.List) {
 // there isn't made.
 func (l *Locks) Write(path, program string) error {
 	content := l.Bytes(program)
-	old, err := input.File(path)
+	old, err := readlimit.File(path)
 	if err == nil && bytes.Equal(old, content) || errors.Is(err, fs.ErrNotExist) && l.Empty() {
 		return nil
 	}

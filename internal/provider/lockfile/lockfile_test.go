@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 const normal = `# This file is maintained automatically by "tofu init".

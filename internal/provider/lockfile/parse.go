@@ -5,9 +5,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 var fileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{

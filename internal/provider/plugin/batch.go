@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/provider/plugin/many"
+	"weir.dev/weir/internal/provider/plugin/batching"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
 
@@ -22,8 +22,8 @@ func (c *client) Batches(ctx context.Context, typ string) provider.Batches {
 
 // ReadMany implements provider.Batching.
 func (c *client) ReadMany(ctx context.Context, rs []provider.ReadRequest) []provider.ReadResponse {
-	return many.Calls[provider.ReadRequest, provider.ReadResponse]{
-		Conn: c.conn, Method: many.Read, Type: rs[0].Type, Alone: c.Read, Again: true,
+	return batching.Calls[provider.ReadRequest, provider.ReadResponse]{
+		Conn: c.conn, Method: batching.Read, Type: rs[0].Type, Alone: c.Read, Again: true,
 		Write: func(r provider.ReadRequest) ([]byte, func([]byte, error) provider.ReadResponse) {
 			x, m := c.readRequest(r)
 			return written[tfplugin6.ReadResource_Response](x, m, x.read)
@@ -33,8 +33,8 @@ func (c *client) ReadMany(ctx context.Context, rs []provider.ReadRequest) []prov
 
 // PlanMany implements provider.Batching.
 func (c *client) PlanMany(ctx context.Context, rs []provider.PlanRequest) []provider.PlanResponse {
-	return many.Calls[provider.PlanRequest, provider.PlanResponse]{
-		Conn: c.conn, Method: many.Plan, Type: rs[0].Type, Alone: c.Plan, Again: true,
+	return batching.Calls[provider.PlanRequest, provider.PlanResponse]{
+		Conn: c.conn, Method: batching.Plan, Type: rs[0].Type, Alone: c.Plan, Again: true,
 		Write: func(r provider.PlanRequest) ([]byte, func([]byte, error) provider.PlanResponse) {
 			x, m := c.planRequest(r)
 			return written[tfplugin6.PlanResourceChange_Response](x, m, x.planned)
@@ -54,8 +54,8 @@ func (c *client) ApplyMany(ctx context.Context, rs []provider.ApplyRequest) []pr
 		all.Wait()
 		return out
 	}
-	return many.Calls[provider.ApplyRequest, provider.ApplyResponse]{
-		Conn: c.conn, Method: many.Apply, Type: rs[0].Type, Alone: c.Apply,
+	return batching.Calls[provider.ApplyRequest, provider.ApplyResponse]{
+		Conn: c.conn, Method: batching.Apply, Type: rs[0].Type, Alone: c.Apply,
 		Write: func(r provider.ApplyRequest) ([]byte, func([]byte, error) provider.ApplyResponse) {
 			x, m := c.applyRequest(r)
 			return written[tfplugin6.ApplyResourceChange_Response](x, m, x.appliedOr)

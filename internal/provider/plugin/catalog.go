@@ -8,11 +8,11 @@ import (
 	"slices"
 	"sync"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/metrics"
+	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/trace"
-	"weir.dev/weir/internal/word/work"
 )
 
 // A Builtin makes a provider that runs inside of the engine.
@@ -118,7 +118,7 @@ func (c *Catalog) remembered(p addr.Provider, e *entry) bool {
 		return false
 	}
 	e.schemas, e.askFirst = schemas, askFirst
-	work.Known.Add(1)
+	metrics.Known.Add(1)
 	return true
 }
 
@@ -352,7 +352,7 @@ func (c *Catalog) run(ctx context.Context, command Command, prepare func(*client
 	defer context.AfterFunc(c.ctx, cancel)()
 	ctx, span := trace.Begin(ctx, trace.Start, "start provider")
 	span.Set(trace.Provider, command.name())
-	work.Started.Add(1)
+	metrics.Started.Add(1)
 	cl, diags := start(ctx, command, prepare)
 	span.End(cl == nil)
 	if cl == nil {

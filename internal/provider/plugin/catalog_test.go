@@ -13,9 +13,9 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/metrics"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/work"
 )
 
 func testProvider(name string) addr.Provider {
@@ -151,7 +151,7 @@ func TestRealProviders(t *testing.T) {
 	}
 	null := addr.OpenTofu.Provider("null")
 	if found[null] == "" {
-		t.Skip("no provider mirror: make one with providers/build.sh")
+		t.Skip("no provider mirror: make one with test/providers/build.sh")
 	}
 	c := NewCatalog(Sources{Installed: found}, Command{EngineVersion: "1.12.0"})
 	defer c.Close()
@@ -229,7 +229,7 @@ func TestCatalogRemembers(t *testing.T) {
 		if diags != nil || read(t, p, "pid") == "" || len(c.running) != 1 {
 			t.Errorf("protocol %s: %v, %d processes", protocol, diags, len(c.running))
 		}
-		if started := work.Count(func() {
+		if started := metrics.Count(func() {
 			for range 2 {
 				if _, diags := open(m).Schemas(t.Context(), a); diags != nil {
 					t.Error(diags)

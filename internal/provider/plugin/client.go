@@ -12,13 +12,13 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/provider/guard"
-	"weir.dev/weir/internal/provider/plugin/many"
+	"weir.dev/weir/internal/provider/plugin/batching"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/provider/providerproxy"
 )
 
 // A client is one running plugin. It speaks protocol 6; speak translates for
@@ -44,7 +44,7 @@ type client struct {
 	endErr  error
 	ended   func() // called after the end, when set
 
-	batches many.Limits
+	batches batching.Limits
 
 	functionsOnce sync.Once
 	functions     map[string]*provider.Function
@@ -351,9 +351,9 @@ func (x *exchange) keepAnswer(ctx context.Context, r provider.ApplyRequest) cont
 	}
 	file := provider.AnswerFile(dir, r.Addr)
 	if x.c.guarded {
-		return metadata.AppendToOutgoingContext(ctx, guard.Header, file)
+		return metadata.AppendToOutgoingContext(ctx, providerproxy.Header, file)
 	}
-	if err := guard.Asked(file); err != nil {
+	if err := providerproxy.Asked(file); err != nil {
 		x.diags.Add(Unavailable.As("Failed to keep answers").New(diag.Error, "%s isn't created, because it couldn't be noted that it was asked for: %s.", r.Addr, diag.Cause(err)))
 	}
 	return ctx

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir/internal/provider/plugin/output"
+	"weir.dev/weir/internal/provider/plugin/pluginlog"
 )
 
 // TestFlood: a plugin that writes more to its standard error than anybody
@@ -23,7 +23,7 @@ func TestFlood(t *testing.T) {
 	for _, d := range ask(t.Context(), p, "flooding panic").Diags {
 		detail += d.Detail
 	}
-	if !strings.Contains(detail, "panic: at the cheese") || len(detail) > 4*output.MaxTrace {
+	if !strings.Contains(detail, "panic: at the cheese") || len(detail) > 4*pluginlog.MaxTrace {
 		t.Errorf("%d bytes are said: %.300s", len(detail), detail)
 	}
 	if grown := heap() - before; grown > flooded/4 {
@@ -57,7 +57,7 @@ func TestNoHandshake(t *testing.T) {
 			before := heap()
 			p, _, diags := Start(t.Context(), command)
 			text := diags.Err().Error()
-			if p != nil || !strings.Contains(text, want) || len(text) > 4*output.MaxTrace {
+			if p != nil || !strings.Contains(text, want) || len(text) > 4*pluginlog.MaxTrace {
 				t.Errorf("%d bytes are said: %.500s", len(text), text)
 			}
 			if grown := heap() - before; grown > flooded/4 {

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/grpc"
 
+	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
-	"weir.dev/weir/internal/word/trace"
 )
 
 // observed is a connection whose calls are seen from outside, where anybody looks. Calls

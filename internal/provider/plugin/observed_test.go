@@ -10,9 +10,9 @@ import (
 
 	"google.golang.org/grpc"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/trace"
 )
 
 // answers is a connection that answers reads with a problem where that is wanted.

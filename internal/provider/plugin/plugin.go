@@ -30,10 +30,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/plugin/handshake"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // maxMessage is the largest message either way, in bytes.
@@ -72,7 +72,7 @@ type Command struct {
 // startPatience leaves time for plugins of hundreds of megabytes on slow disks.
 const startPatience = time.Minute
 
-// A Guard says how to run one: Program is one that package guard makes a guard, Hold
+// A Guard says how to run one: Program is one that package providerproxy makes a guard, Hold
 // the beginning of the name of the file that the guard holds.
 type Guard struct{ Program, Hold string }
 

@@ -17,10 +17,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/provider"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
 )
 
 func self(t testing.TB, role string) Command {

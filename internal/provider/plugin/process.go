@@ -21,10 +21,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"weir.dev/weir/internal/provider/guard"
 	"weir.dev/weir/internal/provider/plugin/handshake"
-	"weir.dev/weir/internal/provider/plugin/output"
-	"weir.dev/weir/internal/system/child"
+	"weir.dev/weir/internal/provider/plugin/pluginlog"
+	"weir.dev/weir/internal/provider/providerproxy"
+	"weir.dev/weir/internal/sys/proc"
 )
 
 // A process is one plugin process.
@@ -33,16 +33,16 @@ type process struct {
 	env      []string
 	identity *handshake.Identity // nil without TLS
 	sockets  string              // directory for the plugin's sockets
-	log      *output.Relay       // nil for none
+	log      *pluginlog.Relay    // nil for none
 	cmd      *exec.Cmd
 	stdout   io.ReadCloser
 	stderr   io.ReadCloser
-	stdin    io.Closer        // of a guard, which takes its end for the end of this process
-	said     output.LastWords // to the standard error
-	told     output.LastWords // as the standard error, over the connection
-	exited   chan struct{}    // closed when the process has ended
-	drained  chan struct{}    // closed when all that it printed was read, and it has ended
-	status   string           // how it ended, set before exited is closed
+	stdin    io.Closer           // of a guard, which takes its end for the end of this process
+	said     pluginlog.LastWords // to the standard error
+	told     pluginlog.LastWords // as the standard error, over the connection
+	exited   chan struct{}       // closed when the process has ended
+	drained  chan struct{}       // closed when all that it printed was read, and it has ended
+	status   string              // how it ended, set before exited is closed
 
 	// unheard: nobody waited for an answer that the guard is to keep.
 	unheard atomic.Bool
@@ -56,7 +56,7 @@ func newProcess(command Command) (*process, error) {
 	}
 	p := &process{command: command, env: slices.Clip(env), exited: make(chan struct{}), drained: make(chan struct{})}
 	if command.Log != nil {
-		p.log = output.NewRelay(command.Log, command.LogLevel)
+		p.log = pluginlog.NewRelay(command.Log, command.LogLevel)
 	}
 	var err error
 	if command.Guard == nil && p.lookup("TF_DISABLE_PLUGIN_TLS") == "" {
@@ -114,7 +114,7 @@ func (p *process) prepare() (err error) {
 	}
 	if g := p.command.Guard; g != nil {
 		p.cmd.Path = g.Program
-		p.cmd.Args = []string{g.Program, guard.Command, g.Hold + strconv.FormatInt(guards.Add(1), 10), p.command.Path}
+		p.cmd.Args = []string{g.Program, providerproxy.Command, g.Hold + strconv.FormatInt(guards.Add(1), 10), p.command.Path}
 		if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 			return err
 		}
@@ -141,10 +141,10 @@ func (p *process) start(ctx context.Context) (handshake.Served, error) {
 	if p.command.Guard != nil {
 		onDeath = 0 // it ends by itself, when everything is answered
 	}
-	if err := child.Start(p.cmd, onDeath); err != nil {
+	if err := proc.Start(p.cmd, onDeath); err != nil {
 		return handshake.Served{}, err
 	}
-	p.log.Say(output.Debug, "provider", "plugin started", "path", p.command.Path, "pid", strconv.Itoa(p.cmd.Process.Pid))
+	p.log.Say(pluginlog.Debug, "provider", "plugin started", "path", p.command.Path, "pid", strconv.Itoa(p.cmd.Process.Pid))
 	go p.watch()
 	return p.handshake(ctx, p.read())
 }
@@ -173,7 +173,7 @@ func (p *process) read() <-chan string {
 	go func() {
 		both.Wait()
 		<-p.exited
-		p.log.Say(output.Debug, "provider", "plugin process ended", "path", p.command.Path, "status", p.status)
+		p.log.Say(pluginlog.Debug, "provider", "plugin process ended", "path", p.command.Path, "status", p.status)
 		p.stdout.Close()
 		p.stderr.Close()
 		if p.stdin != nil {
@@ -227,7 +227,7 @@ func (p *process) kill() {
 		default: // somebody in the group lives
 		}
 	}
-	child.Kill(p.cmd.Process)
+	proc.Kill(p.cmd.Process)
 }
 
 // stop asks the plugin to end, and kills it when it doesn't. A guard that still has

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net"
 
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/core/addr"
 )
 
 // ReattachEnv is the environment variable that names running plugins.

@@ -14,10 +14,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
 )
 
 // declared is what a plugin says of itself. As bytes, which remembered reads, it

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
-	"weir.dev/weir/internal/provider/guard"
+	"weir.dev/weir/internal/provider/providerproxy"
 )
 
 // maxCrashes is how many processes of a plugin may end one after the other
@@ -146,7 +146,7 @@ func (n *incarnation) invoke(ctx context.Context, method string, args, reply any
 		n.answered.Store(true)
 		return false, err
 	}
-	if headers, _ := metadata.FromOutgoingContext(ctx); ctx.Err() != nil && len(headers.Get(guard.Header)) > 0 {
+	if headers, _ := metadata.FromOutgoingContext(ctx); ctx.Err() != nil && len(headers.Get(providerproxy.Header)) > 0 {
 		n.process.unheard.Store(true)
 	}
 	if ctx.Err() != nil || !lost(err) || !n.process.endsNow(ctx) {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/system/child"
-	"weir.dev/weir/internal/word/schema"
-	"weir.dev/weir/internal/word/trace"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/trace"
+	"weir.dev/weir/internal/sys/proc"
 )
 
 // localExec runs a command on this machine.
@@ -70,7 +70,7 @@ func (localExec) Run(ctx context.Context, at Place, config cty.Value, output fun
 		cmd.Dir = filepath.Join(at.Dir, cmd.Dir)
 	}
 	cmd.Env = at.environment(config.GetAttr("environment"), trace.TraceParent(ctx))
-	failed.Err = child.Run(ctx, cmd, stopGrace, func(r io.Reader) {
+	failed.Err = proc.Run(ctx, cmd, stopGrace, func(r io.Reader) {
 		lines(r, func(line string) {
 			output(line)
 			if failed.Output += line + "\n"; len(failed.Output) > maxOutput {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/provider/provisioner/remote"
-	"weir.dev/weir/internal/word/schema"
 )
 
 // Connection is the schema of connection blocks.

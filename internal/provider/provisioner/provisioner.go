@@ -12,7 +12,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/core/schema"
 )
 
 // A Provisioner is a kind of provisioner.

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/system/input"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // A Cache is a directory of files.
@@ -52,7 +52,7 @@ func (c Cache) path(key string) string {
 // removed.
 func (c Cache) Load(key string) ([]byte, bool) {
 	path := c.path(key)
-	file, err := input.File(path)
+	file, err := readlimit.File(path)
 	if err != nil {
 		return nil, false
 	}

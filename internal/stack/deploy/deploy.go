@@ -15,9 +15,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // Default is the deployment of a stack without deployment files.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/value"
 )
 
 // elsewhere is an outside with one thing of each kind.

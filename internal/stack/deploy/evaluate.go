@@ -10,10 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/value"
 )
 
 // An Outside has what deployments take from elsewhere. What it can't tell is a

@@ -5,11 +5,11 @@ import (
 	"maps"
 	"slices"
 
-	"weir.dev/weir/internal/lang/analyze/calls"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/lang/compiler/calls"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // CheckInputs compares the inputs of the deployment with the stack's variables, all of

@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/stack/parts"
+	"weir.dev/weir/internal/stack/shardedstate"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // The kinds of problems that have names.
@@ -29,7 +29,7 @@ var (
 // removed block, each with the block to paste. modules are the instances that a
 // plan has found, gone those that removed blocks name, and reached are the component
 // instances of which the plan says what becomes of them.
-func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, reached func(addr.Module) bool, tree *program.Tree, kept parts.Memory) diag.List {
+func Unclaimed(prior *state.Snapshot, modules, gone []addr.Module, reached func(addr.Module) bool, tree *program.Tree, kept shardedstate.Memory) diag.List {
 	if prior == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func missing(instance addr.Module, there, claimed map[addr.Module]bool) addr.Mod
 	return ""
 }
 
-func problem(m addr.Module, objects int, prior *state.Snapshot, tree *program.Tree, kept parts.Memory) diag.Diagnostic {
+func problem(m addr.Module, objects int, prior *state.Snapshot, tree *program.Tree, kept shardedstate.Memory) diag.Diagnostic {
 	parent, last, _ := m.Parent()
 	origin := kept.Components[m.Erase().String()]
 	code := UnclaimedComponent
@@ -87,7 +87,7 @@ func problem(m addr.Module, objects int, prior *state.Snapshot, tree *program.Tr
 	if t := tree.At(parent); t != nil {
 		if c := t.Program.CallByName[last.Call]; c != nil {
 			if children := t.Of(last.Call); len(children) > 0 {
-				origin = parts.OriginOf(c, children[0])
+				origin = shardedstate.OriginOf(c, children[0])
 			}
 			d.Subject = c.Range.Ptr()
 			if e := c.Repeat.Expr(); e != nil {

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
-	"weir.dev/weir/internal/stack/parts"
+	"weir.dev/weir/internal/stack/shardedstate"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 func prior(t *testing.T, addresses ...string) *state.Snapshot {
@@ -44,7 +44,7 @@ func TestUnclaimed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, d := range Unclaimed(prior(t, state...), append(test.modules, addr.Root), test.gone, all, &program.Tree{Program: &program.Program{}}, parts.Memory{}) {
+			for _, d := range Unclaimed(prior(t, state...), append(test.modules, addr.Root), test.gone, all, &program.Tree{Program: &program.Program{}}, shardedstate.Memory{}) {
 				_, after, _ := strings.Cut(d.Detail, "objects of ")
 				name, _, _ := strings.Cut(after, ", and")
 				got = append(got, name)
@@ -58,7 +58,7 @@ func TestUnclaimed(t *testing.T) {
 
 // What the index remembers is enough for a block that works as it is pasted.
 func TestBlockFromMemory(t *testing.T) {
-	kept := parts.Memory{Components: map[string]parts.Origin{
+	kept := shardedstate.Memory{Components: map[string]shardedstate.Origin{
 		"component.a": {Source: "./m", Providers: map[string]string{
 			"sim": "provider.sim.by[each.key]", "sim.other": "provider.sim.other[each.key]",
 		}},

@@ -1,6 +1,6 @@
 package edit
 
-import "weir.dev/weir/internal/word/diag"
+import "weir.dev/weir/internal/core/diag"
 
 // Codes of problems.
 var (

@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"slices"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/suggest"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/near"
 )
 
 // Targets reads addresses of what a state has.
@@ -79,7 +79,7 @@ func nearest(s *state.Snapshot, i addr.Instance) string {
 			names = append(names, at.Resource.String())
 		}
 	}
-	return near.Ask(i.String(), names)
+	return suggest.Ask(i.String(), names)
 }
 
 // Has reports whether a state has anything that the target names.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 var sim = addr.OpenTofu.Provider("sim")

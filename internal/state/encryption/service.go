@@ -10,7 +10,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/core/schema"
 )
 
 // Services are types of key providers by name whose keys are encrypted by a service.

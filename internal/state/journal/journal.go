@@ -55,9 +55,9 @@ import (
 	"slices"
 	"strconv"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // A Begin says which state a journal is about.

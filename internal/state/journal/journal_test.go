@@ -16,10 +16,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
-	"weir.dev/weir/internal/system/failpoint"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/sys/failpoint"
 )
 
 func at(t testing.TB, text string) addr.Object {

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/system/failpoint"
-	"weir.dev/weir/internal/word/addr"
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/sys/failpoint"
 )
 
 // Digest is how a journal names the bytes of a state; nothing is empty.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // checkStatus is the status, where one that a later version added is unknown.

@@ -1,6 +1,6 @@
 package statefile
 
-import "weir.dev/weir/internal/word/diag"
+import "weir.dev/weir/internal/core/diag"
 
 // Codes of problems.
 var (

@@ -9,8 +9,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // Equal reports whether two states have the same content. Lineage, serial and

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // TestManyOutputs counts what reading outputs makes: the same for each, however many

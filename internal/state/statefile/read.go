@@ -19,11 +19,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/persisted"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/kept"
-	"weir.dev/weir/internal/word/value"
 )
 
 // formatVersion is the version of the format that this package speaks; earlier
@@ -497,7 +497,7 @@ func (r *reader) instanceMember(i *instanceText, member string) (err error) {
 		i.IdentityVersion, err = r.version()
 	default:
 		flags := i.Flags()
-		if n := slices.IndexFunc(flags, func(f kept.Flag) bool { return f.Name == member }); n >= 0 {
+		if n := slices.IndexFunc(flags, func(f persisted.Flag) bool { return f.Name == member }); n >= 0 {
 			*flags[n].Set, err = r.flag()
 		} else {
 			err = r.skip()

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 var update = flag.Bool("update", false, "rewrite the files in testdata in the form that Write has")

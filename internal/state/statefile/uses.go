@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // dependencyKeysMember narrows the dependencies of an object to instances. It is a

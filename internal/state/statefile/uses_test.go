@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
 )
 
 // TestUses writes and reads dependencies that are narrowed to instances, and reads

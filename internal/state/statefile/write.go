@@ -12,10 +12,10 @@ import (
 
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/metrics"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/word/addr"
-	"weir.dev/weir/internal/word/value"
-	"weir.dev/weir/internal/word/work"
 )
 
 // Bytes is the file of a state, always the same bytes for the same state. Objects
@@ -26,7 +26,7 @@ func Bytes(s *state.Snapshot) ([]byte, error) {
 		return nil, err
 	}
 	p.out.WriteByte('\n')
-	work.StateBytes.Add(p.out.Len())
+	metrics.StateBytes.Add(p.out.Len())
 	return p.out.Bytes(), nil
 }
 
@@ -36,7 +36,7 @@ func Line(s *state.Snapshot) ([]byte, error) {
 	if err := p.snapshot(s); err != nil {
 		return nil, err
 	}
-	work.StateBytes.Add(p.out.Len())
+	metrics.StateBytes.Add(p.out.Len())
 	return p.out.Bytes(), nil
 }
 

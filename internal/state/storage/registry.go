@@ -10,10 +10,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/near"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/suggest"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // An Env is what a backend may know of the process: the directory that
@@ -86,7 +86,7 @@ func (r Registry) Find(name string) (Type, error) {
 		return Type{}, fmt.Errorf("%s", message)
 	}
 	names := slices.Sorted(maps.Keys(r))
-	if best := near.Proper(name, names); best != "" {
+	if best := suggest.Proper(name, names); best != "" {
 		return Type{}, fmt.Errorf("There is no backend type named %q. Did you mean %q?", name, best)
 	}
 	if len(names) == 0 {

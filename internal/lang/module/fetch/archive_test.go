@@ -19,7 +19,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 type entry struct {
@@ -227,7 +227,7 @@ func TestSilentDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := New(Options{HTTP: server.Client(), Silence: 20 * time.Millisecond})
-	if err := f.download(t.Context(), at, "", filepath.Join(t.TempDir(), "m"), nil); !patience.Is(err) {
+	if err := f.download(t.Context(), at, "", filepath.Join(t.TempDir(), "m"), nil); !stalltimeout.Is(err) {
 		t.Errorf("%v", err)
 	}
 }

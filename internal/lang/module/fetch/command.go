@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/system/child"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/sys/proc"
 )
 
 // stopGrace is how long a command may take to end after it was interrupted.
@@ -26,14 +26,14 @@ const mostSaid = 1 << 20
 // said. It ends with all that it started when it says nothing and writes nothing there for
 // as long as servers may do nothing.
 func (f *Fetcher) run(ctx context.Context, cmd *exec.Cmd, server, to string) (said string, err error) {
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	watched, end := pulse.Watch(ctx, server, f.Silence)
 	defer end()
 	if f.Silence > 0 {
 		go beatWith(watched, &pulse, to, f.Silence/4)
 	}
 	var out bytes.Buffer
-	err = child.Run(watched, cmd, stopGrace, func(r io.Reader) {
+	err = proc.Run(watched, cmd, stopGrace, func(r io.Reader) {
 		r = pulse.Reader(r)
 		_, _ = io.Copy(&out, io.LimitReader(r, mostSaid))
 		_, _ = io.Copy(io.Discard, r)
@@ -41,11 +41,11 @@ func (f *Fetcher) run(ctx context.Context, cmd *exec.Cmd, server, to string) (sa
 	if err != nil && ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	return withoutProgress(out.String()), patience.Because(watched, err)
+	return withoutProgress(out.String()), stalltimeout.Because(watched, err)
 }
 
 // beatWith beats when there is more in a directory, or less, than a while ago.
-func beatWith(ctx context.Context, pulse *patience.Pulse, dir string, while time.Duration) {
+func beatWith(ctx context.Context, pulse *stalltimeout.Pulse, dir string, while time.Duration) {
 	ticker := time.NewTicker(max(while, time.Millisecond))
 	defer ticker.Stop()
 	last := int64(-1)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // silent is a server that takes connections and what is sent, and never says anything.
@@ -61,7 +61,7 @@ func TestSilentServers(t *testing.T) {
 			host := silent(t, func() {})
 			f := New(Options{Environ: append(os.Environ(), "HGRCPATH="), Silence: 300 * time.Millisecond})
 			_, _, err := f.Fetch(t.Context(), strings.Replace(source, "HOST", host, 1), "", filepath.Join(t.TempDir(), "m"))
-			if !patience.Is(err) || !strings.Contains(err.Error(), host) || !strings.Contains(err.Error(), patience.Variable) {
+			if !stalltimeout.Is(err) || !strings.Contains(err.Error(), host) || !strings.Contains(err.Error(), stalltimeout.Variable) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/system/container"
-	"weir.dev/weir/internal/system/origin"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/ociregistry"
+	"weir.dev/weir/internal/net/sameorigin"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // Tokens gives the bearer token for a host, or an empty one.
@@ -34,7 +34,7 @@ type Tokens interface {
 type Options struct {
 	HTTP *http.Client // nil for the default client
 	// Login finds who asks a registry of the OCI; nil for anybody.
-	Login  func(ctx context.Context, from container.Repository) (container.Login, error)
+	Login  func(ctx context.Context, from ociregistry.Repository) (ociregistry.Login, error)
 	Tokens Tokens // nil for none
 	// Buckets opens the bucket of a package; nil for none.
 	Buckets func(Place) (Objects, error)
@@ -61,7 +61,7 @@ type Options struct {
 type Fetcher struct {
 	Options
 	limits     limits
-	containers *container.Client
+	containers *ociregistry.Client
 
 	mu        sync.Mutex
 	fetched   map[string]string // directories by package
@@ -76,8 +76,8 @@ func New(o Options) *Fetcher {
 	if o.HTTP == nil {
 		o.HTTP = http.DefaultClient
 	}
-	o.HTTP = patience.Client(origin.Follow(o.HTTP), o.Silence)
-	return &Fetcher{Options: o, limits: defaultLimits, containers: &container.Client{HTTP: o.HTTP, Login: o.Login}, fetched: map[string]string{}, hosts: map[string]*host{}, locations: map[string]location{}}
+	o.HTTP = stalltimeout.Client(sameorigin.Follow(o.HTTP), o.Silence)
+	return &Fetcher{Options: o, limits: defaultLimits, containers: &ociregistry.Client{HTTP: o.HTTP, Login: o.Login}, fetched: map[string]string{}, hosts: map[string]*host{}, locations: map[string]location{}}
 }
 
 // Fetch implements module.Fetcher.

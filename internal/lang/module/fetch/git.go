@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // A checkout is what is wanted of a repository.
@@ -157,7 +157,7 @@ func (f *Fetcher) runGit(ctx context.Context, c checkout, to string, environ []s
 	cmd := exec.Command("git", append([]string{"-c", "protocol.ext.allow=never"}, args...)...)
 	cmd.Dir, cmd.Env = dir, environ
 	said, err := f.run(ctx, cmd, c.host, to)
-	if err == nil || ctx.Err() != nil || patience.Is(err) {
+	if err == nil || ctx.Err() != nil || stalltimeout.Is(err) {
 		return err
 	}
 	verb := args[0]

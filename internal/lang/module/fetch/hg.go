@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // hg clones a Mercurial repository. The directory keeps .hg.
@@ -30,7 +30,7 @@ func (f *Fetcher) hg(ctx context.Context, address, to string) error {
 		cmd := exec.Command("hg", append([]string{"--noninteractive", "--quiet"}, args...)...)
 		cmd.Env = append(slices.Clone(f.Environ), "HGPLAIN=1")
 		said, err := f.run(ctx, cmd, host, to)
-		if err == nil || ctx.Err() != nil || patience.Is(err) {
+		if err == nil || ctx.Err() != nil || stalltimeout.Is(err) {
 			return err
 		}
 		return fmt.Errorf("hg %s failed (%w): %s", args[0], err, said)

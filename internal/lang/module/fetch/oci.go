@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"weir.dev/weir/internal/system/container"
+	"weir.dev/weir/internal/net/ociregistry"
 )
 
 // What the manifest of a module package says of itself and of its content, as OpenTofu
@@ -83,12 +83,12 @@ func (f *Fetcher) oci(ctx context.Context, address, to string) error {
 }
 
 // readReference reads an address: the repository, and a tag or a digest.
-func readReference(address string) (from container.Repository, reference string, err error) {
+func readReference(address string) (from ociregistry.Repository, reference string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "oci" || u.User != nil {
 		return from, "", fmt.Errorf("%q isn't an address of the form oci://registry.example.com/repository", address)
 	}
-	from = container.Repository{Registry: u.Host, Name: strings.TrimPrefix(u.Path, "/")}
+	from = ociregistry.Repository{Registry: u.Host, Name: strings.TrimPrefix(u.Path, "/")}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return from, "", fmt.Errorf("the parameters %q can't be read: %w", u.RawQuery, err)
@@ -110,16 +110,16 @@ func readReference(address string) (from container.Repository, reference string,
 	case tagged && fixed:
 		return from, "", errors.New("cannot set both \"tag\" and \"digest\" arguments")
 	case fixed:
-		return from, query.Get("digest"), container.CheckDigest(query.Get("digest"))
+		return from, query.Get("digest"), ociregistry.CheckDigest(query.Get("digest"))
 	case tagged:
-		return from, query.Get("tag"), container.CheckTag(query.Get("tag"))
+		return from, query.Get("tag"), ociregistry.CheckTag(query.Get("tag"))
 	}
 	return from, "latest", nil
 }
 
 // asStatus has a refusal tried again as others are.
 func asStatus(err error) error {
-	var no *container.Refusal
+	var no *ociregistry.Refusal
 	if errors.As(err, &no) && (no.Status < 500 && no.Status != 429) {
 		return final{err}
 	}

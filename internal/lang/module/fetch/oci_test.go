@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir.dev/weir/internal/system/container"
+	"weir.dev/weir/internal/net/ociregistry"
 )
 
 // A depot is a registry with one repository, team/net.
@@ -113,11 +113,11 @@ func TestContainers(t *testing.T) {
 			if name == "other manifest" {
 				d.manifests[digest] = d.manifests["1.0"]
 			}
-			f := New(Options{HTTP: server.Client(), Login: func(_ context.Context, from container.Repository) (container.Login, error) {
+			f := New(Options{HTTP: server.Client(), Login: func(_ context.Context, from ociregistry.Repository) (ociregistry.Login, error) {
 				if from.Name != "team/net" {
 					t.Errorf("asked for %s", from)
 				}
-				return container.Login{User: "me", Password: test.password}, nil
+				return ociregistry.Login{User: "me", Password: test.password}, nil
 			}})
 			got, _, err := f.Fetch(t.Context(), "oci://"+strings.TrimPrefix(server.URL, "https://")+"/team/net"+strings.Replace(test.query, "DIGEST", digest, 1), "", filepath.Join(t.TempDir(), "m"))
 			if problem, bad := strings.CutPrefix(test.want, "! "); bad {

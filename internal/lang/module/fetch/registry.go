@@ -17,7 +17,7 @@ import (
 
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/provider/version"
-	"weir.dev/weir/internal/system/input"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // A host is the module registry at one host, found out once.
@@ -293,7 +293,7 @@ func (f *Fetcher) once(ctx context.Context, u *url.URL, token string, a *answer)
 		return err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(input.Limited(resp.Body, u.String(), maxDocument))
+	body, err := io.ReadAll(readlimit.Limited(resp.Body, u.String(), maxDocument))
 	*a = answer{resp.StatusCode, resp.Header, body, resp.Request.URL}
 	return err
 }

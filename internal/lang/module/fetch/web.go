@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/lang/module"
-	"weir.dev/weir/internal/system/input"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // maxRedirects is how often an address may name another one.
@@ -59,7 +59,7 @@ func (f *Fetcher) checksums(ctx context.Context, base *url.URL, address string) 
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(input.Limited(resp.Body, at.String(), maxDocument))
+	return io.ReadAll(readlimit.Limited(resp.Body, at.String(), maxDocument))
 }
 
 // download fetches and unpacks an archive of the kind that is told once the

@@ -1,7 +1,7 @@
 // Package batchv1 is generated from the contract of the batch service, which is
 // batch/weir/batch/v1/batch.proto.
 //
-// It owns nothing but the generated messages, for tests alone: package many writes and reads
+// It owns nothing but the generated messages, for tests alone: package batching writes and reads
 // them by itself, and provider authors have theirs in a module of its own. It needs protoc,
 // protoc-gen-go v1.36.12 and protoc-gen-go-grpc v1.6.2 to be generated anew.
 package batchv1

@@ -17,7 +17,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"golang.org/x/crypto/ssh"
 
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/core/schema"
 )
 
 // Schema is the schema of connection blocks: what any kind of connection has.

@@ -22,8 +22,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"golang.org/x/crypto/pkcs12"
 
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
+	"weir.dev/weir/internal/net/useragent"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // access is how to reach the service: who asks, and where.
@@ -53,7 +53,7 @@ var clouds = map[string]string{
 	"china": "china",
 }
 
-func readAccess(r *arguments.Reader) access {
+func readAccess(r *backendconfig.Reader) access {
 	a := access{
 		dir:             r.Env.Dir,
 		group:           r.Text("resource_group_name"),
@@ -118,7 +118,7 @@ func (a *access) open(ctx context.Context, client *http.Client, container string
 	if client == nil {
 		client = http.DefaultClient
 	}
-	client = agent.Client(client, a.agent)
+	client = useragent.Client(client, a.agent)
 	in, suffix, err := a.cloud(ctx, client)
 	if err != nil {
 		return nil, err

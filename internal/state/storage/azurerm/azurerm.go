@@ -20,11 +20,11 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Type is the entry for registries.
@@ -33,8 +33,8 @@ var Type = storage.TypeOf(Schema, New)
 // Schema is the shape of the configuration. What is left out comes from the
 // environment: ARM_ and the name in capitals, where it isn't required.
 func Schema() *schema.Block {
-	text := func(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
-	yes := func(description string) *schema.Attribute { return arguments.Optional(cty.Bool, description) }
+	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
+	yes := func(description string) *schema.Attribute { return backendconfig.Optional(cty.Bool, description) }
 	name := func(description string) *schema.Attribute {
 		return &schema.Attribute{Type: cty.String, Required: true, Description: description}
 	}
@@ -51,7 +51,7 @@ func Schema() *schema.Block {
 		"environment":           text("The cloud: public, usgovernment or china"),
 		"metadata_host":         text("The host that tells the addresses of another cloud"),
 		"endpoint":              old(text("Has no effect")),
-		"timeout_seconds":       arguments.Optional(cty.Number, "How long a request may take, 300 by default"),
+		"timeout_seconds":       backendconfig.Optional(cty.Number, "How long a request may take, 300 by default"),
 		"snapshot":              yes("Whether each state is kept as a snapshot before it is replaced"),
 		"customer_provided_key": key,
 		"encryption_scope":      text("The encryption scope of the state"),
@@ -101,14 +101,14 @@ type Backend struct {
 // New makes a backend from a configuration of the type of Schema. It doesn't
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{
 		account:   r.Text("storage_account_name"),
 		container: r.Text("container_name"),
 		key:       r.Text("key"),
 		snapshots: r.Bool("snapshot", "ARM_SNAPSHOT"),
 		timeout:   time.Duration(r.Int("timeout_seconds", 300, "ARM_TIMEOUT_SECONDS")) * time.Second,
-		agent:     agent.Name(r.Getenv),
+		agent:     useragent.Name(r.Getenv),
 	}
 	if !named(b.account, 24, "") {
 		r.Problem("storage_account_name", "Invalid backend configuration", "The name of a storage account has 3 to 24 lowercase letters and digits. %q isn't one.", b.account)
@@ -144,7 +144,7 @@ type sealing struct {
 	scope    string
 }
 
-func readSealing(r *arguments.Reader) sealing {
+func readSealing(r *backendconfig.Reader) sealing {
 	// The second name is what the incumbents look for by mistake.
 	s := sealing{scope: r.Text("encryption_scope", "ARM_ENCRYPTION_SCOPE", "ARM_ENCYRPTION_SCOPE")}
 	text := r.Text("customer_provided_key", "ARM_CUSTOMER_PROVIDED_KEY")

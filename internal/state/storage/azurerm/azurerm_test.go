@@ -15,13 +15,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
-func serve(t *testing.T) (*servers.Azure, *http.Client) {
+func serve(t *testing.T) (*testservers.Azure, *http.Client) {
 	t.Helper()
-	s := &servers.Azure{}
+	s := &testservers.Azure{}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return s, &http.Client{Transport: storagetest.Only{Address: server.Listener.Addr().String()}}
@@ -55,7 +55,7 @@ func opened(t *testing.T, client *http.Client, env, values map[string]string) *B
 	return b
 }
 
-var withKey = map[string]string{"access_key": servers.AzureKey}
+var withKey = map[string]string{"access_key": testservers.AzureKey}
 
 func TestContract(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
@@ -249,7 +249,7 @@ func TestWho(t *testing.T) {
 	}
 }
 
-func who(ctx context.Context, b *Backend, server *servers.Azure) string {
+func who(ctx context.Context, b *Backend, server *testservers.Azure) string {
 	if _, err := b.Workspaces(ctx); err != nil {
 		return "error: " + err.Error()
 	}
@@ -281,7 +281,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestSilent has a service that stops answering, in each request.
 func TestSilent(t *testing.T) {
-	server := httptest.NewServer(&servers.Azure{})
+	server := httptest.NewServer(&testservers.Azure{})
 	t.Cleanup(server.Close)
 	storagetest.Silent(t, "tcp", server.Listener.Addr().String(), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
 		b := opened(t, &http.Client{Transport: storagetest.Only{Address: address}}, nil, withKey)

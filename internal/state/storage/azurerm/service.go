@@ -23,8 +23,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
+	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/system/patience"
 )
 
 // A service is a container as the REST API has it.
@@ -113,7 +113,7 @@ func (s *service) do(ctx context.Context, method, blob string, query url.Values,
 	if query == nil {
 		query = url.Values{}
 	}
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	ctx, end := pulse.Watch(ctx, strings.TrimPrefix(strings.SplitN(s.container, "?", 2)[0], "https://"), s.patience)
 	defer end()
 	request, err := runtime.NewRequest(ctx, method, s.address(blob, query))
@@ -134,7 +134,7 @@ func (s *service) do(ctx context.Context, method, blob string, query url.Values,
 		err = fmt.Errorf("%s: %w", request.Raw().URL.Host, failed.Err) // the address may have a signature in it
 	}
 	if err != nil {
-		return nil, nil, patience.Because(ctx, err)
+		return nil, nil, stalltimeout.Because(ctx, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != want {
@@ -146,13 +146,13 @@ func (s *service) do(ctx context.Context, method, blob string, query url.Values,
 		return nil, nil, err
 	}
 	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
-	return response.Header, content, patience.Because(ctx, err)
+	return response.Header, content, stalltimeout.Because(ctx, err)
 }
 
 // beating is a body that can be sent again.
 type beating struct {
 	io.ReadSeeker
-	pulse *patience.Pulse
+	pulse *stalltimeout.Pulse
 }
 
 func (b beating) Read(into []byte) (int, error) {

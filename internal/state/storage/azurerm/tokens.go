@@ -9,18 +9,18 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Tokens finds tokens for another service of Azure's, by a configuration of the type of
 // Schema, whose storage doesn't matter. It asks for nothing before a token is wanted.
 func Tokens(config cty.Value, env storage.Env) (func(ctx context.Context, scope string) (string, error), diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	a := readAccess(r)
-	a.agent = agent.Name(r.Getenv)
+	a.agent = useragent.Name(r.Getenv)
 	if r.Diags.HasErrors() {
 		return nil, r.Diags
 	}
@@ -30,7 +30,7 @@ func Tokens(config cty.Value, env storage.Env) (func(ctx context.Context, scope 
 		mu.Lock()
 		defer mu.Unlock()
 		if credential == nil {
-			client := agent.Client(&http.Client{Transport: env.Transport}, a.agent)
+			client := useragent.Client(&http.Client{Transport: env.Transport}, a.agent)
 			in, _, err := a.cloud(ctx, client)
 			if err != nil {
 				return "", err

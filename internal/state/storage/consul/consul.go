@@ -22,12 +22,12 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 	"weir.dev/weir/internal/state/storage/rest"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
 )
 
 // Type is the entry for registries.
@@ -36,7 +36,7 @@ var Type = storage.TypeOf(Schema, New)
 // Schema is the shape of the configuration. Most of what is left out comes from the
 // environment: CONSUL_HTTP_ADDR and the other variables of Consul's own programs.
 func Schema() *schema.Block {
-	text := func(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
+	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
 	token := text("The access token")
 	token.Sensitive = true
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
@@ -46,8 +46,8 @@ func Schema() *schema.Block {
 		"scheme":       text("How the agent is reached: http or https"),
 		"datacenter":   text("The datacenter, that of the agent by default"),
 		"http_auth":    text("User and password for basic authentication, as user:password"),
-		"gzip":         arguments.Optional(cty.Bool, "Whether states are compressed"),
-		"lock":         arguments.Optional(cty.Bool, "Whether states are locked, true by default"),
+		"gzip":         backendconfig.Optional(cty.Bool, "Whether states are compressed"),
+		"lock":         backendconfig.Optional(cty.Bool, "Whether states are locked, true by default"),
 		"ca_file":      text("A file with certificates of authorities to trust"),
 		"cert_file":    text("A file with the certificate of the client"),
 		"key_file":     text("A file with the key of cert_file"),
@@ -65,7 +65,7 @@ type Backend struct {
 // New makes a backend from a configuration of the type of Schema. It doesn't
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{path: r.Text("path"), compress: r.Bool("gzip"), locks: r.BoolOr(true, "lock")}
 	if strings.Trim(b.path, "/") == "" {
 		r.Problem("path", "Invalid backend configuration", `The "path" attribute value must not be empty.`)
@@ -98,7 +98,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 }
 
 // address is that of the agent.
-func address(r *arguments.Reader) url.URL {
+func address(r *backendconfig.Reader) url.URL {
 	given := r.Text("address")
 	if given == "" {
 		given = r.Getenv("CONSUL_HTTP_ADDR")
@@ -133,7 +133,7 @@ func address(r *arguments.Reader) url.URL {
 // socketHost stands for a socket in addresses.
 const socketHost = "consul.socket"
 
-func client(r *arguments.Reader) *http.Client {
+func client(r *backendconfig.Reader) *http.Client {
 	file := func(name string, variables ...string) []byte {
 		if at := r.Text(name, variables...); at != "" {
 			return readFile(r, name, at)
@@ -159,11 +159,11 @@ func client(r *arguments.Reader) *http.Client {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		}
 	}
-	return agent.Client(&http.Client{Transport: transport}, agent.Name(r.Getenv))
+	return useragent.Client(&http.Client{Transport: transport}, useragent.Name(r.Getenv))
 }
 
 // readFile is the content of a file that an argument names.
-func readFile(r *arguments.Reader, name, file string) []byte {
+func readFile(r *backendconfig.Reader, name, file string) []byte {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(r.Env.Dir, file)
 	}

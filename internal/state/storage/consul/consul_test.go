@@ -13,13 +13,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
-func serve(t *testing.T) (*servers.Consul, string) {
+func serve(t *testing.T) (*testservers.Consul, string) {
 	t.Helper()
-	s := &servers.Consul{}
+	s := &testservers.Consul{}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return s, strings.TrimPrefix(server.URL, "http://")

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/state/storage/bucket"
+	"weir.dev/weir/internal/state/storage/backendconfig"
+	"weir.dev/weir/internal/state/storage/objectstore"
 	"weir.dev/weir/internal/state/storage/rest"
 )
 
@@ -26,11 +26,11 @@ type role struct {
 // access is who asks.
 type access struct {
 	api      *api
-	keys     bucket.Keys
+	keys     objectstore.Keys
 	instance string // the role of the CVM instance, which counts more than keys
 	role     *role  // nil for none
 	metadata url.URL
-	ring     bucket.Ring
+	ring     objectstore.Ring
 }
 
 // A profile is one of tccli.
@@ -42,20 +42,20 @@ type profile struct {
 	Session string `json:"role-session-name"`
 }
 
-func readAccess(r *arguments.Reader, of *api) *access {
+func readAccess(r *backendconfig.Reader, of *api) *access {
 	a := &access{
 		api: of, instance: r.Text("cam_role_name", "TENCENTCLOUD_CAM_ROLE_NAME"),
 		metadata: url.URL{Scheme: "http", Host: "metadata.tencentyun.com"},
-		keys: bucket.Keys{
+		keys: objectstore.Keys{
 			ID:     r.Text("secret_id", "TENCENTCLOUD_SECRET_ID"),
 			Secret: r.Text("secret_key", "TENCENTCLOUD_SECRET_KEY"),
 			Token:  r.Text("security_token", "TENCENTCLOUD_SECURITY_TOKEN"),
 		},
 	}
 	var p profile
-	if a.keys == (bucket.Keys{}) {
+	if a.keys == (objectstore.Keys{}) {
 		p = readProfile(r, a.instance != "")
-		a.keys = bucket.Keys{ID: strings.TrimSpace(p.ID), Secret: strings.TrimSpace(p.Secret), Token: strings.TrimSpace(p.Token)}
+		a.keys = objectstore.Keys{ID: strings.TrimSpace(p.ID), Secret: strings.TrimSpace(p.Secret), Token: strings.TrimSpace(p.Token)}
 	}
 	a.role = readRole(r, p)
 	return a
@@ -63,7 +63,7 @@ func readAccess(r *arguments.Reader, of *api) *access {
 
 // readProfile reads the credentials that tccli has stored. They may be missing where nobody
 // asked for them.
-func readProfile(r *arguments.Reader, optional bool) (p profile) {
+func readProfile(r *backendconfig.Reader, optional bool) (p profile) {
 	name := r.TextOr("", "profile", "TENCENTCLOUD_PROFILE")
 	optional = optional || name == ""
 	if name == "" {
@@ -92,13 +92,13 @@ func readProfile(r *arguments.Reader, optional bool) (p profile) {
 	return p
 }
 
-func readRole(r *arguments.Reader, p profile) *role {
+func readRole(r *backendconfig.Reader, p profile) *role {
 	const usual, most = 7200, 43200
 	as := &role{arn: strings.TrimSpace(p.Role), session: strings.TrimSpace(p.Session), seconds: usual}
 	of := r.Block("assume_role")
 	given := of != nil
 	if of == nil {
-		of = &arguments.Reader{Config: Schema().Blocks["assume_role"].Block.EmptyValue(), Env: r.Env}
+		of = &backendconfig.Reader{Config: Schema().Blocks["assume_role"].Block.EmptyValue(), Env: r.Env}
 	}
 	if arn := of.Text("role_arn", "TENCENTCLOUD_ASSUME_ROLE_ARN"); arn != "" {
 		*as = role{
@@ -122,24 +122,24 @@ func readRole(r *arguments.Reader, p profile) *role {
 }
 
 // get is the credentials for a request.
-func (a *access) get(ctx context.Context) (bucket.Keys, error) {
-	return a.ring.Get(func() (bucket.Keys, error) { return a.find(ctx) })
+func (a *access) get(ctx context.Context) (objectstore.Keys, error) {
+	return a.ring.Get(func() (objectstore.Keys, error) { return a.find(ctx) })
 }
 
-func (a *access) find(ctx context.Context) (bucket.Keys, error) {
+func (a *access) find(ctx context.Context) (objectstore.Keys, error) {
 	k := a.keys
 	var err error
 	if a.instance != "" {
 		if k, err = a.fromInstance(ctx); err != nil {
-			return bucket.Keys{}, fmt.Errorf("the CAM role %q of this CVM instance gave no credentials: %w", a.instance, err)
+			return objectstore.Keys{}, fmt.Errorf("the CAM role %q of this CVM instance gave no credentials: %w", a.instance, err)
 		}
 	}
 	if k.ID == "" || k.Secret == "" {
-		return bucket.Keys{}, errors.New("no credentials were found: set secret_id and secret_key, or TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY, or profile, or cam_role_name")
+		return objectstore.Keys{}, errors.New("no credentials were found: set secret_id and secret_key, or TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY, or profile, or cam_role_name")
 	}
 	if a.role != nil {
 		if k, err = a.assume(ctx, k); err != nil {
-			return bucket.Keys{}, fmt.Errorf("the role %q can't be assumed: %w", a.role.arn, err)
+			return objectstore.Keys{}, fmt.Errorf("the role %q can't be assumed: %w", a.role.arn, err)
 		}
 	}
 	return k, nil
@@ -153,8 +153,8 @@ type given struct {
 	ExpiredTime  int64
 }
 
-func (g given) keys() bucket.Keys {
-	k := bucket.Keys{ID: g.TmpSecretID, Secret: g.TmpSecretKey, Token: g.Token}
+func (g given) keys() objectstore.Keys {
+	k := objectstore.Keys{ID: g.TmpSecretID, Secret: g.TmpSecretKey, Token: g.Token}
 	if g.ExpiredTime > 0 {
 		k.Until = time.Unix(g.ExpiredTime, 0)
 	}
@@ -162,7 +162,7 @@ func (g given) keys() bucket.Keys {
 }
 
 // fromInstance asks the metadata service.
-func (a *access) fromInstance(ctx context.Context) (bucket.Keys, error) {
+func (a *access) fromInstance(ctx context.Context) (objectstore.Keys, error) {
 	client := &rest.Client{HTTP: a.api.http, Base: a.metadata, Patience: a.api.patience}
 	var said struct {
 		given
@@ -176,7 +176,7 @@ func (a *access) fromInstance(ctx context.Context) (bucket.Keys, error) {
 }
 
 // assume asks STS for credentials of the role.
-func (a *access) assume(ctx context.Context, as bucket.Keys) (bucket.Keys, error) {
+func (a *access) assume(ctx context.Context, as objectstore.Keys) (objectstore.Keys, error) {
 	ask := map[string]any{"RoleArn": a.role.arn, "RoleSessionName": a.role.session, "DurationSeconds": a.role.seconds}
 	if a.role.policy != "" {
 		ask["Policy"] = url.QueryEscape(a.role.policy)
@@ -189,11 +189,11 @@ func (a *access) assume(ctx context.Context, as bucket.Keys) (bucket.Keys, error
 		ExpiredTime int64
 	}
 	if err := a.api.call(ctx, as, "sts", "AssumeRole", ask, &said); err != nil {
-		return bucket.Keys{}, err
+		return objectstore.Keys{}, err
 	}
 	said.given.ExpiredTime = said.ExpiredTime
 	if said.TmpSecretID == "" {
-		return bucket.Keys{}, errors.New("STS answered without credentials")
+		return objectstore.Keys{}, errors.New("STS answered without credentials")
 	}
 	return said.keys(), nil
 }

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/state/storage/bucket"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/state/storage/objectstore"
 )
 
 // api is Tencent's, for tags and roles.
@@ -51,7 +51,7 @@ const (
 )
 
 // call asks a service of the API as the keys.
-func (a *api) call(ctx context.Context, as bucket.Keys, service, action string, ask, into any) error {
+func (a *api) call(ctx context.Context, as objectstore.Keys, service, action string, ask, into any) error {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *api) call(ctx context.Context, as bucket.Keys, service, action string, 
 		// Without an answer it isn't known whether a tag was made, and of whom one is that is there.
 		once := action == "CreateTag" && code == ""
 		final := err == nil || once || code != "" && code != "InternalError" && !strings.HasPrefix(code, "RequestLimitExceeded")
-		if final || try == tries || ctx.Err() != nil || patience.Is(err) {
+		if final || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
 			return err
 		}
 		select {
@@ -73,13 +73,13 @@ func (a *api) call(ctx context.Context, as bucket.Keys, service, action string, 
 	}
 }
 
-func (a *api) once(ctx context.Context, as bucket.Keys, service, action string, body []byte, into any) error {
+func (a *api) once(ctx context.Context, as objectstore.Keys, service, action string, body []byte, into any) error {
 	host := service + "." + a.domain
 	scheme := a.scheme
 	if scheme == "" {
 		scheme = "https"
 	}
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	ctx, end := pulse.Watch(ctx, host, a.patience)
 	defer end()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, scheme+"://"+host+"/", bytes.NewReader(body))
@@ -98,12 +98,12 @@ func (a *api) once(ctx context.Context, as bucket.Keys, service, action string, 
 	}
 	response, err := a.http.Do(request)
 	if err != nil {
-		return patience.Because(ctx, err)
+		return stalltimeout.Because(ctx, err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), 16<<20))
 	if err != nil {
-		return patience.Because(ctx, err)
+		return stalltimeout.Because(ctx, err)
 	}
 	var told struct{ Response json.RawMessage }
 	var failed struct {
@@ -123,7 +123,7 @@ func (a *api) once(ctx context.Context, as bucket.Keys, service, action string, 
 }
 
 // authorization signs a request in the way that is called TC3.
-func authorization(as bucket.Keys, service, host string, body []byte, now time.Time) string {
+func authorization(as objectstore.Keys, service, host string, body []byte, now time.Time) string {
 	sum := func(text []byte) string {
 		h := sha256.Sum256(text)
 		return hex.EncodeToString(h[:])

@@ -21,12 +21,12 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/state/storage/bucket"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
+	"weir.dev/weir/internal/state/storage/objectstore"
 )
 
 // Type is the entry for registries.
@@ -34,7 +34,7 @@ var Type = storage.TypeOf(Schema, New)
 
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {
-	text := func(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
+	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
 	secret := func(a *schema.Attribute) *schema.Attribute {
 		a.Sensitive = true
 		return a
@@ -45,9 +45,9 @@ func Schema() *schema.Block {
 			"region":     text("The region of the bucket"),
 			"prefix":     text("What keys begin with"),
 			"key":        text("The key of the state, terraform.tfstate by default"),
-			"encrypt":    arguments.Optional(cty.Bool, "Whether the server encrypts the state, as by default"),
+			"encrypt":    backendconfig.Optional(cty.Bool, "Whether the server encrypts the state, as by default"),
 			"acl":        text("The ACL of the state: private, as by default, or public-read"),
-			"accelerate": arguments.Optional(cty.Bool, "Whether the bucket is reached by global acceleration"),
+			"accelerate": backendconfig.Optional(cty.Bool, "Whether the bucket is reached by global acceleration"),
 			"endpoint":   text("The address of COS, such as https://cos-internal.ap-guangzhou.tencentcos.cn"),
 			"domain":     text("The domain of Tencent's API, tencentcloudapi.com by default"),
 
@@ -61,7 +61,7 @@ func Schema() *schema.Block {
 		Blocks: map[string]*schema.NestedBlock{"assume_role": {Nesting: schema.Set, Max: 1, Block: &schema.Block{Attributes: map[string]*schema.Attribute{
 			"role_arn":         text("The role to assume"),
 			"session_name":     text("The name of the session"),
-			"session_duration": arguments.Optional(cty.Number, "How long the session lasts, in seconds up to 43200, 7200 by default"),
+			"session_duration": backendconfig.Optional(cty.Number, "How long the session lasts, in seconds up to 43200, 7200 by default"),
 			"policy":           text("A policy that restricts the session"),
 			"external_id":      text("The external ID"),
 		}}}},
@@ -71,21 +71,21 @@ func Schema() *schema.Block {
 // A Backend is the states under a key and a prefix of a bucket.
 type Backend struct {
 	bucket  string
-	layout  bucket.Layout
+	layout  objectstore.Layout
 	encrypt bool
 	acl     string
 	address *url.URL // of the bucket
 	api     *api
 
 	mu     sync.Mutex
-	opened *bucket.Service
+	opened *objectstore.Service
 }
 
 // New makes a backend from a configuration of the type of Schema. It doesn't connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{
-		bucket: r.Text("bucket"), layout: bucket.Layout{Prefix: r.Text("prefix"), Key: r.TextOr("terraform.tfstate", "key")},
+		bucket: r.Text("bucket"), layout: objectstore.Layout{Prefix: r.Text("prefix"), Key: r.TextOr("terraform.tfstate", "key")},
 		encrypt: r.BoolOr(true, "encrypt"), acl: r.TextOr("private", "acl"),
 	}
 	if b.bucket == "" {
@@ -107,7 +107,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	b.readAddress(r, region)
 	b.api = &api{
 		region: region, domain: r.TextOr("tencentcloudapi.com", "domain", "TENCENTCLOUD_DOMAIN"),
-		http: agent.Client(&http.Client{Transport: env.Transport}, agent.Name(r.Getenv)), patience: r.Patience(),
+		http: useragent.Client(&http.Client{Transport: env.Transport}, useragent.Name(r.Getenv)), patience: r.Patience(),
 	}
 	b.api.access = readAccess(r, b.api)
 	if r.Diags.HasErrors() {
@@ -116,7 +116,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	return b, r.Diags
 }
 
-func (b *Backend) readAddress(r *arguments.Reader, region string) {
+func (b *Backend) readAddress(r *backendconfig.Reader, region string) {
 	b.address = &url.URL{Scheme: "https", Host: b.bucket + ".cos." + region + ".myqcloud.com"}
 	if r.Bool("accelerate") {
 		b.address.Host = b.bucket + ".cos.accelerate.myqcloud.com"
@@ -139,11 +139,11 @@ func (b *Backend) readAddress(r *arguments.Reader, region string) {
 }
 
 // open makes the bucket, once.
-func (b *Backend) open(context.Context) (*bucket.Service, error) {
+func (b *Backend) open(context.Context) (*objectstore.Service, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.opened == nil {
-		b.opened = &bucket.Service{HTTP: b.api.http, Address: b.address, Patience: b.api.patience, Sign: b.sign}
+		b.opened = &objectstore.Service{HTTP: b.api.http, Address: b.address, Patience: b.api.patience, Sign: b.sign}
 	}
 	return b.opened, nil
 }
@@ -160,7 +160,7 @@ func (b *Backend) Workspaces(ctx context.Context) ([]string, error) {
 
 // explain says so where the bucket isn't there.
 func (b *Backend) explain(err error) error {
-	if bucket.Status(err) == http.StatusNotFound {
+	if objectstore.Status(err) == http.StatusNotFound {
 		return fmt.Errorf("bucket %s not exists: %w", b.bucket, err)
 	}
 	return err
@@ -174,7 +174,7 @@ func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 	case "":
 		return errors.New("state name not allow to be empty")
 	}
-	return bucket.Create(ctx, b.store(name))
+	return objectstore.Create(ctx, b.store(name))
 }
 
 // DeleteWorkspace removes the object of the workspace.
@@ -208,7 +208,7 @@ func (b *Backend) State(name string) (storage.Store, error) {
 
 func (b *Backend) store(name string) *store {
 	key := b.layout.Path(name)
-	return &store{b: b, State: bucket.State{
+	return &store{b: b, State: objectstore.State{
 		Open: b.open, Key: key, Beside: key + ".intents", Header: b.header, Unless: "X-Cos-Forbid-Overwrite", Check: whole,
 	}}
 }
@@ -231,7 +231,7 @@ func (b *Backend) header(content []byte) http.Header {
 }
 
 // whole holds an object to its digest.
-func whole(o bucket.Object) error {
+func whole(o objectstore.Object) error {
 	want := o.Header.Get(sumHeader)
 	switch is := digest(o.Content); {
 	case len(want) != hex.EncodedLen(md5.Size):

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/bucket"
+	"weir.dev/weir/internal/state/storage/objectstore"
 )
 
 // store is the object of a state, and the one that is its lock.
 type store struct {
 	b *Backend
-	bucket.State
+	objectstore.State
 }
 
 func (s *store) lockKey() string { return s.Key + ".tflock" }

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // sealing is how the server encrypts states. The zero value leaves it to the
@@ -41,7 +41,7 @@ func (s sealing) headers() http.Header {
 	return h
 }
 
-func readSealing(r *arguments.Reader) sealing {
+func readSealing(r *backendconfig.Reader) sealing {
 	s := sealing{kmsKey: r.Text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY")}
 	text := r.Text("encryption_key", "GOOGLE_ENCRYPTION_KEY")
 	if text == "" {
@@ -61,7 +61,7 @@ func readSealing(r *arguments.Reader) sealing {
 }
 
 // contents is a text, or the content of the file that it is the path of.
-func contents(r *arguments.Reader, text string) (string, error) {
+func contents(r *backendconfig.Reader, text string) (string, error) {
 	name := text
 	if rest, found := strings.CutPrefix(name, "~/"); found {
 		name = filepath.Join(r.Getenv("HOME"), rest)
@@ -95,7 +95,7 @@ type access struct {
 
 const publicDomain = "googleapis.com"
 
-func readAccess(r *arguments.Reader) access {
+func readAccess(r *backendconfig.Reader) access {
 	a := access{
 		token:     r.Text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"),
 		as:        r.Text("impersonate_service_account", "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT", "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT"),
@@ -169,7 +169,7 @@ func (a *access) client(ctx context.Context) (*http.Client, error) {
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: a.transport})
 	} else if a.patience > 0 { // what fetches tokens has no context of a request
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ResponseHeaderTimeout = patience.Beyond(a.patience)
+		transport.ResponseHeaderTimeout = stalltimeout.Beyond(a.patience)
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport})
 	}
 	tokens, err := a.tokens(ctx, scope)

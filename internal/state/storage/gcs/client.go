@@ -7,22 +7,22 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Client finds credentials for another service of Google's, by a configuration of the type
 // of Schema, whose bucket doesn't matter. It asks for nothing before the client is wanted.
 func Client(config cty.Value, env storage.Env, scope string) (func(context.Context) (*http.Client, error), diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	a := readAccess(r)
 	a.patience, a.transport, a.scope, a.open = r.Patience(), env.Transport, scope, false
 	if r.Diags.HasErrors() {
 		return nil, r.Diags
 	}
-	name := agent.Name(r.Getenv)
+	name := useragent.Name(r.Getenv)
 	var mu sync.Mutex
 	var client *http.Client
 	return func(ctx context.Context) (*http.Client, error) {
@@ -33,7 +33,7 @@ func Client(config cty.Value, env storage.Env, scope string) (func(context.Conte
 		}
 		found, err := a.client(context.WithoutCancel(ctx)) // tokens outlive the request
 		if err == nil {
-			client = agent.Client(found, name)
+			client = useragent.Client(found, name)
 		}
 		return client, err
 	}, r.Diags

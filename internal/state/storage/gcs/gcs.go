@@ -18,11 +18,11 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Type is the entry for registries.
@@ -30,14 +30,14 @@ var Type = storage.TypeOf(Schema, New)
 
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {
-	text := func(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
+	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
 		"bucket":                      {Type: cty.String, Required: true, Description: "The bucket"},
 		"prefix":                      text("The directory of the states in the bucket"),
 		"credentials":                 text("The key of a service account or another credentials file: its content or its path"),
 		"access_token":                text("An OAuth access token"),
 		"impersonate_service_account": text("The service account to act as"),
-		"impersonate_service_account_delegates": arguments.Optional(cty.List(cty.String),
+		"impersonate_service_account_delegates": backendconfig.Optional(cty.List(cty.String),
 			"The service accounts that hand the right to do so on, in order"),
 		"encryption_key":          text("The key that the server encrypts with and forgets, as base64, or a file with it"),
 		"kms_encryption_key":      text("The KMS key that the server encrypts with"),
@@ -60,8 +60,8 @@ type Backend struct {
 // New makes a backend from a configuration of the type of Schema. It doesn't
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
-	b := &Backend{bucket: r.Text("bucket"), prefix: strings.TrimLeft(r.Text("prefix"), "/"), agent: agent.Name(r.Getenv)}
+	r := &backendconfig.Reader{Config: config, Env: env}
+	b := &Backend{bucket: r.Text("bucket"), prefix: strings.TrimLeft(r.Text("prefix"), "/"), agent: useragent.Name(r.Getenv)}
 	if b.prefix != "" && !strings.HasSuffix(b.prefix, "/") {
 		b.prefix += "/"
 	}
@@ -86,7 +86,7 @@ func (b *Backend) open(ctx context.Context) (*service, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.opened = &service{http: agent.Client(client, b.agent), base: b.access.base, bucket: b.bucket, patience: b.access.patience}
+		b.opened = &service{http: useragent.Client(client, b.agent), base: b.access.base, bucket: b.bucket, patience: b.access.patience}
 	}
 	return b.opened, nil
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
-func serve(t *testing.T) (*servers.Google, string) {
+func serve(t *testing.T) (*testservers.Google, string) {
 	t.Helper()
-	c := &servers.Google{}
+	c := &testservers.Google{}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	return c, server.URL
 }
 
 // said is who asked for what.
-func said(c *servers.Google) string {
+func said(c *testservers.Google) string {
 	var lines []string
 	for _, r := range c.Log() {
 		lines = append(lines, r.Who+" "+r.Method+" "+r.Path)

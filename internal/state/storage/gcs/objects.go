@@ -7,8 +7,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // Objects are those of a bucket, for who only reads.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // A service is a bucket as the JSON API has it.
@@ -74,7 +74,7 @@ func (s *service) do(ctx context.Context, method string, to *url.URL, header htt
 	for try := 1; ; try++ {
 		response, content, err := s.once(ctx, method, to, header, body)
 		passing := err != nil && status(err) == 0 || status(err) == http.StatusRequestTimeout || status(err) == http.StatusTooManyRequests || status(err) >= 500
-		if !passing || try == tries || ctx.Err() != nil || patience.Is(err) {
+		if !passing || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
 			return response, content, err
 		}
 		select {
@@ -86,7 +86,7 @@ func (s *service) do(ctx context.Context, method string, to *url.URL, header htt
 }
 
 func (s *service) once(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Response, []byte, error) {
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	ctx, end := pulse.Watch(ctx, to.Host, s.patience)
 	defer end()
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
@@ -102,12 +102,12 @@ func (s *service) once(ctx context.Context, method string, to *url.URL, header h
 	}
 	response, err := s.http.Do(request)
 	if err != nil {
-		return nil, nil, patience.Because(ctx, err)
+		return nil, nil, stalltimeout.Because(ctx, err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
 	if err != nil {
-		return nil, nil, patience.Because(ctx, err)
+		return nil, nil, stalltimeout.Because(ctx, err)
 	}
 	if response.StatusCode/100 != 2 {
 		return nil, nil, failure(response, content)

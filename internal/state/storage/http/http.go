@@ -19,12 +19,12 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/sameorigin"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/system/origin"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Type is the entry for registries.
@@ -34,22 +34,22 @@ var Type = storage.TypeOf(Schema, New)
 // environment: TF_HTTP_ and the name in capitals.
 func Schema() *schema.Block {
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
-		"address":                   arguments.Optional(cty.String, "The address of the state"),
-		"update_method":             arguments.Optional(cty.String, "The HTTP method that updates the state, POST by default"),
-		"lock_address":              arguments.Optional(cty.String, "The address of the lock; without it nothing is locked"),
-		"lock_method":               arguments.Optional(cty.String, "The HTTP method that locks, LOCK by default"),
-		"unlock_address":            arguments.Optional(cty.String, "The address that unlocks"),
-		"unlock_method":             arguments.Optional(cty.String, "The HTTP method that unlocks, UNLOCK by default"),
-		"username":                  arguments.Optional(cty.String, "The user for basic authentication"),
-		"password":                  arguments.Optional(cty.String, "The password for basic authentication"),
-		"skip_cert_verification":    arguments.Optional(cty.Bool, "Whether to trust any server certificate"),
-		"retry_max":                 arguments.Optional(cty.Number, "How often a request is repeated, 2 by default"),
-		"retry_wait_min":            arguments.Optional(cty.Number, "The shortest wait before a repetition in seconds, 1 by default"),
-		"retry_wait_max":            arguments.Optional(cty.Number, "The longest wait before a repetition in seconds, 30 by default"),
-		"client_ca_certificate_pem": arguments.Optional(cty.String, "The certificates of authorities to trust, as PEM"),
-		"client_certificate_pem":    arguments.Optional(cty.String, "The certificate that identifies the client, as PEM"),
-		"client_private_key_pem":    arguments.Optional(cty.String, "The private key for client_certificate_pem, as PEM"),
-		"headers":                   arguments.Optional(cty.Map(cty.String), "Headers for every request"),
+		"address":                   backendconfig.Optional(cty.String, "The address of the state"),
+		"update_method":             backendconfig.Optional(cty.String, "The HTTP method that updates the state, POST by default"),
+		"lock_address":              backendconfig.Optional(cty.String, "The address of the lock; without it nothing is locked"),
+		"lock_method":               backendconfig.Optional(cty.String, "The HTTP method that locks, LOCK by default"),
+		"unlock_address":            backendconfig.Optional(cty.String, "The address that unlocks"),
+		"unlock_method":             backendconfig.Optional(cty.String, "The HTTP method that unlocks, UNLOCK by default"),
+		"username":                  backendconfig.Optional(cty.String, "The user for basic authentication"),
+		"password":                  backendconfig.Optional(cty.String, "The password for basic authentication"),
+		"skip_cert_verification":    backendconfig.Optional(cty.Bool, "Whether to trust any server certificate"),
+		"retry_max":                 backendconfig.Optional(cty.Number, "How often a request is repeated, 2 by default"),
+		"retry_wait_min":            backendconfig.Optional(cty.Number, "The shortest wait before a repetition in seconds, 1 by default"),
+		"retry_wait_max":            backendconfig.Optional(cty.Number, "The longest wait before a repetition in seconds, 30 by default"),
+		"client_ca_certificate_pem": backendconfig.Optional(cty.String, "The certificates of authorities to trust, as PEM"),
+		"client_certificate_pem":    backendconfig.Optional(cty.String, "The certificate that identifies the client, as PEM"),
+		"client_private_key_pem":    backendconfig.Optional(cty.String, "The private key for client_certificate_pem, as PEM"),
+		"headers":                   backendconfig.Optional(cty.Map(cty.String), "Headers for every request"),
 	}}
 }
 
@@ -60,7 +60,7 @@ type Backend struct {
 
 // New makes a backend from a configuration of the type of Schema.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	c := &configuration{&arguments.Reader{Config: config, Env: env}}
+	c := &configuration{&backendconfig.Reader{Config: config, Env: env}}
 	b := &Backend{client{
 		address:      c.url("address"),
 		updateMethod: c.text("update_method", "POST"),
@@ -87,7 +87,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 }
 
 // configuration reads attributes with their defaults.
-type configuration struct{ *arguments.Reader }
+type configuration struct{ *backendconfig.Reader }
 
 const badConfig = "Invalid backend configuration"
 
@@ -173,9 +173,9 @@ func (c *configuration) httpClient() *http.Client {
 	}
 	transport.TLSClientConfig = config
 	if c.Env.Transport != nil {
-		return agent.Client(&http.Client{Transport: c.Env.Transport}, agent.Name(c.Env.Getenv))
+		return useragent.Client(&http.Client{Transport: c.Env.Transport}, useragent.Name(c.Env.Getenv))
 	}
-	return agent.Client(origin.Stay(&http.Client{Transport: transport}), agent.Name(c.Env.Getenv))
+	return useragent.Client(sameorigin.Stay(&http.Client{Transport: transport}), useragent.Name(c.Env.Getenv))
 }
 
 // Workspaces fails: there are none.

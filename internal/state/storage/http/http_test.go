@@ -19,8 +19,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
 // config is a configuration with the given attributes and nulls.
@@ -57,10 +57,10 @@ func open(t *testing.T, b *Backend) storage.Store {
 }
 
 func TestSuite(t *testing.T) {
-	for name, s := range map[string]func() *servers.HTTP{
-		"plain": func() *servers.HTTP { return &servers.HTTP{} },
-		"lax":   func() *servers.HTTP { return &servers.HTTP{Lax: true} },
-		"tags":  func() *servers.HTTP { return &servers.HTTP{Tags: true} },
+	for name, s := range map[string]func() *testservers.HTTP{
+		"plain": func() *testservers.HTTP { return &testservers.HTTP{} },
+		"lax":   func() *testservers.HTTP { return &testservers.HTTP{Lax: true} },
+		"tags":  func() *testservers.HTTP { return &testservers.HTTP{Tags: true} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			storagetest.Run(t, func(t *testing.T) storagetest.Subject {
@@ -89,7 +89,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) == "" {
 		os.Exit(m.Run())
 	}
-	web := httptest.NewServer(&servers.HTTP{Tags: true})
+	web := httptest.NewServer(&testservers.HTTP{Tags: true})
 	fmt.Println(web.URL)
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the tests have ended
 }
@@ -122,7 +122,7 @@ func TestSuiteOtherProcess(t *testing.T) {
 // TestConditions holds uploads to what was read.
 func TestConditions(t *testing.T) {
 	for _, tags := range []bool{false, true} {
-		s := &servers.HTTP{Tags: tags}
+		s := &testservers.HTTP{Tags: tags}
 		web := httptest.NewServer(s)
 		set := texts("address", web.URL)
 		set["retry_wait_min"] = cty.Zero
@@ -170,7 +170,7 @@ func TestConditions(t *testing.T) {
 // TestFirstUpload holds the first upload to there being no state, also when the answer to
 // it is lost, and where the server takes a state without content for one.
 func TestFirstUpload(t *testing.T) {
-	s := &servers.HTTP{Tags: true}
+	s := &testservers.HTTP{Tags: true}
 	var between func() // when the state was looked at and is about to be written
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" && between != nil {
@@ -198,7 +198,7 @@ func TestFirstUpload(t *testing.T) {
 	if err := write(); err != nil || string(s.State()) != "mine" {
 		t.Errorf("without content: %v, %s", err, s.State())
 	}
-	*s = servers.HTTP{Tags: true}
+	*s = testservers.HTTP{Tags: true}
 	between = s.Lose
 	if err := write(); err != nil || string(s.State()) != "mine" {
 		t.Errorf("an answer that was lost: %v, %s", err, s.State())
@@ -243,7 +243,7 @@ func TestSentOn(t *testing.T) {
 // TestTagOfAnswer has a server that sends a tag with its answers to uploads that
 // isn't that of the state.
 func TestTagOfAnswer(t *testing.T) {
-	s := &servers.HTTP{Tags: true}
+	s := &testservers.HTTP{Tags: true}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != "POST" {
 			s.ServeHTTP(w, r)
@@ -272,7 +272,7 @@ func TestTagOfAnswer(t *testing.T) {
 
 func TestSuiteWithoutLock(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
-		web := httptest.NewServer(&servers.HTTP{})
+		web := httptest.NewServer(&testservers.HTTP{})
 		t.Cleanup(web.Close)
 		return storagetest.Subject{
 			OneWorkspace: true,
@@ -283,7 +283,7 @@ func TestSuiteWithoutLock(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	s := &servers.HTTP{}
+	s := &testservers.HTTP{}
 	web := httptest.NewServer(s)
 	defer web.Close()
 	set := texts("address", web.URL+"/s?a=b", "update_method", "PUT")
@@ -316,7 +316,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestForceUnlock(t *testing.T) {
-	s := &servers.HTTP{}
+	s := &testservers.HTTP{}
 	s.Hold(storage.LockInfo{ID: "left"})
 	web := httptest.NewServer(s)
 	defer web.Close()
@@ -328,7 +328,7 @@ func TestForceUnlock(t *testing.T) {
 
 // TestLockAnswerLost: the lock that an earlier try took is one's own.
 func TestLockAnswerLost(t *testing.T) {
-	s := &servers.HTTP{}
+	s := &testservers.HTTP{}
 	s.Lose()
 	web := httptest.NewServer(s)
 	defer web.Close()
@@ -355,7 +355,7 @@ func TestRetry(t *testing.T) {
 	}{
 		{0, 2, 1, true}, {2, 2, 3, true}, {3, 2, 3, false}, {1, 0, 1, false},
 	} {
-		s := &servers.HTTP{}
+		s := &testservers.HTTP{}
 		s.Put("x")
 		s.Fail(tt.fail)
 		web := httptest.NewServer(s)
@@ -369,7 +369,7 @@ func TestRetry(t *testing.T) {
 		web.Close()
 	}
 	// Nobody listens any more.
-	web := httptest.NewServer(&servers.HTTP{})
+	web := httptest.NewServer(&testservers.HTTP{})
 	web.Close()
 	set := texts("address", web.URL)
 	set["retry_wait_min"] = cty.Zero
@@ -427,7 +427,7 @@ func TestStalled(t *testing.T) {
 
 // TestSilent has a server that stops answering, in each request.
 func TestSilent(t *testing.T) {
-	web := httptest.NewServer(&servers.HTTP{})
+	web := httptest.NewServer(&testservers.HTTP{})
 	defer web.Close()
 	storagetest.Silent(t, "tcp", web.Listener.Addr().String(), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
 		address = "http://" + address
@@ -437,7 +437,7 @@ func TestSilent(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	s := &servers.HTTP{Password: "pw"}
+	s := &testservers.HTTP{Password: "pw"}
 	s.Put("x")
 	web := httptest.NewTLSServer(s)
 	defer web.Close()

@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/system/patience"
 )
 
 // A client sends requests with what is configured for all of them.
@@ -48,7 +48,7 @@ func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte
 func (c *client) retry(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (response *http.Response, content []byte, try int, err error) {
 	for ; ; try++ {
 		response, content, err = c.once(ctx, method, to, body, header)
-		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil || patience.Is(err) {
+		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil || stalltimeout.Is(err) {
 			if err != nil {
 				err = fmt.Errorf("failed to %s: %w", what, err)
 			}
@@ -78,7 +78,7 @@ func (c *client) pause(try int, response *http.Response) time.Duration {
 }
 
 func (c *client) once(ctx context.Context, method string, to *url.URL, body []byte, header http.Header) (*http.Response, []byte, error) {
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	ctx, end := pulse.Watch(ctx, to.Host, c.patience)
 	defer end()
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
@@ -102,11 +102,11 @@ func (c *client) once(ctx context.Context, method string, to *url.URL, body []by
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, patience.Because(ctx, err)
+		return nil, nil, stalltimeout.Because(ctx, err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
-	return response, content, patience.Because(ctx, err)
+	return response, content, stalltimeout.Because(ctx, err)
 }
 
 // status is the error for an unexpected answer.

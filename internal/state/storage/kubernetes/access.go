@@ -21,7 +21,7 @@ import (
 	ctyyaml "github.com/zclconf/go-cty-yaml"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 	"weir.dev/weir/internal/state/storage/rest"
 )
 
@@ -54,7 +54,7 @@ type program struct {
 	dir              string
 }
 
-func readAccess(r *arguments.Reader) access {
+func readAccess(r *backendconfig.Reader) access {
 	a := access{
 		dir: r.Env.Dir, home: r.Getenv("HOME"),
 		inCluster: r.Bool("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG"),
@@ -84,7 +84,7 @@ func readAccess(r *arguments.Reader) access {
 		}
 	}
 	if blocks := r.Config.GetAttr("exec"); !blocks.IsNull() && blocks.LengthInt() > 0 {
-		inner := &arguments.Reader{Config: blocks.AsValueSlice()[0], Env: r.Env}
+		inner := &backendconfig.Reader{Config: blocks.AsValueSlice()[0], Env: r.Env}
 		a.given.program = &program{version: inner.Text("api_version"), command: inner.Text("command"), args: inner.Texts("args"), env: inner.Map("env"), dir: a.dir}
 	}
 	return a

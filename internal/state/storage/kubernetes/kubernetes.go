@@ -20,12 +20,12 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 	"weir.dev/weir/internal/state/storage/rest"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
 )
 
 // Type is the entry for registries.
@@ -34,7 +34,7 @@ var Type = storage.TypeOf(Schema, New)
 // Schema is the shape of the configuration. Most of what is left out comes from the
 // environment: KUBE_HOST and so on.
 func Schema() *schema.Block {
-	text := func(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
+	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
 	secret := func(description string) *schema.Attribute {
 		a := text(description)
 		a.Sensitive = true
@@ -45,13 +45,13 @@ func Schema() *schema.Block {
 	}
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
 		"secret_suffix": required("What the names of secrets end with: they are tfstate-WORKSPACE-SUFFIX"),
-		"labels":        arguments.Optional(cty.Map(cty.String), "Further labels of secrets and leases"),
+		"labels":        backendconfig.Optional(cty.Map(cty.String), "Further labels of secrets and leases"),
 		"namespace":     text("The namespace, default by default"),
 
-		"in_cluster_config":        arguments.Optional(cty.Bool, "Whether the service account of the pod is used"),
-		"load_config_file":         arguments.Optional(cty.Bool, "Whether kubeconfig files are read, true by default"),
+		"in_cluster_config":        backendconfig.Optional(cty.Bool, "Whether the service account of the pod is used"),
+		"load_config_file":         backendconfig.Optional(cty.Bool, "Whether kubeconfig files are read, true by default"),
 		"config_path":              text("The kubeconfig file"),
-		"config_paths":             arguments.Optional(cty.List(cty.String), "Several kubeconfig files, of which the first that says something counts"),
+		"config_paths":             backendconfig.Optional(cty.List(cty.String), "Several kubeconfig files, of which the first that says something counts"),
 		"config_context":           text("The context, instead of the current one"),
 		"config_context_auth_info": text("The user, instead of that of the context"),
 		"config_context_cluster":   text("The cluster, instead of that of the context"),
@@ -61,7 +61,7 @@ func Schema() *schema.Block {
 		"password":               secret("The password for basic authentication"),
 		"token":                  secret("The token of a service account"),
 		"proxy_url":              text("The proxy for requests to the cluster"),
-		"insecure":               arguments.Optional(cty.Bool, "Whether to trust any server certificate"),
+		"insecure":               backendconfig.Optional(cty.Bool, "Whether to trust any server certificate"),
 		"client_certificate":     text("The certificate that identifies the client, as PEM"),
 		"client_key":             secret("The private key for client_certificate, as PEM"),
 		"cluster_ca_certificate": text("The certificates of authorities to trust, as PEM"),
@@ -69,8 +69,8 @@ func Schema() *schema.Block {
 		"exec": {Nesting: schema.List, Max: 1, Block: &schema.Block{Attributes: map[string]*schema.Attribute{
 			"api_version": required("The version of the interface of the program"),
 			"command":     required("The program that prints credentials"),
-			"args":        arguments.Optional(cty.List(cty.String), "Its arguments"),
-			"env":         arguments.Optional(cty.Map(cty.String), "Variables that are added to its environment"),
+			"args":        backendconfig.Optional(cty.List(cty.String), "Its arguments"),
+			"env":         backendconfig.Optional(cty.Map(cty.String), "Variables that are added to its environment"),
 		}}},
 	}}
 }
@@ -89,12 +89,12 @@ type Backend struct {
 // New makes a backend from a configuration of the type of Schema. It doesn't
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{
 		suffix:    r.Text("secret_suffix"),
 		namespace: r.TextOr("default", "namespace", "KUBE_NAMESPACE"),
 		labels:    r.Map("labels"),
-		agent:     agent.Name(r.Getenv),
+		agent:     useragent.Name(r.Getenv),
 	}
 	if problem := b.name(storage.DefaultWorkspace); problem != nil {
 		r.Problem("secret_suffix", "Invalid backend configuration", "%s.", problem)
@@ -119,7 +119,7 @@ func (b *Backend) open(ctx context.Context) (*rest.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		client.HTTP = agent.Client(client.HTTP, b.agent)
+		client.HTTP = useragent.Client(client.HTTP, b.agent)
 		client.Say = say
 		b.opened = client
 	}

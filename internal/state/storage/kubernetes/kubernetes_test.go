@@ -12,13 +12,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
-func serve(t *testing.T) (*servers.Kubernetes, string) {
+func serve(t *testing.T) (*testservers.Kubernetes, string) {
 	t.Helper()
-	s := &servers.Kubernetes{}
+	s := &testservers.Kubernetes{}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return s, server.URL

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"strings"
 
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/system/failpoint"
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/sys/failpoint"
 )
 
 // follow returns where a path leads, following symbolic links also when

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/system/durable"
-	"weir.dev/weir/internal/system/failpoint"
-	"weir.dev/weir/internal/system/input"
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/sys/failpoint"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // A Store is the state file of one workspace.
@@ -156,7 +156,7 @@ func readPath(path string) ([]byte, error) {
 const settled = time.Second
 
 func readOnce(path string) (content []byte, recent bool, err error) {
-	file, err := input.Open(path)
+	file, err := readlimit.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, false, nil
 	}
@@ -347,7 +347,7 @@ func (s *Store) lockPath(path string) (file *durable.File, created bool, err err
 func isFile(file *durable.File) error {
 	info, err := file.Stat()
 	if err == nil {
-		err = input.Check(info)
+		err = readlimit.Check(info)
 	}
 	if err != nil {
 		return &os.PathError{Op: "open", Path: file.Name(), Err: err}
@@ -401,7 +401,7 @@ func isAt(file *os.File, path string) bool {
 
 // lockError tells who holds the lock, as far as is known.
 func (s *Store) lockError(err error) *storage.LockError {
-	text, readErr := input.File(s.infoPath())
+	text, readErr := readlimit.File(s.infoPath())
 	if readErr != nil {
 		return &storage.LockError{Err: err}
 	}
@@ -414,7 +414,7 @@ func (s *Store) lockError(err error) *storage.LockError {
 
 // Holder implements storage.Held.
 func (s *Store) Holder(context.Context) (*storage.LockInfo, error) {
-	text, err := input.File(s.infoPath())
+	text, err := readlimit.File(s.infoPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -470,7 +470,7 @@ func (h *held) release() error {
 // forceUnlock removes what a run left behind that ended without releasing its
 // lock. The lock itself ended with the run.
 func (s *Store) forceUnlock(id string) error {
-	text, err := input.File(s.infoPath())
+	text, err := readlimit.File(s.infoPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the state %q is not locked", s.shown)
 	}

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/net/useragent"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 	"weir.dev/weir/internal/state/storage/rest"
-	"weir.dev/weir/internal/system/agent"
 )
 
 // The kinds of credentials.
@@ -54,7 +54,7 @@ type access struct {
 	now *identity
 }
 
-func readAccess(r *arguments.Reader) *access {
+func readAccess(r *backendconfig.Reader) *access {
 	get := func(name string) string { return text(r, "", name) }
 	a := &access{
 		kind: text(r, apiKey, "auth"), profile: get("config_file_profile"), region: get("region"),
@@ -64,7 +64,7 @@ func readAccess(r *arguments.Reader) *access {
 		metadata: "http://169.254.169.254/opc/v2", pod: "/var/run/secrets/kubernetes.io/serviceaccount",
 		domain: setting(r, "domain_name_override"), unless: setting(r, "has_correct_domain_name"),
 		onBehalf: setting(r, "obo_token"), onBehalfFile: setting(r, "obo_token_path"), authorities: setting(r, "custom_cert_location"),
-		getenv: r.Getenv, transport: r.Env.Transport, agent: agent.Name(r.Getenv), patience: r.Patience(),
+		getenv: r.Getenv, transport: r.Env.Transport, agent: useragent.Name(r.Getenv), patience: r.Patience(),
 	}
 	if to := r.Getenv("OCI_METADATA_BASE_URL"); to != "" {
 		a.metadata = strings.TrimSuffix(to, "/")
@@ -102,7 +102,7 @@ func readAccess(r *arguments.Reader) *access {
 	return a
 }
 
-func (a *access) check(r *arguments.Reader) {
+func (a *access) check(r *backendconfig.Reader) {
 	i := slices.IndexFunc(kinds, func(kind string) bool { return strings.EqualFold(kind, a.kind) })
 	if i < 0 {
 		r.Problem("auth", "Invalid authentication method", "auth must be one of %s, and is %q.", strings.Join(kinds, ", "), a.kind)
@@ -169,7 +169,7 @@ func (a *access) client(ctx context.Context) (*rest.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rest.Client{HTTP: agent.Client(&http.Client{Transport: &signing{a, transport}}, a.agent), Base: *base, Patience: a.patience}, nil
+	return &rest.Client{HTTP: useragent.Client(&http.Client{Transport: &signing{a, transport}}, a.agent), Base: *base, Patience: a.patience}, nil
 }
 
 // realms are the domains of regions that aren't in the public cloud, by what their names

@@ -22,8 +22,8 @@ import (
 
 	"github.com/youmark/pkcs8"
 
+	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/state/storage/rest"
-	"weir.dev/weir/internal/system/patience"
 )
 
 // An identity is what requests are signed as: the id of a key and the key. Tokens end, and
@@ -422,11 +422,11 @@ func (a *access) post(ctx context.Context, to string, ask any, authorize func(*h
 			return nil, err
 		}
 	}
-	ctx, end := (&patience.Pulse{}).Watch(ctx, request.URL.Host, a.patience)
+	ctx, end := (&stalltimeout.Pulse{}).Watch(ctx, request.URL.Host, a.patience)
 	defer end()
 	response, err := transport.RoundTrip(request.WithContext(ctx))
 	if err != nil {
-		return nil, patience.Because(ctx, err)
+		return nil, stalltimeout.Because(ctx, err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))

@@ -21,11 +21,11 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 	"weir.dev/weir/internal/state/storage/rest"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
 )
 
 // Type is the entry for registries.
@@ -33,7 +33,7 @@ var Type = storage.TypeOf(Schema, New)
 
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {
-	text := func(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
+	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
 	secret := func(description string) *schema.Attribute {
 		a := text(description)
 		a.Sensitive = true
@@ -63,12 +63,12 @@ func Schema() *schema.Block {
 }
 
 // text is an argument or what stands for it in the environment.
-func text(r *arguments.Reader, without, name string) string {
+func text(r *backendconfig.Reader, without, name string) string {
 	return r.TextOr(without, name, "OCI_"+name, name)
 }
 
 // setting is one that is in the environment alone.
-func setting(r *arguments.Reader, name string) string {
+func setting(r *backendconfig.Reader, name string) string {
 	if text := r.Getenv("OCI_" + name); text != "" {
 		return text
 	}
@@ -89,7 +89,7 @@ var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // New makes a backend from a configuration of the type of Schema. It doesn't connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{
 		namespace: text(r, "", "namespace"), bucket: text(r, "", "bucket"),
 		key: text(r, "terraform.tfstate", "key"), prefix: text(r, "tf-state-env", "workspace_key_prefix"),
@@ -115,7 +115,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 }
 
 // readSealing reads how the server encrypts states.
-func (b *Backend) readSealing(r *arguments.Reader) {
+func (b *Backend) readSealing(r *backendconfig.Reader) {
 	b.put, b.get = http.Header{"Content-Type": {"application/json"}}, http.Header{}
 	vault, key, sum := text(r, "", "kms_key_id"), text(r, "", "sse_customer_key"), text(r, "", "sse_customer_key_sha256")
 	switch {

@@ -14,13 +14,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
-func serve(t *testing.T) (*servers.Oracle, string) {
+func serve(t *testing.T) (*testservers.Oracle, string) {
 	t.Helper()
-	s := servers.NewOracle()
+	s := testservers.NewOracle()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return s, server.URL
@@ -40,7 +40,7 @@ func made(env, given values) (*Backend, string) {
 
 const override = "CLIENT_HOST_OVERRIDES"
 
-func opened(t *testing.T, s *servers.Oracle, address string, given values) *Backend {
+func opened(t *testing.T, s *testservers.Oracle, address string, given values) *Backend {
 	t.Helper()
 	all := values{"tenancy_ocid": "tenancy", "user_ocid": "user", "fingerprint": "print", "private_key": s.Key(), "region": "eu-frankfurt-1"}
 	for name, v := range given {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/state/storage/bucket"
+	"weir.dev/weir/internal/state/storage/backendconfig"
+	"weir.dev/weir/internal/state/storage/objectstore"
 	"weir.dev/weir/internal/state/storage/rest"
 )
 
@@ -31,7 +31,7 @@ type role struct {
 
 // access is who asks.
 type access struct {
-	keys     bucket.Keys
+	keys     objectstore.Keys
 	instance string // the role of the ECS instance, where there are no keys
 	role     *role  // nil for none
 	region   string
@@ -39,7 +39,7 @@ type access struct {
 	metadata url.URL
 	http     *http.Client
 	patience time.Duration
-	ring     bucket.Ring
+	ring     objectstore.Ring
 }
 
 // A profile is one of the shared credentials file.
@@ -55,7 +55,7 @@ type profile struct {
 	Seconds         int    `json:"expired_seconds"`
 }
 
-func readAccess(r *arguments.Reader, client *http.Client, patience time.Duration) *access {
+func readAccess(r *backendconfig.Reader, client *http.Client, patience time.Duration) *access {
 	p, problem := readProfile(r)
 	or := func(text, without string) string {
 		if text == "" {
@@ -64,7 +64,7 @@ func readAccess(r *arguments.Reader, client *http.Client, patience time.Duration
 		return text
 	}
 	a := &access{http: client, patience: patience, metadata: url.URL{Scheme: "http", Host: "100.100.100.200"}}
-	a.keys = bucket.Keys{
+	a.keys = objectstore.Keys{
 		ID:     or(r.Text("access_key", "ALICLOUD_ACCESS_KEY", "ALICLOUD_ACCESS_KEY_ID"), p.AccessKeyID),
 		Secret: or(r.Text("secret_key", "ALICLOUD_SECRET_KEY", "ALICLOUD_ACCESS_KEY_SECRET"), p.AccessKeySecret),
 		Token:  or(r.Text("security_token", "ALICLOUD_SECURITY_TOKEN"), p.Token),
@@ -86,7 +86,7 @@ func readAccess(r *arguments.Reader, client *http.Client, patience time.Duration
 
 // readProfile reads what the profile says by its mode. A problem counts only where nothing
 // else says who asks.
-func readProfile(r *arguments.Reader) (p profile, problem error) {
+func readProfile(r *backendconfig.Reader) (p profile, problem error) {
 	name := r.Text("profile", "ALICLOUD_PROFILE")
 	if name == "" {
 		return p, nil
@@ -137,9 +137,9 @@ func (p profile) byMode() (profile, error) {
 	return kept, nil
 }
 
-func readRole(r *arguments.Reader, p profile) *role {
+func readRole(r *backendconfig.Reader, p profile) *role {
 	as := &role{arn: p.Role, session: p.Session, seconds: p.Seconds}
-	at := func(of *arguments.Reader, before string, variables bool) bool {
+	at := func(of *backendconfig.Reader, before string, variables bool) bool {
 		arn, session := []string{}, []string{}
 		if variables {
 			arn, session = []string{"ALICLOUD_ASSUME_ROLE_ARN"}, []string{"ALICLOUD_ASSUME_ROLE_SESSION_NAME"}
@@ -178,24 +178,24 @@ func readRole(r *arguments.Reader, p profile) *role {
 }
 
 // get is the credentials for a request.
-func (a *access) get(ctx context.Context) (bucket.Keys, error) {
-	return a.ring.Get(func() (bucket.Keys, error) { return a.find(ctx) })
+func (a *access) get(ctx context.Context) (objectstore.Keys, error) {
+	return a.ring.Get(func() (objectstore.Keys, error) { return a.find(ctx) })
 }
 
-func (a *access) find(ctx context.Context) (bucket.Keys, error) {
+func (a *access) find(ctx context.Context) (objectstore.Keys, error) {
 	k := a.keys
 	var err error
 	if k.ID == "" && a.instance != "" {
 		if k, err = a.fromInstance(ctx); err != nil {
-			return bucket.Keys{}, fmt.Errorf("the RAM role %q of this ECS instance gave no credentials: %w", a.instance, err)
+			return objectstore.Keys{}, fmt.Errorf("the RAM role %q of this ECS instance gave no credentials: %w", a.instance, err)
 		}
 	}
 	if k.ID == "" || k.Secret == "" {
-		return bucket.Keys{}, errors.New("no credentials were found: set access_key and secret_key, or ALICLOUD_ACCESS_KEY and ALICLOUD_SECRET_KEY, or profile, or ecs_role_name")
+		return objectstore.Keys{}, errors.New("no credentials were found: set access_key and secret_key, or ALICLOUD_ACCESS_KEY and ALICLOUD_SECRET_KEY, or profile, or ecs_role_name")
 	}
 	if a.role != nil {
 		if k, err = a.assume(ctx, k); err != nil {
-			return bucket.Keys{}, fmt.Errorf("the RAM role %q can't be assumed: %w", a.role.arn, err)
+			return objectstore.Keys{}, fmt.Errorf("the RAM role %q can't be assumed: %w", a.role.arn, err)
 		}
 	}
 	return k, nil
@@ -209,12 +209,12 @@ type given struct {
 	Expiration      time.Time
 }
 
-func (g given) keys() bucket.Keys {
-	return bucket.Keys{ID: g.AccessKeyID, Secret: g.AccessKeySecret, Token: g.SecurityToken, Until: g.Expiration}
+func (g given) keys() objectstore.Keys {
+	return objectstore.Keys{ID: g.AccessKeyID, Secret: g.AccessKeySecret, Token: g.SecurityToken, Until: g.Expiration}
 }
 
 // fromInstance asks the metadata service of ECS, with a token where it wants one.
-func (a *access) fromInstance(ctx context.Context) (bucket.Keys, error) {
+func (a *access) fromInstance(ctx context.Context) (objectstore.Keys, error) {
 	client := &rest.Client{HTTP: a.http, Base: a.metadata, Patience: a.patience}
 	header := http.Header{}
 	_, token, err := client.Do(ctx, rest.Request{Method: http.MethodPut, Path: "/latest/api/token", Header: http.Header{"X-Aliyun-Ecs-Metadata-Token-Ttl-Seconds": {"21600"}}})
@@ -233,7 +233,7 @@ func (a *access) fromInstance(ctx context.Context) (bucket.Keys, error) {
 }
 
 // assume asks STS for credentials of the role.
-func (a *access) assume(ctx context.Context, as bucket.Keys) (bucket.Keys, error) {
+func (a *access) assume(ctx context.Context, as objectstore.Keys) (objectstore.Keys, error) {
 	query := url.Values{
 		"Action": {"AssumeRole"}, "Version": {"2015-04-01"}, "Format": {"JSON"},
 		"RoleArn": {a.role.arn}, "RoleSessionName": {a.role.session}, "DurationSeconds": {strconv.Itoa(a.role.seconds)},

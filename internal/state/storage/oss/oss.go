@@ -22,12 +22,12 @@ import (
 	"github.com/aliyun/alibabacloud-oss-go-sdk-v2/oss/signer"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/state/storage/bucket"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
+	"weir.dev/weir/internal/state/storage/objectstore"
 )
 
 // Type is the entry for registries.
@@ -35,19 +35,19 @@ var Type = storage.TypeOf(Schema, New)
 
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {
-	text := func(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
+	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
 	secret := func(a *schema.Attribute) *schema.Attribute {
 		a.Sensitive = true
 		return a
 	}
-	number := func(description string) *schema.Attribute { return arguments.Optional(cty.Number, description) }
+	number := func(description string) *schema.Attribute { return backendconfig.Optional(cty.Number, description) }
 	const lasts = "How long the session of the role lasts, in seconds from 900 to 3600"
 	return &schema.Block{
 		Attributes: map[string]*schema.Attribute{
 			"bucket":  {Type: cty.String, Required: true, Description: "The bucket"},
 			"key":     text("The key of the state, terraform.tfstate by default"),
 			"prefix":  text("What keys begin with, env: by default"),
-			"encrypt": arguments.Optional(cty.Bool, "Whether the server encrypts the state"),
+			"encrypt": backendconfig.Optional(cty.Bool, "Whether the server encrypts the state"),
 			"acl":     text("The ACL of the state: private, public-read or public-read-write"),
 
 			"region":                   text("The region of the bucket"),
@@ -85,7 +85,7 @@ type Backend struct {
 	Patience, Pause time.Duration
 
 	bucket   string
-	layout   bucket.Layout
+	layout   objectstore.Layout
 	encrypt  bool
 	acl      string
 	endpoint *url.URL
@@ -96,16 +96,16 @@ type Backend struct {
 	http     *http.Client
 
 	mu     sync.Mutex
-	opened *bucket.Service
+	opened *objectstore.Service
 }
 
 // New makes a backend from a configuration of the type of Schema. It doesn't connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{
 		Patience: 10 * time.Second, Pause: 2 * time.Second,
-		bucket: r.Text("bucket"), layout: bucket.Layout{Key: r.TextOr("terraform.tfstate", "key")}, encrypt: r.Bool("encrypt"), acl: r.Text("acl"),
-		patience: r.Patience(), http: agent.Client(&http.Client{Transport: env.Transport}, agent.Name(r.Getenv)),
+		bucket: r.Text("bucket"), layout: objectstore.Layout{Key: r.TextOr("terraform.tfstate", "key")}, encrypt: r.Bool("encrypt"), acl: r.Text("acl"),
+		patience: r.Patience(), http: useragent.Client(&http.Client{Transport: env.Transport}, useragent.Name(r.Getenv)),
 	}
 	if b.bucket == "" {
 		r.Problem("bucket", "Invalid backend configuration", "The name of the bucket must not be empty.")
@@ -132,7 +132,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 }
 
 // address reads an address that may lack https://, nil for none.
-func address(r *arguments.Reader, name string, variables ...string) *url.URL {
+func address(r *backendconfig.Reader, name string, variables ...string) *url.URL {
 	text := r.Text(name, variables...)
 	if text == "" {
 		return nil
@@ -148,7 +148,7 @@ func address(r *arguments.Reader, name string, variables ...string) *url.URL {
 	return to
 }
 
-func (b *Backend) readEndpoint(r *arguments.Reader) *url.URL {
+func (b *Backend) readEndpoint(r *backendconfig.Reader) *url.URL {
 	to := address(r, "endpoint", "ALICLOUD_OSS_ENDPOINT", "OSS_ENDPOINT")
 	if to == nil && b.region == "" {
 		if !r.Diags.HasErrors() {
@@ -166,7 +166,7 @@ func (b *Backend) readEndpoint(r *arguments.Reader) *url.URL {
 	return to
 }
 
-func (b *Backend) readTable(r *arguments.Reader) *table {
+func (b *Backend) readTable(r *backendconfig.Reader) *table {
 	name := r.Text("tablestore_table")
 	if name == "" {
 		return nil
@@ -182,7 +182,7 @@ func (b *Backend) readTable(r *arguments.Reader) *table {
 }
 
 // open makes the bucket, once.
-func (b *Backend) open(context.Context) (*bucket.Service, error) {
+func (b *Backend) open(context.Context) (*objectstore.Service, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.opened != nil {
@@ -194,7 +194,7 @@ func (b *Backend) open(context.Context) (*bucket.Service, error) {
 	} else {
 		at.Host = b.bucket + "." + at.Host
 	}
-	b.opened = &bucket.Service{HTTP: b.http, Address: &at, Patience: b.patience, Sign: b.sign}
+	b.opened = &objectstore.Service{HTTP: b.http, Address: &at, Patience: b.patience, Sign: b.sign}
 	return b.opened, nil
 }
 
@@ -240,7 +240,7 @@ func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 	case "":
 		return errors.New("missing state name")
 	}
-	return bucket.Create(ctx, b.store(name))
+	return objectstore.Create(ctx, b.store(name))
 }
 
 // DeleteWorkspace removes the object of the workspace and its digest.
@@ -284,7 +284,7 @@ func (b *Backend) store(name string) *store {
 	if b.layout.Prefix != "" { // other engines take anything below it for a workspace
 		beside = b.layout.Prefix + ".intents" + strings.TrimPrefix(key, b.layout.Prefix)
 	}
-	return &store{b: b, State: bucket.State{Open: b.open, Key: key, Beside: beside, Header: b.header, Unless: "X-Oss-Forbid-Overwrite"}}
+	return &store{b: b, State: objectstore.State{Open: b.open, Key: key, Beside: beside, Header: b.header, Unless: "X-Oss-Forbid-Overwrite"}}
 }
 
 // header is that of an upload.

@@ -14,13 +14,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
-func serve(t *testing.T) (*servers.Alibaba, string) {
+func serve(t *testing.T) (*testservers.Alibaba, string) {
 	t.Helper()
-	s := servers.NewAlibaba()
+	s := testservers.NewAlibaba()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return s, server.URL

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/bucket"
+	"weir.dev/weir/internal/state/storage/objectstore"
 )
 
 // store is the object of a state, and its rows in the table.
 type store struct {
 	b *Backend
-	bucket.State
+	objectstore.State
 }
 
 // The table has the digest of the newest state. As with the tables of s3, that of a state is

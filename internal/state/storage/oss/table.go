@@ -18,7 +18,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // A table is one of Tablestore, whose rows are texts by the key LockID. Its three calls are
@@ -131,7 +131,7 @@ func (t *table) call(ctx context.Context, name string, body []byte) ([]byte, err
 		answer, err := t.once(ctx, name, body)
 		var no *refusal
 		final := err == nil || errors.As(err, &no) && no.status < 500 && !slices.Contains(passing, no.code)
-		if final || try == tries || ctx.Err() != nil || patience.Is(err) {
+		if final || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
 			return answer, err
 		}
 		select {
@@ -143,7 +143,7 @@ func (t *table) call(ctx context.Context, name string, body []byte) ([]byte, err
 }
 
 func (t *table) once(ctx context.Context, name string, body []byte) ([]byte, error) {
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	ctx, end := pulse.Watch(ctx, t.address.Host, t.patience)
 	defer end()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.address.String()+name, bytes.NewReader(body))
@@ -155,12 +155,12 @@ func (t *table) once(ctx context.Context, name string, body []byte) ([]byte, err
 	}
 	response, err := t.http.Do(request)
 	if err != nil {
-		return nil, patience.Because(ctx, err)
+		return nil, stalltimeout.Because(ctx, err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), 64<<20))
 	if err != nil {
-		return nil, patience.Because(ctx, err)
+		return nil, stalltimeout.Because(ctx, err)
 	}
 	if response.StatusCode/100 != 2 {
 		code, _ := field(content, 1) // those of proxies have none

@@ -18,11 +18,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/patience"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Type is the entry for registries.
@@ -32,13 +32,13 @@ var Type = storage.TypeOf(Schema, New)
 // environment: PG_ and the name in capitals.
 func Schema() *schema.Block {
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
-		"conn_str":             arguments.Optional(cty.String, "The connection string: a postgres:// URL, or keywords and values"),
-		"schema_name":          arguments.Optional(cty.String, "The schema for the table, terraform_remote_state by default"),
-		"table_name":           arguments.Optional(cty.String, "The table for the states, states by default"),
-		"index_name":           arguments.Optional(cty.String, "The index of the table, states_by_name by default"),
-		"skip_schema_creation": arguments.Optional(cty.Bool, "Whether the schema exists already"),
-		"skip_table_creation":  arguments.Optional(cty.Bool, "Whether the table exists already"),
-		"skip_index_creation":  arguments.Optional(cty.Bool, "Whether the index exists already"),
+		"conn_str":             backendconfig.Optional(cty.String, "The connection string: a postgres:// URL, or keywords and values"),
+		"schema_name":          backendconfig.Optional(cty.String, "The schema for the table, terraform_remote_state by default"),
+		"table_name":           backendconfig.Optional(cty.String, "The table for the states, states by default"),
+		"index_name":           backendconfig.Optional(cty.String, "The index of the table, states_by_name by default"),
+		"skip_schema_creation": backendconfig.Optional(cty.Bool, "Whether the schema exists already"),
+		"skip_table_creation":  backendconfig.Optional(cty.Bool, "Whether the table exists already"),
+		"skip_index_creation":  backendconfig.Optional(cty.Bool, "Whether the index exists already"),
 	}}
 }
 
@@ -51,14 +51,14 @@ type Backend struct {
 	mu                   sync.Mutex // one query at a time on conn
 	conn                 *pgx.Conn
 	prepared             bool
-	pulse                patience.Pulse // of all connections
+	pulse                stalltimeout.Pulse // of all connections
 	patience             time.Duration
 }
 
 // New makes a backend from a configuration of the type of Schema. It doesn't
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{
 		schema:   r.TextOr("terraform_remote_state", "schema_name", "PG_SCHEMA_NAME"),
 		table:    r.TextOr("states", "table_name", "PG_TABLE_NAME"),
@@ -103,7 +103,7 @@ func (b *Backend) holders() string { return quote(b.schema, b.table+"_lock_info"
 func (b *Backend) watch(ctx context.Context, run func(context.Context) error) error {
 	ctx, end := b.pulse.Watch(ctx, net.JoinHostPort(b.config.Host, strconv.Itoa(int(b.config.Port))), b.patience)
 	defer end()
-	return patience.Because(ctx, run(ctx))
+	return stalltimeout.Because(ctx, run(ctx))
 }
 
 // do runs queries on the common connection.

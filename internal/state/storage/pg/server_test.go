@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"weir.dev/weir/internal/state/storage/servers"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
 // server is the connection string of the server that the tests share, or
@@ -13,7 +13,7 @@ var server, without string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		at, stop, err := servers.Postgres()
+		at, stop, err := testservers.Postgres()
 		if err != nil {
 			without = err.Error()
 		} else {

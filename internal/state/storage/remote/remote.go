@@ -17,10 +17,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/word/diag"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Type and Cloud are the entries for registries.
@@ -34,8 +34,8 @@ func executing(t storage.Type) storage.Type { t.Executes = true; return t }
 // Schema is the shape of the "remote" backend.
 func Schema() *schema.Block {
 	return shape(map[string]*schema.Attribute{
-		"name":   arguments.Optional(cty.String, "The one workspace whose state this is"),
-		"prefix": arguments.Optional(cty.String, "What the names of the workspaces begin with"),
+		"name":   backendconfig.Optional(cty.String, "The one workspace whose state this is"),
+		"prefix": backendconfig.Optional(cty.String, "What the names of the workspaces begin with"),
 	})
 }
 
@@ -43,19 +43,19 @@ func Schema() *schema.Block {
 // TF_CLOUD_ORGANIZATION, TF_CLOUD_PROJECT and TF_WORKSPACE.
 func CloudSchema() *schema.Block {
 	return shape(map[string]*schema.Attribute{
-		"name":    arguments.Optional(cty.String, "The one workspace whose state this is"),
-		"tags":    arguments.Optional(cty.Set(cty.String), "Tags that all the workspaces have"),
-		"project": arguments.Optional(cty.String, "The project of the workspaces"),
+		"name":    backendconfig.Optional(cty.String, "The one workspace whose state this is"),
+		"tags":    backendconfig.Optional(cty.Set(cty.String), "Tags that all the workspaces have"),
+		"project": backendconfig.Optional(cty.String, "The project of the workspaces"),
 	})
 }
 
 func shape(workspaces map[string]*schema.Attribute) *schema.Block {
-	token := arguments.Optional(cty.String, "The token, by default the one that login has stored")
+	token := backendconfig.Optional(cty.String, "The token, by default the one that login has stored")
 	token.Sensitive = true
 	return &schema.Block{
 		Attributes: map[string]*schema.Attribute{
-			"hostname":     arguments.Optional(cty.String, "The host of the service"),
-			"organization": arguments.Optional(cty.String, "The organization that has the workspaces"),
+			"hostname":     backendconfig.Optional(cty.String, "The host of the service"),
+			"organization": backendconfig.Optional(cty.String, "The organization that has the workspaces"),
 			"token":        token,
 		},
 		Blocks: map[string]*schema.NestedBlock{
@@ -127,12 +127,12 @@ func NewCloud(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	return b.finish(r, env)
 }
 
-func begin(config cty.Value, env storage.Env) (*Backend, *arguments.Reader) {
-	r := &arguments.Reader{Config: config, Env: env}
+func begin(config cty.Value, env storage.Env) (*Backend, *backendconfig.Reader) {
+	r := &backendconfig.Reader{Config: config, Env: env}
 	return &Backend{forced: r.Getenv("TF_FORCE_LOCAL_BACKEND") != ""}, r
 }
 
-func (b *Backend) finish(r *arguments.Reader, env storage.Env) (*Backend, diag.List) {
+func (b *Backend) finish(r *backendconfig.Reader, env storage.Env) (*Backend, diag.List) {
 	b.hosts, b.given, b.patience = env.Hosts, r.Text("token"), r.Patience()
 	b.run, b.client = r.Getenv("TFE_RUN_ID"), client(env)
 	b.services = []string{"tfe.v2.1", "tfe.v2", "state.v2"}

@@ -12,15 +12,15 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/servers"
 	"weir.dev/weir/internal/state/storage/storagetest"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/state/storage/testservers"
 )
 
 const host = "app.example.com"
 
-func serve(t *testing.T, s *servers.Remote) string {
+func serve(t *testing.T, s *testservers.Remote) string {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -107,7 +107,7 @@ func TestContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			storagetest.Run(t, func(t *testing.T) storagetest.Subject {
-				server := &servers.Remote{Inline: test.inline}
+				server := &testservers.Remote{Inline: test.inline}
 				url := serve(t, server)
 				return storagetest.Subject{
 					New: func(t *testing.T) storage.Backend {
@@ -122,7 +122,7 @@ func TestContract(t *testing.T) {
 
 // TestWorkspaces looks at what workspaces are made at the service, and which are listed.
 func TestWorkspaces(t *testing.T) {
-	server := &servers.Remote{}
+	server := &testservers.Remote{}
 	env := environment(serve(t, server), nil)
 	ctx := t.Context()
 	tagged := opened(t, true, with(nil, "tags", "net,team", "project", "p"), env)
@@ -163,7 +163,7 @@ func TestWorkspaces(t *testing.T) {
 
 // TestWhatIsTold looks at what the service learns of a state beside its content.
 func TestWhatIsTold(t *testing.T) {
-	server := &servers.Remote{Slow: true}
+	server := &testservers.Remote{Slow: true}
 	b := opened(t, true, with(nil, "name", "net"), environment(serve(t, server), map[string]string{"TFE_RUN_ID": "run-1"}))
 	s := storagetest.State(t, b, "net")
 	storagetest.Do(t, s.Write(t.Context(), []byte(`{"serial":4,"lineage":"l","outputs":{"o":{"value":1,"type":"number"}}}`)))
@@ -183,7 +183,7 @@ func TestWhatIsTold(t *testing.T) {
 }
 
 func TestLostAnswer(t *testing.T) {
-	server := &servers.Remote{}
+	server := &testservers.Remote{}
 	b := opened(t, false, with(nil, "name", "net"), environment(serve(t, server), nil))
 	s := storagetest.State(t, b, "default")
 	server.Lose("/workspaces")
@@ -204,7 +204,7 @@ func TestLostAnswer(t *testing.T) {
 // TestLockOfOthers: all that is known of a lock of another engine is the workspace.
 func TestLockOfOthers(t *testing.T) {
 	for _, terse := range []bool{false, true} {
-		server := &servers.Remote{Terse: terse}
+		server := &testservers.Remote{Terse: terse}
 		url := serve(t, server)
 		b := opened(t, false, with(nil, "name", "net"), environment(url, nil))
 		other := opened(t, false, with(nil, "name", "net", "token", "other-token"), environment(url, nil))
@@ -235,7 +235,7 @@ func TestLockOfOthers(t *testing.T) {
 }
 
 func TestRunsElsewhere(t *testing.T) {
-	server := &servers.Remote{}
+	server := &testservers.Remote{}
 	url := serve(t, server)
 	b := opened(t, true, with(nil, "name", "net"), environment(url, nil))
 	storagetest.Do(t, b.CreateWorkspace(t.Context(), "net"))
@@ -302,7 +302,7 @@ func TestConfig(t *testing.T) {
 
 // TestConnect: what can't be seen isn't taken for a place without states.
 func TestConnect(t *testing.T) {
-	url := serve(t, &servers.Remote{})
+	url := serve(t, &testservers.Remote{})
 	for name, test := range map[string]struct {
 		values map[string]string
 		change func(*storage.Hosts)
@@ -333,7 +333,7 @@ func TestConnect(t *testing.T) {
 
 // TestSilent has a service that stops answering, in each request.
 func TestSilent(t *testing.T) {
-	url := serve(t, &servers.Remote{})
+	url := serve(t, &testservers.Remote{})
 	storagetest.Silent(t, "tcp", strings.TrimPrefix(url, "http://"), func(t *testing.T, address string) (storage.Backend, func(time.Duration)) {
 		b := opened(t, false, with(nil, "name", "w"), environment("http://"+address, nil))
 		storagetest.Do(t, b.CreateWorkspace(t.Context(), "default"))

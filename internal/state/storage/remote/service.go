@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"weir.dev/weir/internal/net/sameorigin"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/rest"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/system/origin"
 )
 
 // A service is an organization at a host. What it takes and answers is JSON:API.
@@ -35,7 +35,7 @@ type service struct {
 }
 
 func client(env storage.Env) *http.Client {
-	return origin.Follow(agent.Client(&http.Client{Transport: env.Transport}, agent.Name(env.Getenv)))
+	return sameorigin.Follow(useragent.Client(&http.Client{Transport: env.Transport}, useragent.Name(env.Getenv)))
 }
 
 const contentType = "application/vnd.api+json"
@@ -335,7 +335,7 @@ func (s *service) at(ctx context.Context, text string) (*rest.Client, rest.Reque
 		return nil, rest.Request{}, fmt.Errorf("%s tells an address for a state that can't be used", s.host)
 	}
 	other := &rest.Client{HTTP: c.HTTP, Base: url.URL{Scheme: to.Scheme, Host: to.Host, User: to.User}, Patience: c.Patience, Say: c.Say}
-	if origin.Same(&c.Base, to) {
+	if sameorigin.Same(&c.Base, to) {
 		other.Header = http.Header{"Authorization": c.Header["Authorization"]}
 	}
 	return other, rest.Request{Path: to.Path, Query: to.Query()}, nil

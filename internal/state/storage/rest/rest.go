@@ -19,7 +19,7 @@ import (
 	"net/url"
 	"time"
 
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // A Client sends requests to one server.
@@ -74,7 +74,7 @@ func (c *Client) Do(ctx context.Context, r Request) (http.Header, []byte, error)
 		header, body, err := c.once(ctx, r)
 		status := Status(err)
 		passing := err != nil && (status == 0 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500)
-		if !passing || try == tries || ctx.Err() != nil || patience.Is(err) {
+		if !passing || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
 			return header, body, err
 		}
 		select {
@@ -90,7 +90,7 @@ func (c *Client) once(ctx context.Context, r Request) (http.Header, []byte, erro
 	to.Path += r.Path
 	to.RawPath = ""
 	to.RawQuery = r.Query.Encode()
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	ctx, end := pulse.Watch(ctx, to.Host, c.Patience)
 	defer end()
 	request, err := http.NewRequestWithContext(ctx, r.Method, to.String(), bytes.NewReader(r.Body))
@@ -107,12 +107,12 @@ func (c *Client) once(ctx context.Context, r Request) (http.Header, []byte, erro
 	}
 	response, err := c.HTTP.Do(request)
 	if err != nil {
-		return nil, nil, patience.Because(ctx, err)
+		return nil, nil, stalltimeout.Because(ctx, err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxContent))
 	if err != nil {
-		return nil, nil, patience.Because(ctx, err)
+		return nil, nil, stalltimeout.Because(ctx, err)
 	}
 	if response.StatusCode/100 == 2 {
 		return response.Header, body, nil

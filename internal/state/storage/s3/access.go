@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
-	"weir.dev/weir/internal/state/storage/arguments"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // access is how to reach the services: who asks, where, and by which way.
@@ -64,7 +64,7 @@ type webIdentity struct {
 	token, file string
 }
 
-func readAccess(r *arguments.Reader) access {
+func readAccess(r *backendconfig.Reader) access {
 	a := access{
 		region:           r.Text("region"),
 		stsRegion:        r.Text("sts_region"),
@@ -131,7 +131,7 @@ var regions = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // files are the elements of an argument, or else the one file that a variable names.
-func files(r *arguments.Reader, name, variable string) []string {
+func files(r *backendconfig.Reader, name, variable string) []string {
 	if r.Set(name) {
 		return r.Texts(name)
 	}
@@ -141,7 +141,7 @@ func files(r *arguments.Reader, name, variable string) []string {
 	return nil
 }
 
-func readEndpoints(r *arguments.Reader) endpoints {
+func readEndpoints(r *backendconfig.Reader) endpoints {
 	inner := r.Object("endpoints")
 	// read takes the argument, its old name, or the variables that only the incumbents
 	// know beside those of the SDK.
@@ -187,7 +187,7 @@ var flatRole = map[string]string{
 	"assume_role_transitive_tag_keys": "assume_role.transitive_tag_keys",
 }
 
-func readRole(r *arguments.Reader) *role {
+func readRole(r *backendconfig.Reader) *role {
 	old := r.Replaced(flatRole)
 	inner := r.Object("assume_role")
 	if inner == nil {
@@ -224,7 +224,7 @@ func readRole(r *arguments.Reader) *role {
 	return read
 }
 
-func readWebIdentity(r *arguments.Reader) *webIdentity {
+func readWebIdentity(r *backendconfig.Reader) *webIdentity {
 	inner := r.Object("assume_role_with_web_identity")
 	if inner == nil {
 		return nil
@@ -243,7 +243,7 @@ func readWebIdentity(r *arguments.Reader) *webIdentity {
 	return read
 }
 
-func readSession(r *arguments.Reader) session {
+func readSession(r *backendconfig.Reader) session {
 	s := session{name: filled(r, "session_name"), policy: strings.TrimSpace(filled(r, "policy")), policies: r.Texts("policy_arns")}
 	for _, text := range s.policies {
 		if parsed, err := arn.Parse(text); err != nil {
@@ -266,7 +266,7 @@ func readSession(r *arguments.Reader) session {
 }
 
 // filled is an argument that must not be blank where it is set.
-func filled(r *arguments.Reader, name string) string {
+func filled(r *backendconfig.Reader, name string) string {
 	text := r.Text(name)
 	if r.Set(name) && strings.TrimSpace(text) == "" {
 		r.Problem(name, "Invalid Value", "The value cannot be empty or all whitespace")

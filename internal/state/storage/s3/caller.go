@@ -10,10 +10,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // A Caller calls another service of Amazon's that speaks JSON, with the credentials that a
@@ -29,8 +29,8 @@ type Caller struct {
 // NewCaller makes one from a configuration of the type of Schema, whose bucket doesn't
 // matter. The id is the name of the service, such as KMS. It asks for nothing.
 func NewCaller(config cty.Value, env storage.Env, id string) (*Caller, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
-	c := &Caller{access: readAccess(r), agent: agent.Name(r.Getenv), id: id, name: strings.ToLower(id)}
+	r := &backendconfig.Reader{Config: config, Env: env}
+	c := &Caller{access: readAccess(r), agent: useragent.Name(r.Getenv), id: id, name: strings.ToLower(id)}
 	c.access.patience, c.access.wire = r.Patience(), env.Transport
 	if r.Diags.HasErrors() {
 		return nil, r.Diags

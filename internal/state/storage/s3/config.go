@@ -10,16 +10,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // New makes a backend from a configuration of the type of Schema. It doesn't
 // connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
+	r := &backendconfig.Reader{Config: config, Env: env}
 	b := &Backend{
 		bucket:     r.Text("bucket"),
 		key:        r.Text("key"),
@@ -31,7 +31,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 		lockTags:   r.Map("lock_tags"),
 		noChecksum: r.Bool("skip_s3_checksum"),
 		pathStyle:  r.Bool("use_path_style") || r.Bool("force_path_style"),
-		agent:      agent.Name(r.Getenv),
+		agent:      useragent.Name(r.Getenv),
 		Patience:   10 * time.Second,
 		Pause:      2 * time.Second,
 	}
@@ -63,7 +63,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	return b, r.Diags
 }
 
-func deprecated(r *arguments.Reader, name, by string) {
+func deprecated(r *backendconfig.Reader, name, by string) {
 	r.Warn(name, "Deprecated Parameter", "Parameter %q is deprecated. Use %q instead.", name, by)
 }
 
@@ -81,7 +81,7 @@ const kmsUUID = `[a-f0-9]{8}-[a-f0-9]{4}-[1-5][a-f0-9]{3}-[ab89][a-f0-9]{3}-[a-f
 // customerKey is the variable for sse_customer_key.
 const customerKey = "AWS_SSE_CUSTOMER_KEY"
 
-func readSealing(r *arguments.Reader) sealing {
+func readSealing(r *backendconfig.Reader) sealing {
 	s := sealing{on: r.Bool("encrypt"), kmsKey: r.Text("kms_key_id")}
 	given := r.Text("sse_customer_key")
 	name, about := "sse_customer_key", "sse_customer_key"

@@ -25,7 +25,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 	"golang.org/x/net/http/httpproxy"
 
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // load finds credentials in the SDK's own order, assumes the roles that are asked
@@ -124,7 +124,7 @@ func setEndpoint(base **string, address string) {
 }
 
 func (a *access) transport(t *http.Transport) {
-	t.ResponseHeaderTimeout = patience.Beyond(a.patience) // also where the SDK asks
+	t.ResponseHeaderTimeout = stalltimeout.Beyond(a.patience) // also where the SDK asks
 	if a.insecure {
 		if t.TLSClientConfig == nil {
 			t.TLSClientConfig = &tls.Config{}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/system/agent"
-	"weir.dev/weir/internal/word/diag"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Objects are those of a bucket, for who only reads.
@@ -27,8 +27,8 @@ type Objects struct {
 // OpenObjects finds a bucket by a configuration of the type of Schema, whose key doesn't
 // matter. It doesn't connect.
 func OpenObjects(config cty.Value, env storage.Env) (*Objects, diag.List) {
-	r := &arguments.Reader{Config: config, Env: env}
-	o := &Objects{access: readAccess(r), agent: agent.Name(r.Getenv), name: r.Text("bucket"), pathStyle: r.Bool("use_path_style")}
+	r := &backendconfig.Reader{Config: config, Env: env}
+	o := &Objects{access: readAccess(r), agent: useragent.Name(r.Getenv), name: r.Text("bucket"), pathStyle: r.Bool("use_path_style")}
 	o.access.patience, o.access.wire = r.Patience(), env.Transport
 	if r.Diags.HasErrors() {
 		return nil, r.Diags

@@ -5,8 +5,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/state/storage/arguments"
-	"weir.dev/weir/internal/word/schema"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
 // Schema is the shape of the configuration.
@@ -38,7 +38,7 @@ func Schema() *schema.Block {
 		"allowed_account_ids":      textSet("The only accounts that may be used"),
 		"forbidden_account_ids":    textSet("Accounts that must not be used"),
 
-		"endpoints": arguments.Object("Addresses of services", map[string]*schema.Attribute{
+		"endpoints": backendconfig.Object("Addresses of services", map[string]*schema.Attribute{
 			"dynamodb": aText("The address of DynamoDB"),
 			"iam":      aText("The address of IAM, which isn't asked for anything"),
 			"s3":       aText("The address of S3"),
@@ -77,7 +77,7 @@ func Schema() *schema.Block {
 // roles are the arguments about roles to assume.
 func roles() map[string]*schema.Attribute {
 	return map[string]*schema.Attribute{
-		"assume_role": arguments.Object("The role to assume", map[string]*schema.Attribute{
+		"assume_role": backendconfig.Object("The role to assume", map[string]*schema.Attribute{
 			"role_arn":            required(aText("The role")),
 			"duration":            aText("How long the session lasts, such as 1h"),
 			"external_id":         aText("The external ID"),
@@ -88,7 +88,7 @@ func roles() map[string]*schema.Attribute {
 			"tags":                textMap("Tags of the session"),
 			"transitive_tag_keys": textSet("Tags that sessions further on keep"),
 		}),
-		"assume_role_with_web_identity": arguments.Object("The role to assume with a token", map[string]*schema.Attribute{
+		"assume_role_with_web_identity": backendconfig.Object("The role to assume with a token", map[string]*schema.Attribute{
 			"role_arn":                aText("The role"),
 			"web_identity_token":      secret(aText("The token")),
 			"web_identity_token_file": aText("A file with the token"),
@@ -108,20 +108,24 @@ func roles() map[string]*schema.Attribute {
 	}
 }
 
-func aText(description string) *schema.Attribute { return arguments.Optional(cty.String, description) }
+func aText(description string) *schema.Attribute {
+	return backendconfig.Optional(cty.String, description)
+}
 
-func aBool(description string) *schema.Attribute { return arguments.Optional(cty.Bool, description) }
+func aBool(description string) *schema.Attribute {
+	return backendconfig.Optional(cty.Bool, description)
+}
 
 func textSet(description string) *schema.Attribute {
-	return arguments.Optional(cty.Set(cty.String), description)
+	return backendconfig.Optional(cty.Set(cty.String), description)
 }
 
 func textMap(description string) *schema.Attribute {
-	return arguments.Optional(cty.Map(cty.String), description)
+	return backendconfig.Optional(cty.Map(cty.String), description)
 }
 
 func aNumber(description string) *schema.Attribute {
-	return arguments.Optional(cty.Number, description)
+	return backendconfig.Optional(cty.Number, description)
 }
 
 func required(a *schema.Attribute) *schema.Attribute {

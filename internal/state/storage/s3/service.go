@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
-	"weir.dev/weir/internal/system/patience"
+	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // A service is one of Amazon's at an address. Its requests are few, and are made
@@ -86,7 +86,7 @@ func (s *service) do(ctx context.Context, method string, to *url.URL, header htt
 	retryer := s.retryer()
 	for try := 1; ; try++ {
 		a, err := s.once(ctx, method, to, header, body)
-		if err == nil || try >= retryer.MaxAttempts() || !retryer.IsErrorRetryable(err) || ctx.Err() != nil || patience.Is(err) {
+		if err == nil || try >= retryer.MaxAttempts() || !retryer.IsErrorRetryable(err) || ctx.Err() != nil || stalltimeout.Is(err) {
 			return a, err
 		}
 		wait, tooOften := retryer.RetryDelay(try, err)
@@ -114,7 +114,7 @@ func (s *service) retryer() aws.Retryer {
 }
 
 func (s *service) once(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (answer, error) {
-	var pulse patience.Pulse
+	var pulse stalltimeout.Pulse
 	ctx, end := pulse.Watch(ctx, to.Host, s.patience)
 	defer end()
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
@@ -139,12 +139,12 @@ func (s *service) once(ctx context.Context, method string, to *url.URL, header h
 	}
 	response, err := s.config.HTTPClient.Do(request)
 	if err != nil {
-		return answer{}, &broken{patience.Because(ctx, err)}
+		return answer{}, &broken{stalltimeout.Because(ctx, err)}
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxAnswer))
 	if err != nil {
-		return answer{}, &broken{patience.Because(ctx, err)}
+		return answer{}, &broken{stalltimeout.Because(ctx, err)}
 	}
 	if response.StatusCode/100 != 2 {
 		return answer{}, s.decode(response, content)

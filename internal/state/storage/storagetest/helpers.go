@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/word/diag"
 )
 
 // Do ends the test where there is an error.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/system/patience"
 )
 
 // silence is how long a server does nothing before a request to it fails.
@@ -57,7 +57,7 @@ func Silent(t *testing.T, network, address string, open func(t *testing.T, addre
 				quiet()
 				limit(silence)
 			})
-			if !patience.Is(err) {
+			if !stalltimeout.Is(err) {
 				t.Errorf("%v", err)
 			}
 		})

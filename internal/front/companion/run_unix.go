@@ -1,8 +1,0 @@
-//go:build unix
-
-package companion
-
-import "syscall"
-
-// run makes the process the other program, so that signals and exit codes are its own.
-func run(file string, args, env []string) (int, error) { return 1, syscall.Exec(file, args, env) }

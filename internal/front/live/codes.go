@@ -1,6 +1,0 @@
-package live
-
-import "weir.dev/weir/internal/word/diag"
-
-// Unserved says that there is no page, whatever the reason.
-var Unserved = diag.Code{Name: "page-not-served", Summary: "No page can be served"}

@@ -1,6 +1,0 @@
-package login
-
-import "weir.dev/weir/internal/word/diag"
-
-// Failed says that there is no token, whatever the reason.
-var Failed = diag.Code{Name: "login-failed", Summary: "Login failed"}

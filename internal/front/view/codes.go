@@ -1,6 +1,0 @@
-package view
-
-import "weir.dev/weir/internal/word/diag"
-
-// NoOutputs says that there is no output to show, or none of the name.
-var NoOutputs = diag.Code{Name: "no-outputs", Summary: "No outputs found"}

@@ -1,0 +1,55 @@
+// Package refreshpolicy puts together what says which objects a plan needn't look at: what was
+// asked for, the user's settings, and the record of looks beside a state.
+//
+// It refuses to know what the record vouches for.
+package refreshpolicy
+
+import (
+	"weir.dev/weir/internal/incremental/freshness"
+	"weir.dev/weir/internal/incremental/parsecache"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/lockedstate"
+	"weir.dev/weir/internal/workspace/planoptions"
+)
+
+// Looks says which objects a plan needn't look at. The record begins with the first plan that
+// goes by it, so that nobody else pays for it.
+func Looks(p planoptions.Planning, s *lockedstate.Session, at *environment.Place) *freshness.Looks {
+	switch {
+	case p.MinimalRefresh:
+		return freshness.Minimal()
+	case p.SkipRefresh:
+		return nil
+	}
+	text := lockedstate.Looks(s)
+	if !p.AutoRefresh && len(text) == 0 {
+		return nil
+	}
+	known := parsecache.Of(at.Memo, of, text, freshness.Parse)
+	if p.AutoRefresh {
+		return freshness.Auto(known, at.RefreshAfter())
+	}
+	return freshness.Kept(known)
+}
+
+// of is the name of records among what texts were made into.
+const of = "looks"
+
+// Remember keeps what a plan has looked at. made is nil where there is no plan.
+func Remember(made *plan.Plan, s *lockedstate.Session, l *freshness.Looks) {
+	if made == nil {
+		return
+	}
+	if known, added := l.Record(s.Prior()); known != nil {
+		lockedstate.KeepLooks(s, known.Text(), added)
+		parsecache.Put(s.Memo, of, known.Text(), known)
+	}
+}
+
+// Forget forgets what is about to be changed: when that fails the state may have it as before.
+func Forget(p *plan.Plan, s *lockedstate.Session) {
+	if record := lockedstate.Looks(s); len(record) > 0 {
+		lockedstate.KeepLooks(s, freshness.Without(record, p), nil)
+	}
+}

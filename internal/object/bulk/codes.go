@@ -1,6 +1,0 @@
-package bulk
-
-import "weir.dev/weir/internal/word/diag"
-
-// NoList is what is told where a list can't be used.
-var NoList = diag.Code{Name: "list-unused", Summary: "Objects are read one by one"}

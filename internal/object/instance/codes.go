@@ -1,8 +1,0 @@
-package instance
-
-import "weir.dev/weir/internal/word/diag"
-
-// Codes of problems.
-var (
-	RedundantIgnore = diag.Code{Name: "redundant-ignore-changes", Summary: "Redundant ignore_changes element"}
-)

@@ -1,8 +1,0 @@
-package cliconfig
-
-import "weir.dev/weir/internal/word/diag"
-
-// Codes of problems.
-var (
-	Bad = diag.Code{Name: "invalid-cli-configuration", Summary: "Invalid CLI configuration"}
-)

@@ -1,8 +1,0 @@
-package settings
-
-import "weir.dev/weir/internal/word/diag"
-
-// Codes of problems.
-var (
-	Elsewhere = diag.Code{Name: "runs-elsewhere", Summary: "Plans and applies of this workspace are made elsewhere"}
-)

@@ -1,0 +1,166 @@
+// Package actions plans what is done around the change of an object beside the change
+// itself: which actions are invoked, what provisioners need, and what is replaced for it.
+// It also plans the actions that somebody asks for.
+//
+// It owns when an action is invoked, and what is asked of its provider before. It
+// refuses to know how the change came about.
+package actions
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/actiontrigger"
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
+)
+
+// Actions plans invocations with the providers of a pool.
+type Actions struct {
+	Context context.Context
+	Pool    *providerclient.Pool
+	// AllowDeferral: providers may put off what they can't plan yet.
+	AllowDeferral bool
+}
+
+// happens reports whether a change comes to an event.
+func happens(e actiontrigger.Event, a plan.Action) bool {
+	switch e {
+	case actiontrigger.BeforeCreate, actiontrigger.AfterCreate:
+		return a == plan.Create || a.IsReplace()
+	case actiontrigger.BeforeUpdate, actiontrigger.AfterUpdate:
+		return a == plan.Update
+	}
+	return a == plan.Delete || a == plan.DeleteThenCreate || a == plan.CreateThenDelete
+}
+
+// Invocations are those around a change. i is its instance, or what stands for one that
+// the configuration doesn't have any more. The change has to wait where there is a
+// reason for deferring.
+func (a Actions) Invocations(t *promise.Task, i *eval.Instance, c *plan.Change) (list []*plan.Invocation, reason provider.DeferredReason, diags diag.List) {
+	for n, of := range i.Resource.Triggers {
+		events := slices.DeleteFunc(slices.Clone(of.Events), func(e actiontrigger.Event) bool { return !happens(e, c.Action) })
+		if len(events) == 0 {
+			continue
+		}
+		wanted, more := resourceconfig.Wanted(t, i, of)
+		if diags.Append(more); more.HasErrors() || t.Current().Failed() || wanted.IsKnown() && wanted.False() {
+			continue
+		}
+		for _, event := range events {
+			for at, ref := range of.Actions {
+				inv := &plan.Invocation{Object: c.Addr.Instance, Event: event, Block: n, Index: at, Failure: of.Failure}
+				why, more := a.one(t, i, c, ref, inv)
+				if diags.Append(more); reason == "" {
+					reason = why
+				}
+				if !more.HasErrors() && !t.Current().Failed() {
+					list = append(list, inv)
+				}
+			}
+		}
+	}
+	return list, reason, diags
+}
+
+// one plans one invocation around a change.
+func (a Actions) one(t *promise.Task, i *eval.Instance, c *plan.Change, ref *program.Ref, inv *plan.Invocation) (provider.DeferredReason, diag.List) {
+	actions, diags := i.Frame.Referents(t, ref, i.Context(t, cty.NilVal))
+	if diags.HasErrors() || t.Current().Failed() || len(actions) == 0 {
+		return "", diags
+	}
+	caller := c.After
+	if inv.Event.Ends() {
+		caller = c.Before
+	}
+	reason, more := a.Plan(t, actions[0], caller, inv)
+	if diags.Append(more); !more.HasErrors() && !t.Current().Failed() && inv.Event.Ends() && !inv.Config.IsWhollyKnown() {
+		diags.Add(UnknownInvocation.Error(actions[0].Resource.Range, "What %s is configured with when %s is destroyed has to be known in the plan: what it follows from may be gone by then.", actions[0], c.Addr))
+	}
+	return reason, diags
+}
+
+// Plan asks the provider of an action whether it may be invoked, with that caller, NilVal
+// for none, and fills in the invocation.
+func (a Actions) Plan(t *promise.Task, action *eval.Instance, caller cty.Value, inv *plan.Invocation) (provider.DeferredReason, diag.List) {
+	pi, diags := action.Provider(t)
+	if pi == nil {
+		return "", diags
+	}
+	conn := a.Pool.Open(t, pi)
+	if conn == nil {
+		return "", diags
+	}
+	typ := action.Addr.Name.Type
+	sch := conn.Schemas.Resource(addr.Action, typ)
+	if sch == nil {
+		return "", append(diags, resourceconfig.Unsupported(action.Resource.TypeRange, pi.Addr.Provider, action.Addr.Name, conn.Schemas)...)
+	}
+	config, more := resourceconfig.ForCaller(t, action, sch, caller)
+	if diags.Append(more); diags.HasErrors() || t.Current().Failed() {
+		return "", diags
+	}
+	inv.Addr, inv.Provider, inv.Config = action.Addr, conn.Addr, config.Kept(sch)
+	var answer provider.PlanActionResponse
+	a.Pool.Call(func() {
+		if answer.Diags = conn.ValidateResource(a.Context, addr.Action, typ, config.Value); !answer.Diags.HasErrors() {
+			answer = conn.PlanAction(a.Context, typ, config.Value)
+		}
+	})
+	diags.Append(providerclient.Locate(answer.Diags, action.Resource.Config, action.String()))
+	if answer.Deferred != "" && !a.AllowDeferral {
+		diags.Add(lifecycle.InvalidPlan.As("Provider deferred changes when deferral is not allowed").Error(action.Resource.Range, "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", action, answer.Deferred))
+	}
+	return answer.Deferred, diags
+}
+
+// Leaving stands for an instance that the configuration doesn't have any more, though it
+// has the resource; nil where it hasn't. f is its module instance, nil where that is gone.
+func Leaving(f *eval.Frame, i addr.Instance) *eval.Instance {
+	if f == nil || f.Program.ResourceByName[i.Name] == nil {
+		return nil
+	}
+	return &eval.Instance{Addr: i, Frame: f, Resource: f.Program.ResourceByName[i.Name], Each: &eval.Each{Key: i.Key, Value: cty.DynamicVal}}
+}
+
+// Replaces reports whether a change to what the reference names, which may be nil, replaces
+// whoever refers to it in replace_triggered_by; creations says whether creating does.
+func Replaces(c *plan.Change, ref *program.Ref, creations bool) bool {
+	if c == nil {
+		return false
+	}
+	switch c.Action {
+	case plan.Create:
+		if !creations {
+			return false
+		}
+	case plan.Update, plan.DeleteThenCreate, plan.CreateThenDelete, plan.ForgetThenCreate:
+	default:
+		return false
+	}
+	if len(ref.Rest) == 0 {
+		return true
+	}
+	before, hd := ref.Rest.TraverseRel(c.Before)
+	if hd.HasErrors() || c.Before.IsNull() {
+		return true
+	}
+	after, hd := ref.Rest.TraverseRel(c.After)
+	if hd.HasErrors() {
+		return true
+	}
+	before, _ = before.UnmarkDeep()
+	after, _ = after.UnmarkDeep()
+	same := before.Equals(after)
+	return !same.IsKnown() || same.False()
+}

@@ -1,8 +1,0 @@
-package arrange
-
-import "weir.dev/weir/internal/word/diag"
-
-// Codes of problems.
-var (
-	InUse = diag.Code{Name: "replaced-in-use", Summary: "Replaced object is still in use"}
-)

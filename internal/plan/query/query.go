@@ -1,0 +1,210 @@
+// Package query asks list resources which objects exist, and writes configuration to
+// import them by.
+//
+// It owns what becomes of the answers. It refuses to know what else a configuration has,
+// and to write files.
+package query
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/configgen"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/resource/contract"
+	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/providerclient"
+	"weir.dev/weir/internal/resource/resourceconfig"
+)
+
+// A Finder answers for the list resources of a configuration. Its methods may be called
+// from several tasks at once.
+type Finder struct {
+	Context context.Context
+	Pool    *providerclient.Pool
+	Sink    event.Sink // nil for nobody
+	// Generate: configuration is written for what is found.
+	Generate bool
+
+	mu   sync.Mutex
+	list []*plan.Listing
+}
+
+// Listings are what was found, in the order of the blocks and their keys.
+func (f *Finder) Listings(root *eval.Frame) []*plan.Listing {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.SortFunc(f.list, func(a, b *plan.Listing) int {
+		if x, y := root.Program.ResourceByName[a.Addr.Name].Index, root.Program.ResourceByName[b.Addr.Name].Index; x != y {
+			return x - y
+		}
+		return a.Addr.Compare(b.Addr)
+	})
+	return f.list
+}
+
+// Find is the value of an instance of a list resource: an object whose attribute data has
+// what was found.
+func (f *Finder) Find(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+	pi, diags := i.Provider(t)
+	if pi == nil {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	conn := f.Pool.Open(t, pi)
+	if conn == nil {
+		return cty.DynamicVal, diags
+	}
+	a := &asking{Finder: f, instance: i, conn: conn, schema: conn.Schemas.Resource(addr.List, i.Addr.Name.Type), of: conn.Schemas.Resources.Schema(i.Addr.Name.Type)}
+	switch {
+	case a.schema == nil:
+		return cty.DynamicVal, append(diags, resourceconfig.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas)...)
+	case conn.Schemas.Found(i.Addr.Name.Type) == cty.NilType:
+		diags.Add(lifecycle.InvalidObject.Error(i.Resource.TypeRange, "The provider %s has a list resource %q, but no resource of that type with an identity, by which what is found could be told apart. This is a bug in the provider.", pi.Addr.Provider.ForDisplay(), i.Addr.Name.Type))
+		return cty.DynamicVal, diags
+	}
+	listing, more := a.ask(t)
+	diags.Append(more)
+	if listing == nil {
+		t.Fail()
+		return cty.DynamicVal, diags
+	}
+	f.mu.Lock()
+	f.list = append(f.list, listing)
+	f.mu.Unlock()
+	return valueOf(listing), diags
+}
+
+// valueOf is a listing as references see it.
+func valueOf(l *plan.Listing) cty.Value {
+	data := make([]cty.Value, len(l.Found))
+	for n, found := range l.Found {
+		data[n] = cty.ObjectVal(map[string]cty.Value{"display_name": cty.StringVal(found.Name), "identity": found.Identity, "state": found.Object})
+	}
+	return cty.ObjectVal(map[string]cty.Value{"data": cty.TupleVal(data)})
+}
+
+// An asking is one list resource instance at its provider.
+type asking struct {
+	*Finder
+	instance   *eval.Instance
+	conn       *providerclient.Conn
+	schema, of *schema.Schema
+}
+
+// ask evaluates what is asked for, and asks. The result is nil after an error.
+func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
+	i := a.instance
+	config, diags := resourceconfig.Configure(t, i, a.schema)
+	extent, more := resourceconfig.ExtentOf(t, i)
+	diags.Append(more)
+	if diags.HasErrors() || t.Current().Failed() {
+		return nil, diags
+	}
+	if !config.Value.IsWhollyKnown() || !extent.Known {
+		diags.Add(resourceconfig.BadList.As("Query isn't known").Error(i.Resource.Range, "What %s asks for follows from something that isn't known before the configuration is applied. A query can ask for what exists by then: apply first, or write the value itself.", i.Addr))
+		return nil, diags
+	}
+	a.Pool.Call(func() { more = a.conn.ValidateResource(a.Context, addr.List, i.Addr.Name.Type, config.Value) })
+	if diags.Append(providerclient.Locate(more, i.Resource.Config, "")); diags.HasErrors() {
+		return nil, diags
+	}
+	listing := &plan.Listing{Addr: i.Addr, Config: config.Kept(a.schema)}
+	a.tell(event.ListStart, listing, nil)
+	request := provider.ListRequest{Type: i.Addr.Name.Type, Config: config.Value, Objects: extent.Whole || a.Generate, Limit: extent.Limit}
+	var problems diag.List
+	a.conn.Ask(a.Context, providerclient.Once, i.Addr.Name, func() diag.List {
+		if extent.Limit == 0 {
+			return nil
+		}
+		more = a.conn.List(a.Context, request, func(r provider.ListResult) bool {
+			problems.Append(r.Diags)
+			if r.Diags.HasErrors() {
+				return false
+			}
+			if r.Identity == cty.NilVal && len(r.Diags) > 0 {
+				return true // a warning by itself
+			}
+			found, wrong := a.found(t, r, len(listing.Found))
+			problems.Append(wrong)
+			if found == nil {
+				return false
+			}
+			listing.Found = append(listing.Found, found)
+			a.tell(event.ListFound, listing, found)
+			return int64(len(listing.Found)) < extent.Limit
+		})
+		return more
+	})
+	problems.Append(more)
+	diags.Append(providerclient.Locate(problems, i.Resource.Config, ""))
+	if problems.HasErrors() {
+		return nil, diags
+	}
+	a.tell(event.ListComplete, listing, nil)
+	return listing, diags
+}
+
+func (a *asking) tell(kind event.Kind, l *plan.Listing, found *plan.Found) {
+	if a.Sink != nil {
+		a.Sink(event.Event{Kind: kind, Addr: addr.Object{Instance: l.Addr}, Listing: l, Found: found})
+	}
+}
+
+// found holds an answer to the schema. It is nil after an error; number is how many there
+// were before.
+func (a *asking) found(t *promise.Task, r provider.ListResult, number int) (*plan.Found, diag.List) {
+	found := &plan.Found{Name: r.Name, Identity: r.Identity, IdentityVersion: a.of.IdentityVersion, Object: cty.NullVal(a.of.Block.ImpliedType())}
+	wrong := func(what string) (*plan.Found, diag.List) {
+		return nil, lifecycle.InvalidObject.List("Provider %q has told %s of an object that %s found.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", a.conn.Addr.Provider, what, a.instance.Addr)
+	}
+	if r.Identity == cty.NilVal || r.Identity.IsNull() || !r.Identity.IsWhollyKnown() || len(contract.Conforms(r.Identity, a.of.Identity.ImpliedType())) > 0 {
+		return wrong("no identity")
+	}
+	object := r.Object
+	if object != cty.NilVal && !object.IsNull() {
+		if !object.IsWhollyKnown() || len(contract.Conforms(object, a.of.Block.ImpliedType())) > 0 {
+			return wrong("attributes that don't fit the schema")
+		}
+		found.Object = a.of.Block.MarkSensitive(object)
+	}
+	if a.Generate {
+		name := addr.Name{Mode: addr.Managed, Type: a.instance.Addr.Name.Type, Name: a.name(t) + "_" + strconv.Itoa(number)}
+		from := a.provider()
+		found.Resource = configgen.Resource(name, from, a.of.Block, found.Object)
+		found.Import = configgen.Import(name, from, found.Identity)
+	}
+	return found, nil
+}
+
+// name begins the names of generated resources: that of the block, with the place of the
+// instance among those of the block.
+func (a *asking) name(t *promise.Task) string {
+	i := a.instance
+	if i.Resource.Repeat.IsSingle() {
+		return i.Addr.Name.Name
+	}
+	place := slices.Index(i.Frame.Instances(t, i.Resource, nil), i)
+	return i.Addr.Name.Name + "_" + strconv.Itoa(place)
+}
+
+// provider is the provider argument of what is generated.
+func (a *asking) provider() string {
+	use := a.instance.Resource.Provider
+	text := use.LocalName
+	if use.Alias != "" {
+		text += "." + use.Alias
+	}
+	return text + a.conn.Addr.Key.String()
+}

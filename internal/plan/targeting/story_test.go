@@ -1,0 +1,9 @@
+package targeting_test
+
+import (
+	"testing"
+
+	"weir.dev/weir/internal/testing/scripttest"
+)
+
+func TestStories(t *testing.T) { scripttest.Run(t) }

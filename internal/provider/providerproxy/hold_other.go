@@ -1,0 +1,12 @@
+//go:build !unix
+
+package providerproxy
+
+import "errors"
+
+// Supported tells whether there are guards on this system.
+const Supported = false
+
+func hold(string) (func(), error) { return nil, errors.ErrUnsupported }
+
+func busy(string) bool { return false }

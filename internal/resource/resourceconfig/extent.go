@@ -1,0 +1,72 @@
+package resourceconfig
+
+import (
+	"math/big"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/promise"
+	"weir.dev/weir/internal/core/value"
+	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
+)
+
+// BadList says that the arguments of a list block are wrong, or not known.
+var BadList = diag.Code{Name: "invalid-list", Summary: "Invalid list block"}
+
+// DefaultLimit is how many objects a list resource is asked for where its block doesn't
+// say.
+const DefaultLimit = 100
+
+// An Extent is how much a list resource is asked for: how many objects, and whether these
+// whole.
+type Extent struct {
+	Limit int64
+	Whole bool
+	// Known: neither follows from what isn't known yet.
+	Known bool
+}
+
+// ExtentOf reads what a list block says of that.
+func ExtentOf(t *promise.Task, i *eval.Instance) (Extent, diag.List) {
+	e := Extent{Limit: DefaultLimit, Known: true}
+	limit, diags := e.argument(t, i, "limit", i.Resource.Limit, cty.Number)
+	if limit != cty.NilVal {
+		n, exact := limit.AsBigFloat().Int64()
+		if exact != big.Exact || n < 0 {
+			t.Fail()
+			diags.Add(BadList.As("Invalid limit argument").Error(i.Resource.Limit.Range(), "The limit is how many objects are found at most: a whole number that isn't negative."))
+		}
+		e.Limit = n
+	}
+	whole, more := e.argument(t, i, "include_resource", i.Resource.Whole, cty.Bool)
+	diags.Append(more)
+	e.Whole = whole != cty.NilVal && whole.True()
+	return e, diags
+}
+
+// argument evaluates one of them. The value is NilVal where nothing follows from it.
+func (e *Extent) argument(t *promise.Task, i *eval.Instance, name string, expr *program.Expr, want cty.Type) (cty.Value, diag.List) {
+	if expr == nil {
+		return cty.NilVal, nil
+	}
+	v, diags := eval.Evaluate(t, expr, i.Context(t, cty.NilVal))
+	if diags.HasErrors() || t.Current().Failed() {
+		return cty.NilVal, diags
+	}
+	v, _ = v.Unmark()
+	v, err := value.Convert(v, want)
+	switch {
+	case err != nil:
+		t.Fail()
+		diags.Add(BadList.As("Invalid "+name+" argument").Error(expr.Range(), "The value of %s isn't suitable: %s.", name, value.ErrorString("", err)))
+		return cty.NilVal, diags
+	case !v.IsKnown():
+		e.Known = false
+		return cty.NilVal, diags
+	case v.IsNull():
+		return cty.NilVal, diags
+	}
+	return v, diags
+}

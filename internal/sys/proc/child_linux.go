@@ -1,0 +1,7 @@
+package proc
+
+import "syscall"
+
+func attributes(onDeath syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: onDeath}
+}

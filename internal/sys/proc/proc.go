@@ -1,0 +1,46 @@
+// Package proc starts processes in a group of their own: an interrupt at the
+// terminal reaches the engine alone, which decides what its children are told.
+//
+// It owns what that takes on each system: the group, that a child doesn't
+// outlive the engine where the kernel sees to it (Linux; it sees to the child
+// alone and not to what that started), and that one in the background may still
+// ask for a password at the terminal (Linux too). It refuses to know what the
+// processes are for.
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+)
+
+// Start starts a command in a new group. Where the system can do it, the
+// child gets the signal when this process dies in whatever way.
+func Start(cmd *exec.Cmd, onDeath syscall.Signal) error {
+	cmd.SysProcAttr = attributes(onDeath)
+	done := make(chan error, 1)
+	starter() <- func() { done <- cmd.Start() }
+	return <-done
+}
+
+// starter runs functions on a thread that lives as long as this process: the
+// kernel takes the end of the thread that started a child for the end of the
+// parent, and the runtime ends threads as it likes.
+var starter = sync.OnceValue(func() chan<- func() {
+	jobs := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for job := range jobs {
+			job()
+		}
+	}()
+	return jobs
+})
+
+// Interrupt asks a child and all that it started in its group to end.
+func Interrupt(p *os.Process) { interrupt(p) }
+
+// Kill ends a child and all that it started in its group.
+func Kill(p *os.Process) { kill(p) }

@@ -1,7 +1,0 @@
-package child
-
-import "syscall"
-
-func attributes(onDeath syscall.Signal) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: onDeath}
-}

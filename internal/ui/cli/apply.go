@@ -1,0 +1,283 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/ui/approval"
+	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/view"
+	"weir.dev/weir/internal/ui/view/ansi"
+	"weir.dev/weir/internal/ui/view/stream"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/planoptions"
+)
+
+var applyCommand = &command{
+	Name: "apply", Args: "[PLAN]", Max: 1,
+	Synopsis: "Create or update infrastructure",
+	Long:     "Without a saved plan one is made, shown, and carried out once it is approved. A saved plan is carried out as it is.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var a applying
+		a.register(e, fs)
+		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
+	},
+}
+
+var destroyCommand = &command{
+	Name:     "destroy",
+	Synopsis: "Destroy previously-created infrastructure",
+	Long:     "The same as apply -destroy.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var a applying
+		a.register(e, fs)
+		flags.Hide(fs, "destroy", "refresh-only")
+		return func(ctx context.Context, args []string) int {
+			switch {
+			case a.Destroy:
+				return e.Fail(diag.Incompatible.As("Invalid mode option"), "The -destroy option is not valid for the destroy command, which always runs in destroy mode.")
+			case a.RefreshOnly:
+				return e.Fail(diag.Incompatible.As("Invalid mode option"), "The -refresh-only option is not valid for the destroy command.")
+			}
+			a.Destroy = true
+			return a.run(ctx, e, args)
+		}
+	},
+}
+
+var refreshCommand = &command{
+	Name:     "refresh",
+	Synopsis: "Update the state to match remote systems",
+	Long:     "The same as apply -refresh-only -auto-approve. plan -refresh-only shows the differences first.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var a applying
+		a.state.Register(fs)
+		a.vars.Register(fs)
+		flags.Stream(fs, e.Screen)
+		flags.Input(fs, &e.input)
+		a.RegisterScope(fs, "Refresh")
+		flags.Parallelism(fs, &a.Parallelism)
+		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
+		flags.Refreshed(fs)
+		a.RefreshOnly, a.approved, a.quiet = true, true, true
+		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
+	},
+}
+
+// applying has the flags of apply.
+type applying struct {
+	planning
+	approved       bool
+	suppressForget bool
+	// quiet: programs aren't told of a plan and an apply, only of what is
+	// refreshed.
+	quiet bool
+}
+
+func (a *applying) register(e *env, fs *flag.FlagSet) {
+	a.planning.register(e, fs)
+	fs.BoolVar(&a.approved, "auto-approve", false, "Don't ask for approval.")
+	fs.BoolVar(&a.suppressForget, "suppress-forget-errors", false, "Succeed although objects were forgotten rather than destroyed.")
+	fs.StringVar(&a.generate, "generate-config-out", "", "")
+}
+
+func (a *applying) run(ctx context.Context, e *env, args []string) int {
+	if code := e.Start(); code != 0 {
+		return code
+	}
+	if len(args) > 0 {
+		return a.runSaved(ctx, e, args[0])
+	}
+	if e.JSON && !a.approved {
+		return e.Fail(diag.BadOption.As("Plan file or auto-approve required"), "weir cannot ask for interactive approval when -json is set. You can either apply a saved plan file, or enable the -auto-approve option.")
+	}
+	options, diags := a.options(e, "apply")
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	options.Explained = options.Explained || !a.approved
+	return e.apply(ctx, e.directory.Configuration(), a.opening(e, "apply"), options, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget})
+}
+
+// runSaved carries out a saved plan.
+func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
+	content, diags := e.directory.ReadPlan(path)
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	agrees, diags := a.Agrees(content.Plan)
+	switch {
+	case diags.HasErrors():
+		return e.Diags(diags)
+	case !agrees:
+		return e.Fail(diag.BadOption.As("Can't change a saved plan"), "The options -destroy, -refresh-only, -replace, -target and -exclude decide what is planned. The saved plan was made with other ones; leave them out, or make a new plan.")
+	}
+	opening := a.opening(e, "apply")
+	opening.Ask, opening.Record = nil, false
+	var keep func(*plan.Plan)
+	opening.Sink, keep = e.Recorded(opening.Sink)
+	defer keep(content.Plan)
+	return e.apply(ctx, e.directory.Saved(content), opening, planoptions.Planning{}, 1, &approver{env: e, saved: true, quiet: a.quiet, allowForget: a.suppressForget})
+}
+
+// apply is an apply with somebody who looks on.
+func (e *env) apply(ctx context.Context, s workspace.Subject, o workspace.Opening, p planoptions.Planning, rounds int, a workspace.Approver) int {
+	if !e.directory.Apply(ctx, s, o, p, rounds, a) {
+		return 1
+	}
+	return 0
+}
+
+// An approver shows what is planned, asks whether to go on unless that is known,
+// and shows what came of it.
+type approver struct {
+	*env
+	approved, saved bool
+	quiet           bool
+	allowForget     bool
+	deployment      bool // of a stack
+	// rounds: what was put off comes next without being asked for.
+	rounds bool
+	// work is what was planned.
+	work *workspace.Work
+	// rule decides before anybody is asked; nil leaves it to people.
+	rule func(made *plan.Plan, found diag.List) (approved, refused bool)
+}
+
+// Opened implements workspace.Approver.
+func (a *approver) Opened(found diag.List) { a.Diags(found) }
+
+// Planned implements workspace.Approver.
+func (a *approver) Planned(ctx context.Context, w *workspace.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
+	a.work = w
+	switch {
+	case made == nil:
+		a.Diags(found)
+		return nil, false
+	case a.saved:
+		if a.Stream != nil {
+			a.Stream.Changes(made)
+		}
+		return found, true
+	}
+	if !a.quiet || !a.JSON || found.HasErrors() {
+		a.showPlan(w, made)
+	}
+	if a.rounds {
+		a.Notice(view.PutOff(made))
+	}
+	if found.HasErrors() || !a.approved {
+		// They are to be known before the question.
+		if a.Diags(found) != 0 {
+			return nil, false
+		}
+		found = nil
+	}
+	if a.rule != nil && made.HasChanges() && !a.approved {
+		if approved, refused := a.rule(made, found); approved || refused {
+			return found, approved && !refused
+		}
+	}
+	defer func() { w.Reasons, a.Because = nil, nil }() // they hold more than an apply needs
+	return found, !made.HasChanges() || a.approved || a.approve(ctx, w, made)
+}
+
+// Limits implements workspace.Approver.
+func (a *approver) Limits() (workspace.Limits, func()) {
+	stop, end := a.interrupts.Begin()
+	return workspace.Limits{Stop: stop, Saving: a.interrupts.Saving(), AllowForget: a.allowForget, ShowSensitive: a.ShowSensitive}, end
+}
+
+// Applied implements workspace.Approver.
+func (a *approver) Applied(p *plan.Plan, o *workspace.Outcome, found diag.List) {
+	a.Diags(found)
+	if o == nil {
+		serial, saved := a.work.Stored()
+		a.Stopped(view.End{Plan: p, Doubts: journal.Instances(a.work.Doubts()), Serial: serial, Saved: saved, Program: a.program})
+		return
+	}
+	if o.Doubted {
+		a.Diags(o.Left)
+	}
+	a.applied(p, o, a.quiet, a.rounds)
+	if !o.Doubted {
+		a.Diags(o.Left)
+	}
+}
+
+// Problem implements workspace.Approver.
+func (a *approver) Problem(l diag.List) { a.Diags(l) }
+
+// Again implements workspace.Approver.
+func (a *approver) Again(round int) {
+	if !a.JSON {
+		a.Say("\nRound %d is done. Planning what was put off...\n", round)
+	}
+}
+
+// where names the deployment or the workspace of a plan, unless it is the usual one.
+func (a *approver) where(name string) string {
+	switch {
+	case a.deployment:
+		return fmt.Sprintf("deployment %q", name)
+	case name != storage.DefaultWorkspace:
+		return fmt.Sprintf("workspace %q", name)
+	}
+	return ""
+}
+
+// approve asks whether to go on.
+func (a *approver) approve(ctx context.Context, w *workspace.Work, p *plan.Plan) bool {
+	what, query, description := view.Approval(p, a.where(w.Workspace()))
+	answer, err := approval.Question{Plan: p, Ask: func() (string, error) {
+		return a.ask(ctx, question{query: "\n" + query, description: description, always: true})
+	}, Reasons: w.Reasons, Person: a.inTerminal}.Put(a.Screen)
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.Say("\n%s cancelled.\n", what)
+	case err != nil:
+		a.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
+	case answer != "yes":
+		a.Say("\n%s cancelled.\n", what)
+	default:
+		a.Say("\n")
+		return true
+	}
+	return false
+}
+
+// applied shows the totals, unless programs are to be told of outputs alone, and
+// the outputs. What waits for objects in doubt isn't settled by another round.
+func (e *env) applied(p *plan.Plan, o *workspace.Outcome, quiet, rounds bool) {
+	counts := e.Counter.Counts()
+	destroy := p.Mode == plan.Destroy
+	outputs := o.State.Outputs
+	if e.Stream != nil {
+		if !quiet {
+			e.Stream.Applied(counts, destroy, o.Doubted)
+		}
+		if !destroy {
+			e.Written(e.Stream.Outputs(outputs))
+		}
+	}
+	if e.JSON {
+		return
+	}
+	if o.Doubted {
+		e.Say("\n%s\n", e.Pen().Paint(stream.DoubtedText(counts, destroy), ansi.Bold, ansi.Yellow))
+	} else {
+		e.Say("\n%s\n", e.Pen().Paint(stream.AppliedText(counts, destroy), ansi.Bold, ansi.Green))
+		if !rounds {
+			e.Written(view.NextRound(e.Out, p, e.program, e.Viewing()))
+		}
+	}
+	if !destroy {
+		e.Written(view.OutputsAfterApply(e.Out, outputs, e.Viewing()))
+	}
+}

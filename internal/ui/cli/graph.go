@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/view/graphview"
+	"weir.dev/weir/internal/workspace"
+)
+
+var graphCommand = &command{
+	Name:     "graph",
+	Synopsis: "Generate a graph of the steps in an operation",
+	Long:     "Prints what the declarations of the configuration refer to. With -plan, prints the steps that applying the saved plan takes. Text formats list every declaration or step. Grouped formats have one box per block, or per module in large configurations. Of a saved plan they have only what changes, colored by action; -detail shows everything. In Terraform mode, text formats have only resources by default, as Terraform's summary does.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var f flags.Graph
+		f.Register(fs)
+		return func(ctx context.Context, _ []string) int { return e.graph(ctx, f) }
+	},
+}
+
+func (e *env) graph(ctx context.Context, f flags.Graph) int {
+	if diags := f.Check(); diags != nil {
+		return e.Diags(diags)
+	}
+	format, _ := graphview.FormatNamed(f.Format) // checked above
+	if f.Plan != "" {
+		content, diags := e.directory.ReadPlan(f.Plan)
+		if diags.HasErrors() {
+			return e.Diags(diags)
+		}
+		if content.Plan.Graph == nil {
+			return e.Fail(diag.Unwritable.As("Failed generating the graph representation"), "The plan failed when it was made, so there are no steps.")
+		}
+		return e.Written(graphview.Plan(e.Out, format, content.Plan, f.Full))
+	}
+	config, diags := e.directory.Configuration().Load(ctx, workspace.Loading{Vars: f.Vars})
+	e.JSON = true // warnings must not mix with the graph
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	return e.Written(graphview.Configuration(e.Out, format, config.Tree, f.Full, f.Kind == "" && e.Dialect == dialect.Terraform))
+}

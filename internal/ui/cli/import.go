@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/output"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/planoptions"
+)
+
+var importCommand = &command{
+	Name: "import", Args: "ADDRESS ID", Min: 2, Max: 2,
+	Synopsis: "Associate existing infrastructure with a resource",
+	Long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
+	JSON:     output.Messages,
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var i importing
+		i.state.Register(fs)
+		i.vars.Register(fs)
+		flags.Input(fs, &e.input)
+		flags.RemoteVersion(fs)
+		flags.Parallelism(fs, &i.parallelism)
+		fs.String("config", "", "")
+		fs.Bool("allow-missing-config", false, "")
+		return func(ctx context.Context, args []string) int { return i.run(ctx, e, [2]string{args[0], args[1]}) }
+	},
+}
+
+type importing struct {
+	state       flags.State
+	vars        flags.Vars
+	parallelism int
+}
+
+// run imports objects, each an address and what the provider knows it by.
+func (i *importing) run(ctx context.Context, e *env, objects ...[2]string) int {
+	if code := e.Start(); code != 0 {
+		return code
+	}
+	wanted := make([]planoptions.Import, len(objects))
+	for n, o := range objects {
+		var diags diag.List
+		if wanted[n], diags = planoptions.ReadImport(o[0], o[1]); diags.HasErrors() {
+			return e.Diags(diags)
+		}
+	}
+	o := workspace.Opening{
+		Loading:   workspace.Loading{Vars: i.vars, Parallelism: i.parallelism, Sink: e.Sink(), Ask: e.asker()},
+		State:     i.state.Options(),
+		Operation: "import",
+	}
+	w, diags := e.directory.OpenImport(ctx, o, wanted)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	defer w.Unlock()
+	for _, o := range wanted {
+		e.Say("%s: Importing from ID %q...\n", o.Target, o.ID)
+	}
+	if e.Diags(w.Prepare(ctx)) != 0 {
+		return 1
+	}
+	for _, o := range wanted {
+		e.Say("%s: Import prepared!\n  Prepared %s for import\n", o.Target, o.Target.Name.Type)
+	}
+	if e.Diags(w.Save(e.interrupts.Saving())) != 0 {
+		return 1
+	}
+	e.Say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")
+	return 0
+}

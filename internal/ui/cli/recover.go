@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"slices"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/ui/commands"
+	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/workspace/planoptions"
+)
+
+var recoverCommand = &command{
+	Name:     "recover",
+	Synopsis: "Resolve objects in doubt after an interrupted run",
+	Long:     "Saves the results in the journal of an interrupted run, and lists objects in doubt: the provider got a request to create them and gave no answer. They aren't created again until you resolve each one. Without options, recover only lists them.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var r recovering
+		r.state.Register(fs)
+		r.vars.Register(fs)
+		flags.Parallelism(fs, &r.parallelism)
+		fs.Var(&r.forget, "forget", "The object at `ADDRESS` doesn't exist, so it may be created again. May be repeated.")
+		fs.BoolVar(&r.all, "forget-all", false, "None of the objects in doubt exists, but for those that are imported.")
+		fs.Var(&r.imports, "import", "The object exists: import it. `ADDRESS=ID` is where it belongs and what the provider knows it by, as for the import command. May be repeated.")
+		fs.StringVar(&r.importsFrom, "import-from", "", "Import what `FILE` lists, ADDRESS=ID a line. Empty lines and those that begin with # are skipped.")
+		fs.BoolVar(&r.state.Damaged, "damaged", false, "Take what can be read of a journal that was damaged. What it doesn't say any more isn't in the state afterwards.")
+		return func(ctx context.Context, _ []string) int { return r.run(ctx, e) }
+	},
+}
+
+type recovering struct {
+	importing
+	forget  commands.Texts
+	imports commands.Texts
+	all     bool // forget all that is left
+
+	importsFrom string // a file with more of imports
+}
+
+func (r *recovering) run(ctx context.Context, e *env) int {
+	if len(r.forget)+len(r.imports) > 0 || r.all || r.importsFrom != "" {
+		// Whoever answers knows which objects are in doubt; what is left comes at the end.
+		e.directory.Aside = func(l diag.List) diag.List {
+			return e.AsideDiags(slices.DeleteFunc(slices.Clone(l), diag.InDoubt.Is))
+		}
+	}
+	// Imports first: they take the lock and read the configuration themselves.
+	objects, err := planoptions.Imports(r.imports, r.importsFrom)
+	if err != nil {
+		return e.Fail(diag.BadImport, "%s.", err)
+	}
+	if len(objects) > 0 {
+		if code := r.importing.run(ctx, e, objects...); code != 0 {
+			return code
+		}
+		e.Progress = nil
+	}
+	var forget []addr.Instance
+	for _, text := range r.forget {
+		i, err := addr.ParseInstance(text)
+		if err != nil {
+			return e.Fail(diag.BadAddress, "%s.", err)
+		}
+		forget = append(forget, i)
+	}
+	forgotten, left, diags := e.directory.Settle(ctx, r.state.Options(), forget, r.all)
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	for _, o := range forgotten {
+		e.Say("%s doesn't exist; it may be created again.\n", o.Object.Instance)
+	}
+	if len(left) == 0 {
+		e.Say("Nothing is in doubt.\n")
+	} else if len(forgotten) > 0 || !e.Terminal { // else the warning above has them
+		e.Say("In doubt:\n")
+		for _, o := range left {
+			e.Say("  %s\n", o.Object)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,357 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"strings"
+	"sync"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/stack/deploy"
+	"weir.dev/weir/internal/sys/buildinfo"
+	"weir.dev/weir/internal/ui/commands"
+	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/output"
+	"weir.dev/weir/internal/ui/view"
+	"weir.dev/weir/internal/ui/view/ansi"
+	"weir.dev/weir/internal/ui/webrun"
+	"weir.dev/weir/internal/ui/webui"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/approvalpolicy"
+	"weir.dev/weir/internal/workspace/planoptions"
+)
+
+var stacksCommands = slices.Concat([]*command{
+	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them. With -on=temporal, apply and destroy have it done by workers, as durable workflows: see apply -on=temporal -help."},
+	stacksCommand("init", "", "Install the modules and providers of a stack", func(s *stacking, fs *flag.FlagSet) runner {
+		i := &initializing{env: s.env}
+		i.RegisterStates(fs)
+		flags.Input(fs, &s.input)
+		return func(ctx context.Context, _ []string) int { return s.init(ctx, i) }
+	}),
+	stacksCommand("validate", "", "Check whether a stack is valid", func(s *stacking, _ *flag.FlagSet) runner { return s.validate }),
+	stacksCommand("plan", "", "Show what applying deployments would change", func(s *stacking, fs *flag.FlagSet) runner {
+		s.registerRun(fs)
+		fs.StringVar(&s.planning.out, "out", "", "Save the plan of the deployment in the file at `PATH`, for apply; of several deployments, in a file for each in the folder at `PATH`.")
+		fs.BoolVar(&s.planning.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
+		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, true, (*stacking).planOne) }
+	}),
+	stacksCommand("apply", "[PLAN]", "Create or update what deployments describe", (*stacking).applying),
+	stacksCommand("destroy", "", "Destroy what deployments have created", func(s *stacking, fs *flag.FlagSet) runner {
+		run := s.applying(fs)
+		return func(ctx context.Context, args []string) int {
+			s.planning.Destroy = true
+			return run(ctx, args)
+		}
+	}),
+	stacksCommand("ui", "", "Plan and apply deployments with a board in the browser", (*stacking).ui),
+	stacksCommand("show", "", "Show the states of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.show }),
+	stacksCommand("output", "[NAME]", "Show the outputs of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.output }),
+}, commands.Within("stacks", []*command{fmtCommand}, func(c *command, e *env, fs *flag.FlagSet) runner { return c.Setup(e, fs) }), commands.Durable[*env](), onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
+
+// stacksCommand is a command on all deployments, or those that are named.
+func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.FlagSet) runner) *command {
+	return &command{Name: "stacks " + name, Args: args, Max: strings.Count(args, "["), Synopsis: synopsis, Setup: func(e *env, fs *flag.FlagSet) runner {
+		s := &stacking{env: e}
+		fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
+		fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
+		e.Command = commands.ForStacks(e.program, "")
+		return setup(s, fs)
+	}}
+}
+
+// onDeployments makes commands on a deployment of those on a directory.
+func onDeployments(list []*command) []*command {
+	return commands.Within("stacks", list, func(c *command, e *env, fs *flag.FlagSet) runner {
+		name := fs.String("deployment", "", "Work on the deployment `NAME`, which has to be given where there are several.")
+		run := c.Setup(e, fs)
+		return func(ctx context.Context, args []string) int {
+			if enter(ctx, e, *name, c != providersLockCommand && c != graphCommand) != 0 {
+				return 1
+			}
+			return run(ctx, args)
+		}
+	})
+}
+
+// enter makes the directory that of a deployment.
+func enter(ctx context.Context, e *env, name string, inputs bool) int {
+	name, diags := workspace.EnterDeployment(ctx, e.directory, name, inputs)
+	e.Command = commands.ForStacks(e.program, name)
+	return e.Diags(diags.Only(diag.Error))
+}
+
+// stacking has the flags of the commands for stacks.
+type stacking struct {
+	*env
+	planning    planning
+	stack       *workspace.Stack
+	deployments commands.Texts
+	approved    bool
+	follows     bool // with the stacks that read what this one publishes
+	made        *plan.Plan
+	board       *webui.Server // where deployments are followed and decided about; nil on terminals
+}
+
+func (s *stacking) registerRun(fs *flag.FlagSet) {
+	s.planning.Plan.Register(fs)
+	s.planning.state.RegisterLock(fs)
+	s.planning.vars.Register(fs)
+	flags.Input(fs, &s.input)
+	flags.Detail(fs, s.Screen)
+}
+
+// applying registers the flags of apply.
+func (s *stacking) applying(fs *flag.FlagSet) runner {
+	s.registerRun(fs)
+	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
+	downstream := fs.Bool("downstream", true, "Don't go on with the stacks that read what this one publishes.")
+	return func(ctx context.Context, args []string) int {
+		s.follows = *downstream
+		if len(args) > 0 {
+			return s.applySaved(ctx, args[0])
+		}
+		return s.apply(ctx)
+	}
+}
+
+// ui is apply with a board.
+func (s *stacking) ui(fs *flag.FlagSet) runner {
+	run := s.applying(fs)
+	flags.Hide(fs, "json")
+	port := fs.Int("port", 0, "Serve the page at port `N`. By default it is one that is free.")
+	return func(ctx context.Context, _ []string) int {
+		if s.board = s.serve(ctx, *port); s.board == nil {
+			return 1
+		}
+		defer s.board.Close()
+		code := run(ctx, nil)
+		s.board.Over(ctx, code == 0, !s.approved, s.Notice)
+		return code
+	}
+}
+
+// apply applies the deployments, and then the stacks that read what they publish.
+func (s *stacking) apply(ctx context.Context) int {
+	return s.share(ctx, s.each(ctx, !s.approved && s.board == nil, false, (*stacking).applyOne))
+}
+
+// share publishes what has come of applies that ended with a code, and goes on downstream.
+func (s *stacking) share(ctx context.Context, code int) int {
+	if s.stack == nil || ctx.Err() != nil {
+		return code
+	}
+	follow := s.follow
+	if !s.follows {
+		follow = nil
+	}
+	code = max(code, s.Diags(s.stack.Share(ctx, follow)))
+	// Errors of a round that was planned again, and of stacks downstream that wait, aren't failures of this one.
+	s.Erred.Store(code != 0)
+	return code
+}
+
+// follow applies a stack that reads what this one publishes, as far as its rules allow.
+func (s *stacking) follow(ctx context.Context, d *workspace.Directory) bool {
+	s.Notice("\nThe stack in " + d.Seen(d.Dir) + " reads outputs that have changed. Applying it by its own rules...\n")
+	part := *s.env
+	part.Screen = s.Part()
+	part.JSON, part.Stream, part.Out = false, nil, s.Err
+	part.directory, part.program, part.Sources = d, d.Program, d.Sources
+	next := &stacking{env: &part, follows: true}
+	next.applying(flag.NewFlagSet("", flag.ContinueOnError)) // as without any flags
+	part.input = false
+	return next.apply(ctx) == 0
+}
+
+// applySaved carries out a saved plan, or those in a folder, in the deployments that they
+// are of.
+func (s *stacking) applySaved(ctx context.Context, path string) int {
+	_, diags := s.chosen(ctx)
+	if diags.HasErrors() {
+		return s.Diags(diags)
+	}
+	files, names, more := workspace.SavedPlans(s.directory, path)
+	if s.Diags(append(diags, more...)) != 0 {
+		return 1
+	}
+	return s.share(ctx, s.several(names, 1, false, func(one *stacking, i int) int {
+		if enter(ctx, one.env, names[i], true) != 0 {
+			return 1
+		}
+		return (&applying{planning: one.planning}).runSaved(ctx, one.env, files[i])
+	}))
+}
+
+// chosen are the stack and the deployments that the command is about, their inputs
+// as far as they are in the files.
+func (s *stacking) chosen(ctx context.Context) ([]*deploy.Deployment, diag.List) {
+	var diags diag.List
+	if s.stack, diags = workspace.OpenStack(ctx, s.directory); diags.HasErrors() {
+		return nil, diags
+	}
+	list, more := s.stack.Choose(s.deployments)
+	return list, append(diags, more...)
+}
+
+// each runs work for every chosen deployment: one after the other if it asks people, else
+// at the same time, in turns or shown as it comes. The result is the worst exit code.
+func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *stacking, ctx context.Context, d *deploy.Deployment) int) int {
+	list, diags := s.chosen(ctx)
+	if !diags.HasErrors() {
+		diags.Append(s.stack.Prepare(ctx, list, len(s.deployments) == 0))
+	}
+	if len(diags) > 0 && s.Diags(diags) != 0 {
+		return 1
+	}
+	if s.board != nil {
+		s.board.Divide(deploy.Names(list))
+	}
+	atOnce := s.stack.Limit(s.planning.Parallelism)
+	if asks {
+		atOnce = 1
+	}
+	return s.several(deploy.Names(list), atOnce, inTurns, func(one *stacking, i int) int {
+		if len(list) > 1 && s.planning.out != "" {
+			one.planning.out = s.stack.PlanPath(s.planning.out, list[i])
+		}
+		return work(one, ctx, list[i])
+	})
+}
+
+// several runs work for the deployments of those names, no more than atOnce at the same
+// time, and sums up what came of them. The result is the worst exit code.
+func (s *stacking) several(names []string, atOnce int, inTurns bool, work func(one *stacking, i int) int) int {
+	several := len(names) > 1
+	mixed := several && atOnce > 1 && !inTurns
+	var mu sync.Mutex
+	codes, sums := make([]int, len(names)), make([]view.Sum, len(names))
+	s.Several("deployment", names, atOnce, inTurns, func(i int, part *output.Screen) {
+		one := *s
+		one.env = s.env.forDeployment(part, names[i], several, mixed, &mu)
+		defer one.env.close()
+		one.stack = s.stack.On(one.directory)
+		if codes[i] = one.Start(); codes[i] == 0 {
+			codes[i] = work(&one, i)
+			sums[i].Components = one.Counter.Components()
+		}
+		if one.made != nil {
+			sums[i].Planned, sums[i].Components = true, one.made.ByComponent()
+		}
+		sums[i].Name, sums[i].Code = names[i], codes[i]
+	})
+	if !s.JSON {
+		s.Say("%s", view.Deployments(sums))
+	}
+	if slices.Contains(codes, 1) {
+		return 1
+	}
+	return slices.Max(append(codes, 0))
+}
+
+// forDeployment is the environment of the work on one deployment of several:
+// its output says which one it is about.
+func (e *env) forDeployment(on *output.Screen, name string, several, mixed bool, mu *sync.Mutex) *env {
+	sub := *e
+	switch {
+	case several && (e.JSON || mixed):
+		sub.Screen = on.Named("deployment", name, mu)
+	case several:
+		on.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", ansi.Bold))
+		fallthrough
+	default:
+		sub.Screen = on.Part()
+	}
+	sub.Command = commands.ForStacks(e.program, name)
+	sub.directory = e.directory.With(sub.reports())
+	sub.Sources = sub.directory.Sources
+	return &sub
+}
+
+// approver looks on while a deployment is planned or applied: rules are asked before
+// people are.
+func (s *stacking) approver(d *deploy.Deployment) *approver {
+	a := &approver{env: s.env, approved: s.approved, rounds: true, deployment: true}
+	a.rule = func(made *plan.Plan, found diag.List) (approved, refused bool) {
+		v, diags := approvalpolicy.Decide(s.stack.Stack, d, made, found)
+		s.Notice(view.Ruled(d.Name, v.Approved, v.By, v.Against))
+		if refused = !v.Approved && (s.JSON || v.Ruled && !s.input); refused {
+			diags.Add(v.Waits(d.Name, s.program))
+		}
+		return v.Approved, s.Diags(diags) != 0
+	}
+	return a
+}
+
+// prepared are the options and the opening of a plan for a deployment.
+func (s *stacking) prepared(operationName string) (planoptions.Planning, workspace.Opening, int) {
+	p, diags := s.planning.Choose()
+	p.AllowDeferral, p.Explained = true, s.Brief() || operationName == "apply" || s.planning.out != ""
+	o := s.planning.opening(s.env, operationName)
+	o.Ask = nil
+	return p, o, s.Diags(diags)
+}
+
+func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
+	p, o, code := s.prepared("plan")
+	if code != 0 {
+		return 1
+	}
+	w, diags := s.directory.Open(ctx, s.stack.Subject(d), o)
+	if w == nil {
+		return s.Diags(diags)
+	}
+	defer w.Unlock()
+	a := s.approver(d)
+	a.approved = true
+	made, found := w.Plan(ctx, p)
+	s.made = made
+	left, ok := a.Planned(ctx, w, made, append(diags, found...))
+	if s.Diags(left) != 0 || !ok {
+		return 1
+	}
+	if s.planning.out != "" {
+		if err := w.Save(ctx, s.planning.out, buildinfo.Current().Version, made); err != nil {
+			return s.Fail(diag.Unwritable.As("Failed to write plan file"), "The plan file could not be written: %s.", err)
+		}
+		s.Notice(view.SavedPlan(s.program+" stacks", s.planning.out))
+	}
+	if s.planning.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
+		return exitChanges
+	}
+	return 0
+}
+
+func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
+	p, o, code := s.prepared("apply")
+	a := s.approver(d)
+	switch {
+	case code == 0 && s.board != nil:
+		return s.followed(s.board.Part(d.Name), a).Of(ctx, &a.rule, func(sink event.Sink, by webrun.Approver[*workspace.Work, *workspace.Outcome, workspace.Limits]) bool {
+			o.Sink = sink
+			return s.stack.ApplyOne(ctx, d, o, p, by)
+		})
+	case code != 0 || !s.stack.ApplyOne(ctx, d, o, p, a):
+		return 1
+	}
+	return 0
+}
+
+func (s *stacking) validate(ctx context.Context, _ []string) int {
+	list, all := s.chosen(ctx)
+	if !all.HasErrors() {
+		all.Append(s.stack.Validate(ctx, list))
+	}
+	if s.JSON {
+		s.Validation(all)
+	} else if s.Diags(all) == 0 {
+		s.Say("%s The stack is valid.\n\n", s.Pen().Paint("Success!", ansi.Bold, ansi.Green))
+	}
+	if all.HasErrors() {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/stack/deploy"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/ui/view"
+	"weir.dev/weir/internal/ui/view/jsonstate"
+)
+
+// init installs what all deployments need.
+func (s *stacking) init(ctx context.Context, i *initializing) int {
+	if code := s.Start(); code != 0 {
+		return code
+	}
+	if diags := i.Init.Choose(s.JSON); diags != nil {
+		return s.Diags(diags)
+	}
+	list, all := s.chosen(ctx)
+	if all.HasErrors() {
+		return s.Diags(all)
+	}
+	all.Append(s.stack.Initialize(ctx, list, i.options(), i))
+	if s.Diags(all) != 0 {
+		return 1
+	}
+	i.tell("output_init_success_message", "\nThe stack has been successfully initialized! You may now begin with\n\"%s stacks plan\" and \"%s stacks apply\".\n", s.program, s.program)
+	return 0
+}
+
+// states reads the states of the chosen deployments, without locks.
+func (s *stacking) states(ctx context.Context) ([]*deploy.Deployment, []*state.Snapshot, diag.List) {
+	list, diags := s.chosen(ctx)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	if len(s.deployments) == 0 {
+		list = slices.Concat(list, s.stack.Left)
+	}
+	states, more := s.stack.States(ctx, list)
+	return list, states, append(diags, more...)
+}
+
+func (s *stacking) show(ctx context.Context, _ []string) int {
+	list, states, diags := s.states(ctx)
+	if s.Diags(diags) != 0 {
+		return 1
+	}
+	if s.JSON {
+		all := map[string]*state.Snapshot{}
+		for i, d := range list {
+			all[d.Name] = states[i]
+		}
+		text, err := jsonstate.Deployments(all)
+		return s.Document(text, err, "states")
+	}
+	for i, d := range list {
+		s.Say("Deployment %s:\n", d.Name)
+		if states[i].IsEmpty() {
+			s.Say("The state is empty.\n\n")
+			continue
+		}
+		if code := s.showState(ctx, states[i]); code != 0 {
+			return code
+		}
+		s.Say("\n")
+	}
+	return 0
+}
+
+func (s *stacking) output(ctx context.Context, args []string) int {
+	name := strings.Join(args, "")
+	list, states, diags := s.states(ctx)
+	if s.Diags(diags) != 0 {
+		return 1
+	}
+	all, diags := view.OutputsOf(deploy.Names(list), states, name)
+	if s.Diags(diags) != 0 {
+		return 1
+	}
+	if s.JSON {
+		text, err := jsonstate.DeploymentOutputs(all, name)
+		return s.Document(text, err, "outputs")
+	}
+	return s.Written(view.DeploymentOutputs(s.Out, deploy.Names(list), all, name, s.Viewing()))
+}

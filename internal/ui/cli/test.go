@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/moduletest"
+	"weir.dev/weir/internal/moduletest/coverage"
+	"weir.dev/weir/internal/moduletest/testfile"
+	"weir.dev/weir/internal/moduletest/testresult"
+	"weir.dev/weir/internal/ui/commands"
+	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/snapshot"
+	"weir.dev/weir/internal/ui/view/diags"
+	"weir.dev/weir/internal/ui/view/testreport"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/orphans"
+)
+
+var testCommand = &command{
+	Name:     "test",
+	Synopsis: "Execute integration tests for modules",
+	Long:     "Carries out the runs of the test files beside the configuration and in the directory of tests: each is a plan or an apply of the module or of another one, with conditions on the result. What was made is destroyed in the end.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		t := &tester{env: e}
+		t.Register(fs)
+		t.registerTests(fs)
+		commands.RegisterJSON(fs, t.Screen)
+		return func(ctx context.Context, _ []string) int { return t.run(ctx) }
+	},
+}
+
+// registerTests registers -test-directory.
+func (e *env) registerTests(fs *flag.FlagSet) {
+	fs.StringVar(&e.tests, "test-directory", testfile.DefaultDirectory, "The `DIR` in the module that has test files, beside those in the module's own.")
+}
+
+// tester is test under way, with its flags.
+type tester struct {
+	*env
+	flags.Test
+}
+
+func (t *tester) run(ctx context.Context) int {
+	if code := t.Start(); code != 0 {
+		return code
+	}
+	if diags := t.Check(); diags != nil {
+		return t.Diags(diags)
+	}
+	if t.Watch {
+		return t.watch(ctx)
+	}
+	chosen, options, diags := t.open(ctx)
+	if t.Diags(diags) != 0 {
+		return 1
+	}
+	if t.Cleanup {
+		return t.cleanUp(ctx, testresult.New(chosen), options)
+	}
+	if n := t.directory.WaitingTests(); n > 0 {
+		t.Diags(diag.List{orphans.Left.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program)})
+	}
+	if t.Mutate {
+		return t.mutate(ctx, chosen, options)
+	}
+	return t.carry(ctx, testresult.New(chosen), options)
+}
+
+// open finds the tests that are asked for.
+func (t *tester) open(ctx context.Context) ([]*testfile.File, moduletest.Options, diag.List) {
+	all, o, diags := t.directory.OpenTests(ctx, workspace.Loading{Vars: t.Vars, Parallelism: t.Parallelism}, t.tests)
+	o.Seed, o.Keep, o.Parallelism, o.AllowDeferral = t.Seed, t.Verbose, t.Runs, t.AllowDeferral
+	if !diags.HasErrors() {
+		all, more := testfile.Choose(all, t.Filter)
+		return all, o, append(diags, more...)
+	}
+	return nil, o, diags
+}
+
+// cleanUp destroys what earlier tests have left.
+func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o moduletest.Options) int {
+	left, diags := t.directory.LeftByTests(ctx, o.World.Catalog)
+	if len(t.Filter) > 0 {
+		left = slices.DeleteFunc(left, func(l moduletest.Left) bool {
+			return !slices.ContainsFunc(all.Files, func(f *testresult.File) bool { return f.Name == l.File })
+		})
+	}
+	n := 0
+	for _, l := range left {
+		n += len(l.Snapshot.Objects)
+	}
+	o.Report, o.Forget = t.reports(o, t.Verbose, nil), t.Forget
+	diags.Append(moduletest.CleanUp(ctx, all, left, o))
+	t.Diags(diags)
+	failed := diags.HasErrors() || all.Status != testresult.Pass
+	switch {
+	case failed:
+		t.Aside(fmt.Sprintf("Something is left. Once the cause is gone, this destroys it:\n  %s test -cleanup", t.program))
+		return 1
+	case len(left) == 0:
+		t.Notice("Earlier tests have left nothing.\n")
+	default:
+		t.Notice(fmt.Sprintf("Destroyed what earlier tests had left: %s in %s.\n", testreport.Count(n, "object"), testreport.Count(len(left), "state")))
+	}
+	return 0
+}
+
+// carry carries out the tests and shows what comes of them.
+func (t *tester) carry(ctx context.Context, all *testresult.Suite, o moduletest.Options) int {
+	reports := append(t.reports(o, t.Verbose, all), &orphans.Errored{Aside: t.Aside, Problem: func(l diag.List) { t.Diags(l) }, Err: t.Err, Program: t.program, Waiting: t.directory.WaitingTests})
+	stop, end := t.interrupts.Begin()
+	o.Report, o.Stop = reports, stop
+	snapshots := &snapshot.Snapshots{Dir: o.Dir, Update: t.Update, Program: t.program}
+	o.Judge = snapshots.Judge
+	var covered *coverage.Recorder
+	if t.Covers() {
+		covered = coverage.New()
+		o.Compiled, o.Observe = covered.Prepare, covered.Observe
+	}
+	moduletest.Run(ctx, all, o)
+	end()
+	t.recorded(all, snapshots)
+	if covered != nil {
+		if code := t.coverage(covered, o); code != 0 {
+			return code
+		}
+	}
+	for _, r := range reports {
+		if r, ok := r.(interface{ Conclusion(*testresult.Suite) }); ok {
+			r.Conclusion(all)
+		}
+	}
+	if t.JUnit != "" {
+		if code := t.writeJUnit(all, o.Sources, stop); code != 0 {
+			return code
+		}
+	}
+	if all.Status != testresult.Pass {
+		return 1
+	}
+	return 0
+}
+
+// recorded tells which snapshots were written, and removes those of no run.
+func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
+	for _, f := range all.Files {
+		if err := s.Sweep(f.File); err != nil {
+			t.Diags(diag.Unwritable.As("Failed to remove a snapshot").Warnings("%s.", diag.Cause(err)))
+		}
+	}
+	written, removed := s.Changed()
+	for _, name := range written {
+		t.Notice(fmt.Sprintf("Snapshot written: %s\n", name))
+	}
+	for _, name := range removed {
+		t.Notice(fmt.Sprintf("Snapshot removed: %s\n", name))
+	}
+}
+
+// reports tell people and programs. Those are told first what there is, if that is
+// given.
+func (t *tester) reports(o moduletest.Options, verbose bool, all *testresult.Suite) (reports testresult.Reports) {
+	if t.Stream != nil {
+		j := testreport.NewJSON(t.Stream, o.Sources, t.Dialect, verbose)
+		if all != nil {
+			j.Abstract(all)
+		}
+		reports = append(reports, j)
+	}
+	if !t.JSON {
+		reports = append(reports, t.human(o))
+	}
+	return reports
+}
+
+// human tells people.
+func (t *tester) human(o moduletest.Options) *testreport.Human {
+	return testreport.NewHuman(t.Out, t.Err, testreport.Options{Options: t.Viewing(), Dialect: t.Dialect, Verbose: t.Verbose, Diagnostics: func(l diag.List) {
+		t.directory.AddSources(o.Sources)
+		t.PeopleDiags(l)
+	}})
+}
+
+func (t *tester) writeJUnit(all *testresult.Suite, sources map[string][]byte, stop <-chan struct{}) int {
+	text, err := testreport.JUnit(all, moduletest.Stopped(context.Background(), stop), func(l diag.List) string { return diags.Text(l, sources, diags.Options{Plain: true}) })
+	if err == nil {
+		err = os.WriteFile(t.JUnit, text, 0o666)
+	}
+	if err != nil {
+		return t.Fail(diag.Unwritable.As("Failed to write JUnit XML"), "Writing %s: %s.", t.JUnit, diag.Cause(err))
+	}
+	return 0
+}

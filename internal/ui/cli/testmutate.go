@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/moduletest"
+	"weir.dev/weir/internal/moduletest/mutate"
+	"weir.dev/weir/internal/moduletest/testfile"
+	"weir.dev/weir/internal/moduletest/testresult"
+	"weir.dev/weir/internal/ui/snapshot"
+	"weir.dev/weir/internal/ui/view/testreport"
+)
+
+// mutate carries out the tests with one change of the configuration at a time.
+func (t *tester) mutate(ctx context.Context, files []*testfile.File, o moduletest.Options) int {
+	if t.Mutations < 1 {
+		return t.Fail(diag.BadOption.As("Invalid number of changes"), "The -mutations option has to be at least 1, and it is %d.", t.Mutations)
+	}
+	stop, end := t.interrupts.Begin()
+	defer end()
+	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.program}).Judge
+	o.Stop = stop
+	o.Report = t.reports(o, false, nil)
+	all, first := moduletest.Mutants(ctx, files, o, t.directory.UnderTest(o.TestDir))
+	if first.Status != testresult.Pass {
+		return t.Fail(diag.BadOption.As("Tests fail"), "Whether tests notice changes can be told once they pass without any.")
+	}
+	chosen := mutate.Choose(all, t.Mutations)
+	tally := testreport.Mutation{Possible: len(all)}
+	ended := moduletest.Mutate(ctx, files, o, chosen, tally.Add)
+	if t.Stream != nil {
+		tally.JSON(t.Stream)
+	}
+	if !t.JSON {
+		fmt.Fprint(t.Out, tally.Text(o.Sources, t.Pen()))
+	}
+	if ended {
+		t.Diags(diag.Interrupted.Warnings("%d changes weren't tried any more.", len(chosen)-tally.Tried))
+		return 1
+	}
+	return 0
+}

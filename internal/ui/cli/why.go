@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/view"
+	"weir.dev/weir/internal/ui/view/jsonwhy"
+)
+
+var whyCommand = &command{
+	Name: "why", Args: "ADDRESS", Min: 1, Max: 1,
+	Synopsis: "Explain why a resource instance changes, is replaced, waits or is deferred",
+	Long:     "Makes a plan as the plan command does and follows the references from the object at ADDRESS to the input, the attribute or the rule that is the cause. ADDRESS may also be a resource with several instances, or a module: then everything below it that changes is explained. Nothing is changed.",
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		var p planning
+		p.Plan.Register(fs)
+		p.state.Register(fs)
+		flags.Hide(fs, "backup", "state-out")
+		p.vars.Register(fs)
+		flags.Input(fs, &e.input)
+		flags.Sensitive(fs, e.Screen)
+		asJSON := fs.Bool("json", false, "Print a JSON object.")
+		return func(ctx context.Context, args []string) int { return p.why(ctx, e, args[0], *asJSON) }
+	},
+}
+
+func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool) int {
+	target, err := addr.ParsePattern(address)
+	if err != nil {
+		return e.Fail(diag.BadAddress, "%s.", err)
+	}
+	chosen, diags := p.Choose()
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "why"))
+	if e.Diags(diags) != 0 {
+		return 1
+	}
+	defer w.Unlock()
+	chosen.Explained = true
+	made, diags := w.Plan(ctx, chosen)
+	if made == nil || diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	list := w.Reasons.Of(made, target)
+	if len(list) == 0 {
+		return e.Fail(diag.NoInstance.As("Nothing to explain"), "The plan has no object at %s. Check the address; \"%s\" shows what there is, and the plan what would be.", target, diag.Command{Program: e.program, Name: "state list"})
+	}
+	if !asJSON {
+		return e.Written(view.Why(e.Out, list, e.Viewing()))
+	}
+	text, err := jsonwhy.Marshal(list)
+	return e.Document(text, err, "the explanation")
+}

@@ -1,0 +1,58 @@
+// Package externalcmd has another program do what this one leaves to it, so that this one
+// starts without what only that one needs.
+//
+// It owns where such programs are found. It refuses to know what they do.
+package externalcmd
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"weir.dev/weir/internal/core/diag"
+)
+
+// Missing is a program that isn't there.
+var Missing = diag.Code{Name: "program-missing", Summary: "Missing program"}
+
+// A Call is what a program is to do.
+type Call struct {
+	Name string   // of the program
+	For  string   // what it is needed for
+	Args []string // without the name
+	Env  []string
+	// Beside is a file in whose folder the program is looked for first, Path are the
+	// folders after that, as the environment has them.
+	Beside, Path string
+}
+
+// Run does it in place of this process where the system can do that, or else as a
+// process of its own, and returns its exit code.
+func Run(c Call) (code int, diags diag.List) {
+	file := c.find()
+	if file == "" {
+		return 1, Missing.List("%s is done by the program %s, which is neither beside %s nor in a folder of PATH. \"make temporal\" in weir's source builds it. Put it beside weir, or into a folder of PATH.", c.For, c.Name, filepath.Base(c.Beside))
+	}
+	code, err := run(file, append([]string{c.Name}, c.Args...), c.Env)
+	if err != nil {
+		diags = Missing.As("Failed to start a program").List("%s can't be started: %s.", file, diag.Cause(err))
+	}
+	return code, diags
+}
+
+// find is the file of the program, empty where there is none.
+func (c Call) find() string {
+	folders := filepath.SplitList(c.Path)
+	if c.Beside != "" {
+		folders = append([]string{filepath.Dir(c.Beside)}, folders...)
+	}
+	for _, folder := range folders {
+		if folder == "" || !filepath.IsAbs(folder) {
+			continue // what lies about in a working directory isn't started
+		}
+		if file, err := exec.LookPath(filepath.Join(folder, strings.TrimSuffix(c.Name, ".exe"))); err == nil {
+			return file
+		}
+	}
+	return ""
+}

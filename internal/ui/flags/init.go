@@ -1,0 +1,62 @@
+package flags
+
+import (
+	"flag"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/ui/commands"
+)
+
+// An Init has the flags of init alone.
+type Init struct {
+	State State
+	Vars  Vars
+
+	Backend, Cloud, Get, Upgrade         bool
+	Reconfigure, MigrateState, ForceCopy bool
+	BackendConfig, PluginDirs            commands.Texts
+	LockMode, FromModule                 string
+}
+
+// Register registers all of them.
+func (i *Init) Register(fs *flag.FlagSet) {
+	i.RegisterStates(fs)
+	RemoteVersion(fs)
+	fs.BoolVar(&i.Get, "get", true, "Don't fetch modules.")
+	fs.Var(&i.PluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`. May be repeated.")
+	fs.StringVar(&i.LockMode, "lockfile", "", "What may be done to the dependency lock file: the only `MODE` is readonly.")
+	fs.StringVar(&i.FromModule, "from-module", "", "Begin with a copy of the module at `SOURCE` in an empty directory.")
+}
+
+// RegisterStates registers those about where states are, and about versions.
+func (i *Init) RegisterStates(fs *flag.FlagSet) {
+	i.State.RegisterLock(fs)
+	i.Vars.Register(fs)
+	fs.BoolVar(&i.Backend, "backend", true, "Don't initialize the backend; use what was initialized before.")
+	fs.BoolVar(&i.Cloud, "cloud", true, "")
+	fs.Var(&i.BackendConfig, "backend-config", "Complete the backend block: a `NAME=VALUE`, or a file with such lines. May be repeated.")
+	fs.BoolVar(&i.Reconfigure, "reconfigure", false, "Use the backend as it is configured now, whatever was initialized before. No state is copied.")
+	fs.BoolVar(&i.MigrateState, "migrate-state", false, "Copy states from the backend that was initialized before to the one that is configured now.")
+	fs.BoolVar(&i.ForceCopy, "force-copy", false, "Answer yes to all questions about copying states. Implies -migrate-state.")
+	fs.BoolVar(&i.Upgrade, "upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
+}
+
+// Choose checks the flags and their combinations, and has those that imply others do so.
+// Of asJSON nobody can be asked.
+func (i *Init) Choose(asJSON bool) diag.List {
+	if i.ForceCopy {
+		i.MigrateState = true
+	}
+	i.Backend = i.Backend && i.Cloud
+	switch {
+	case i.MigrateState && i.Reconfigure:
+		return diag.Incompatible.As("Wrong combination of options").List("The -migrate-state and -reconfigure options are mutually-exclusive")
+	case i.MigrateState && asJSON && !i.ForceCopy:
+		return diag.Incompatible.As("Wrong combination of options").List("The -migrate-state option asks questions, which -json rules out. Use -force-copy with it.")
+	case i.LockMode != "" && i.LockMode != "readonly":
+		return diag.BadOption.As("Failed to parse command-line flags").List("-lockfile has to be readonly, not %q.", i.LockMode)
+	case i.LockMode == "readonly" && i.Upgrade:
+		return diag.Incompatible.As("Invalid init options").List("The -upgrade flag conflicts with -lockfile=readonly.")
+	}
+	return nil
+}

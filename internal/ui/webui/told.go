@@ -1,0 +1,208 @@
+package webui
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/ui/view/graphview"
+	"weir.dev/weir/internal/ui/view/sanitize"
+)
+
+// counted is how far a run is.
+type counted struct {
+	looked, known int // objects that were asked about, and that the state has
+	tally         *event.Tally
+}
+
+// Planning tells that a plan is made, and why another one if it is. All that was told of an
+// earlier one is over.
+func (s *Server) Planning(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log, s.document, s.graph, s.earlier, s.question, s.counted = nil, nil, nil, nil, nil, counted{}
+	clear(s.running)
+	s.plan++ // answers to the one before come too late
+	s.add("planning", map[string]any{"why": sanitize.Line(why)})
+}
+
+// Loaded has the page show the configuration by a document, until there is a plan.
+func (s *Server) Loaded(document []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.graph = document
+	s.add("loaded", map[string]any{"plan": s.plan})
+}
+
+// An Earlier is a state from before, for a page that shows them.
+type Earlier struct {
+	Serial  uint64 `json:"serial"`
+	Until   string `json:"until"`
+	Objects int    `json:"objects"`
+	// Changes are what going back to it would change in the state: a sign and an address.
+	Changes []string `json:"changes"`
+	Problem string   `json:"problem,omitempty"`
+}
+
+// Remember offers earlier states, which list reads when somebody wants to see them.
+func (s *Server) Remember(list func() []Earlier) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.earlier = list
+	s.add("earlier", nil)
+}
+
+// showEarlier sends what there is to say of earlier states.
+func (s *Server) showEarlier(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	list := s.earlier
+	s.mu.Unlock()
+	all := []Earlier{}
+	if list != nil {
+		all = append(all, list()...)
+	}
+	for i := range all {
+		for k, text := range all[i].Changes {
+			all[i].Changes[k] = sanitize.Line(text)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(all)
+}
+
+// Planned has the page show a plan by a document, and returns the number by which Ask
+// asks about it. Without a document there is none to see.
+func (s *Server) Planned(heading string, failed bool, document []byte) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.document = document
+	s.add("planned", map[string]any{"plan": s.plan, "heading": heading, "failed": failed, "document": document != nil})
+	return s.plan
+}
+
+// Lived has the page show when the steps of an apply ran.
+func (s *Server) Lived(times any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add("lived", map[string]any{"times": times})
+}
+
+// Problems shows problems as a text.
+func (s *Server) Problems(text string, errors bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text != "" {
+		s.add("problems", map[string]any{"text": text, "errors": errors})
+	}
+}
+
+// Result says how a plan or an apply ended that may be repeated.
+func (s *Server) Result(heading, text string, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counted.tally = nil
+	s.add("result", map[string]any{"heading": heading, "text": text, "failed": failed})
+}
+
+// End says how the run ended.
+func (s *Server) End(heading, text string, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add("end", map[string]any{"heading": heading, "text": text, "failed": failed})
+}
+
+// Event is an event.Sink. Of values, ids and what provisioners say nothing is told.
+func (s *Server) Event(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e.Kind {
+	case event.PlanBegin:
+		s.counted.known = e.Count
+	case event.RefreshComplete:
+		s.counted.looked++
+		s.add("looked", map[string]any{"done": s.counted.looked, "of": max(s.counted.known, s.counted.looked)})
+	case event.ApplyBegin:
+		s.begin(e.Plan)
+	case event.StepEnd:
+		s.step(e)
+	case event.ReadStart:
+		s.start(e.Addr.String(), plan.Read)
+	case event.ReadComplete:
+		s.finish(e.Addr.String(), false)
+	case event.ApplyStart:
+		if e.Action != plan.NoOp {
+			s.start(e.Addr.String(), e.Action)
+		}
+	case event.ApplyComplete, event.ApplyErrored:
+		s.finish(e.Addr.String(), e.Kind == event.ApplyErrored)
+	case event.ProvisionStart:
+		if list := s.running[e.Addr.String()]; len(list) > 0 {
+			s.add("word", map[string]any{"call": list[0], "word": "provisioning"})
+		}
+	case event.ActionStart:
+		s.start(e.Invocation.Label(), plan.NoOp)
+	case event.ActionComplete, event.ActionErrored:
+		s.finish(e.Invocation.Label(), e.Kind == event.ActionErrored)
+	case event.Stopping:
+		s.add("stopping", nil)
+	}
+}
+
+// begin tells that an apply begins.
+func (s *Server) begin(p *plan.Plan) {
+	s.counted.tally = event.Tallied(p)
+	clear(s.running)
+	if s.counted.tally.Total > 0 {
+		s.add("applying", map[string]any{"of": s.counted.tally.Total})
+	}
+}
+
+func (s *Server) step(e event.Event) {
+	c := s.counted.tally
+	if c == nil {
+		return
+	}
+	if _, counted := c.End(e.Step, e.Ending); counted {
+		s.add("count", map[string]any{"done": c.Done, "failed": c.Failed, "skipped": c.Skipped})
+	}
+}
+
+// start tells that work on an object begins. One object may have several at once.
+func (s *Server) start(name string, a plan.Action) {
+	s.calls++
+	s.running[name] = append(s.running[name], s.calls)
+	s.add("start", map[string]any{"call": s.calls, "name": sanitize.Line(name), "class": graphview.Class(a), "word": verb(a), "at": s.now().UnixMilli()})
+}
+
+// finish tells that it ended.
+func (s *Server) finish(name string, failed bool) {
+	list := s.running[name]
+	if len(list) == 0 {
+		return
+	}
+	call := list[0]
+	if s.running[name] = list[1:]; len(list) == 1 {
+		delete(s.running, name)
+	}
+	s.add("finish", map[string]any{"call": call, "failed": failed, "at": s.now().UnixMilli()})
+}
+
+// verb is what is being done.
+func verb(a plan.Action) string {
+	switch {
+	case a == plan.Create:
+		return "creating"
+	case a == plan.Update:
+		return "updating"
+	case a == plan.Delete:
+		return "destroying"
+	case a == plan.Read:
+		return "reading"
+	case a == plan.Forget:
+		return "forgetting"
+	case a.IsReplace():
+		return "replacing"
+	}
+	return "running"
+}

@@ -1,0 +1,146 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/core/trace"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/eval/checks"
+	"weir.dev/weir/internal/incremental/refreshpolicy"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/planner"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/workspace/lockedstate"
+	"weir.dev/weir/internal/workspace/planoptions"
+)
+
+// Limits say when an apply has to end early.
+type Limits struct {
+	// Stop is closed when no new step is to be begun; nil never is.
+	Stop <-chan struct{}
+	// Saving is for how long results are saved, whatever became of the rest; nil
+	// stands for without end.
+	Saving context.Context
+	// AllowForget: that a destruction leaves forgotten objects is no failure.
+	AllowForget bool
+	// ShowSensitive: what provisioners print is shown although it may be sensitive.
+	ShowSensitive bool
+}
+
+// An Outcome is what came of an apply.
+type Outcome struct {
+	State *state.Snapshot
+	// Doubted: something waits for objects of an earlier run that may exist.
+	Doubted bool
+	// Left are failures beside what was done, to be told after it.
+	Left diag.List
+}
+
+// Apply carries out a plan and saves the state, whatever happens. Found are the
+// problems of planning that weren't told yet. The outcome is nil beside errors.
+func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limits) (*Outcome, diag.List) {
+	saving := trace.Join(cmp.Or(l.Saving, context.WithoutCancel(ctx)), ctx)
+	timeout, grace, diags := w.dir.CallLimits()
+	if diags.HasErrors() {
+		return nil, append(found, diags...)
+	}
+	o := engine.ApplyOptions{CallTimeout: timeout, Grace: grace, Stop: l.Stop, ShowSensitive: l.ShowSensitive}
+	var recorder *lockedstate.Recorder
+	if !w.dir.Unjournaled {
+		var more diag.List
+		if recorder, more = w.Record(saving, p, l.Stop); more.HasErrors() {
+			return nil, append(found, more...)
+		}
+		found = append(found, more...)
+	}
+	if recorder != nil {
+		o.Journal = recorder
+	}
+	refreshpolicy.Forget(p, w.Session)
+	result, diags := engine.Apply(ctx, w.Config, p, o)
+	diags.Append(w.Keep(saving, recorder, result))
+	diags = append(outlasting(found, diags), diags...)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	out := &Outcome{State: result, Doubted: len(w.Doubts()) > 0}
+	switch {
+	case out.Doubted:
+		out.Left.Add(diag.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Program, Name: "recover"}))
+	// Terraform says so and succeeds.
+	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
+		out.Left.Add(planner.Forgotten.As("Destroy was successful but left behind forgotten instances").New(diag.Error, "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure."))
+	}
+	return out, diags
+}
+
+// outlasting are the problems of planning that are still to be told beside those
+// of applying: what both found is one problem, and what only the apply could
+// find out has been.
+func outlasting(planned, applied diag.List) diag.List {
+	return slices.DeleteFunc(planned.Without(checks.Pending), func(d diag.Diagnostic) bool { return slices.ContainsFunc(applied, d.Same) })
+}
+
+// An Approver follows an apply, and decides about it.
+type Approver interface {
+	// Opened is given the warnings of opening.
+	Opened(diag.List)
+	// Planned is given a plan, nil if none could be made, and what was found
+	// beside it. It returns what is still to be told, and whether to go on.
+	Planned(ctx context.Context, w *Work, p *plan.Plan, found diag.List) (left diag.List, approved bool)
+	// Limits are those of an apply that begins now; ended is called after it.
+	Limits() (l Limits, ended func())
+	// Applied is given what came of it, nil if it failed.
+	Applied(p *plan.Plan, o *Outcome, found diag.List)
+	// Problem is given why it ends, or doesn't begin.
+	Problem(diag.List)
+	// Again tells that a round is done, and another one begins.
+	Again(round int)
+}
+
+// Apply opens a subject, plans, and applies what is approved. With more rounds
+// than one it goes on with what was put off, as often as that. It reports
+// whether everything was done.
+func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p planoptions.Planning, rounds int, a Approver) bool {
+	for round := 1; ; round++ {
+		made, done := d.applyOnce(ctx, s, o, p, a)
+		switch {
+		case !done:
+			return false
+		case rounds <= 1 || len(made.Deferred) == 0 || ctx.Err() != nil:
+			return true
+		case !made.HasChanges():
+			a.Problem(planner.UnknownForEach.As("Nothing left that would make more known").List("Some objects are put off because it isn't known yet how many there are, and nothing else in this plan would change that. Look at the for_each arguments of the components above."))
+			return false
+		case round == rounds:
+			a.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds there are still objects that are put off. Run apply again to go on.", rounds))
+			return false
+		}
+		p.Replace = made.Untouched(p.Replace)
+		a.Again(round)
+	}
+}
+
+func (d *Directory) applyOnce(ctx context.Context, s Subject, o Opening, p planoptions.Planning, a Approver) (made *plan.Plan, done bool) {
+	w, diags := d.Open(ctx, s, o)
+	if w == nil {
+		a.Problem(diags)
+		return nil, false
+	}
+	defer w.Unlock()
+	a.Opened(diags)
+	made, found := w.Plan(ctx, p)
+	found, approved := a.Planned(ctx, w, made, found)
+	if made == nil || !approved {
+		return made, false
+	}
+	limits, ended := a.Limits()
+	defer ended()
+	outcome, diags := w.Apply(ctx, made, found, limits)
+	a.Applied(made, outcome, diags)
+	return made, outcome != nil && len(outcome.Left) == 0
+}

@@ -1,0 +1,216 @@
+package backendinit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/lang/compiler"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/lang/syntax"
+	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/backends"
+	"weir.dev/weir/internal/workspace/statebackend"
+)
+
+// Opener opens backends.
+func (d *Reader) Opener() statebackend.Opener {
+	return statebackend.Opener{Dir: d.Dir, Getenv: d.Getenv, Disk: d.StateDisk, Hosts: d.Hosts, Cloud: d.Dialect.CloudHost(), Program: d.Program, Types: backends.All()}
+}
+
+// BackendSettings evaluates blocks of the root module.
+func (d *Reader) BackendSettings(prog *program.Program, inputs map[string]module.VariableInput) statebackend.Settings {
+	return func(body hcl.Body, s *schema.Block) (cty.Value, diag.List) {
+		return d.evaluateSettings(prog, body, s, inputs)
+	}
+}
+
+// Root reads the root module's own files, for commands that need no more than
+// its settings.
+func (d *Reader) Root() (*program.Program, diag.List) {
+	return d.compileRoot(d.Files())
+}
+
+// RootSettings is the root module as far as its settings go: perhaps without its
+// resources. What is wrong with the others isn't reported, nor are mistakes in how
+// something declared is used.
+func (d *Reader) RootSettings() (*program.Program, diag.List) {
+	if d.stack {
+		return d.compiled(module.LoadStackSettings(d.Files(), ".", d.Dialect))
+	}
+	if few, err := module.Settings(d.Files(), ".", d.Dialect); err == nil {
+		if prog, diags := d.compileRoot(few); !diags.HasErrors() {
+			return prog, diags
+		}
+	}
+	prog, diags := d.Root() // settings may refer to the rest
+	return prog, diags.WithoutUses()
+}
+
+// CheckSettings looks for what is wrong with the settings without evaluating them: the
+// values of variables may not be there.
+func (d *Reader) CheckSettings() diag.List {
+	prog, diags := d.RootSettings()
+	if prog == nil {
+		return diags
+	}
+	if b := prog.Encryption; b != nil {
+		_, more := encryption.Decode(b.Body, b.Range)
+		diags.Append(more)
+	}
+	if b := prog.Backend; b != nil {
+		diags.Append(d.Opener().Check(b))
+	}
+	return diags
+}
+
+func (d *Reader) compileRoot(files module.Files) (*program.Program, diag.List) {
+	return d.compiled(module.Load(files, ".", d.Dialect))
+}
+
+func (d *Reader) compiled(source *module.Source, diags diag.List) (*program.Program, diag.List) {
+	for _, f := range source.Files {
+		d.AddSource(f.Name, f.Bytes)
+	}
+	prog, more := compiler.Compile(source)
+	diags.Append(more)
+	return prog, diags
+}
+
+// BackendArguments reads the values of -backend-config.
+func (d *Reader) BackendArguments(flags []string) (map[string]cty.Value, diag.List) {
+	values := map[string]cty.Value{}
+	var diags diag.List
+	for _, text := range flags {
+		if name, v, ok := strings.Cut(text, "="); ok {
+			values[strings.TrimSpace(name)] = cty.StringVal(v)
+			continue
+		}
+		if text == "" {
+			clear(values) // forget what was given before
+			continue
+		}
+		data, err := d.ReadFile(text)
+		if err != nil {
+			diags.Add(diag.Unreadable.New(diag.Error, "The file %q of -backend-config could not be read: %s.", text, diag.Cause(err)))
+			continue
+		}
+		d.AddSource(text, data)
+		file, problems := syntax.Parse(text, data)
+		diags.Append(problems)
+		attributes, more := file.Body.JustAttributes()
+		diags.Append(diag.FromHCL(syntax.Invalid, more))
+		for _, attr := range syntax.InOrder(attributes) {
+			v, bad := attr.Expr.Value(nil)
+			diags.Append(diag.FromHCL(diag.Expression, bad))
+			if !bad.HasErrors() {
+				values[attr.Name] = v
+			}
+		}
+	}
+	return values, diags
+}
+
+// CurrentBackend is the backend that the working directory was initialized
+// with. It has to be the one that the configuration asks for.
+func (d *Reader) CurrentBackend() (*statebackend.Backend, diag.List) {
+	inputs, diags := d.Inputs(d.SettingsVars)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	prog, more := d.RootSettings()
+	if more.HasErrors() {
+		return nil, more
+	}
+	return d.InitializedBackend(prog, inputs)
+}
+
+// InitializedBackend is CurrentBackend for a root module that was read.
+func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]module.VariableInput) (*statebackend.Backend, diag.List) {
+	diags := d.Encrypt(prog, inputs)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if d.Backend != nil {
+		return d.Backend, diags
+	}
+	record, err := d.Record().Backend()
+	if err != nil {
+		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s\" to write it anew.", err, diag.Command{Program: d.Program, Name: "init", Args: "-reconfigure"})
+	}
+	b, more := d.Opener().Initialized(prog, record, d.BackendSettings(prog, inputs))
+	return b, append(diags, more...)
+}
+
+// ServiceInputs adds to the values of variables those that the service of the backend
+// keeps, where there is such a service. Where plans and applies are to be made by the
+// service itself, and runs says that this is one, that is the error.
+func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.VariableInput, runs bool) diag.List {
+	record, err := d.Record().Backend()
+	if err != nil || record == nil || d.Backend != nil || !backends.All()[record.Type].Executes {
+		return nil // whoever opens it tells of errors
+	}
+	prog, diags := d.RootSettings()
+	if diags.HasErrors() || prog.Backend == nil {
+		return nil
+	}
+	b, more := d.InitializedBackend(prog, in)
+	name, bad := d.Workspace()
+	if more.HasErrors() || bad.HasErrors() {
+		return nil
+	}
+	service := b.Backend.(storage.Executor)
+	if runs {
+		why, err := service.Elsewhere(ctx, name)
+		if err != nil {
+			return diag.StateUnreadable.List("The workspace %q can't be looked at: %s.", name, err)
+		}
+		if why != "" {
+			return Elsewhere.List("%s", why)
+		}
+	}
+	values, err := service.Variables(ctx, name)
+	if err != nil {
+		return diag.StateUnreadable.List("The variables of the workspace %q can't be read: %s.", name, err)
+	}
+	return addValues(prog, values, in)
+}
+
+// addValues takes over the values of variables that are declared and have none.
+func addValues(prog *program.Program, values []storage.Variable, in map[string]module.VariableInput) diag.List {
+	var diags diag.List
+	for _, v := range values {
+		declared := slices.ContainsFunc(prog.Variables, func(d *program.Variable) bool { return d.Name == v.Name })
+		if _, given := in[v.Name]; given || !declared {
+			continue
+		}
+		switch {
+		case v.Hidden:
+			diags.Append(Elsewhere.As(fmt.Sprintf("Value for var.%s unavailable", v.Name)).List("The value of variable %q is marked as sensitive in the workspace, so that it can't be read from there. Give it here too, for example with the environment variable TF_VAR_%s.", v.Name, v.Name))
+		case v.Expression:
+			parsed, problems := module.ParseValue("<variable "+v.Name+" of the workspace>", v.Value)
+			diags.Append(problems)
+			in[v.Name] = module.VariableInput{Value: parsed, From: "input"}
+		default:
+			in[v.Name] = module.VariableInput{Value: cty.StringVal(v.Value), From: "input"}
+		}
+	}
+	return diags
+}
+
+// recordedBackend opens a backend from the record in a saved plan.
+func (d *Reader) RecordedBackend(kind string, config json.RawMessage, prog *program.Program) (*statebackend.Backend, diag.List) {
+	if d.Backend != nil {
+		return d.Backend, nil
+	}
+	return d.Opener().Recorded(kind, config, prog)
+}

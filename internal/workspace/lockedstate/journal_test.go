@@ -1,0 +1,242 @@
+package lockedstate
+
+import (
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/storage/backends"
+	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/workspace/statebackend"
+)
+
+// TestFoldedWithoutLock: what a journal knows is folded once also by a run
+// without a lock. What such a run takes out of the state stays out.
+func TestFoldedWithoutLock(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	var told diag.List
+	next := func() *Session {
+		s := open(t, at.URL, encryption.State{})
+		s.DataDir = data
+		if told = s.Read(t.Context()); told.HasErrors() {
+			t.Fatal(told.Err())
+		}
+		return s
+	}
+	s := next()
+	if err := s.save(t.Context(), words("first")); err != nil {
+		t.Fatal(err)
+	}
+	s = next()
+	w, made := unfinished(t, s)
+	if other := next(); len(other.Snapshot().Objects) > 0 {
+		t.Error("the journal of a run that goes on was read")
+	}
+	if err := w.Invoke("action.x.y"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+
+	s = next()
+	if s.Snapshot().Objects[made] == nil || s.Base().Objects[made] == nil {
+		t.Fatal("the object isn't recovered")
+	}
+	if len(told) != 1 || told[0].Summary != "Recovered from an interrupted run" || !strings.Contains(told[0].Detail, "\n  - action.x.y") {
+		t.Errorf("told %v", told)
+	}
+	without := s.Snapshot().Clone()
+	delete(without.Objects, made)
+	without.Outputs["words"] = words("second").Outputs["words"]
+	if err := s.save(t.Context(), without); err != nil {
+		t.Fatal(err)
+	}
+	if s = next(); s.Snapshot().Objects[made] != nil {
+		t.Error("the object is in the state again")
+	}
+	if exists(s.journalPath()) {
+		t.Error("the journal is still there")
+	}
+}
+
+// TestJournalFound: a journal is found by the state's address, whatever the
+// credentials for it are.
+func TestJournalFound(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	with := func(url, password string) *Session {
+		s := open(t, url, encryption.State{})
+		config := s.backend.Config.AsValueMap()
+		config["username"], config["password"] = cty.StringVal("me"), cty.StringVal(password)
+		b, diags := statebackend.Opener{Types: backends.All()}.Open("http", cty.ObjectVal(config), nil)
+		if diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		s.backend, s.DataDir = b, data
+		if diags := s.Read(t.Context()); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		return s
+	}
+	w, made := unfinished(t, with(at.URL, "one"))
+	w.Close()
+	for _, url := range []string{at.URL, strings.Replace(at.URL, "://", "://user:word@", 1)} {
+		if with(url, "two").Snapshot().Objects[made] == nil {
+			t.Errorf("with another password for %s the object isn't recovered", url)
+		}
+	}
+	if with(at.URL+"/other", "one").Snapshot().Objects[made] != nil {
+		t.Error("the journal was taken for that of another state")
+	}
+}
+
+// TestDamagedJournal: damage stops a run and names what is known, until somebody
+// takes what can be read.
+func TestDamagedJournal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	next := func(damaged bool) (*Session, diag.List) {
+		s := open(t, at.URL, encryption.State{})
+		s.DataDir, s.Damaged = data, damaged
+		return s, s.Read(t.Context())
+	}
+	s, _ := next(false)
+	w, made := unfinished(t, s)
+	for _, name := range []string{"a.open", "a.last"} {
+		if err := w.Intent(journal.Operation{Object: addr.Object{Instance: instance(t, name)}, Action: journal.Create}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	text, err := os.ReadFile(s.journalPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)-10] ^= 1 // in the last line
+	if err := os.WriteFile(s.journalPath(), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, diags := next(false)
+	if !diags.HasErrors() || diags[0].Summary != "Damaged journal" {
+		t.Fatal(diags)
+	}
+	for _, known := range []string{"a.b", "a.open (create)", "weir recover -damaged"} {
+		if !strings.Contains(diags[0].Detail, known) {
+			t.Errorf("%q isn't in %s", known, diags[0].Detail)
+		}
+	}
+	if kept, err := os.ReadFile(s.journalPath()); err != nil || string(kept) != string(text) {
+		t.Error("the journal wasn't kept")
+	}
+	s, diags = next(true)
+	if diags.HasErrors() || s.Snapshot().Objects[made] == nil || len(s.Doubts()) != 1 {
+		t.Fatal(diags, s.Doubts())
+	}
+}
+
+func instance(t *testing.T, text string) addr.Instance {
+	t.Helper()
+	i, err := addr.ParseInstance(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// unfinished begins the journal of an apply that made an object.
+func unfinished(t *testing.T, s *Session) (*journal.Writer, addr.Object) {
+	t.Helper()
+	w, err := journal.Start(nil, s.journalPath(), s.journalBegin(), nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider, err := addr.ParseProviderConfig(`provider["registry.opentofu.org/x/a"]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := addr.Object{Instance: instance(t, "a.b")}
+	if err := w.Result(made, &state.Object{Provider: provider, JSON: []byte(`{"id":"1"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	return w, made
+}
+
+// TestMigrateUnfinished: what only a journal knows comes along to another
+// backend, with a lock or without, and what is in doubt keeps it from that.
+func TestMigrateUnfinished(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		for _, written := range []bool{false, true} {
+			t.Chdir(t.TempDir())
+			o := Options{DataDir: "data", Program: "weir", Version: "1.12.0", Problem: func(l diag.List) { t.Error(l) }}
+			old, next := statebackend.Opener{Types: backends.All(), Dir: "."}.Local(nil), localAt(t, "moved.tfstate")
+			openIn := func(b *statebackend.Backend) *Session {
+				s, diags := Open(b, "default", o)
+				diags.Append(s.Read(t.Context()))
+				if diags.HasErrors() {
+					t.Fatal(diags.Err())
+				}
+				return s
+			}
+			s := openIn(old)
+			if written {
+				if err := s.save(t.Context(), words("first")); err != nil {
+					t.Fatal(err)
+				}
+				s = openIn(old)
+			}
+			w, made := unfinished(t, s)
+			w.Close()
+			migrate := func() diag.List {
+				plan, diags := PlanCopies(t.Context(), old, next, o, nil)
+				if diags.HasErrors() || len(plan) != 1 {
+					t.Fatal(plan, diags)
+				}
+				return plan[0].Run(t.Context(), Locking{Off: off}, o)
+			}
+			if diags := migrate(); diags.HasErrors() {
+				t.Fatal(diags.Err())
+			}
+			moved := openIn(next)
+			if _, ok := moved.Base().Outputs["words"]; moved.Base().Objects[made] == nil || ok != written {
+				t.Errorf("without a lock %v, written %v: moved %v", off, written, moved.Base())
+			}
+
+			w, err := journal.Start(nil, s.journalPath(), s.journalBegin(), nil, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Intent(journal.Operation{Object: addr.Object{Instance: instance(t, "a.c")}, Action: journal.Create}); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			if diags := migrate(); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "what is in doubt") {
+				t.Errorf("something in doubt was left behind: %v", diags)
+			}
+		}
+	}
+}
+
+func localAt(t *testing.T, path string) *statebackend.Backend {
+	t.Helper()
+	config := local.Schema().EmptyValue().AsValueMap()
+	config["path"] = cty.StringVal(path)
+	b, diags := statebackend.Opener{Types: backends.All()}.Open("local", cty.ObjectVal(config), nil)
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	return b
+}

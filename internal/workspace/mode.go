@@ -1,0 +1,83 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/sys/readlimit"
+	"weir.dev/weir/internal/workspace/detectmode"
+	"weir.dev/weir/internal/workspace/providersource"
+)
+
+// checkMode fails where a run would work as OpenTofu in a directory of Terraform, and
+// nobody has chosen that. The state is nil before it is read.
+func (d *Directory) checkMode(tree *program.Tree, s *state.Snapshot) diag.List {
+	if !d.modeUnchosen() {
+		return nil
+	}
+	if sign := d.evidence(tree, s).Sign(); sign != "" {
+		return detectmode.Stop(sign)
+	}
+	return nil
+}
+
+// modeUnchosen reports whether a run works as OpenTofu and nobody has said so.
+func (d *Directory) modeUnchosen() bool {
+	return d.Unchosen && d.Dialect == dialect.OpenTofu && d.About == nil && d.FS == nil
+}
+
+func (d *Directory) evidence(tree *program.Tree, s *state.Snapshot) detectmode.Evidence {
+	e := detectmode.Evidence{Program: tree.Program, Required: providersource.Requirements(tree, nil), State: s}
+	e.Locks, _ = readlimit.File(d.Path(lockfile.Name))
+	e.Names, _ = d.Files().List(".")
+	return e
+}
+
+// TerraformSign is what says that the directory belongs to Terraform, empty for nothing.
+// It reads only files that are here.
+func (d *Directory) TerraformSign(ctx context.Context) string {
+	prog, _ := d.Root()
+	if prog == nil {
+		return ""
+	}
+	tree := &program.Tree{Program: prog}
+	const name = "terraform.tfstate"
+	var s *state.Snapshot
+	if src, err := readlimit.File(d.Path(name)); err == nil && bytes.Contains(src, []byte(addr.Terraform)) {
+		s, _ = statefile.Read(src, name)
+	}
+	sign := d.evidence(tree, s).Sign()
+	if sign == "" || len(prog.Calls) == 0 {
+		return sign
+	}
+	// Modules may name hosts, too.
+	inputs, _ := d.Inputs(nil)
+	world, diags := d.World(ctx, Loading{})
+	if diags.HasErrors() {
+		return sign
+	}
+	c, _ := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.ModulesInPlace(d.Files())})
+	if c == nil || c.Tree == nil {
+		return sign
+	}
+	return d.evidence(c.Tree, s).Sign()
+}
+
+// checkModeFirst is checkMode before anything was loaded.
+func (d *Directory) checkModeFirst(ctx context.Context) diag.List {
+	if !d.modeUnchosen() {
+		return nil
+	}
+	if sign := d.TerraformSign(ctx); sign != "" {
+		return detectmode.Stop(sign)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package workspace
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/providersource"
+)
+
+// Packages are packages of the configuration's providers, for several platforms.
+type Packages struct {
+	Vars      []environment.Var
+	Platforms []string // empty for that of this machine
+	Only      []string // providers to limit it to; empty for none
+}
+
+// wanted is what fetching packages begins with.
+func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, diag.List) {
+	if len(p.Platforms) == 0 {
+		p.Platforms = []string{install.Platform}
+	}
+	diags := install.CheckPlatforms(p.Platforms)
+	if diags.Append(d.checkModeFirst(ctx)); diags.HasErrors() {
+		return install.Options{}, diags
+	}
+	loaded, more := d.Configuration().Load(ctx, Loading{Vars: p.Vars})
+	diags.Append(more)
+	if diags.HasErrors() {
+		return install.Options{}, diags
+	}
+	o, more := d.Fetching(providersource.Requirements(loaded.Tree, nil))
+	diags.Append(more)
+	if diags.HasErrors() {
+		return o, diags
+	}
+	o.Locks.Adopt(d.Dialect.Registry())
+	diags.Append(providersource.Restrict(o.Requirements, p.Only, d.Dialect.Registry()))
+	return o, diags
+}
+
+// LockProviders adds the checksums of packages to the dependency lock file, from a
+// mirror or, without one, from the providers' own registries. Same tells that the file
+// has them already.
+func (d *Directory) LockProviders(ctx context.Context, p Packages, from *cliconfig.Method, told func(install.Event)) (changes []install.Change, same bool, diags diag.List) {
+	o, diags := d.wanted(ctx, &p)
+	if diags.HasErrors() {
+		return nil, false, diags
+	}
+	// The file as it is counts, not what is taken over from another registry.
+	before, _ := d.Locks()
+	o.Events = told
+	locks, changes, more := install.Lock(ctx, o, from, p.Platforms)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, false, diags
+	}
+	if err := locks.Write(d.Path(lockfile.Name), d.Dialect.Command()); err != nil {
+		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
+	}
+	return changes, before.Equal(locks), diags
+}
+
+// MirrorProviders fills a directory with packages, so that it can serve as a mirror: of
+// the versions in the lock file where it is to be followed and there is one.
+func (d *Directory) MirrorProviders(ctx context.Context, p Packages, dir string, locked bool, told func(install.CopyEvent)) diag.List {
+	o, diags := d.wanted(ctx, &p)
+	if diags.HasErrors() {
+		return diags
+	}
+	if !locked {
+		o.Locks = &lockfile.Locks{}
+	}
+	return append(diags, install.Copy(ctx, o, d.Path(dir), p.Platforms, told)...)
+}
+
+// Module reads the module in a directory by itself: neither what it calls nor its
+// providers have to be there, and what it refers to needn't either. It is nil after errors.
+func (d *Directory) Module(dir string) (*program.Program, diag.List) {
+	src, p, diags := engine.Modules(d.Dialect).Compile(d.Files(), path.Clean(filepath.ToSlash(dir)), nil)
+	for _, f := range src.Files {
+		d.AddSources(map[string][]byte{f.Name: f.Bytes})
+	}
+	if diags = diags.WithoutUses(); diags.HasErrors() {
+		return nil, diags
+	}
+	return p, diags
+}

@@ -1,0 +1,97 @@
+package workspace
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/incremental/refreshpolicy"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/state/edit"
+	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/planoptions"
+)
+
+// Check looks for what keeps from planning, before anything is opened.
+func (d *Directory) Check(p planoptions.Planning, operation string) diag.List {
+	var diags diag.List
+	if p.Generate != "" {
+		diags.Append(d.checkNew(p.Generate))
+	}
+	diags.Append(d.stackOnly(diag.Error, operation))
+	if p.Mode == plan.Normal && diags == nil {
+		diags.Append(d.needConfiguration(operation))
+	}
+	return diags
+}
+
+// checkNew refuses a file for generated configuration that is there already.
+func (d *Directory) checkNew(path string) diag.List {
+	if _, err := os.Stat(d.Path(path)); err != nil {
+		return nil
+	}
+	return environment.Filled.List("weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
+}
+
+// needConfiguration refuses a directory without configuration: as one that asks
+// for nothing it would have everything destroyed.
+func (d *Directory) needConfiguration(operation string) diag.List {
+	names, err := d.Files().List(".")
+	if err != nil || !module.IsEmpty(names, d.Dialect) {
+		return nil // who reads the files reports the error
+	}
+	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
+	return diag.NoConfiguration.List("%s requires configuration to be present. %s without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, use the destroy command, or plan with -destroy.", strings.ToUpper(operation[:1])+operation[1:], doing)
+}
+
+// stackOnly tells of the command of stacks where the directory has a stack and no module.
+func (d *Directory) stackOnly(s diag.Severity, command string) diag.List {
+	names, err := d.Files().List(".")
+	if d.About != nil || err != nil || !module.IsEmpty(names, d.Dialect) || !module.HasStack(names) {
+		return nil
+	}
+	return diag.List{diag.NoConfiguration.As("The directory has a stack").New(s, "It has no module of its own. For the deployments of the stack run:\n    %s", diag.Command{Program: d.Program, Name: "stacks " + command})}
+}
+
+// Plan makes a plan. It is nil if that wasn't possible at all, and may be there
+// beside errors.
+func (w *Work) Plan(ctx context.Context, p planoptions.Planning) (*plan.Plan, diag.List) {
+	p, diags := p.In(edit.In(w.Snapshot()))
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	o := w.options(p)
+	var generated diag.List
+	if p.Generate != "" && p.Mode == plan.Normal {
+		if o.Generated, generated = w.generate(ctx, p.Generate, o); generated.HasErrors() {
+			return nil, generated
+		}
+	}
+	made, diags := w.subject.Plan(ctx, w, o)
+	diags.Append(generated)
+	refreshpolicy.Remember(made, w.Session, o.Looks)
+	w.opening.partial.Finish(w.Session, made, o.Looks, diags)
+	return made, diags
+}
+
+func (w *Work) options(p planoptions.Planning) engine.PlanOptions {
+	o := engine.PlanOptions{
+		Mode: p.Mode, SkipRefresh: p.SkipRefresh, AllowDeferral: p.AllowDeferral, Invoke: p.Invoke,
+		Looks:   w.opening.partial.Looks(),
+		Targets: p.Targets, Excludes: p.Excludes, Replace: p.Replace,
+		InDoubt: journal.Instances(w.Doubts()),
+		Needed:  w.Needed(),
+		Meaning: engine.MeaningIn(w.dir.Dialect),
+	}
+	if o.Looks == nil {
+		o.Looks = refreshpolicy.Looks(p, w.Session, w.dir.Keeper.Place)
+	}
+	if p.Explained {
+		w.Reasons = w.Config.Reasons(&o)
+	}
+	return o
+}

@@ -1,0 +1,136 @@
+// Package statebackend finds the place where a working directory has its states:
+// what the configuration asks for, what the directory was initialized with, and
+// whether the two agree.
+//
+// It owns opening a backend from a block or from a record, and the records. It
+// refuses to read states, to ask anybody anything, and to know where values of
+// settings come from.
+package statebackend
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/local"
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/workspace/workdir"
+)
+
+// A Backend is where the states of the working directory are.
+type Backend struct {
+	storage.Backend
+	Kind   string
+	Config cty.Value
+	// Requires says which providers the configuration asks for by address; nil
+	// where that isn't known.
+	Requires func(addr.Provider) bool
+	// Memory is kept with states that are written; nil keeps what was there.
+	Memory []byte
+}
+
+// Describe names the backend in messages.
+func (b *Backend) Describe() string { return "the state in the " + b.Kind + " backend" }
+
+// WithFiles is the backend with files that the command line names, if it has any.
+func (b *Backend) WithFiles(o storage.Override) storage.Backend {
+	if f, ok := b.Backend.(storage.Filed); ok {
+		return f.WithFiles(o)
+	}
+	return b.Backend
+}
+
+// Record is the configuration as records have it.
+func (b *Backend) Record() (json.RawMessage, error) {
+	record, err := workdir.NewBackend(b.Kind, b.Config, 0)
+	if err != nil {
+		return nil, err
+	}
+	return record.Config, nil
+}
+
+// SamePlace reports whether two backends keep the default state in one file.
+func (b *Backend) SamePlace(other *Backend) bool {
+	x, ok := b.Backend.(storage.Filed)
+	y, both := other.Backend.(storage.Filed)
+	return ok && both && filepath.Clean(x.Paths(storage.DefaultWorkspace).In) == filepath.Clean(y.Paths(storage.DefaultWorkspace).In)
+}
+
+// Local is the backend of directories without settings. The program may be nil.
+func (o Opener) Local(prog *program.Program) *Backend {
+	config := local.Schema().EmptyValue()
+	b, _ := local.New(config, storage.Env{Dir: o.Dir, Disk: o.Disk})
+	return &Backend{Backend: b, Kind: "local", Config: config, Requires: RequiredBy(prog)}
+}
+
+// RequiredBy tells the providers that the root module names by address.
+func RequiredBy(prog *program.Program) func(addr.Provider) bool {
+	if prog == nil {
+		return nil
+	}
+	return func(p addr.Provider) bool {
+		for _, r := range prog.Requirements {
+			if r.Provider == p {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// An Opener opens backends with what they may know of the process.
+type Opener struct {
+	Dir     string // where relative paths start
+	Getenv  func(name string) string
+	Disk    *durable.Disk // where states in files are changed; nil for the system's
+	Hosts   func() (storage.Hosts, error)
+	Cloud   string // the host of cloud blocks without one
+	Program string // the name in messages
+	Types   storage.Registry
+}
+
+// Open makes a backend from its whole configuration. The program may be nil.
+func (o Opener) Open(kind string, config cty.Value, prog *program.Program) (*Backend, diag.List) {
+	opened, diags := o.Types.New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv, Disk: o.Disk, Hosts: o.Hosts, CloudHost: o.Cloud})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return &Backend{Backend: opened, Kind: kind, Config: config, Requires: RequiredBy(prog)}, diags
+}
+
+// Recorded opens a backend from the record in a saved plan.
+func (o Opener) Recorded(kind string, config json.RawMessage, prog *program.Program) (*Backend, diag.List) {
+	return o.recorded(workdir.Backend{Type: kind, Config: config}, prog, "Failed to read the plan's backend", "%s.")
+}
+
+func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary, format string) (*Backend, diag.List) {
+	t, err := o.Types.Find(record.Type)
+	if err != nil {
+		return nil, diag.UnknownBackend.List("%s", err)
+	}
+	config, err := record.Value(t.Schema().ImpliedType())
+	if err != nil {
+		return nil, diag.BadBackend.As(summary).List(format, err)
+	}
+	return o.Open(record.Type, config, prog)
+}
+
+// SameRecord compares records by what they say. Those of other engines and
+// releases lack arguments that weren't set.
+func (o Opener) SameRecord(a, b *workdir.Backend) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	t, err := o.Types.Find(a.Type)
+	if err != nil || a.Type != b.Type {
+		return false
+	}
+	x, err1 := a.Value(t.Schema().ImpliedType())
+	y, err2 := b.Value(t.Schema().ImpliedType())
+	return err1 == nil && err2 == nil && len(differing(x, y)) == 0
+}

@@ -1,0 +1,251 @@
+package workspace
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/moduletest"
+	"weir.dev/weir/internal/moduletest/testfile"
+	"weir.dev/weir/internal/moduletest/testresult"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/plugin"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/workspace/lockedstate"
+	"weir.dev/weir/internal/workspace/orphans"
+	"weir.dev/weir/internal/workspace/providersource"
+	"weir.dev/weir/internal/workspace/statemgr"
+)
+
+// OpenTests loads the configuration and the test files that are beside it or in
+// the directory of tests, and finds the providers for all. Variables of the root
+// module may be given by the tests alone.
+func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*testfile.File, moduletest.Options, diag.List) {
+	inputs, diags := d.Inputs(l.Vars)
+	extra, more := d.testInputs(tests, inputs)
+	diags.Append(more)
+	world, more := d.World(ctx, l)
+	diags.Append(more)
+	guard, more := d.guard()
+	diags.Append(more)
+	if late, ok := world.Catalog.(*providersource.Late); ok {
+		late.Guard(guard)
+	}
+	timeout, grace, more := d.CallLimits()
+	diags.Append(more)
+	resolve, more := d.installed()
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, moduletest.Options{}, diags
+	}
+	o := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: resolve}
+	all, more := d.loadTested(ctx, o, tests)
+	// What is wrong with uses of declarations is for the runs to find.
+	diags.Append(more.WithoutUses())
+	if !diags.HasErrors() {
+		diags.Append(d.Provide(all.config, all.Requirements(nil)))
+	}
+	return all.files, moduletest.Options{
+		Shelf: testShelf{d.testStates(guard)}, Program: d.Program,
+		World: world, Dir: ".", Files: d.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
+		Resolve: resolve, Sources: d.Sources(), Limits: engine.ApplyOptions{CallTimeout: timeout, Grace: grace},
+	}, diags
+}
+
+// UnderTest tells the files of the configuration from what is installed for it
+// and from what its tests bring along.
+func (d *Directory) UnderTest(tests string) func(file string) bool {
+	data := filepath.ToSlash(d.DataDir()) + "/"
+	return func(file string) bool {
+		file = filepath.ToSlash(file)
+		return !strings.HasPrefix(file, data) && !strings.HasPrefix(file, tests+"/")
+	}
+}
+
+// testStates is where the states of tests with real objects are kept.
+func (d *Directory) testStates(guard *plugin.Guard) orphans.Shelf {
+	guards := ""
+	if guard != nil {
+		guards = guard.Hold
+	}
+	return orphans.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Guards: guards, OnClose: d.OnClose, Open: func(files storage.Override) (*lockedstate.Session, diag.List) {
+		return d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, statemgr.Options{Files: files})
+	}}
+}
+
+// WaitingTests counts the states of tests that are to be cleaned up, or that
+// tests under way have.
+func (d *Directory) WaitingTests() int { return d.testStates(nil).Waiting() }
+
+// LeftByTests takes the states that tests have left whose process has ended, with
+// what providers have answered since.
+func (d *Directory) LeftByTests(ctx context.Context, catalog provider.Catalog) ([]moduletest.Left, diag.List) {
+	var list []moduletest.Left
+	states, diags := d.testStates(nil).Left(ctx)
+	for _, s := range states {
+		diags.Append(d.hear(ctx, s, catalog))
+		list = append(list, moduletest.Left{Label: s.Label, Snapshot: s.Objects(), Outputs: s.Outputs(), Kept: s})
+	}
+	return list, diags
+}
+
+// testShelf has new states kept for a suite.
+type testShelf struct{ orphans.Shelf }
+
+// Begin implements moduletest.Shelf.
+func (s testShelf) Begin(ctx context.Context, l testresult.Label) (moduletest.Kept, diag.List) {
+	k, diags := s.Shelf.Begin(ctx, l)
+	if k == nil {
+		return nil, diags
+	}
+	return k, diags
+}
+
+// testFiles reads the test files of the directory.
+func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
+	files, diags := testfile.Load(d.Files(), ".", tests, d.Dialect)
+	for _, f := range files {
+		d.AddSource(f.Source.Name, f.Source.Bytes)
+	}
+	known := d.Sources()
+	for _, problem := range diags {
+		if problem.Subject == nil || known[problem.Subject.Filename] != nil {
+			continue
+		}
+		if data, err := d.Files().ReadFile(problem.Subject.Filename); err == nil {
+			d.AddSource(problem.Subject.Filename, data)
+		}
+	}
+	return files, diags
+}
+
+// testInputs are the values that the directory of tests has for variables. Those
+// on the command line count more.
+func (d *Directory) testInputs(dir string, given map[string]module.VariableInput) (map[string]module.VariableInput, diag.List) {
+	in := map[string]module.VariableInput{}
+	var diags diag.List
+	names, err := d.AutomaticFiles(dir)
+	if err != nil {
+		return in, nil // there is no such directory
+	}
+	for _, name := range names {
+		d.InputsFrom(filepath.Join(dir, name), in, &diags)
+	}
+	maps.DeleteFunc(in, func(name string, _ module.VariableInput) bool { return given[name].From == "argument" })
+	return in, diags
+}
+
+// installed finds modules among those that init has installed.
+func (d *Directory) installed() (func(context.Context, module.Request) (string, diag.List), diag.List) {
+	manifest, err := module.ReadManifest(d.Files(), d.DataName())
+	if err != nil {
+		return nil, diag.Unreadable.As("Failed to read the list of installed modules").List("%s. Run \"%s\" to write it again.", err, diag.Run("init", ""))
+	}
+	return func(_ context.Context, r module.Request) (string, diag.List) {
+		return manifest.Find(r.Key, r.Source, r.Constraint, d.Dialect.Registry(), r.Range)
+	}, nil
+}
+
+// A testModule is a module that a run is about in place of the one under test,
+// loaded without the values that it will have.
+type testModule struct {
+	*engine.Config
+	file *testfile.File
+}
+
+// A Tested is a configuration with its tests.
+type Tested struct {
+	config  *engine.Config
+	files   []*testfile.File
+	modules []testModule
+	keys    []string // of all installed modules
+}
+
+// loadTested loads the configuration, its test files, and the modules that these
+// run.
+func (d *Directory) loadTested(ctx context.Context, o engine.LoadOptions, tests string) (*Tested, diag.List) {
+	t := &Tested{}
+	var diags diag.List
+	t.config, diags = engine.Load(ctx, o)
+	if t.config == nil {
+		return t, diags
+	}
+	d.AddSources(t.config.Sources)
+	t.keys = t.config.Installed
+	diags.Append(d.loadTests(ctx, o, tests, t))
+	return t, diags
+}
+
+// loadTests adds the test files and the modules that these run.
+func (d *Directory) loadTests(ctx context.Context, o engine.LoadOptions, tests string, t *Tested) diag.List {
+	var diags, more diag.List
+	t.files, diags = d.testFiles(tests)
+	if o.Resolve == nil {
+		if o.Resolve, more = d.installed(); more.HasErrors() {
+			return append(diags, more...)
+		}
+	}
+	for _, f := range t.files {
+		for _, r := range f.Runs {
+			if r.Module != nil {
+				diags.Append(d.loadTestModule(ctx, o, t, f, r))
+			}
+		}
+	}
+	return diags
+}
+
+func (d *Directory) loadTestModule(ctx context.Context, o engine.LoadOptions, t *Tested, f *testfile.File, r *testfile.Run) diag.List {
+	request := moduletest.Request(o.Dir, f, r)
+	dir, diags := o.Resolve(ctx, request)
+	if diags.HasErrors() {
+		return diags
+	}
+	o.Dir, o.Resolve = dir, moduletest.Prefixed(request.Key, o.Resolve)
+	config, more := engine.Load(ctx, o)
+	diags.Append(more.Only(diag.Error))
+	if config == nil {
+		return diags
+	}
+	d.AddSources(config.Sources)
+	t.keys = append(t.keys, request.Key)
+	for _, key := range config.Installed {
+		t.keys = append(t.keys, request.Key+"."+key)
+	}
+	if config.Tree != nil {
+		t.modules = append(t.modules, testModule{config, f})
+	}
+	return diags
+}
+
+// Requirements lists the providers that the modules and the test files need, and
+// a state.
+func (t *Tested) Requirements(s *state.Snapshot) install.Requirements {
+	reqs := providersource.Requirements(t.config.Tree, s)
+	named := func(tree *program.Tree, f *testfile.File) {
+		for _, p := range f.Providers {
+			if source := moduletest.Provider(tree.Program, p.Local); moduletest.Needs(tree, source) {
+				reqs[source] = append(reqs[source], install.Requirement{Range: p.Range.Ptr()})
+			}
+		}
+	}
+	for _, f := range t.files {
+		if t.config.Tree != nil {
+			named(t.config.Tree, f)
+		}
+	}
+	for _, m := range t.modules {
+		for p, list := range providersource.Requirements(m.Tree, nil) {
+			reqs[p] = append(reqs[p], list...)
+		}
+		named(m.Tree, m.file)
+	}
+	return reqs
+}

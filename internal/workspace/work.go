@@ -1,0 +1,288 @@
+package workspace
+
+import (
+	"context"
+	"strconv"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/incremental/planinputs"
+	"weir.dev/weir/internal/lang/fsfuncs"
+	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/provider/provisioner"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/lockedstate"
+	"weir.dev/weir/internal/workspace/providersource"
+	"weir.dev/weir/internal/workspace/statebackend"
+	"weir.dev/weir/internal/workspace/statemgr"
+)
+
+// Loading says how a configuration is loaded.
+type Loading struct {
+	Vars        []environment.Var
+	Parallelism int
+	Sink        event.Sink
+	// Ask asks for values of variables that need one; nil has nobody to ask. It
+	// fails with environment.ErrNoAnswer if nobody answers.
+	Ask func(context.Context, *program.Variable) (string, error)
+	// Record keeps what expressions learn of files, for a saved plan.
+	Record bool
+	// Workspace is the one that the configuration sees, empty for the selected one.
+	Workspace string
+	// Queries: the query files are loaded, too.
+	Queries bool
+
+	extra   string              // configuration beside that of the files
+	partial *planinputs.Partial // a part of it may do; nil where it doesn't
+	warm    bool                // providers will be needed: start them meanwhile
+	runs    bool                // it is for a plan or an apply
+}
+
+// Opening says how the configuration and the state of an operation are opened.
+type Opening struct {
+	Loading
+	State statemgr.Options
+	// Operation is the name that others see in the lock.
+	Operation string
+	// Partly: what may have changed since an earlier plan will do, where a plan of that says
+	// what one of everything does.
+	Partly bool
+}
+
+// A Subject is a configuration with a state, before they are opened: those of a
+// directory, of a saved plan, or of a deployment.
+type Subject struct {
+	Load      func(context.Context, Loading) (*engine.Config, diag.List)
+	Backend   func(*engine.Config) (*statebackend.Backend, diag.List)
+	Workspace func() (string, diag.List)
+	// Check looks at the state that was read; nil for nothing to check.
+	Check func(*lockedstate.Session) diag.List
+	// Plan makes the plan.
+	Plan func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List)
+}
+
+// Configuration is that of the directory with the state of its workspace, or what the
+// directory is about instead.
+func (d *Directory) Configuration() Subject {
+	if d.About != nil {
+		return *d.About
+	}
+	return Subject{
+		Load: func(ctx context.Context, l Loading) (*engine.Config, diag.List) {
+			l.warm = true
+			return d.Load(ctx, l)
+		},
+		Backend: func(c *engine.Config) (*statebackend.Backend, diag.List) {
+			return d.InitializedBackend(c.Tree.Program, c.Inputs)
+		},
+		Workspace: d.Workspace,
+		Plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
+			return engine.Plan(ctx, w.Config, w.Snapshot(), o)
+		},
+	}
+}
+
+// Snapshot is the state that is planned for.
+func (w *Work) Snapshot() *state.Snapshot { return w.opening.partial.Snapshot(w.Session) }
+
+// A Work is a configuration with the state that it is about, which was read and
+// perhaps locked, and with the providers that both need.
+type Work struct {
+	Config  *engine.Config
+	Reasons *engine.Reasons // of the plan; nil unless it is to be explained
+	*lockedstate.Claimed
+	dir     *Directory
+	subject Subject
+	opening Opening
+}
+
+// Open loads a configuration, opens, locks and reads its state, and finds its
+// providers. Without a result there is an error; beside one there are warnings.
+// Whoever calls it sees to Unlock.
+func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
+	var diags diag.List
+	o.runs = o.Operation != "import"
+	if o.Partly && d.About == nil {
+		if name, problems := d.Workspace(); len(problems) == 0 {
+			o.partial = planinputs.Begin(d.Keeper.Place, name, d.External())
+		}
+	}
+	w := &Work{dir: d, subject: s, opening: o}
+	w.Config, diags = d.open(ctx, s, o.Loading, func(b *statebackend.Backend, name string) (*lockedstate.Session, diag.List) {
+		var diags diag.List
+		if w.Claimed, diags = d.StateIn(ctx, b, name, o.State, o.Operation); w.Claimed == nil {
+			return nil, diags
+		}
+		return w.Session, diags
+	})
+	if w.Config != nil {
+		return w, diags
+	}
+	if w.Claimed != nil {
+		w.Unlock()
+	}
+	return nil, diags
+}
+
+// Look is Open for who only looks at the state, which isn't locked.
+func (d *Directory) Look(ctx context.Context, s Subject, o Opening) (c *engine.Config, state *lockedstate.Session, diags diag.List) {
+	c, diags = d.open(ctx, s, o.Loading, func(b *statebackend.Backend, name string) (_ *lockedstate.Session, diags diag.List) {
+		state, diags = d.PresentIn(ctx, b, name, o.State)
+		return state, diags
+	})
+	return c, state, diags
+}
+
+// open loads a configuration, reads its state with read, and finds its providers.
+func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*statebackend.Backend, string) (*lockedstate.Session, diag.List)) (*engine.Config, diag.List) {
+	config, diags := s.Load(ctx, l)
+	if config == nil || config.Tree == nil || config.Tree.Program == nil {
+		return nil, diags
+	}
+	if l.runs {
+		if stop := d.checkMode(config.Tree, nil); stop.HasErrors() {
+			return nil, stop
+		}
+	}
+	// A backend that isn't the configured one explains most other problems.
+	b, more := s.Backend(config)
+	if more.HasErrors() {
+		return nil, more
+	}
+	if diags.HasErrors() {
+		return nil, engine.ValidateBeside(ctx, config, diags, d.ProvideFound)
+	}
+	diags.Append(more)
+	name, more := s.Workspace()
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	state, more := read(b, name)
+	if state != nil && !l.partial.Fits(state) {
+		return d.open(ctx, s, l, func(*statebackend.Backend, string) (*lockedstate.Session, diag.List) { return state, more })
+	}
+	diags.Append(more)
+	if state == nil {
+		return nil, diags
+	}
+	if s.Check != nil {
+		diags.Append(s.Check(state))
+	}
+	if l.runs {
+		diags.Append(d.checkMode(config.Tree, state.Base()))
+	}
+	if !diags.HasErrors() {
+		diags.Append(d.ProvideFor(config, state.Prior()))
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return config, diags
+}
+
+// Load loads the configuration of the directory. It may be there beside errors.
+func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.List) {
+	inputs, diags := l.partial.Given(func() (map[string]module.VariableInput, diag.List) { return d.Given(ctx, l.Vars, l.runs, l.Ask) })
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	options := engine.LoadOptions{Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries, Programs: d.Programs}
+	if config := l.partial.Load(ctx, options, func() (engine.World, diag.List) {
+		l.warm = false
+		return d.World(ctx, l)
+	}); config != nil {
+		d.AddSources(config.Sources)
+		return config, diags
+	}
+	world, more := d.World(ctx, l)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	options.World = world
+	if l.extra != "" {
+		options.Files = module.With{Files: options.Files, Name: extraFile, Data: []byte(l.extra)}
+	}
+	config, more := engine.Load(ctx, options)
+	diags.Append(more)
+	if config != nil {
+		d.AddSources(config.Sources)
+		versions := engine.CheckVersions(d.Dialect, config.Tree)
+		if versions.HasErrors() {
+			return nil, versions // it explains the rest
+		}
+		diags.Append(versions)
+	}
+	l.partial.Loaded(diags)
+	return config, diags
+}
+
+// World is what a run takes from outside.
+func (d *Directory) World(ctx context.Context, l Loading) (engine.World, diag.List) {
+	workspace := l.Workspace
+	var diags diag.List
+	if workspace == "" {
+		workspace, diags = d.Workspace()
+	}
+	if l.Parallelism < 0 {
+		diags.Add(diag.BadOption.As("Invalid parallelism value").New(diag.Error, "The -parallelism option can't be negative, and it is %d.", l.Parallelism))
+	}
+	depth := 0
+	if text := d.Environ["TF_TEMPLATE_RECURSION_DEPTH"]; text != "" {
+		var err error
+		if depth, err = strconv.Atoi(text); err != nil || depth <= 0 {
+			diags.Add(diag.BadOption.As("Invalid TF_TEMPLATE_RECURSION_DEPTH").New(diag.Error, "How deep templates may render templates has to be a positive whole number, and it is %q.", text))
+		}
+	}
+	calls, lists, more := d.Limits(l.Parallelism)
+	diags.Append(more)
+	catalog := &providersource.Late{}
+	if l.warm && !diags.HasErrors() && d.Catalog == nil {
+		d.Warm(ctx, catalog)
+	}
+	var source fsfuncs.Source
+	if l.Record {
+		source = fsfuncs.NewRecorder(d.Disk(), fsfuncs.Record{})
+	}
+	return engine.World{
+		Dialect:     d.Dialect,
+		Files:       source,
+		Disk:        d.Disk(),
+		Commands:    provisioner.Place{Dir: d.ProcessDir(), Environ: d.Environment()},
+		Catalog:     catalog,
+		WorkDir:     ".",
+		OriginalDir: d.OriginalDir,
+		DataDir:     d.DataName(),
+		Workspace:   workspace,
+		Now:         d.Now,
+		Random:      d.Random,
+		Parallelism: l.Parallelism, Calls: calls, Lists: lists,
+		Sink:    l.Sink,
+		Secrets: d.Secrets,
+
+		TemplateDepth: depth,
+	}, diags
+}
+
+// ProvideFor fills the catalog that a configuration was loaded with.
+func (d *Directory) ProvideFor(config *engine.Config, s *state.Snapshot) diag.List {
+	return d.Provide(config, providersource.Requirements(config.Tree, s))
+}
+
+// ProvideFound is ProvideFor with the providers that are installed. It returns those
+// that aren't.
+func (d *Directory) ProvideFound(config *engine.Config) ([]addr.Provider, diag.List) {
+	return d.FillFound(config.World.Catalog.(*providersource.Late), providersource.Requirements(config.Tree, nil))
+}
+
+// Provide is ProvideFor with the requirements themselves.
+func (d *Directory) Provide(config *engine.Config, reqs install.Requirements) diag.List {
+	return d.Fill(config.World.Catalog.(*providersource.Late), reqs)
+}

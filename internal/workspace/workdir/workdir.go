@@ -1,0 +1,222 @@
+// Package workdir keeps what a working directory remembers between commands:
+// the configured backend and the selected workspace, in the data directory.
+//
+// It owns the layout of the data directory and those two files. It refuses
+// modules and providers, whose packages fill their folders below it, and the
+// question what to do when the backend changed.
+package workdir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/internal/sys/readlimit"
+)
+
+// DataDir is the name of the data directory when TF_DATA_DIR doesn't name
+// another one.
+const DataDir = ".terraform"
+
+const (
+	backendFile   = "terraform.tfstate" // a historical name; it isn't a state
+	stackFile     = "stack.json"        // the same for the stack in the directory
+	workspaceFile = "environment"
+	durationsFile = "durations.json"
+	lastApplyFile = "last-apply.json"
+	// recordVersion is the version of the format of the backend's record.
+	recordVersion = 3
+)
+
+// A Dir is a working directory.
+type Dir struct {
+	root string
+	data string
+	// moved is set when the data directory isn't at its usual place.
+	moved bool
+	// record is the file for the record of the backend.
+	record string
+}
+
+// Open is the working directory at root. dataDir is the content of TF_DATA_DIR
+// and may be empty; a relative one starts from root.
+func Open(root, dataDir string) Dir {
+	d := Dir{root: root, data: dataDir, moved: dataDir != "", record: backendFile}
+	if dataDir == "" {
+		d.data = DataDir
+	}
+	if !filepath.IsAbs(d.data) {
+		d.data = filepath.Join(root, d.data)
+	}
+	return d
+}
+
+// OfStack is the same directory as that of a stack, whose backend is another one than
+// that of a module in the directory.
+func (d Dir) OfStack() Dir {
+	d.record = stackFile
+	return d
+}
+
+// Root is the directory of the root module.
+func (d Dir) Root() string { return d.root }
+
+// Data is the data directory, which may not exist yet.
+func (d Dir) Data() string { return d.data }
+
+// Modules is the folder for modules from elsewhere.
+func (d Dir) Modules() string { return filepath.Join(d.data, "modules") }
+
+// Providers is the folder for providers.
+func (d Dir) Providers() string { return filepath.Join(d.data, "providers") }
+
+// A Backend is the record of the backend that init configured.
+type Backend struct {
+	Type string
+	// Config is the complete configuration, with what came from -backend-config
+	// or was asked for.
+	Config json.RawMessage
+	// Hash is that of the configuration in the files alone, see Hash: init is
+	// needed again when it changed.
+	Hash uint64
+}
+
+// Hash is the number by which changes of a backend block are noticed, the
+// same that OpenTofu makes. config has the type of the backend's schema, null
+// for what isn't written in the block, and no marks.
+func Hash(typ string, config cty.Value) uint64 {
+	return uint64(cty.TupleVal([]cty.Value{cty.StringVal(typ), config}).Hash()) // #nosec G115 -- any 64 bits
+}
+
+// NewBackend makes a record. hash is what Hash says of the block in the files.
+func NewBackend(typ string, config cty.Value, hash uint64) (*Backend, error) {
+	text, err := ctyjson.Marshal(config, config.Type())
+	if err != nil {
+		return nil, fmt.Errorf("the configuration of backend %q can't be saved: %w", typ, err)
+	}
+	return &Backend{typ, text, hash}, nil
+}
+
+// Value is the recorded configuration in the type of the backend's schema.
+func (b *Backend) Value(ty cty.Type) (cty.Value, error) {
+	v, err := ctyjson.Unmarshal(b.Config, ty)
+	if err != nil {
+		return cty.NilVal, fmt.Errorf("the saved configuration of backend %q doesn't fit it any more: %w", b.Type, err)
+	}
+	return v, nil
+}
+
+// The shape of the file.
+type record struct {
+	Version int            `json:"version"`
+	Backend *backendRecord `json:"backend,omitempty"`
+}
+
+type backendRecord struct {
+	Type   string          `json:"type"`
+	Config json.RawMessage `json:"config"`
+	Hash   uint64          `json:"hash"`
+}
+
+// Backend returns the record of the configured backend, nil when there is
+// none.
+func (d Dir) Backend() (*Backend, error) {
+	path := filepath.Join(d.data, d.record)
+	text, err := readlimit.File(path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var r struct {
+		record
+		TerraformVersion *string `json:"terraform_version"`
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("the record of the backend in %s can't be read: %w; remove the file and run init again", path, err)
+	}
+	switch {
+	case r.Version == recordVersion:
+	case d.moved && r.TerraformVersion != nil:
+		return nil, fmt.Errorf("found a resource state file (version %d) in %s where a backend configuration cache file was expected; if TF_DATA_DIR is set, ensure it does not point to a directory containing your main terraform.tfstate resource state file", r.Version, path)
+	default:
+		return nil, fmt.Errorf("the record of the backend in %s has version %d, which is not supported; remove the file and run init again", path, r.Version)
+	}
+	if r.record.Backend == nil || r.record.Backend.Type == "" {
+		return nil, nil
+	}
+	b := Backend(*r.record.Backend)
+	return &b, nil
+}
+
+// SetBackend records the configured backend; nil is none.
+func (d Dir) SetBackend(b *Backend) error {
+	r := record{Version: recordVersion}
+	if b != nil {
+		saved := backendRecord(*b)
+		r.Backend = &saved
+	} else if _, err := os.Stat(filepath.Join(d.data, d.record)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", "    ")
+	if err != nil {
+		return err
+	}
+	return d.write(d.record, append(text, '\n'))
+}
+
+// Workspace returns the selected workspace, or "default".
+func (d Dir) Workspace() (string, error) {
+	text, err := readlimit.File(filepath.Join(d.data, workspaceFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	if name := strings.TrimSpace(string(text)); name != "" {
+		return name, nil
+	}
+	return "default", nil
+}
+
+// SetWorkspace selects a workspace.
+func (d Dir) SetWorkspace(name string) error { return d.write(workspaceFile, []byte(name)) }
+
+// Durations is what was remembered of how long things take; nil where that is nothing.
+func (d Dir) Durations() []byte {
+	text, err := readlimit.File(filepath.Join(d.data, durationsFile))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// SetDurations remembers how long things take.
+func (d Dir) SetDurations(text []byte) error { return d.write(durationsFile, text) }
+
+// LastApply is when the steps of the last apply ran that was recorded; nil without one.
+func (d Dir) LastApply() []byte {
+	text, err := readlimit.File(filepath.Join(d.data, lastApplyFile))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// SetLastApply remembers when the steps of an apply ran.
+func (d Dir) SetLastApply(text []byte) error { return d.write(lastApplyFile, text) }
+
+// write replaces a file of the data directory.
+func (d Dir) write(name string, content []byte) error {
+	if err := os.MkdirAll(d.data, 0o755); err != nil {
+		return fmt.Errorf("failed to prepare working directory: %w", err)
+	}
+	return durable.Replace(filepath.Join(d.data, name), content, 0o644)
+}

@@ -1,0 +1,317 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/fake"
+	"weir.dev/weir/internal/state/storage/inmem"
+	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/lockedstate"
+	"weir.dev/weir/internal/workspace/planoptions"
+	"weir.dev/weir/internal/workspace/statebackend"
+	"weir.dev/weir/internal/workspace/statemgr"
+)
+
+var sim = addr.OpenTofu.Provider("sim")
+
+// A bench is a directory with a scripted provider and its state in memory.
+type bench struct {
+	*Directory
+	provider *fake.Provider
+	told     []string // events by name
+	mu       sync.Mutex
+}
+
+func newBench(t *testing.T, files map[string]string) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := &bench{provider: fake.New()}
+	b.provider.Resources["sim_object"] = fake.NewType("name string required", "zone string replace", "id string computed")
+	b.Directory = New(environment.Options{
+		Dir: dir, OriginalDir: dir, Environ: map[string]string{}, Dialect: dialect.OpenTofu, Program: "weir",
+		Now:     func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
+		Catalog: provider.Catalog(fake.Catalog{sim: b.provider}),
+		Backend: &statebackend.Backend{Backend: inmem.New(), Kind: "inmem", Config: cty.EmptyObjectVal},
+		Reports: environment.Reports{Problem: func(l diag.List) { t.Error(l.Err()) }},
+	})
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *bench) opening(operation string) Opening {
+	return Opening{Operation: operation, Loading: Loading{Sink: func(e event.Event) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.told = append(b.told, fmt.Sprint(e.Kind, " ", e.Addr))
+	}}}
+}
+
+// objects are what the state has, with the values of an attribute.
+func (b *bench) objects(t *testing.T) string {
+	t.Helper()
+	s, diags := b.Present(t.Context(), statemgr.Options{})
+	if s == nil {
+		t.Fatal(diags.Err())
+	}
+	var lines []string
+	for at, o := range s.Snapshot().Objects {
+		var text bytes.Buffer
+		if err := json.Compact(&text, o.JSON); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s", at, &text))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// An approver says the same of every plan, and remembers what it saw.
+type approver struct {
+	approved bool
+	limits   Limits
+	plans    int
+	outcome  *Outcome
+	problems diag.List
+	rounds   int
+}
+
+func (a *approver) Opened(diag.List) {}
+
+func (a *approver) Planned(_ context.Context, _ *Work, p *plan.Plan, found diag.List) (diag.List, bool) {
+	a.plans++
+	a.problems.Append(found)
+	return nil, p != nil && a.approved
+}
+
+func (a *approver) Limits() (Limits, func()) { return a.limits, func() {} }
+
+func (a *approver) Applied(_ *plan.Plan, o *Outcome, found diag.List) {
+	a.outcome = o
+	a.problems.Append(found)
+}
+
+func (a *approver) Problem(l diag.List) { a.problems.Append(l) }
+
+func (a *approver) Again(int) { a.rounds++ }
+
+const config = `
+variable "zone" { default = "z" }
+resource "sim_object" "a" {
+  name = trimspace(file("${path.module}/name.txt"))
+  zone = var.zone
+}
+module "m" {
+  source = "./m"
+  of     = sim_object.a.id
+}
+output "id" { value = sim_object.a.id }
+`
+
+const inner = `
+variable "of" {}
+resource "sim_object" "b" { name = "b of ${var.of}" }
+`
+
+func estate(name string) map[string]string {
+	return map[string]string{
+		"main.tf": config, "m/m.tf": inner, "name.txt": name + "\n",
+		".terraform/modules/modules.json": `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"./m","Dir":"m"}]}`,
+	}
+}
+
+// TestApply: what is approved is done and kept, and nothing else.
+func TestApply(t *testing.T) {
+	b := newBench(t, estate("first"))
+	no := &approver{}
+	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, no) || no.plans != 1 || no.outcome != nil {
+		t.Errorf("refused, but: %+v", no)
+	}
+	if got := b.provider.Count("Apply"); got != 0 {
+		t.Errorf("refused, but %d calls", got)
+	}
+	yes := &approver{approved: true}
+	if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, yes) {
+		t.Fatal(yes.problems.Err())
+	}
+	if got := yes.outcome.State.Outputs["id"].Value; got != cty.StringVal("id-1") {
+		t.Errorf("output %#v", got)
+	}
+	want := `module.m.sim_object.b {"id":"id-2","name":"b of id-1","zone":null}` + "\n" + `sim_object.a {"id":"id-1","name":"first","zone":"z"}`
+	if got := b.objects(t); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if len(b.told) == 0 {
+		t.Error("nothing was told")
+	}
+	again := &approver{}
+	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{Mode: plan.Destroy}, 1, again); again.plans != 1 {
+		t.Errorf("the lock is still held: %v", again.problems.Err())
+	}
+}
+
+// TestSaved: a saved plan is applied with the files and the values that it was
+// made with, once.
+func TestSaved(t *testing.T) {
+	b := newBench(t, estate("first"))
+	o := b.opening("plan")
+	o.Record, o.Vars = true, []environment.Var{{Value: "zone=other"}}
+	w, diags := b.Open(t.Context(), b.Configuration(), o)
+	if w == nil {
+		t.Fatal(diags.Err())
+	}
+	made, diags := w.Plan(t.Context(), planoptions.Planning{})
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	if err := w.Save(t.Context(), "p.plan", "1", made); err != nil {
+		t.Fatal(err)
+	}
+	w.Unlock()
+	if err := os.WriteFile(filepath.Join(b.Dir, "name.txt"), []byte("later"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"", "Saved plan is stale"} {
+		content, diags := b.ReadPlan("p.plan")
+		if diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		a := &approver{approved: true}
+		done := b.Apply(t.Context(), b.Saved(content), b.opening("apply"), planoptions.Planning{}, 1, a)
+		if done != (want == "") || want != "" && a.problems[0].Summary != want {
+			t.Errorf("want %q, got %v: %v", want, done, a.problems.Err())
+		}
+	}
+	if got := b.objects(t); !strings.Contains(got, `"name":"first","zone":"other"`) {
+		t.Error(got)
+	}
+}
+
+// TestLocked: of two who want the same state one is refused.
+func TestLocked(t *testing.T) {
+	b := newBench(t, estate("x"))
+	w, diags := b.Open(t.Context(), b.Configuration(), b.opening("plan"))
+	if w == nil {
+		t.Fatal(diags.Err())
+	}
+	other, diags := b.Open(t.Context(), b.Configuration(), b.opening("plan"))
+	if other != nil || len(diags) != 1 || diags[0].Summary != "Error acquiring the state lock" {
+		t.Errorf("got %v", diags)
+	}
+	w.Unlock()
+	if s, diags := b.State(t.Context(), statemgr.Options{Locking: lockedstate.Locking{}}, "state-rm"); s == nil {
+		t.Error(diags.Err())
+	}
+}
+
+// TestStop: what is under way ends, nothing is begun after it, and the state has
+// what was done.
+func TestStop(t *testing.T) {
+	b := newBench(t, estate("x"))
+	gate := b.provider.Block("Apply")
+	stop := make(chan struct{})
+	go func() {
+		<-gate.Arrived
+		close(stop)
+		gate.Open()
+	}()
+	a := &approver{approved: true, limits: Limits{Stop: stop}}
+	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, a) {
+		t.Error("it claims that everything was done")
+	}
+	if got := b.objects(t); got != `sim_object.a {"id":"id-1","name":"x","zone":"z"}` {
+		t.Error(got)
+	}
+}
+
+// TestImport brings an object in, and only where there is a place for it.
+func TestImport(t *testing.T) {
+	b := newBench(t, estate("x"))
+	b.provider.SetRemote("id-7", cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("seven"), "zone": cty.NullVal(cty.String), "id": cty.StringVal("id-7")}))
+	for _, c := range []struct{ address, want string }{
+		{"sim_object.none", "resource address \"sim_object.none\" does not exist in the configuration."},
+		{"module.none.sim_object.a", "Import to non-existent module"},
+		{"sim_object.a", ""},
+		{"sim_object.a", "Resource already managed by weir"},
+	} {
+		target, err := addr.ParseTarget(c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, diags := b.OpenImport(t.Context(), b.opening("import"), []planoptions.Import{{Target: target, ID: "id-7"}})
+		if i != nil {
+			diags.Append(i.Prepare(t.Context()))
+			if !diags.HasErrors() {
+				diags.Append(i.Save(t.Context()))
+			}
+			i.Unlock()
+		}
+		if got := diags.Only(diag.Error); c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Summary != c.want) {
+			t.Errorf("%s: %v", c.address, diags)
+		}
+	}
+	if got := b.objects(t); got != `sim_object.a {"id":"id-7","name":"seven","zone":null}` {
+		t.Error(got)
+	}
+}
+
+// TestAtOnce: operations in one process know nothing of one another, neither of
+// directories nor of files, variables or what is asked of providers. Each waits
+// with an object under way until the others have got as far.
+func TestAtOnce(t *testing.T) {
+	const n = 4
+	var all, arrived sync.WaitGroup
+	arrived.Add(n)
+	benches := make([]*bench, n)
+	for i := range benches {
+		b := newBench(t, estate(fmt.Sprint("of ", i)))
+		benches[i] = b
+		b.Environ["TF_VAR_zone"] = fmt.Sprint("zone ", i)
+		gate := b.provider.Block("Apply")
+		go func() {
+			<-gate.Arrived
+			arrived.Done()
+			arrived.Wait()
+			gate.Open()
+		}()
+		all.Go(func() {
+			a := &approver{approved: true}
+			if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, a) {
+				t.Error(a.problems.Err())
+			}
+		})
+	}
+	all.Wait()
+	for i, b := range benches {
+		want := fmt.Sprintf(`sim_object.a {"id":"id-1","name":"of %d","zone":"zone %[1]d"}`, i)
+		if got := b.objects(t); !strings.HasSuffix(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+// Package consul has engines of two kinds keep states in the same Consul.
+package consul
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"weir.dev/weir/test/backends/engines"
+	"weir.dev/weir/internal/state/storage/testservers"
+)
+
+func TestEngines(t *testing.T) {
+	agent := &testservers.Consul{}
+	server := httptest.NewServer(agent)
+	t.Cleanup(server.Close)
+	engines.Run(t, engines.Place{
+		Kind: "consul",
+		Arguments: `
+    address = "` + strings.TrimPrefix(server.URL, "http://") + `"
+    path = "states/%s"`,
+		Content: func(_ *testing.T, name string) []byte {
+			value, _ := agent.Value("states/" + name)
+			return value
+		},
+	})
+}

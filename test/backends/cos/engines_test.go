@@ -1,0 +1,24 @@
+// Package cos has engines of two kinds keep states in the same bucket of Tencent's COS.
+package cos
+
+import (
+	"testing"
+
+	"weir.dev/weir/test/backends/engines"
+	"weir.dev/weir/internal/state/storage/testservers"
+)
+
+func TestEngines(t *testing.T) {
+	cloud := testservers.NewTencent()
+	engines.Run(t, engines.Place{
+		Kind: "cos",
+		Arguments: `
+    bucket = "states-1250000000"
+    prefix = "%s"
+    region = "ap-guangzhou"
+    secret_id = "key"
+    secret_key = "secret"`,
+		Env:     engines.Intercept(t, []string{"*.cos.ap-guangzhou.myqcloud.com", "tag.tencentcloudapi.com"}, cloud),
+		Content: func(_ *testing.T, name string) []byte { return cloud.Object(name + "/terraform.tfstate") },
+	})
+}

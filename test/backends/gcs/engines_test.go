@@ -1,0 +1,30 @@
+// Package gcs has engines of two kinds keep states in the same bucket of Cloud
+// Storage.
+package gcs
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"testing"
+
+	"weir.dev/weir/test/backends/engines"
+	"weir.dev/weir/internal/state/storage/testservers"
+)
+
+func TestEngines(t *testing.T) {
+	bucket := &testservers.Google{}
+	server := httptest.NewServer(bucket)
+	t.Cleanup(server.Close)
+	engines.Run(t, engines.Place{
+		Kind: "gcs",
+		Arguments: fmt.Sprintf(`
+    bucket = "states"
+    prefix = "%%s"
+    access_token = "token"
+    storage_custom_endpoint = "%s/storage/v1/"`, server.URL),
+		Content: func(_ *testing.T, name string) []byte {
+			content, _ := bucket.Object(name + "/default.tfstate")
+			return content
+		},
+	})
+}

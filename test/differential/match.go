@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir.dev/weir/internal/testing/simtest"
+)
+
+// A match is two engines that play the same histories.
+type match struct{ weir, peer player }
+
+// play plays a history step by step. Where the engines part, the next step
+// begins for both with what the peer has left, so that nothing follows from a
+// difference.
+func (m *match) play(c simtest.Case) (found []difference, err error) {
+	var right, left world
+	for i, step := range c {
+		want, err := m.peer.play(right, step)
+		if err != nil {
+			return nil, err
+		}
+		got, err := m.weir.play(left, step)
+		if err != nil {
+			return nil, err
+		}
+		list := compare(right, want, got)
+		explain(list, step, left, want, got)
+		for j := range list {
+			list[j].Step = i
+		}
+		found = append(found, list...)
+		right, left = want.After, got.After
+		if len(list) > 0 {
+			left = right
+		}
+	}
+	return found, nil
+}
+
+// fill plays histories with the peer alone, and counts how its commands end.
+func (m *match) fill(first uint64, n int) (ok bool, err error) {
+	ends := map[string]int{}
+	for i := range n {
+		var before world
+		for _, step := range simtest.Kit(first + uint64(i)) {
+			o, err := m.peer.play(before, step)
+			if err != nil {
+				return false, err
+			}
+			before = o.After
+			for _, r := range o.Results {
+				ends[fmt.Sprintf("%s exits with %d", strings.Fields(r.Command)[0], r.Exit)]++
+			}
+		}
+	}
+	for _, end := range sortedKeys(ends) {
+		fmt.Printf("%6d %s\n", ends[end], end)
+	}
+	return true, nil
+}
+
+// shrink makes a history smaller that has an unexplained difference of a kind.
+func (m *match) shrink(c simtest.Case, d difference, tries int) simtest.Case {
+	return simtest.Shrink(c, d.Step, func(smaller simtest.Case) bool {
+		if tries--; tries < 0 {
+			return false
+		}
+		found, err := m.play(smaller)
+		return err == nil && slices.ContainsFunc(unexplained(found), func(other difference) bool { return other.kind() == d.kind() })
+	})
+}
+
+// A cached player keeps outcomes in a folder, by what they follow from.
+type cached struct {
+	player
+	dir, version string
+}
+
+func (c *cached) play(before world, step simtest.Step) (o outcome, err error) {
+	if c.dir == "" {
+		return c.player.play(before, step)
+	}
+	file := filepath.Join(c.dir, c.key(before, step))
+	data, err := os.ReadFile(file)
+	if err == nil && unpack(data, &o) == nil {
+		return o, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return o, err
+	}
+	if o, err = c.player.play(before, step); err != nil {
+		return o, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return o, err
+	}
+	return o, os.WriteFile(file, pack(o), 0o644)
+}
+
+func (c *cached) key(before world, step simtest.Step) string {
+	h := sha256.New()
+	fmt.Fprintln(h, "1", c.version) // the number is that of the form of outcomes
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		fmt.Fprintf(h, "%s %d\n%s", name, len(before[name]), before[name])
+	}
+	h.Write(simtest.Case{step}.Text(""))
+	sum := fmt.Sprintf("%x", h.Sum(nil)[:16])
+	return filepath.Join(sum[:2], sum)
+}
+
+func pack(o outcome) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := errors.Join(json.NewEncoder(z).Encode(o), z.Close()); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func unpack(data []byte, o *outcome) error {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(z).Decode(o)
+}
