@@ -43,17 +43,17 @@ examples: build ## the examples and the commands of docs/concepts.md as they are
 export WEIR_MIRROR
 test: ## unit tests of the engine, of the conformance kit and of the small AWS
 	go test ./...
-	cd outside && go test ./...
+	cd test/libraries && go test ./...
 	cd examples/embed && go test ./...
 	@! command -v cc >/dev/null || (cd examples/embed && CGO_ENABLED=1 go test -race ./service)
 	cd batch && go test ./...
-	cd conformance && go test ./...
-	cd aws && go test ./...
-	cd real && go test ./engine
+	cd test/conformance && go test ./...
+	cd test/cloud && go test ./...
+	cd test/acceptance && go test ./engine
 	cd temporal && go test ./depot ./flow ./work
 
 # What comes from outside: texts, and files that others write.
-FUZZED := lang/syntax:FuzzParse lang/syntax:FuzzUsual lang/pieces:FuzzPieces proof/story:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
+FUZZED := lang/syntax:FuzzParse lang/syntax:FuzzUsual incremental/sourceblocks:FuzzPieces testing/scripttest:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
 FUZZTIME ?= 60s
 fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZTIME=60s for each, FUZZED='lang/syntax:FuzzParse' picks
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)
@@ -64,9 +64,9 @@ race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 
 # The packages on the way from text to states, each by its own tests.
-COVERED := lang/syntax lang/module lang/analyze lang/analyze/address lang/analyze/calls lang/analyze/literal lang/program lang/outline \
-  eval eval/static eval/observe eval/deprecated object/conform object/lifecycle object/instance object/connect object/checks \
-  plan plan/execgraph plan/planner plan/prior plan/scope plan/relevant plan/references plan/arrange plan/order plan/moves plan/generate plan/planfile plan/why \
+COVERED := lang/syntax lang/module lang/compiler lang/compiler/address lang/compiler/calls lang/compiler/literal lang/program lang/symbols \
+  eval eval/static eval/checks eval/deprecated resource/contract resource/lifecycle resource/instance resource/providerclient resource/checkresults \
+  plan plan/execgraph plan/planner plan/prior plan/targeting plan/relevantattrs plan/refgraph plan/graphbuilder plan/order plan/moves plan/configgen plan/planfile plan/why \
   apply engine engine/validate state state/statefile
 coverage: ## what each package's own tests cover of it; under 75 % fails
 	@go test -cover $(COVERED:%=./internal/%) | awk ' \
@@ -88,31 +88,31 @@ UNSUITED := G104,G204,G301,G302,G304,G306,G401,G501,G505
 SECURED := -exclude-dir=internal/testing -exclude-dir=internal/state/storage/testservers . ./cmd/... ./internal/...
 
 lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modules, imports allowed per package
-	@badly=$$(gofmt -l *.go weirtest batch examples cmd internal bench conformance chaos aws outside real backends browser parity reference temporal tools versus); \
+	@badly=$$(gofmt -l *.go weirtest batch examples cmd internal bench test temporal tools); \
 	  [ -z "$$badly" ] || { echo "not formatted by gofmt:"; echo "$$badly"; exit 1; }
 	go vet ./...
-	cd outside && go vet ./...
+	cd test/libraries && go vet ./...
 	cd examples/embed && go vet ./...
 	cd batch && go vet ./...
-	cd conformance && go vet ./...
+	cd test/conformance && go vet ./...
 	cd test/conformance/simcloud && go vet ./...
-	cd aws && go vet ./...
-	cd real && go vet ./...
-	cd backends && go vet ./...
+	cd test/cloud && go vet ./...
+	cd test/acceptance && go vet ./...
+	cd test/backends && go vet ./...
 	cd temporal && go vet ./depot ./flow ./rounds ./work # the others compile Temporal's server: make durable
 	go test -count=1 ./internal/testing/lint
 	cd tools && go vet ./... && go test -count=1 ./... && go run ./notice -check # anew: pages are outside of the module, so that their changes go unnoticed
 	$(STATICCHECK) ./...
 	$(GOSEC) -quiet -exclude-generated -exclude=$(UNSUITED) $(SECURED)
 	go mod tidy -diff
-	cd outside && go mod tidy -diff
+	cd test/libraries && go mod tidy -diff
 	cd examples/embed && go mod tidy -diff
 	cd batch && go mod tidy -diff
-	cd conformance && go mod tidy -diff
+	cd test/conformance && go mod tidy -diff
 	cd test/conformance/simcloud && go mod tidy -diff
-	cd aws && go mod tidy -diff
-	cd real && go mod tidy -diff
-	cd backends && go mod tidy -diff
+	cd test/cloud && go mod tidy -diff
+	cd test/acceptance && go mod tidy -diff
+	cd test/backends && go mod tidy -diff
 	cd temporal && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd tools/collector && go mod tidy -diff
@@ -131,7 +131,7 @@ reference: ## write docs/reference anew, from the table of commands
 
 MAN := .cache/man
 page: build ## clicks through the page of weir ui in Chromium, where there is one; no part of make ci
-	cd browser && go vet ./... && WEIR=$(CURDIR)/bin/weir go test -count=1 ./...
+	cd test/browser && go vet ./... && WEIR=$(CURDIR)/bin/weir go test -count=1 ./...
 
 man: ## the manual as pages of man, in .cache/man
 	go run ./cmd/reference -man $(MAN) -version 0.1.0
@@ -171,11 +171,11 @@ $(COLLECTOR): tools/collector/go.mod tools/collector/go.sum tools/collector/main
 	@touch $@
 
 conformance: build ## the conformance cases against bin/weir; RUN=REGEXP picks some, DAEMON=1 has a daemon do what it does of them
-	cd conformance && IAC_BIN=$(CURDIR)/bin/weir IAC_MIRROR=$(wildcard $(MIRROR)) \
+	cd test/conformance && IAC_BIN=$(CURDIR)/bin/weir IAC_MIRROR=$(wildcard $(MIRROR)) \
 	  go run . -expected expected-failures.txt $(if $(DAEMON),-daemon) -run '$(RUN)'
 
 stacks-fixtures: build ## init and validate every stack below FROM=DIR, with stand-ins for its providers
-	cd conformance && go run ./stackdirs -bin $(CURDIR)/bin/weir $(FROM)
+	cd test/conformance && go run ./stackdirs -bin $(CURDIR)/bin/weir $(FROM)
 
 providers: ## build real providers into .cache/mirror
 	test/providers/build.sh $(MIRROR)
@@ -185,22 +185,22 @@ acceptance: build ## the real providers' own tests with bin/weir; RUN='random ti
 	test/providers/acceptance.sh bin/weir $(MIRROR) $(RUN)
 
 aws: build ## the real hashicorp/aws, where it is found, with a small AWS: a bucket, an estate
-	cd real && IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v ./test/cloud
+	cd test/acceptance && IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v ./aws
 
 SOURCES ?=
 servers: build ## providers from clones below SOURCES with PostgreSQL, BIND and PowerDNS; RUN=DNS picks
 	scripts/packages servers
 	$(if $(SOURCES),test/providers/clones.sh $(SOURCES) $(MIRROR))
-	cd real && WEIR_MIRROR=$(MIRROR) IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v -run '$(RUN)' ./servers
+	cd test/acceptance && WEIR_MIRROR=$(MIRROR) IAC_BIN=$(CURDIR)/bin/weir go test -count=1 -timeout 30m -v -run '$(RUN)' ./servers
 
 backends: build $(COLLECTOR) ## backends with real servers, and another engine on the same states where PEER=BINARY; RUN picks
-	cd backends && IAC_BIN=$(CURDIR)/bin/weir COLLECTOR=$(COLLECTOR) PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 40m -run '$(RUN)' ./...
+	cd test/backends && IAC_BIN=$(CURDIR)/bin/weir COLLECTOR=$(COLLECTOR) PEER=$(if $(PEER),$(abspath $(PEER))) go test -count=1 -timeout 40m -run '$(RUN)' ./...
 
 bench: build temporal ## time bin/weir and compare with the goals; RUN=count picks, PEER='BIN BIN' adds other engines to RUN=tests, HUGE=1 adds 100,000 instances, RECORD=1 keeps the table
 	go build -o bench/gen ./bench
 	go build -o bench/bare/bare ./bench/bare
 	go build -C test/conformance/simcloud -o $(CURDIR)/.cache/sim/terraform-provider-sim .
-	go build -C aws -o $(CURDIR)/.cache/bin/smallaws ./cmd/smallaws
+	go build -C test/cloud -o $(CURDIR)/.cache/bin/smallaws ./cmd/smallaws
 	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(if $(wildcard $(AWS_MIRROR)/*/hashicorp/aws),--aws $(AWS_MIRROR) --smallaws $(CURDIR)/.cache/bin/smallaws) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN:%='%')
 	$(if $(RECORD),bench/chart.py)
@@ -223,7 +223,7 @@ versus-histories: build ## play random histories beside another engine, PEER=BIN
 REPOS ?=
 AWS_MIRROR ?= $(MIRROR)
 aws-modules: build ## public AWS modules beside another engine: REPOS=CLONES PEER=BINARY, AWS_MIRROR=DIR with hashicorp/aws; ONLY=engine and RUN=REGEXP narrow it
-	go run -C aws ./modules -repos $(abspath $(REPOS)) -engine $(CURDIR)/bin/weir -peer $(abspath $(PEER)) -mirror $(abspath $(AWS_MIRROR)) \
+	go run -C test/cloud ./modules -repos $(abspath $(REPOS)) -engine $(CURDIR)/bin/weir -peer $(abspath $(PEER)) -mirror $(abspath $(AWS_MIRROR)) \
 	  -out $(CURDIR)/.cache/aws-modules -run '$(RUN)' $(if $(ONLY),-only $(ONLY)) -report $(CURDIR)/.cache/aws-modules/report.md
 
 # The scenarios whose outcome doesn't hang on the moment of a kill or signal; the
@@ -262,4 +262,4 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
 
 clean: ## remove what was built, but not the provider mirror
-	rm -rf bin dist bench/gen bench/bare/bare chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM) $(COLLECTOR)
+	rm -rf bin dist bench/gen bench/bare/bare test/chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM) $(COLLECTOR)

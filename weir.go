@@ -172,7 +172,7 @@ func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 	w := &Workspace{options: o}
 	w.config = environment.Options{
 		Dir: dir, OriginalDir: dir, FS: fsys, Unjournaled: fsys != nil && o.DataDir == "",
-		Environ: environment(o.Environ),
+		Environ: lastValues(o.Environ),
 		Home:    filepath.Join(dir, ".terraform", "home"), // nobody's, so that nothing is found by chance
 		Program: "weir", Secrets: new(secret.Known), Now: o.Now, Random: o.Random, Workspace: o.Workspace,
 	}
@@ -200,8 +200,8 @@ func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 	return w, nil
 }
 
-// environment is the last value of each variable.
-func environment(list []string) map[string]string {
+// lastValues maps each variable to its last value.
+func lastValues(list []string) map[string]string {
 	all := map[string]string{}
 	for _, text := range list {
 		for i := 1; i < len(text); i++ { // a name may begin with the sign

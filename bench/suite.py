@@ -305,7 +305,7 @@ class Suite:
         one process without it. The time is that of all processes, the memory that of the largest."""
         for step, args in {"3 workers, 20 kills": ["--trials", "20"], "3 workers": ["--trials", "0"], "one process": ["--trials", "0", "--workers", "0"]}.items():
             out = os.path.join(self.base, "durable.json")
-            r = self.time([os.path.join(HERE, "..", "chaos", "chaos.py"), "--bin", self.a.b, "--only", "durable", "--n", "2000", "--json", out, *args], self.base, 1, sys.executable)
+            r = self.time([os.path.join(HERE, "..", "test", "chaos", "chaos.py"), "--bin", self.a.b, "--only", "durable", "--n", "2000", "--json", out, *args], self.base, 1, sys.executable)
             with open(out) as f:
                 d = json.load(f)["durable"]
             mib = d["mib"]

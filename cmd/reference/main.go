@@ -1,8 +1,8 @@
-// Program reference writes what there is to say about the use of each command, from the
+// Command reference writes what there is to say about the use of each command, from the
 // table that the command line itself goes by:
 //
-//	go run ./reference -pages docs/reference              the reference, as Markdown
-//	go run ./reference -man .cache/man -version 0.1.0     the manual, as pages of man
+//	go run ./cmd/reference -pages docs/reference              the reference, as Markdown
+//	go run ./cmd/reference -man .cache/man -version 0.1.0     the manual, as pages of man
 package main
 
 import (

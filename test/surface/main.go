@@ -2,8 +2,8 @@
 // accept: commands, flags, backends, key providers, provisioners, sources of modules. It
 // writes what weir accepts of that as a page.
 //
-//	go run ./parity -bin bin/weir -page docs/parity.md
-//	go run ./parity -peer tofu=PATH -peer terraform=PATH    records what these accept
+//	go run ./test/surface -bin bin/weir -page docs/parity.md
+//	go run ./test/surface -peer tofu=PATH -peer terraform=PATH    records what these accept
 //
 // What the peers accept is in peers.json, which flags they are asked for in flags.txt.
 // Flags of the presentation, such as -no-color, are those of all commands and aren't

@@ -80,7 +80,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	for text, want := range map[string]int{
 		"_ = b.(*local.Backend)":                          1,
-		"_, _ = b.(parts.Backend)":                        1,
+		"_, _ = b.(shardedstate.Backend)":                 1,
 		"switch b.(type) { case *local.Backend, error: }": 1,
 		"_ = b.(storage.Filed)":                           0,
 		"_ = b.(error)":                                   0,

@@ -84,7 +84,7 @@ func missing(item string) string {
 		_, err := os.Stat(filepath.Join("../../../test/conformance/cases", rest+".txtar"))
 		found = err == nil
 	case kind == "script" && len(fields) == 1:
-		files, _ := filepath.Glob("../../front/cli/testdata/*/" + rest + ".txtar")
+		files, _ := filepath.Glob("../../ui/cli/testdata/*/" + rest + ".txtar")
 		found = files != nil
 	case kind == "chaos" && len(fields) == 1:
 		found = declares("../../../test/chaos/chaos.py", `def `+rest+`\(o`)

@@ -190,7 +190,7 @@ func (t *tree) checkWords(p *pkg) {
 		t.report(at, "package %s is in a directory named %s", p.clause, path.Base(p.name))
 	}
 	if !strings.HasPrefix(p.doc, want) {
-		t.report(at, "the package comment has to begin with %q and say what the package owns and refuses", want)
+		t.report(at, "the package comment has to begin with %q and say what the package does", want)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestPlanted(t *testing.T) {
 			"internal/core/diag/diag.go": "// Package diag is.\npackage diag\nimport _ \"" + inside + "plan\"\n",
 		}, []string{"internal/core/diag/diag.go:3: core/diag must not import plan"}},
 		{"forbidden import through another", map[string]string{
-			"internal/plan/graphbuilder/graph.go":   "// Package arrange is.\npackage arrange\nimport _ \"" + inside + "plan/moves\"\n",
+			"internal/plan/graphbuilder/graph.go":   "// Package graphbuilder is.\npackage graphbuilder\nimport _ \"" + inside + "plan/moves\"\n",
 			"internal/plan/moves/moves.go":          "// Package moves is.\npackage moves\nimport _ \"" + inside + "lang/program\"\n",
 			"internal/lang/program/prog.go":         "// Package program is.\npackage program\nimport _ \"" + inside + "state/storage\"\n",
 			"internal/state/storage/store.go":       "// Package storage is.\npackage storage\n",

@@ -20,25 +20,31 @@ var table = []row{
 	// what all stages speak in, and knows of none
 	{"core/", "core/", ""},
 
-	// the machine and the network around the program
-	{"system/", "system/", ""},
+	// the machine that the program runs on: processes, files
+	{"sys/", "sys/", ""},
+
+	// what every HTTP client of this program shares
+	{"net/", "sys/buildinfo net/", ""},
 
 	// from text to programs
-	{"lang/", "core/ system/ lang/", ""},
+	{"lang/", "core/ sys/ net/ lang/", ""},
 	{"lang/program", "only core/ lang/syntax", ""},
 	{"lang/module/fetch", "provider/version", ""}, // what versions a module may have
 
+	// the settings of a user
+	{"cliconfig/", "core/ sys/ net/", ""},
+
 	// what a provider or provisioner is, and what is behind its interface
-	{"provider/", "core/ system/ provider/", "lang/ eval/ plan/ apply/ engine/ ui/"},
+	{"provider/", "core/ sys/ net/ provider/", "lang/ eval/ plan/ apply/ engine/ ui/"},
 	{"provider", "only core/", ""},
 	{"provider/builtin", "resource/contract state/statefile state/storage", "state/storage/backends"},
 	{"provider/install", "cliconfig", "state/"},
 
 	// states, and where they are kept
-	{"state/", "core/ system/ state state/statefile", "lang/program lang/module provider/ eval/ resource/ plan/ apply/ engine/ ui/"},
+	{"state/", "core/ sys/ net/ state state/statefile", "lang/program lang/module provider/ eval/ resource/ plan/ apply/ engine/ ui/"},
 	{"state/encryption", "lang/syntax", "state state/statefile"},
 	{"state/kms", "state/encryption state/storage state/storage/backendconfig state/storage/rest state/storage/azurerm state/storage/gcs state/storage/s3", "state state/statefile"},
-	{"state/storage/", "only core/ system/ state/storage state/storage/backendconfig state/storage/rest", "state state/statefile lang/"},
+	{"state/storage/", "only core/ sys/ net/ state/storage state/storage/backendconfig state/storage/rest", "state state/statefile lang/"},
 	{"state/storage/backends", "state/storage/", ""},
 	{"state/storage/cos", "state/storage/objectstore", ""},
 	{"state/storage/oss", "state/storage/objectstore", ""},
@@ -56,13 +62,20 @@ var table = []row{
 	// from values to steps
 	{"plan/", "core/ lang/program eval resource/ provider state plan/", "state/storage/ state/journal provider/plugin/ provider/install apply/ engine/ ui/"},
 	{"plan", "only core/ provider state plan/execgraph", ""},
-	{"incremental/impact", "lang/module incremental/sourceblocks lang/syntax", "plan/planner"},
 	{"plan/execgraph", "only core/ lang/program", ""},
 	{"plan/moves", "only core/ lang/program", ""},
 	{"plan/order", "only", ""}, // integers
 	{"plan/planfile", "lang/fsfuncs state/statefile sys/durable", "plan/planner"},
 	{"plan/actions", "provider/provisioner", "plan/planner"},
-	{"plan/planner", "eval/checks", "plan/planfile state/statefile"},
+	{"plan/planner", "eval/checks incremental/freshness", "plan/planfile state/statefile"},
+
+	// what an edit affects, and what needn't be done again
+	{"incremental/", "core/", ""},
+	{"incremental/sourceblocks", "lang/", ""},
+	{"incremental/freshness", "lang/program eval resource/ provider state plan/", "state/storage/ state/journal apply/ engine/ ui/"},
+	{"incremental/impact", "lang/ eval resource/ provider state plan/ incremental/freshness incremental/sourceblocks", "plan/planner apply/ engine/"},
+	{"incremental/planinputs", "sys/ net/ lang/ provider/ state/ workspace/ engine plan incremental/", "ui/"},
+	{"incremental/refreshpolicy", "sys/ net/ lang/ provider/ state/ workspace/ plan incremental/freshness incremental/parsecache", "plan/planner"},
 
 	// from steps to states
 	{"apply/", "core/ lang/program eval eval/checks resource/ provider provider/provisioner state plan plan/event plan/execgraph",
@@ -88,12 +101,9 @@ var table = []row{
 	{"stack/removal", "state", "eval/"},
 
 	// a state at work: one command on it, without a terminal
-	{"workspace/", "core/ system/ lang/ provider/ state/ workspace/", ""},
+	{"workspace/", "core/ sys/ net/ lang/ cliconfig incremental/parsecache provider/ state/ workspace/", ""},
 	{"workspace", "*", "ui/cli ui/login ui/view"},
-	{"cliconfig", "only core/ system/", ""},
 	{"workspace/orphans", "apply plan moduletest/testresult", "engine/"},
-	{"incremental/planinputs", "engine plan incremental/impact incremental/freshness", ""},
-	{"incremental/refreshpolicy", "plan incremental/freshness", "plan/planner"},
 	{"workspace/planoptions", "only core/ plan sys/readlimit", ""},
 	{"workspace/lockedstate", "plan plan/execgraph", "plan/planner apply/"},
 	{"workspace/backendinit", "eval/", ""},
@@ -112,7 +122,7 @@ var table = []row{
 	{"ui/webui", "plan/execgraph", "ui/view/page"},
 	{"ui/webrun", "lang/program workspace/statehistory state/journal moduletest/filewatch", ""},
 	{"ui/daemon", "only core/diag", ""},
-	{"ui/daemonserver", "engine workspace/providersource sys/proc", "ui/cli"},
+	{"ui/daemonserver", "engine incremental/parsecache workspace/providersource sys/proc", "ui/cli"},
 	{"ui/telemetry", "only core/trace net/useragent net/sameorigin", ""},
 	{"ui/timings", "only core/trace core/metrics ui/view/ansi ui/view/sanitize", ""},
 	{"ui/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
@@ -121,6 +131,7 @@ var table = []row{
 	{"ui/view/testreport", "moduletest/mutate moduletest/testresult", ""},
 
 	{"cmd/weir", "ui/cli ui/daemon ui/telemetry ui/terminal provider/providerproxy sys/buildinfo core/metrics lang/fsfuncs lang/program core/value", ""},
+	{"cmd/reference", "*", ""},
 	{"weir", "*", "ui/cli ui/login ui/view"}, // for other programs
 	{"weirtest", "weir", ""},
 
@@ -144,7 +155,7 @@ var guards = []guard{
 	{"net/http", "ui/cli ui/webui ui/login ui/telemetry lang/module/fetch workspace/externalinputs provider/install provider/provisioner/remote state/kms state/storage/ net/useragent net/sameorigin net/ociregistry net/stalltimeout", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "ui/cli ui/terminal lang/module/fetch workspace cliconfig workspace/externalinputs workspace/backendinit provider/providerproxy provider/plugin provider/provisioner state/storage/ sys/proc ui/externalcmd", "let the caller hand over what the process would tell"},
 	{"os/signal", "ui/terminal cmd/weir", "take a context as an argument"},
-	{"flag", "cmd/weir ui/cli ui/commands ui/flags ui/daemonserver ui/terminal testing/scripttest", "take options as a struct"},
+	{"flag", "cmd/reference cmd/weir ui/cli ui/commands ui/flags ui/daemonserver ui/terminal testing/scripttest", "take options as a struct"},
 	{"testing", "testing/scripttest testing/testkit state/storage/storagetest", "move it to a _test.go file or to testkit"},
 	{"google.golang.org/grpc", "ui/telemetry provider/providerproxy provider/plugin provider/plugin/batchv1 provider/plugin/handshake provider/plugin/batching provider/plugin/tfplugin5 provider/plugin/tfplugin6", "use the provider.Instance interface"},
 	{"github.com/aws/aws-sdk-go-v2", "state/storage/s3", "use the storage.Backend interface"},
@@ -156,16 +167,16 @@ var guards = []guard{
 	{"github.com/hashicorp/go-plugin", "", "use provider/plugin/handshake: it is for tests, which serve plugins by it"},
 	{"html/template", "", "write markup as ui/view/page does: see TestLinked"},
 	{"text/template", "", "write text with package fmt: see TestLinked"},
-	{"os", "cmd/weir engine ui/cli ui/daemon ui/daemonserver ui/output ui/snapshot ui/telemetry ui/terminal lang/fsfuncs lang/format lang/function lang/module lang/module/fetch workspace cliconfig workspace/orphans workspace/externalinputs workspace/environment workspace/planoptions workspace/lockedstate workspace/shellrc workspace/providersource workspace/workdir plan/planfile testing/lint testing/scripttest testing/testkit testing/txtar provider/ stack/shardedstate stack/remoteoutputs state/journal state/kms state/statefile state/storage/ moduletest/filewatch sys/proc sys/durable weir ui/externalcmd sys/readlimit",
+	{"os", "cmd/reference cmd/weir engine ui/cli ui/daemon ui/daemonserver ui/output ui/snapshot ui/telemetry ui/terminal lang/fsfuncs lang/format lang/function lang/module lang/module/fetch workspace cliconfig workspace/orphans workspace/externalinputs workspace/environment workspace/planoptions workspace/lockedstate workspace/shellrc workspace/providersource workspace/workdir plan/planfile testing/lint testing/scripttest testing/testkit testing/txtar provider/ stack/shardedstate stack/remoteoutputs state/journal state/kms state/statefile state/storage/ moduletest/filewatch sys/proc sys/durable weir ui/externalcmd sys/readlimit",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "lang/module/fetch provider/install provider/schemacache state/journal state/storage/local sys/durable", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
-	{"os.Exit", "cmd/weir", "return an exit code or an error"},
+	{"os.Exit", "cmd/reference cmd/weir", "return an exit code or an error"},
 	{"os.Getenv", "ui/cli cmd/weir", "take the value as an argument: the environment is an input"},
 	{"os.LookupEnv", "ui/cli cmd/weir", "take the value as an argument: the environment is an input"},
 	{"os.Getwd", "ui/cli cmd/weir", "take the directory as an argument"},
 	{"os.Chdir", "cmd/weir ui/daemon", "pass directories along; the process has only one, and -chdir is served before anything else happens"},
 	{"os.Stdout", "ui/cli ui/externalcmd cmd/weir", "take an io.Writer as an argument"},
-	{"os.Stderr", "ui/cli ui/externalcmd cmd/weir", "take an io.Writer as an argument"},
+	{"os.Stderr", "cmd/reference ui/cli ui/externalcmd cmd/weir", "take an io.Writer as an argument"},
 	{"fmt.Print", "", "take an io.Writer as an argument and use fmt.Fprint"},
 	{"fmt.Printf", "", "take an io.Writer as an argument and use fmt.Fprintf"},
 	{"fmt.Println", "", "take an io.Writer as an argument and use fmt.Fprintln"},
@@ -174,7 +185,7 @@ var guards = []guard{
 }
 
 // badNames say nothing about what a package owns.
-const badNames = "base common core glue helper helpers lib manager misc shared tools types util utils"
+const badNames = "base common glue helper helpers lib manager misc shared tools types util utils"
 
 // wrappers are the types that only wrap a pointer to another type of their package, and
 // are there for a reason or are yet to go.

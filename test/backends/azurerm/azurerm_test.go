@@ -15,11 +15,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/test/backends/engines"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/azurerm"
 	"weir.dev/weir/internal/state/storage/storagetest"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/test/backends/engines"
 )
 
 const account = "account"

@@ -4,8 +4,8 @@ package cos
 import (
 	"testing"
 
-	"weir.dev/weir/test/backends/engines"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/test/backends/engines"
 )
 
 func TestEngines(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	coordination "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"weir.dev/weir/test/backends/engines"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/test/backends/engines"
 )
 
 func TestEngines(t *testing.T) {

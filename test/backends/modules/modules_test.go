@@ -21,8 +21,8 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	"weir.dev/weir/test/backends/engines"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/test/backends/engines"
 )
 
 func must(t *testing.T, err error) {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir.dev/weir/test/backends/engines"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/test/backends/engines"
 )
 
 func TestEngines(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"weir.dev/weir/test/backends/engines"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/test/backends/engines"
 )
 
 func TestEngines(t *testing.T) {

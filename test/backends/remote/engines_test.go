@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"testing"
 
-	"weir.dev/weir/test/backends/engines"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/test/backends/engines"
 )
 
 func TestEngines(t *testing.T) {

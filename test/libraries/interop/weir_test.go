@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	}
 	binary = filepath.Join(dir, "weir")
 	code := 1
-	if out, err := exec.Command("go", "build", "-C", "../..", "-o", binary, "./cmd/weir").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../../..", "-o", binary, "./cmd/weir").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "weir doesn't build: %s\n%s", err, out)
 	} else {
 		code = m.Run()

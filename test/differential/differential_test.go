@@ -130,7 +130,7 @@ func TestDependencies(t *testing.T) {
 
 // Every known difference is on the page of differences.
 func TestKnownAreListed(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "where-weir-differs.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "where-weir-differs.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weir, err := newEngine("weir", build("weir", "..", "./cmd/weir"), mirror, dir)
+	weir, err := newEngine("weir", build("weir", "../..", "./cmd/weir"), mirror, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
