@@ -1,5 +1,5 @@
-// Command weir-temporal does what weir leaves to it: deployments of stacks as durable
-// workflows. People call "weir stacks ..." and get it.
+// Command weir-temporal runs deployments of stacks as durable workflows. Users call "weir
+// stacks ...", which starts it.
 package main
 
 import (

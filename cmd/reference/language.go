@@ -130,7 +130,7 @@ var blocks = []block{
 			"events":     "When they run: `before_create`, `after_create`, `before_update`, `after_update`, `before_destroy` or `after_destroy`.",
 			"condition":  "Run them only if this is true.",
 			"actions":    "References to actions, such as `action.TYPE.NAME`.",
-			"on_failure": "What happens when an action fails.",
+			"on_failure": "Effect of a failed action.",
 		}},
 	{"resource.provisioner", "A command for one object. The types are `local-exec`, `remote-exec` and `file`; the other arguments are those of the type.",
 		"provisioner \"local-exec\" {\n  command = \"echo ${self.output}\"\n}",

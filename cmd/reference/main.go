@@ -1,5 +1,5 @@
-// Command reference writes what there is to say about the use of each command, from the
-// table that the command line itself goes by:
+// Command reference writes the reference page of each command, from the command line's own
+// table:
 //
 //	go run ./cmd/reference -pages docs/reference              the reference, as Markdown
 //	go run ./cmd/reference -man .cache/man -version 0.1.0     the manual, as pages of man

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// TestReference: the pages say what the commands are. "make reference" writes them anew.
+// TestReference: the pages say what the commands are. "make reference" writes them again.
 func TestReference(t *testing.T) {
 	want, err := Reference()
 	if err != nil {

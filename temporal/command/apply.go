@@ -24,27 +24,27 @@ import (
 )
 
 func applyFlags(f *flag.FlagSet, s *settings) {
-	f.BoolVar(&s.options.AutoApprove, "auto-approve", false, "Apply whatever is planned.")
-	f.Var((*texts)(&s.options.Vars), "var", "A value for a variable of the stack, as `NAME=VALUE`. May be repeated.")
-	f.Var((*texts)(&s.options.Targets), "target", "Only what is at `ADDRESS`, and what that needs. May be repeated.")
-	f.Var((*texts)(&s.options.Excludes), "exclude", "All but what is at `ADDRESS`, and what needs that. May be repeated.")
-	f.BoolVar(&s.options.RefreshOnly, "refresh-only", false, "Only bring the states up to date.")
-	f.BoolFunc("refresh", "-refresh=false doesn't look first how the objects are.", func(text string) (err error) {
+	f.BoolVar(&s.options.AutoApprove, "auto-approve", false, "Apply without approval.")
+	f.Var((*texts)(&s.options.Vars), "var", "Set a variable of the stack: `NAME=VALUE`; repeatable.")
+	f.Var((*texts)(&s.options.Targets), "target", "Work only on the object at `ADDRESS` and its dependencies; repeatable.")
+	f.Var((*texts)(&s.options.Excludes), "exclude", "Skip the object at `ADDRESS` and its dependents; repeatable.")
+	f.BoolVar(&s.options.RefreshOnly, "refresh-only", false, "Only update the states.")
+	f.BoolFunc("refresh", "Refresh objects before planning (default: true).", func(text string) (err error) {
 		refresh, err := strconv.ParseBool(text)
 		s.options.SkipRefresh = !refresh
 		return err
 	})
 	f.Func("replace", "", func(string) error {
-		return errors.New("workers don't replace by request: after a crash in the middle nobody could tell whether that was done already. A changed value of something that forces a replacement is told from one by the plan")
+		return errors.New("workers don't replace by request: after a crash in the middle the result of a replacement would be unknown. Change a value that forces a replacement instead")
 	})
 	jsonFlag(f, s)
-	f.BoolVar(&s.alone, "alone", false, "Leave the stacks that read what this one publishes.")
-	f.BoolVar(&s.detach, "detach", false, "Don't follow what happens.")
-	f.IntVar(&s.parallelism, "parallelism", 4, "With -on=local, how many deployments are at work at the same time.")
+	f.BoolVar(&s.alone, "alone", false, "Don't apply stacks that read published outputs.")
+	f.BoolVar(&s.detach, "detach", false, "Don't follow the deployments.")
+	f.IntVar(&s.parallelism, "parallelism", 4, "Limit concurrent deployments, with -on=local.")
 }
 
 func jsonFlag(f *flag.FlagSet, s *settings) {
-	f.BoolVar(&s.json, "json", false, "Print a line of JSON for each change of a deployment, and for each stack that is over.")
+	f.BoolVar(&s.json, "json", false, "Print a line of JSON for each change of a deployment and each finished stack.")
 }
 
 // said is a line for programs: where a deployment is, or what became of a stack.
@@ -215,7 +215,7 @@ func (s *settings) local(ctx context.Context, d depot.Depot, whole rounds.Whole)
 	return nil
 }
 
-// tells is told of statuses, and says what has changed.
+// tells is notified of statuses, and says what has changed.
 func (s *settings) tells(before map[string]rounds.Phase) func(rounds.Status) {
 	return func(st rounds.Status) {
 		name := st.Stack + "/" + st.Deployment
@@ -286,7 +286,7 @@ func (s *settings) showPlan(ctx context.Context, d depot.Depot, st rounds.Status
 
 func short(hash string) string { return hash[:min(12, len(hash))] }
 
-// following tells what happens until all is over, or until what isn't waits for people.
+// following reports what happens until all is over, or until what isn't waits for people.
 func (s *settings) following(ctx context.Context, c client.Client, d depot.Depot, whole rounds.Whole) error {
 	tell := s.tells(map[string]rounds.Phase{})
 	var shown []string

@@ -1,6 +1,6 @@
-// Package command is the command line of durable deployments.
+// Package command implements the command line of durable deployments.
 //
-// It owns flags and what people are told. It refuses to know how anything is done.
+// It owns flags and what people are reported. It doesn't know how anything is done.
 package command
 
 import (
@@ -54,8 +54,8 @@ var lines = []line{
 	{"follow", "", "Tell what happens to deployments until nothing does, or until they wait for people.", jsonFlag, follow},
 	{"approve", "", "Approve the plans that wait.", decisionFlags, decision(rounds.Approve)},
 	{"reject", "", "Reject the plans that wait: nothing is done.", decisionFlags, decision(rounds.Reject)},
-	{"cancel", "", "End what is under way. What was begun is ended and kept.", decisionFlags, decision(rounds.Cancel)},
-	{"recover", "", "Say which of the objects exist that a killed run was about to create, so that the deployment goes on.", recoverFlags, decision(rounds.Recover)},
+	{"cancel", "", "Start nothing new, finish running operations and save their results.", decisionFlags, decision(rounds.Cancel)},
+	{"recover", "", "Resolve objects in doubt after a kill, so that the deployment continues.", recoverFlags, decision(rounds.Recover)},
 }
 
 // settings are those that all commands share, and the flags.
@@ -128,21 +128,21 @@ func Run(args []string) int {
 	return 1
 }
 
-// errTold is the error of what was told already.
+// errTold is the error of what was reported already.
 var errTold = errors.New("told")
 
 func (s *settings) parse(l line, args []string) error {
 	f := flag.NewFlagSet(l.name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&s.address, "temporal", "", "The `ADDRESS` of a Temporal server. By default what TEMPORAL_ADDRESS and its configuration file say, or else 127.0.0.1:7233.")
-	f.StringVar(&s.namespace, "namespace", "", "The `NAMESPACE` there.")
-	f.StringVar(&s.store, "store", s.environ["WEIR_STORE"], "What all workers keep states in: a directory that all see, or the `URL` of a worker's store.")
-	f.StringVar(&s.data, "data", s.environ["WEIR_DATA"], "The `DIRECTORY` for what is on this machine.")
-	f.StringVar(&s.stack, "stack", "", "The `NAME` of the stack. By default that of its directory.")
-	f.Var(&s.deployments, "deployment", "Only the deployment `NAME`. May be repeated.")
-	f.StringVar(&s.on, "on", "temporal", "Where the steps are made: temporal, or local for this process (apply and destroy).")
-	f.BoolVar(&s.input, "input", true, "Ask people, with -on=local.")
-	f.Bool("no-color", false, "Nothing has colors.")
+	f.StringVar(&s.address, "temporal", "", "Use the Temporal server at `ADDRESS` (default: its settings, or 127.0.0.1:7233).")
+	f.StringVar(&s.namespace, "namespace", "", "Use the Temporal `NAMESPACE`.")
+	f.StringVar(&s.store, "store", s.environ["WEIR_STORE"], "Set the store of all workers: a shared directory, or the `URL` of a worker.")
+	f.StringVar(&s.data, "data", s.environ["WEIR_DATA"], "Store local data in `DIRECTORY`.")
+	f.StringVar(&s.stack, "stack", "", "Set the `NAME` of the stack (default: the name of its directory).")
+	f.Var(&s.deployments, "deployment", "Work only on the deployment `NAME`; repeatable.")
+	f.StringVar(&s.on, "on", "temporal", "Run the steps with temporal, or local in this process (apply and destroy).")
+	f.BoolVar(&s.input, "input", true, "Ask for approvals, with -on=local.")
+	f.Bool("no-color", false, "Print no colors.")
 	if l.flags != nil {
 		l.flags(f, s)
 	}

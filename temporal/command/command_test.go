@@ -21,7 +21,7 @@ func parsed(name string, environ map[string]string, args ...string) (*settings, 
 	return nil, os.ErrNotExist
 }
 
-// TestParse has what is refused, with what is said about it.
+// TestParse has what is rejected, with what is said about it.
 func TestParse(t *testing.T) {
 	for _, test := range []struct {
 		name, args, problem string
@@ -91,7 +91,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestTells: each phase of each round is told once.
+// TestTells: each phase of each round is reported once.
 func TestTells(t *testing.T) {
 	s := &settings{out: new(bytes.Buffer)}
 	tell := s.tells(map[string]rounds.Phase{})

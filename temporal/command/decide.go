@@ -15,13 +15,13 @@ import (
 )
 
 func decisionFlags(f *flag.FlagSet, s *settings) {
-	f.StringVar(&s.plan, "plan", "", "Only the plan whose `HASH` begins so, at least 8 characters of it.")
+	f.StringVar(&s.plan, "plan", "", "Select the plan whose hash starts with `HASH`, at least 8 characters.")
 }
 
 func recoverFlags(f *flag.FlagSet, s *settings) {
-	f.Var((*texts)(&s.settle.Import), "import", "The object exists: import it. `ADDRESS=ID` is where it belongs and what the provider knows it by. May be repeated.")
-	f.Var((*texts)(&s.settle.Forget), "forget", "The object at `ADDRESS` doesn't exist, so it may be created again. May be repeated.")
-	f.BoolVar(&s.settle.ForgetAll, "forget-all", false, "None of the objects in doubt exists, but for those that are imported.")
+	f.Var((*texts)(&s.settle.Import), "import", "Import an existing object in doubt by `ADDRESS=ID`; repeatable.")
+	f.Var((*texts)(&s.settle.Forget), "forget", "Resolve `ADDRESS`: the object doesn't exist; repeatable.")
+	f.BoolVar(&s.settle.ForgetAll, "forget-all", false, "Resolve all objects in doubt except imported ones: they don't exist.")
 }
 
 // named is the stack that is meant.
@@ -79,7 +79,7 @@ func list(ctx context.Context, s *settings) error {
 	return nil
 }
 
-// follow tells what happens to a stack; of a single deployment also what has happened.
+// follow reports what happens to a stack; of a single deployment also what has happened.
 func follow(ctx context.Context, s *settings) error {
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ func follow(ctx context.Context, s *settings) error {
 	return s.following(ctx, c, d, rounds.Whole{Stack: stack, Deployments: s.deployments})
 }
 
-// decision tells deployments what somebody has decided: those that are named, or all
-// of the stack that it can be about.
+// decision reports deployments what somebody has decided: those that are named, or all of the
+// stack that it can be about.
 func decision(kind string) func(context.Context, *settings) error {
 	about := map[string][]rounds.Phase{
 		rounds.Approve: {rounds.Waiting},

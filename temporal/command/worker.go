@@ -18,11 +18,11 @@ import (
 )
 
 func workerFlags(f *flag.FlagSet, s *settings) {
-	f.StringVar(&s.listen, "listen", "127.0.0.1", "The `IP` that the server and the store of this worker are reached at. Temporal's asks nobody who they are: leave it to networks that you trust.")
-	f.IntVar(&s.parallelism, "parallelism", 2*runtime.NumCPU(), "How many steps this worker makes at the same time.")
-	f.IntVar(&s.port, "port", temporalPort, "The `PORT` of the server of this worker; its store has the next one.")
-	f.BoolVar(&s.serveOnly, "only-serve", false, "Run the server and the store for other workers, and make no steps.")
-	f.DurationVar(&s.lease, "lease", 15*time.Second, "After how `LONG` a worker that can't be reached counts as gone.")
+	f.StringVar(&s.listen, "listen", "127.0.0.1", "Listen on `IP`; only in trusted networks, as the server has no authentication.")
+	f.IntVar(&s.parallelism, "parallelism", 2*runtime.NumCPU(), "Limit concurrent steps of this worker.")
+	f.IntVar(&s.port, "port", temporalPort, "Run the server at `PORT`, and the store at the next one.")
+	f.BoolVar(&s.serveOnly, "only-serve", false, "Run the server and the store for other workers, and no steps.")
+	f.DurationVar(&s.lease, "lease", 15*time.Second, "Treat an unreachable worker as dead after `DURATION`.")
 }
 
 // runWorker runs a worker until the context ends.
@@ -65,7 +65,7 @@ func runWorker(ctx context.Context, s *settings) error {
 	if err := running.Start(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "The worker is ready. Interrupt it to end it; what it was doing is then left to others.\n")
+	fmt.Fprintf(s.out, "The worker is ready. Interrupt it to stop it; others then take over its work.\n")
 	<-ctx.Done()
 	running.Stop()
 	return nil

@@ -1,7 +1,7 @@
-// Package depot is the store that workers share: bundles by their hash, and the files
-// of each deployment, which are written under a lease alone.
+// Package depot implements the store that workers share: bundles by their hash, and the files
+// of each deployment, which are written only under a lease.
 //
-// It owns leases and their fencing numbers. It refuses to know what files mean.
+// It owns leases and their fencing numbers. It doesn't know what files mean.
 package depot
 
 import (
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A Lease is the right to write the files of a name, until it ends or somebody else
-// has taken it over. Each new lease of a name has a higher Fence, and the depot refuses
-// to write under any but the last: whoever was taken for dead can do nothing more.
+// A Lease is the right to write the files of a name, until it ends or somebody else has taken
+// it over. Each new lease of a name has a higher Fence, and the depot doesn't write under any
+// but the last: the caller that was taken for dead can do nothing more.
 type Lease struct {
 	Name   string
 	Holder string
@@ -41,28 +41,28 @@ type Depot interface {
 	// Write replaces a file, or with from above 0 what it has from that byte on, which
 	// has to be its end. When it returns the bytes are on the disk.
 	Write(ctx context.Context, l Lease, file string, from int64, data []byte) error
-	// Remove removes a file; that there is none is fine.
+	// Remove removes a file; that none exists is fine.
 	Remove(ctx context.Context, l Lease, file string) error
 }
 
-// ErrFenced is returned to whoever had a lease that somebody else has had since.
+// ErrFenced is returned to the caller that had a lease that somebody else has had since.
 var ErrFenced = errors.New("somebody else has taken over")
 
 // ErrAbsent is returned for a blob that the depot doesn't have.
 var ErrAbsent = errors.New("the store doesn't have it")
 
-// A HeldError tells who has a lease.
+// A HeldError reports who has a lease.
 type HeldError struct {
 	Holder string
 	Until  time.Time
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s is at work on it, until %s unless it goes on", e.Holder, e.Until.Format(time.TimeOnly))
+	return fmt.Sprintf("%s is at work on it, until %s unless it continues", e.Holder, e.Until.Format(time.TimeOnly))
 }
 
-// Wait is Acquire that waits as long as somebody else has the lease. Between tries it
-// tells that it still waits.
+// Wait is Acquire that waits as long as somebody else has the lease. Between tries it reports
+// that it still waits.
 func Wait(ctx context.Context, d Depot, name, holder string, long time.Duration, still func()) (Lease, error) {
 	for {
 		l, err := d.Acquire(ctx, name, holder, long)

@@ -100,8 +100,8 @@ type Remote struct {
 	HTTP       *http.Client
 }
 
-// ask sends a request, again where that is worth it: all of them come to the same when
-// they are made twice, but for acquire, whose second answer tells of the first.
+// ask sends a request, again where that is worth it: all of them give the same result when
+// they are made twice, but for acquire, whose second answer reports the first.
 func (r *Remote) ask(ctx context.Context, q request) (answer, error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *Remote) once(ctx context.Context, text []byte) (a answer, again bool, e
 		return a, response.StatusCode >= 500, fmt.Errorf("the store at %s answered %s: %s", r.URL, response.Status, bytes.TrimSpace(data))
 	}
 	if err := json.Unmarshal(data, &a); err != nil {
-		return a, false, fmt.Errorf("what answers at %s is no store of weir: %w", r.URL, err)
+		return a, false, fmt.Errorf("the server at %s is no store of weir: %w", r.URL, err)
 	}
 	switch {
 	case a.Kind == "held":

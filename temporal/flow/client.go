@@ -67,7 +67,7 @@ func Overview(ctx context.Context, c client.Client, stack string) (o rounds.Over
 	return o, err
 }
 
-// Decide tells a deployment what somebody has decided.
+// Decide reports a deployment what somebody has decided.
 func Decide(ctx context.Context, c client.Client, stack, deployment string, d rounds.Decision) error {
 	if err := c.SignalWorkflow(ctx, DeploymentID(stack, deployment), "", decisionSignal, d); err != nil {
 		return fmt.Errorf("the deployment %s of the stack %s isn't at work: %w", deployment, stack, err)

@@ -1,9 +1,9 @@
-// Package flow runs rounds as workflows of Temporal: one for each deployment, which
-// lives as long as the deployment does and does one thing after the other, and one for
-// each stack, which has its deployments done and then those stacks that read it.
+// Package flow runs rounds as Temporal workflows: one for each deployment, which runs one
+// request after the other, and one for each stack, which starts its deployments and then the
+// stacks that read it.
 //
-// It owns the names of workflows and signals, and how often steps are tried. It refuses
-// to know what rounds consist of, and how steps are made.
+// It owns the names of workflows and signals, and how often steps are tried. It doesn't know
+// what rounds consist of, and how steps are made.
 package flow
 
 import (

@@ -15,8 +15,8 @@ import (
 	"weir.dev/weir/temporal/rounds"
 )
 
-// steps stands in for the work: what each step comes to, in the order in which they
-// are made.
+// steps stands in for the work: what each step results in, in the order in which they are
+// made.
 type steps struct {
 	plans   []rounds.Planned
 	applies []rounds.Applied
@@ -65,7 +65,7 @@ func (s *steps) Last(context.Context, string) (rounds.Whole, error) { return rou
 
 const plan1, plan2 = "11111111aaaa", "22222222bbbb"
 
-// deployment runs the workflow of a deployment with one request; say is told when it
+// deployment runs the workflow of a deployment with one request; say is reported when it
 // waits.
 func deployment(t *testing.T, s *steps, r rounds.Request, say map[time.Duration]rounds.Decision) rounds.Status {
 	t.Helper()

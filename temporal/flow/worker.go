@@ -46,9 +46,9 @@ func Register(r Registry, steps rounds.Steps, c client.Client) {
 // errStopping is why a step is left to another worker.
 var errStopping = errors.New("the worker was stopped")
 
-// living runs a step that says all the time that it lives. Its context ends when
-// nothing new is to be begun: when somebody has cancelled it, or when the worker stops.
-// In the second case the step is to be tried by another one.
+// living runs a step that says all the time that it lives. Its context ends when nothing new
+// is to be started: when somebody has cancelled it, or when the worker stops. In the second
+// case the step is to be tried by another one.
 func living[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -8,13 +8,13 @@ import (
 // Steps are the steps as functions, which both hosts run: activities of a workflow, or
 // calls within the process.
 type Steps interface {
-	// Plan, Apply and Settle are about one deployment. Again says that a try before
-	// this one may have done a part of it.
+	// Plan, Apply and Resolve are about one deployment. Again says that a try before this one
+	// may have done a part of it.
 	Plan(context.Context, Request) (Planned, error)
 	Apply(ctx context.Context, r Request, planned Planned, again bool) (Applied, error)
 	Settle(context.Context, Request, Settlement) (problem string, err error)
 	Publish(context.Context, Whole) (Published, error)
-	// Last is what was asked for a stack last, without those who were told of it.
+	// Last is what was asked for a stack last, without those who were reported about it.
 	Last(ctx context.Context, stack string) (Whole, error)
 }
 
@@ -32,7 +32,7 @@ type Local struct {
 	mu, asking sync.Mutex
 }
 
-// Run does what is asked for a stack, and for those that follow.
+// Run does what is requested a stack, and for those that follow.
 func (l *Local) Run(ctx context.Context, w Whole) []Overview {
 	c := &localStack{Local: l, ctx: ctx, over: make(chan Status, len(w.Deployments))}
 	first := Conduct(c, w)

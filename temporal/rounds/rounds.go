@@ -1,10 +1,10 @@
-// Package rounds is what a deployment goes through from being asked for to being done:
-// plan, rules or people, apply, and again as long as something had to be put off; and
-// what a stack does around its deployments: publish, and have those go on that read it.
+// Package rounds runs a deployment through its rounds: plan, approval by rules or people,
+// apply, and again while changes are deferred. Around them it publishes a stack's outputs and
+// starts the stacks that read them.
 //
-// It owns the order, whoever carries the steps out. The same code is run as a workflow,
-// which is told its past again after a crash, and within one process; so it asks no
-// clock, no disk and no chance. It refuses to know how a step is done.
+// It owns the order, the caller that carries the steps out. The same code is run as a
+// workflow, which is reported its past again after a crash, and within one process; so it asks
+// no clock, no disk and no chance. It doesn't know how a step is done.
 package rounds
 
 import (
@@ -12,8 +12,8 @@ import (
 	"slices"
 )
 
-// most is how often a deployment goes on with what was put off, or with a plan that
-// became another one.
+// most is how often a deployment continues with what was deferred, or with a plan that became
+// another one.
 const most = 10
 
 // A Request asks for one deployment.
@@ -23,7 +23,7 @@ type Request struct {
 	Deployment string
 	Bundle     string // the hash of the stack's files
 	Options
-	// Parent is who is told that it is done.
+	// Parent is who learns that it is done.
 	Parent string `json:",omitempty"`
 	// Replans is how often rules have had it planned again.
 	Replans int `json:",omitempty"`
@@ -39,7 +39,7 @@ type Options struct {
 	SkipRefresh bool     `json:",omitempty"`
 	Targets     []string `json:",omitempty"`
 	Excludes    []string `json:",omitempty"`
-	// Unasked: nobody has asked for it but a change upstream, so rules alone approve.
+	// Unasked: nobody has asked for it but a change upstream, so rules only approve.
 	Unasked bool `json:",omitempty"`
 }
 
@@ -48,7 +48,7 @@ type Planned struct {
 	Plan     string // the hash of what was planned, empty without changes
 	Text     string // the hash of the plan as people read it
 	Counts   Counts
-	Deferred int      // what is put off until the next round
+	Deferred int      // what is deferred until the next round
 	Approved bool     // by rules
 	By       string   // which
 	Against  []string // why others don't
@@ -152,12 +152,12 @@ type Host interface {
 	Tell(Status)
 }
 
-// Deploy does what is asked for one deployment.
+// Deploy does what is requested one deployment.
 func Deploy(h Host, r Request) Status {
 	s := &Status{Stack: r.Stack, Deployment: r.Deployment, Request: r.ID}
 	for s.Round = 1; ; s.Round++ {
 		if s.Round > most {
-			return s.end(h, Failed, fmt.Sprintf("After %d rounds there is still something that is put off. Apply again to go on.", most))
+			return s.end(h, Failed, fmt.Sprintf("After %d rounds some changes are still deferred. Apply again to continue.", most))
 		}
 		if h.Cancelled() {
 			return s.end(h, Cancelled, "")
@@ -204,14 +204,14 @@ func (s *Status) round(h Host, r Request) (over bool) {
 	case p.Problem != "":
 		return s.settled(h, Failed, p.Problem, p.Replan)
 	case p.Plan == "" && p.Deferred > 0:
-		s.end(h, Failed, "Some objects are put off because it isn't known yet how many there are, and nothing else in the plan would change that. Look at the for_each arguments of the components.")
+		s.end(h, Failed, "Some objects are deferred because their number isn't known yet, and nothing else in the plan would change that. Check the for_each arguments of the components.")
 		return true
 	case p.Plan == "":
 		s.say("round %d: nothing to do", s.Round)
 		s.end(h, Done, "")
 		return true
 	}
-	s.say("round %d: planned %d to add, %d to change, %d to destroy, %d put off", s.Round, p.Counts.Add, p.Counts.Change, p.Counts.Destroy, p.Deferred)
+	s.say("round %d: planned %d to add, %d to change, %d to destroy, %d deferred", s.Round, p.Counts.Add, p.Counts.Change, p.Counts.Destroy, p.Deferred)
 	if !s.approved(h, r) {
 		return true
 	}
@@ -229,7 +229,7 @@ func (s *Status) round(h Host, r Request) (over bool) {
 		return false
 	case len(a.Doubts) > 0:
 		s.Changed = true
-		return false // planning again tells of them
+		return false // planning again reports them
 	}
 	s.Changed = true
 	if a.Problem != "" {
@@ -395,8 +395,8 @@ func (o Overview) OK() bool {
 	return len(o.Pending) == 0 && o.Problem == ""
 }
 
-// Conduct does what is asked for a stack. Once all deployments are over, outputs are
-// published if any was applied.
+// Conduct does what is requested a stack. Once all deployments are over, outputs are published
+// if any was applied.
 func Conduct(c Conductor, w Whole) Overview {
 	o := conduct(c, w)
 	o.Ended = true

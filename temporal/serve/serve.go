@@ -1,7 +1,7 @@
-// Package serve is a Temporal server within this process, for a single machine: all of
-// its services, with a database in a file.
+// Package serve runs a Temporal server in this process, for a single machine: all of its
+// services, with a database in a file.
 //
-// It owns the server's settings. It refuses to know what is run on it.
+// It owns the server's settings. It doesn't know what is run on it.
 package serve
 
 import (
@@ -24,7 +24,7 @@ import (
 
 // Options say where a server is.
 type Options struct {
-	// File has the database, which is made where there is none.
+	// File has the database, which is made without one.
 	File string
 	// IP and Port are where clients reach it.
 	IP   string

@@ -12,10 +12,10 @@ import (
 	"weir.dev/weir/temporal/depot"
 )
 
-// A mirror has all that happens to the files of a deployment happen in the depot
-// first: the state, and the journal up to the record that somebody waits for. So
-// nothing is asked of a provider that another machine wouldn't know of, and whoever has
-// lost the lease can't go on.
+// A mirror has all that happens to the files of a deployment happen in the depot first: the
+// state, and the journal up to the record that somebody waits for. So nothing is asked of a
+// provider that another machine wouldn't know of, and the caller that has lost the lease can't
+// go on.
 type mirror struct {
 	ctx    context.Context
 	depot  depot.Depot

@@ -73,7 +73,7 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 	})
 }
 
-// problem is what the workflow is told of a failure in a deployment, or without a name in
+// problem is what the workflow is notified of a failure in a deployment, or without a name in
 // its stack: none for what may go better another time.
 func (w *Worker) problem(err error, deployment string) (string, error) {
 	if f := (failure{}); errors.As(err, &f) {
@@ -143,7 +143,7 @@ func counts(p *plan.Plan) rounds.Counts {
 	return rounds.Counts{Add: n.Add, Change: n.Change, Destroy: n.Destroy}
 }
 
-// A change is one thing that a plan does. Who approves a plan approves these.
+// A change is one thing that a plan does. An approval of a plan covers these.
 type change struct {
 	// Name and Action say what; Digest also says from what to what. The list is in the
 	// depot, as the states are, because a hash of what is secret may be guessed.
@@ -423,7 +423,7 @@ func (w *Worker) Last(ctx context.Context, stack string) (whole rounds.Whole, er
 		return whole, err
 	}
 	if err := json.Unmarshal(files[lastFile], &whole); err != nil {
-		return whole, fmt.Errorf("what was asked for the stack %s last can't be read: %w", stack, err)
+		return whole, fmt.Errorf("the last request for the stack %s can't be read: %w", stack, err)
 	}
 	whole.Options = rounds.Options{Vars: whole.Vars, Unasked: true} // all of it, whatever was asked for then
 	return whole, nil

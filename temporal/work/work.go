@@ -1,9 +1,9 @@
-// Package work carries out the steps of rounds with the operations of weir: in a
-// directory of its own, under a lease, on a copy of the deployment's files whose every
-// change is in the depot before it is here.
+// Package work runs the steps of rounds with the operations of weir: in its own directory,
+// under a lease, on a copy of the deployment's files. Every change is in the depot before it
+// is in the copy.
 //
-// It owns this directory, and what of plans and problems the workflow gets to see. It
-// refuses to know when steps are made, and who asked.
+// It owns this directory, and what of plans and problems the workflow gets to see. It doesn't
+// know when steps are made, and who asked.
 package work
 
 import (
@@ -34,7 +34,7 @@ type Worker struct {
 	Depot depot.Depot
 	// Dir is where this process has its copies. Nothing in it is needed afterwards.
 	Dir string
-	// Holder tells people who has a lease.
+	// Holder informs people who has a lease.
 	Holder string
 	// Long is how long a lease lasts that isn't renewed.
 	Long       time.Duration
@@ -71,7 +71,7 @@ type failure struct{ diags diag.List }
 
 func (f failure) Error() string { return Text(f.diags) }
 
-// Text is what people are told of problems.
+// Text is what people are notified of problems.
 func Text(diags diag.List) string {
 	var b strings.Builder
 	for _, d := range diags {
@@ -97,15 +97,15 @@ type site struct {
 	*workspace.Stack
 	one  *deploy.Deployment
 	ctx  context.Context // ends when the lease is lost
-	look context.Context // ends also when nothing new is to be begun
+	look context.Context // ends also when nothing new is to be started
 	stop <-chan struct{} // is closed then
 }
 
 // key is the name of a deployment's files in the depot.
 func key(stack, deployment string) string { return stack + "/" + deployment }
 
-// at does something in the directory of a deployment, under its lease. When the context
-// ends nothing new is to be begun. The result may be a failure.
+// at does something in the directory of a deployment, under its lease. When the context ends
+// nothing new is to be started. The result may be a failure.
 func (w *Worker) at(ctx context.Context, stack, deployment, hash string, do func(*site) error) error {
 	name := key(stack, deployment)
 	done, err := w.alone(ctx, name)
@@ -277,7 +277,7 @@ func (w *Worker) unpack(ctx context.Context, hash string, b *bundle) error {
 	return nil
 }
 
-// quiet tells nobody of an initialization, in which nothing is asked.
+// quiet informs nobody of an initialization, in which nothing is asked.
 type quiet struct{}
 
 func (quiet) Begins(workspace.Part) {}

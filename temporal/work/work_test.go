@@ -90,7 +90,7 @@ func whole(t *testing.T, d depot.Depot, dir string, o rounds.Options) rounds.Who
 	return w
 }
 
-// run does what is asked for a stack, and says who decides.
+// run does what is requested a stack, and says who decides.
 func run(t *testing.T, w *Worker, whole rounds.Whole, ask func(rounds.Status) rounds.Decision) ([]rounds.Overview, map[string]rounds.Status) {
 	last := map[string]rounds.Status{}
 	l := &rounds.Local{Steps: w, Most: 2, Told: func(s rounds.Status) { last[s.Stack+"/"+s.Deployment] = s }}
@@ -142,7 +142,7 @@ func TestLinkedStacks(t *testing.T) {
 		t.Errorf("asked %v", asked)
 	}
 
-	// What the rule refuses waits, and is left when somebody says no.
+	// A rejected plan waits, and stays unapplied after a no.
 	write(t, root, map[string]string{"app/s.tfcomponent.hcl": strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(network, "../shared", "./m"), `component "a"`, `component "z"`), "component.a", "component.z") + "removed {\n  from   = component.a\n  source = \"./m\"\n  providers = { terraform = provider.terraform.main }\n}\n"})
 	app = whole(t, d, filepath.Join(root, "app"), rounds.Options{})
 	over, last = run(t, w, app, func(s rounds.Status) rounds.Decision {
@@ -160,8 +160,8 @@ func TestLinkedStacks(t *testing.T) {
 	}
 }
 
-// TestApproved: what has become another plan isn't applied by an approval of the former
-// one, but the rest of a plan that was begun is.
+// TestApproved: what has become another plan isn't applied by an approval of the former one,
+// but the rest of a plan that was started is.
 func TestApproved(t *testing.T) {
 	root := write(t, t.TempDir(), map[string]string{
 		"net/s.tfcomponent.hcl": network, "net/m/main.tf": module, "shared/main.tf": module,
@@ -188,7 +188,7 @@ func TestApproved(t *testing.T) {
 	if a, err := w.Apply(t.Context(), r, p, true); err != nil || a.Stale || a.Counts != p.Counts {
 		t.Errorf("again: %+v, %v", a, err)
 	}
-	// A worker without any of the files goes on.
+	// A worker without any of the files continues.
 	fresh := newWorker(t, d)
 	if p, err := fresh.Plan(t.Context(), r); err != nil || p.Plan != "" {
 		t.Errorf("nothing is to be done: %+v, %v", p, err)
@@ -238,8 +238,8 @@ orchestrate "replan" "failed" {
 	}
 }
 
-// TestEncrypted: with encryption nothing in the depot has a value in clear, neither the
-// states nor the journal of a run that was killed, and a worker with the key goes on.
+// TestEncrypted: with encryption nothing in the depot has a value in clear, neither the states
+// nor the journal of a run that was killed, and a worker with the key continues.
 func TestEncrypted(t *testing.T) {
 	root := write(t, t.TempDir(), map[string]string{
 		"net/s.tfcomponent.hcl": network, "net/m/main.tf": module, "shared/main.tf": module,
@@ -341,8 +341,8 @@ func (s stolen) Write(ctx context.Context, l depot.Lease, file string, from int6
 	return s.Dir.Write(ctx, l, file, from, data)
 }
 
-// TestPool: steps in one bundle share what providers they start; when all are over the
-// next one begins anew.
+// TestPool: steps in one bundle share what providers they start; when all are over the next
+// one begins again.
 func TestPool(t *testing.T) {
 	w := newWorker(t, &depot.Dir{Root: t.TempDir()})
 	a, b := &bundle{dir: t.TempDir()}, &bundle{dir: t.TempDir()}

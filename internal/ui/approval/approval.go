@@ -1,8 +1,7 @@
-// Package approval asks people whether a plan is to be carried out, and shows them more of
-// it before they answer.
+// Package approval asks users to approve a plan, and prints details of it on request.
 //
-// It owns what may be answered. It refuses to know how a question is put and what is done
-// with the answer.
+// It owns what may be answered. It doesn't know how a question is put and what is done with
+// the answer.
 package approval
 
 import (

@@ -78,7 +78,7 @@ func TestAnswers(t *testing.T) {
 		{true, []string{""}, "", ""},
 		{true, []string{"y", "yes"}, "yes", "\"y\" isn't an answer to that: yes, no, details, details ADDRESS or why ADDRESS.\n"},
 		{true, []string{"\x1b[2Jyes", "no"}, "no", "\"␛[2Jyes\" isn't an answer to that: yes, no, details, details ADDRESS or why ADDRESS.\n"},
-		// What a script writes is taken as it is: it has no other one.
+		// A script's answer is taken as it is: it has no other one.
 		{false, []string{"y"}, "y", ""},
 	} {
 		if got, shown := asked(t, c.person, c.answers...); got != c.want || shown != c.shown {

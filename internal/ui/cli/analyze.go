@@ -15,13 +15,13 @@ import (
 var analyzeCommand = outlining(command{
 	Name: "analyze", Args: "[ADDRESS...]",
 	Synopsis: "Show dependencies between declarations",
-	Long:     "Prints for each declaration where it stands, what it refers to and where that is written, who refers to it, which provider configuration serves it, and which resources its instances depend on. With addresses only for those, and for what is in modules that they name. Neither states nor providers are looked at.",
+	Long:     "Prints each declaration with its place, its references and their places, its users, its provider configuration, and the resources that it depends on. With addresses it prints only these, and the content of named modules. It reads neither states nor providers.",
 }, analysis.Text, analysis.JSON)
 
 var impactCommand = outlining(command{
 	Name: "impact", Args: "ADDRESS...", Min: 1,
 	Synopsis: "Show what a change to a declaration may affect",
-	Long:     "Prints every declaration of the configuration that refers to one of the addresses, directly or through others, nearest first, and where that is written. The address is that of a resource, a variable or another declaration, or of a module, which stands for all that is in it. Neither states nor providers are looked at: references count as they are written, for all instances alike.",
+	Long:     "Prints a tree of the declarations that refer to the addresses, directly or indirectly, with file and line. An address is that of a resource, a variable, another declaration or a whole module. It reads neither states nor providers, so references count for all instances alike.",
 }, analysis.ImpactText, analysis.ImpactJSON)
 
 // outlining makes a command about what the configuration declares at its addresses.

@@ -22,7 +22,7 @@ import (
 var applyCommand = &command{
 	Name: "apply", Args: "[PLAN]", Max: 1,
 	Synopsis: "Create or update infrastructure",
-	Long:     "Without a saved plan one is made, shown, and carried out once it is approved. A saved plan is carried out as it is.",
+	Long:     "Plans, asks for approval, and applies. With a saved plan it applies that plan without a question.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
@@ -33,7 +33,7 @@ var applyCommand = &command{
 var destroyCommand = &command{
 	Name:     "destroy",
 	Synopsis: "Destroy previously-created infrastructure",
-	Long:     "The same as apply -destroy.",
+	Long:     "Equals apply -destroy.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
@@ -54,7 +54,7 @@ var destroyCommand = &command{
 var refreshCommand = &command{
 	Name:     "refresh",
 	Synopsis: "Update the state to match remote systems",
-	Long:     "The same as apply -refresh-only -auto-approve. plan -refresh-only shows the differences first.",
+	Long:     "Equals apply -refresh-only -auto-approve. To see the differences first, use plan -refresh-only.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.state.Register(fs)
@@ -63,7 +63,7 @@ var refreshCommand = &command{
 		flags.Input(fs, &e.input)
 		a.RegisterScope(fs, "Refresh")
 		flags.Parallelism(fs, &a.Parallelism)
-		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Put off what can't be refreshed yet instead of failing.")
+		fs.BoolVar(&a.AllowDeferral, "allow-deferral", false, "Defer objects that can't be refreshed yet instead of failing.")
 		flags.Refreshed(fs)
 		a.RefreshOnly, a.approved, a.quiet = true, true, true
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
@@ -75,15 +75,14 @@ type applying struct {
 	planning
 	approved       bool
 	suppressForget bool
-	// quiet: programs aren't told of a plan and an apply, only of what is
-	// refreshed.
+	// quiet: programs aren't reported of a plan and an apply, only of what is refreshed.
 	quiet bool
 }
 
 func (a *applying) register(e *env, fs *flag.FlagSet) {
 	a.planning.register(e, fs)
 	fs.BoolVar(&a.approved, "auto-approve", false, "Don't ask for approval.")
-	fs.BoolVar(&a.suppressForget, "suppress-forget-errors", false, "Succeed although objects were forgotten rather than destroyed.")
+	fs.BoolVar(&a.suppressForget, "suppress-forget-errors", false, "Succeed even if objects are forgotten instead of destroyed.")
 	fs.StringVar(&a.generate, "generate-config-out", "", "")
 }
 
@@ -142,7 +141,7 @@ type approver struct {
 	quiet           bool
 	allowForget     bool
 	deployment      bool // of a stack
-	// rounds: what was put off comes next without being asked for.
+	// rounds: what was deferred comes next without being asked for.
 	rounds bool
 	// work is what was planned.
 	work *workspace.Work
@@ -217,7 +216,7 @@ func (a *approver) Problem(l diag.List) { a.Diags(l) }
 // Again implements workspace.Approver.
 func (a *approver) Again(round int) {
 	if !a.JSON {
-		a.Say("\nRound %d is done. Planning what was put off...\n", round)
+		a.Say("\nRound %d is done. Planning deferred changes...\n", round)
 	}
 }
 
@@ -252,8 +251,8 @@ func (a *approver) approve(ctx context.Context, w *workspace.Work, p *plan.Plan)
 	return false
 }
 
-// applied shows the totals, unless programs are to be told of outputs alone, and
-// the outputs. What waits for objects in doubt isn't settled by another round.
+// applied shows the totals, unless programs are to be notified of outputs only, and the
+// outputs. Anything that waits for objects in doubt isn't resolved by another round.
 func (e *env) applied(p *plan.Plan, o *workspace.Outcome, quiet, rounds bool) {
 	counts := e.Counter.Counts()
 	destroy := p.Mode == plan.Destroy

@@ -20,7 +20,7 @@ import (
 var consoleCommand = &command{
 	Name:     "console",
 	Synopsis: "Try expressions at an interactive command prompt",
-	Long:     "Evaluates expressions with the configuration and the state, or what is planned, one a line. An expression goes on while brackets are open. \"exit\" ends. On a terminal lines can be edited: Tab completes names, the arrow keys bring earlier lines back, and Ctrl-C drops the line. \"help\" lists that.",
+	Long:     "Evaluates expressions with the configuration and the state, or with a plan. An expression continues on the next line while brackets are open. \"exit\" leaves the console. On a terminal Tab completes names, the arrow keys recall earlier lines, and Ctrl-C drops the line. \"help\" lists the keys.",
 	JSON:     output.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var f flags.Console
@@ -32,7 +32,7 @@ var consoleCommand = &command{
 
 const consoleHelp = `Type an expression to see its value:
   var.name, local.name, module.name.output, TYPE.NAME.attribute, upper("a")
-An expression goes on in the next line while brackets are open.
+An expression continues in the next line while brackets are open.
 
   Tab     completes names, attributes and functions
   Up      brings back earlier lines
@@ -85,7 +85,7 @@ func (e *env) console(ctx context.Context, f flags.Console) int {
 			if !prompt.IsShown() {
 				return 1
 			}
-			e.Erred.Store(false) // somebody has read it, and goes on
+			e.Erred.Store(false) // somebody has read it, and continues
 			continue
 		}
 		e.List("", []string{view.Value(v, 0)})

@@ -12,14 +12,14 @@ import (
 var fmtCommand = &command{
 	Name: "fmt", Args: "[TARGET...]", Max: -1,
 	Synopsis: "Reformat your configuration in the standard style",
-	Long:     "Without a target the files of the current directory are rewritten. A target is a directory, a file, or \"-\" for standard input, whose result goes to standard output.",
+	Long:     "Formats the files of the current directory, or of the targets. A target is a directory, a file, or \"-\" for standard input, which is written to standard output.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o fmtOptions
 		fs.BoolVar(&o.list, "list", true, "Don't list the files that change.")
 		fs.BoolVar(&o.write, "write", true, "Don't write the files.")
-		fs.BoolVar(&o.diff, "diff", false, "Show what changes.")
-		fs.BoolVar(&o.check, "check", false, "Write nothing; exit with status 0 if all files have the style and 3 otherwise.")
-		fs.BoolVar(&o.recursive, "recursive", false, "Also look into subdirectories.")
+		fs.BoolVar(&o.diff, "diff", false, "Print the differences.")
+		fs.BoolVar(&o.check, "check", false, "Write nothing; exit with 0 if all files are formatted, else 3.")
+		fs.BoolVar(&o.recursive, "recursive", false, "Include subdirectories.")
 		return func(_ context.Context, args []string) int { return e.format(o, args) }
 	},
 }

@@ -14,7 +14,7 @@ import (
 var graphCommand = &command{
 	Name:     "graph",
 	Synopsis: "Generate a graph of the steps in an operation",
-	Long:     "Prints what the declarations of the configuration refer to. With -plan, prints the steps that applying the saved plan takes. Text formats list every declaration or step. Grouped formats have one box per block, or per module in large configurations. Of a saved plan they have only what changes, colored by action; -detail shows everything. In Terraform mode, text formats have only resources by default, as Terraform's summary does.",
+	Long:     "Prints the references between declarations of the configuration. With -plan it prints the steps of a saved plan. Text formats list every declaration or step. Grouped formats have one box per block, or per module in large configurations. For a saved plan they have only changes, colored by action; -detail shows everything. In Terraform mode, text formats have only resources by default, as in Terraform's summary.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var f flags.Graph
 		f.Register(fs)

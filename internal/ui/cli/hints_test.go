@@ -81,3 +81,35 @@ func TestHints(t *testing.T) {
 		t.Errorf("only %d hints were found", found)
 	}
 }
+
+// TestOptionTexts: the text of each option is one imperative sentence of up to 80 characters.
+func TestOptionTexts(t *testing.T) {
+	e, err := newEnv(Process{Args: []string{"weir"}, Getwd: os.Getwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, c := range table {
+		if c.Setup == nil {
+			continue
+		}
+		set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+		c.Setup(e, set)
+		set.VisitAll(func(f *flag.Flag) {
+			_, usage := flag.UnquoteUsage(f)
+			if usage == "" || seen[usage] { // no text: accepted, not documented
+				return
+			}
+			seen[usage] = true
+			if len(usage) > 80 {
+				t.Errorf("%s -%s: %d characters, 80 are allowed: %s", c.Name, f.Name, len(usage), usage)
+			}
+			if !regexp.MustCompile(`^[A-Z][^.]*(\.[^ .][^.]*)*\.$`).MatchString(usage) {
+				t.Errorf("%s -%s: want one sentence with a capital and a full stop: %s", c.Name, f.Name, usage)
+			}
+		})
+	}
+	if len(seen) < 100 {
+		t.Errorf("only %d texts", len(seen))
+	}
+}

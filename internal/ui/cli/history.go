@@ -15,7 +15,7 @@ import (
 
 func setupStateHistory(e *env, fs *flag.FlagSet) runner {
 	var f flags.State
-	fs.StringVar(&f.Path, "state", "", "The state file is at `PATH`.")
+	fs.StringVar(&f.Path, "state", "", "Use the state file at `PATH`.")
 	return func(ctx context.Context, _ []string) int {
 		s := e.inState(ctx, f)
 		if s == nil {

@@ -14,7 +14,7 @@ import (
 var importCommand = &command{
 	Name: "import", Args: "ADDRESS ID", Min: 2, Max: 2,
 	Synopsis: "Associate existing infrastructure with a resource",
-	Long:     "Brings an existing object into the state as the resource instance at ADDRESS, which the configuration has to have. ID is what the provider knows the object by. Nothing is changed; the next plan shows what differs from the configuration. An import block does the same as part of a plan.",
+	Long:     "Adds an existing object to the state as the resource instance at ADDRESS, which the configuration must declare. ID is the provider's id of the object. The object doesn't change; the next plan shows its differences from the configuration. An import block does the same as part of a plan.",
 	JSON:     output.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var i importing

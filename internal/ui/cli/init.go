@@ -19,7 +19,7 @@ import (
 var initCommand = &command{
 	Name:     "init",
 	Synopsis: "Prepare your working directory for other commands",
-	Long:     "Initializes the backend, fetches modules and installs providers. It is safe to run it again: what is there already stays.",
+	Long:     "Initializes the backend, fetches modules and installs providers. You can run it again safely.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		i := &initializing{env: e}
 		i.Register(fs)

@@ -20,12 +20,12 @@ import (
 var uiCommand = &command{
 	Name:     "ui",
 	Synopsis: "Plan and apply with a page in the browser",
-	Long:     "Serves a page on this machine alone, at an address that is printed and that nobody can guess. The page shows the plan, takes the approval, and follows the apply. Files of the configuration that change are planned again until then. Closing the page stops nothing; an interrupt stops as it does apply.",
+	Long:     "Serves a page on this machine at a secret address, which it prints. The page shows the plan, takes the approval, and follows the apply. Until approval, changed files are planned again. Closing the page stops nothing; an interrupt works as for apply.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
 		flags.Hide(fs, "json", "json-into", "generate-config-out")
-		port := fs.Int("port", 0, "Serve the page at port `N`. By default it is one that is free.")
+		port := fs.Int("port", 0, "Serve the page at port `N` (default: a free one).")
 		return func(ctx context.Context, _ []string) int { return a.live(ctx, e, *port) }
 	},
 }
@@ -67,7 +67,7 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	return r.Run(ctx)
 }
 
-// serve serves a page at an address that it tells.
+// serve serves a page at an address that it reports.
 func (e *env) serve(ctx context.Context, port int) *webui.Server {
 	server, diags := webui.Serve(ctx, port, e.Notice)
 	e.Diags(diags)
@@ -91,7 +91,7 @@ func (e *env) followed(server *webui.Server, a *approver) *following {
 	}
 }
 
-// loading is the configuration of the directory; told is called when it was loaded.
+// loading is the configuration of the directory; `told` is called when it was loaded.
 func (e *env) loading(told func(*program.Tree)) workspace.Subject {
 	s := e.directory.Configuration()
 	load := s.Load

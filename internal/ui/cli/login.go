@@ -21,7 +21,7 @@ var loginCommand = &command{
 	Name:     "login",
 	Args:     "[HOST]",
 	Synopsis: "Obtain and save credentials for a remote host",
-	Long:     "Logs in with a browser and keeps the token in credentials.tfrc.json in the directory of user settings, or with the credentials helper, if there is one.",
+	Long:     "Logs in with a browser. It stores the token with the credentials helper if one is configured, else in credentials.tfrc.json in the directory of user settings.",
 	Max:      1,
 	JSON:     output.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
@@ -34,7 +34,7 @@ var logoutCommand = &command{
 	Name:     "logout",
 	Args:     "[HOST]",
 	Synopsis: "Remove locally-stored credentials for a remote host",
-	Long:     "Removes a token that login has kept. It stays valid until it is revoked at the host.",
+	Long:     "Removes a token that login stored. The token stays valid until you revoke it at the host.",
 	Max:      1,
 	JSON:     output.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {

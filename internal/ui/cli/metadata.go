@@ -13,7 +13,7 @@ var metadataCommands = []*command{
 	{
 		Name: "metadata functions", Synopsis: "Show signatures and descriptions for the available functions",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
-			asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
+			asJSON := fs.Bool("json", false, "Print a JSON object; required.")
 			return func(context.Context, []string) int {
 				if !*asJSON {
 					return e.Fail(diag.BadOption.As("The `metadata functions` command requires the `-json` flag"), "There is no other form of the output yet.")

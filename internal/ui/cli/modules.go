@@ -13,12 +13,12 @@ import (
 var getCommand = &command{
 	Name:     "get",
 	Synopsis: "Install or upgrade remote modules",
-	Long:     "The part of init that is about modules.",
+	Long:     "Runs the part of init that installs modules.",
 	JSON:     output.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars flags.Vars
 		vars.Register(fs)
-		update := fs.Bool("update", false, "Fetch modules again that are there already.")
+		update := fs.Bool("update", false, "Fetch installed modules again.")
 		e.registerTests(fs)
 		return func(ctx context.Context, _ []string) int {
 			inputs, diags := e.directory.Inputs(vars)

@@ -16,11 +16,11 @@ import (
 var outputCommand = &command{
 	Name: "output", Args: "[NAME]", Max: 1,
 	Synopsis: "Show output values from your root module",
-	Long:     "Without a name all outputs are listed. In JSON sensitive values are not hidden.",
+	Long:     "Without a name it prints all outputs. JSON includes sensitive values.",
 	JSON:     output.Document,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o outputOptions
-		fs.BoolVar(&o.raw, "raw", false, "Print the value itself, without quotes or a line end. Only for a single string, number or bool.")
+		fs.BoolVar(&o.raw, "raw", false, "Print one string, number or bool without quotes and line end.")
 		fs.StringVar(&o.state, "state", "", "Read the state from the file at `PATH`.")
 		flags.Sensitive(fs, e.Screen)
 		return func(ctx context.Context, args []string) int {

@@ -16,14 +16,14 @@ import (
 var planCommand = &command{
 	Name:     "plan",
 	Synopsis: "Show changes required by the current configuration",
-	Long:     "Compares the configuration with the state and with what exists, and shows what apply would do. Nothing is changed.",
+	Long:     "Compares the configuration with the state and with real objects, and shows the changes that apply would make. It changes nothing.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var p planning
 		p.register(e, fs)
 		flags.Hide(fs, "backup", "state-out")
-		fs.StringVar(&p.out, "out", "", "Save the plan in the file at `PATH`, for apply.")
-		fs.BoolVar(&p.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
-		fs.StringVar(&p.generate, "generate-config-out", "", "Write configuration for imported resources that have none to a new file at `PATH`.")
+		fs.StringVar(&p.out, "out", "", "Save the plan to `PATH` for apply.")
+		fs.BoolVar(&p.detailed, "detailed-exitcode", false, "Exit with 0 without changes, 1 after an error, and 2 with changes.")
+		fs.StringVar(&p.generate, "generate-config-out", "", "Write configuration for imported resources without one to a new file `PATH`.")
 		return func(ctx context.Context, _ []string) int { return p.run(ctx, e) }
 	},
 }

@@ -33,7 +33,7 @@ var providersCommands = []*command{
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var vars flags.Vars
 			vars.Register(fs)
-			asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
+			asJSON := fs.Bool("json", false, "Print a JSON object; required.")
 			return func(ctx context.Context, _ []string) int {
 				if !*asJSON {
 					return e.Fail(diag.BadOption.As("The `providers schema` command requires the `-json` flag"), "There is no other form of the output yet.")

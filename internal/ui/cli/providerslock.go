@@ -16,7 +16,7 @@ var providersLockCommand = &command{
 	Name:     "providers lock",
 	Args:     "[PROVIDER...]",
 	Synopsis: "Write out dependency locks for the configured providers",
-	Long:     "Completes the dependency lock file with the checksums of packages for several platforms, which init can't learn from every mirror. Packages come from the providers' own registries, whatever installation methods are configured. Without arguments this is done for all providers of the configuration.",
+	Long:     "Adds checksums of packages for several platforms to the dependency lock file, because init can't learn them from every mirror. Packages come from the providers' own registries, whatever installation methods are configured. Without arguments it covers all providers of the configuration.",
 	Max:      -1,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		l := &locking{env: e}
@@ -30,7 +30,7 @@ var providersMirrorCommand = &command{
 	Name:     "providers mirror",
 	Args:     "DIR",
 	Synopsis: "Save local copies of all required provider plugins",
-	Long:     "Fills a directory with the packages that the configuration needs, so that it can serve as a filesystem mirror or, by a web server, as a network mirror.",
+	Long:     "Copies the provider packages of the configuration to a directory. It works as a filesystem mirror or, behind a web server, as a network mirror.",
 	Min:      1, Max: 1,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		l := &locking{env: e}
@@ -93,7 +93,7 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 	return 0
 }
 
-// fetched tells of one step of fetching packages.
+// fetched reports one step of fetching packages.
 func (l *locking) fetched(ev install.Event) {
 	if text := packages.Fetching(l.Dialect.Registry().Display(ev.Provider), ev); text != "" {
 		l.tell("- "+text, text)
@@ -107,7 +107,7 @@ func (l *locking) mirror(ctx context.Context, args []string) int {
 	return l.Diags(l.directory.MirrorProviders(ctx, l.packages(nil), args[0], l.LockFile, l.copied))
 }
 
-// copied tells of one step of a copy.
+// copied reports one step of a copy.
 func (l *locking) copied(ev install.CopyEvent) {
 	l.tell(packages.Copying(l.Dialect.Registry().Display(ev.Provider), ev))
 }

@@ -13,12 +13,12 @@ import (
 var queryCommand = &command{
 	Name:     "query",
 	Synopsis: "Find existing objects, managed or not",
-	Long:     "Asks providers which objects exist, as the list blocks of the .tfquery.hcl files beside the configuration say, and can write configuration to import them. Neither the state nor anything that exists is changed.",
+	Long:     "Lists existing objects with the list blocks in .tfquery.hcl files beside the configuration. It can write configuration to import them. It changes neither the state nor any object.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars flags.Vars
 		vars.Register(fs)
 		commands.RegisterJSON(fs, e.Screen)
-		out := fs.String("generate-config-out", "", "Write resource and import blocks for what is found to a new file at `PATH`.")
+		out := fs.String("generate-config-out", "", "Write resource and import blocks for found objects to a new file `PATH`.")
 		return func(ctx context.Context, _ []string) int { return e.query(ctx, vars, *out) }
 	},
 }

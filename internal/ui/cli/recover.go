@@ -15,17 +15,17 @@ import (
 var recoverCommand = &command{
 	Name:     "recover",
 	Synopsis: "Resolve objects in doubt after an interrupted run",
-	Long:     "Saves the results in the journal of an interrupted run, and lists objects in doubt: the provider got a request to create them and gave no answer. They aren't created again until you resolve each one. Without options, recover only lists them.",
+	Long:     "Saves the results in the journal of an interrupted run, and lists objects in doubt: the provider got a request to create them and gave no answer. weir doesn't create them again until you resolve each one. Without options, recover only lists them.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var r recovering
 		r.state.Register(fs)
 		r.vars.Register(fs)
 		flags.Parallelism(fs, &r.parallelism)
-		fs.Var(&r.forget, "forget", "The object at `ADDRESS` doesn't exist, so it may be created again. May be repeated.")
-		fs.BoolVar(&r.all, "forget-all", false, "None of the objects in doubt exists, but for those that are imported.")
-		fs.Var(&r.imports, "import", "The object exists: import it. `ADDRESS=ID` is where it belongs and what the provider knows it by, as for the import command. May be repeated.")
-		fs.StringVar(&r.importsFrom, "import-from", "", "Import what `FILE` lists, ADDRESS=ID a line. Empty lines and those that begin with # are skipped.")
-		fs.BoolVar(&r.state.Damaged, "damaged", false, "Take what can be read of a journal that was damaged. What it doesn't say any more isn't in the state afterwards.")
+		fs.Var(&r.forget, "forget", "Resolve `ADDRESS`: the object doesn't exist; repeatable.")
+		fs.BoolVar(&r.all, "forget-all", false, "Resolve all objects in doubt except imported ones: they don't exist.")
+		fs.Var(&r.imports, "import", "Import an existing object in doubt by `ADDRESS=ID`; repeatable.")
+		fs.StringVar(&r.importsFrom, "import-from", "", "Import the objects in `FILE`, one ADDRESS=ID per line; # starts a comment.")
+		fs.BoolVar(&r.state.Damaged, "damaged", false, "Use the readable part of a damaged journal; other results are lost.")
 		return func(ctx context.Context, _ []string) int { return r.run(ctx, e) }
 	},
 }
@@ -41,7 +41,8 @@ type recovering struct {
 
 func (r *recovering) run(ctx context.Context, e *env) int {
 	if len(r.forget)+len(r.imports) > 0 || r.all || r.importsFrom != "" {
-		// Whoever answers knows which objects are in doubt; what is left comes at the end.
+		// A caller that answers knows which objects are in doubt; what is left comes at the
+		// end.
 		e.directory.Aside = func(l diag.List) diag.List {
 			return e.AsideDiags(slices.DeleteFunc(slices.Clone(l), diag.InDoubt.Is))
 		}

@@ -1,6 +1,5 @@
-// Package cli is the command line: it reads flags, environment and settings,
-// wires the other packages together and turns results into text and exit
-// codes.
+// Package cli implements the command line. It reads flags, environment and settings, connects
+// the other packages, and turns results into text and exit codes.
 //
 // It decides nothing about configurations, plans or states. Nothing below it
 // knows of flags, terminals or the environment.
@@ -38,12 +37,11 @@ const (
 	exitPanic   = 11            // a bug of this program
 )
 
-// succeeded tells exit codes that aren't failures from those of the same number that are.
-// No process ends with it.
+// succeeded reports exit codes that aren't failures from those of the same number that are. No
+// process ends with it.
 const succeeded = 1 << 8
 
-// exitCode decides the exit code of a command. What printed an error never succeeds,
-// whatever the command made of it: another program can't see the error otherwise.
+// exitCode decides the exit code of a command. A command that printed an error never succeeds, whatever its result: another program can't see the error otherwise.
 func exitCode(code int, erred bool) int {
 	if erred && (code == 0 || code&succeeded != 0) {
 		return 1

@@ -29,18 +29,18 @@ import (
 var showCommand = &command{
 	Name: "show", Args: "[PATH [ADDRESS...]]", Max: -1,
 	Synopsis: "Show the current state or a saved plan",
-	Long:     "Without a path the current state is shown. The file at PATH is a saved plan or a state. With addresses only the changes that a saved plan makes there are shown, all of each. In JSON sensitive values are not hidden.",
+	Long:     "Without a path it prints the current state. The file at PATH is a saved plan or a state. With addresses it prints every attribute of these changes in a saved plan. JSON includes sensitive values.",
 	JSON:     output.Document,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o showOptions
 		o.vars.Register(fs)
-		fs.StringVar(&o.Format, "format", "text", "Show a saved plan as `FORM`: text, markdown for a comment on a change that is to be reviewed, or html for a page that needs nothing else.")
+		fs.StringVar(&o.Format, "format", "text", "Print a saved plan as `FORM`: text, markdown for comments, or an html page.")
 		flags.Sensitive(fs, e.Screen)
 		flags.Detail(fs, e.Screen)
-		fs.BoolVar(&o.State, "state", false, "Show the current state, as without a path.")
+		fs.BoolVar(&o.State, "state", false, "Show the current state (default without a path).")
 		fs.StringVar(&o.Plan, "plan", "", "Show the saved plan at `PATH`.")
-		fs.BoolFunc("steps", "Show, after a saved plan, every step of its apply with what it waits for. This is the default; -steps=false leaves them out.", o.SetSteps)
-		fs.StringVar(&o.Module, "module", "", "Show what the module in `DIR` declares, without what it calls and without its providers. Requires -json.")
+		fs.BoolFunc("steps", "Show the steps of a saved plan with their prerequisites (default: true).", o.SetSteps)
+		fs.StringVar(&o.Module, "module", "", "Show the declarations of the module in `DIR`; requires -json.")
 		fs.BoolVar(&o.Config, "config", false, "Show the configuration. Requires -json.")
 		return func(ctx context.Context, args []string) int {
 			if len(args) > 0 {

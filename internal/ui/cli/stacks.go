@@ -25,7 +25,7 @@ import (
 )
 
 var stacksCommands = slices.Concat([]*command{
-	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl, and its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and its own lock. Without -deployment the commands work on all of them. With -on=temporal, apply and destroy have it done by workers, as durable workflows: see apply -on=temporal -help."},
+	{Name: "stacks", Synopsis: "Work with stacks: components and their deployments", Long: "A stack is a directory with files that end in .tfcomponent.hcl. Its deployments are in files that end in .tfdeploy.hcl. Each deployment has its own states and lock. Without -deployment the commands work on all of them. With -on=temporal, Temporal workers run apply and destroy: see apply -on=temporal -help."},
 	stacksCommand("init", "", "Install the modules and providers of a stack", func(s *stacking, fs *flag.FlagSet) runner {
 		i := &initializing{env: s.env}
 		i.RegisterStates(fs)
@@ -35,8 +35,8 @@ var stacksCommands = slices.Concat([]*command{
 	stacksCommand("validate", "", "Check whether a stack is valid", func(s *stacking, _ *flag.FlagSet) runner { return s.validate }),
 	stacksCommand("plan", "", "Show what applying deployments would change", func(s *stacking, fs *flag.FlagSet) runner {
 		s.registerRun(fs)
-		fs.StringVar(&s.planning.out, "out", "", "Save the plan of the deployment in the file at `PATH`, for apply; of several deployments, in a file for each in the folder at `PATH`.")
-		fs.BoolVar(&s.planning.detailed, "detailed-exitcode", false, "Exit with status 0 if there is nothing to do, 1 after an error and 2 if there are changes.")
+		fs.StringVar(&s.planning.out, "out", "", "Save the plan to `PATH` for apply: a file, or a folder for several deployments.")
+		fs.BoolVar(&s.planning.detailed, "detailed-exitcode", false, "Exit with 0 without changes, 1 after an error, and 2 with changes.")
 		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, true, (*stacking).planOne) }
 	}),
 	stacksCommand("apply", "[PLAN]", "Create or update what deployments describe", (*stacking).applying),
@@ -56,8 +56,8 @@ var stacksCommands = slices.Concat([]*command{
 func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.FlagSet) runner) *command {
 	return &command{Name: "stacks " + name, Args: args, Max: strings.Count(args, "["), Synopsis: synopsis, Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
-		fs.Var(&s.deployments, "deployment", "Work on the deployment `NAME` only. May be repeated.")
-		fs.BoolVar(&s.JSON, "json", false, "Print JSON, for programs.")
+		fs.Var(&s.deployments, "deployment", "Work only on the deployment `NAME`; repeatable.")
+		fs.BoolVar(&s.JSON, "json", false, "Print JSON.")
 		e.Command = commands.ForStacks(e.program, "")
 		return setup(s, fs)
 	}}
@@ -66,7 +66,7 @@ func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.Flag
 // onDeployments makes commands on a deployment of those on a directory.
 func onDeployments(list []*command) []*command {
 	return commands.Within("stacks", list, func(c *command, e *env, fs *flag.FlagSet) runner {
-		name := fs.String("deployment", "", "Work on the deployment `NAME`, which has to be given where there are several.")
+		name := fs.String("deployment", "", "Work on the deployment `NAME`; required if the stack has several.")
 		run := c.Setup(e, fs)
 		return func(ctx context.Context, args []string) int {
 			if enter(ctx, e, *name, c != providersLockCommand && c != graphCommand) != 0 {
@@ -107,8 +107,8 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 // applying registers the flags of apply.
 func (s *stacking) applying(fs *flag.FlagSet) runner {
 	s.registerRun(fs)
-	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval. Deployments are then applied at the same time.")
-	downstream := fs.Bool("downstream", true, "Don't go on with the stacks that read what this one publishes.")
+	fs.BoolVar(&s.approved, "auto-approve", false, "Don't ask for approval; apply deployments at the same time.")
+	downstream := fs.Bool("downstream", true, "Don't apply stacks that read published outputs.")
 	return func(ctx context.Context, args []string) int {
 		s.follows = *downstream
 		if len(args) > 0 {
@@ -122,7 +122,7 @@ func (s *stacking) applying(fs *flag.FlagSet) runner {
 func (s *stacking) ui(fs *flag.FlagSet) runner {
 	run := s.applying(fs)
 	flags.Hide(fs, "json")
-	port := fs.Int("port", 0, "Serve the page at port `N`. By default it is one that is free.")
+	port := fs.Int("port", 0, "Serve the page at port `N` (default: a free one).")
 	return func(ctx context.Context, _ []string) int {
 		if s.board = s.serve(ctx, *port); s.board == nil {
 			return 1
@@ -139,7 +139,7 @@ func (s *stacking) apply(ctx context.Context) int {
 	return s.share(ctx, s.each(ctx, !s.approved && s.board == nil, false, (*stacking).applyOne))
 }
 
-// share publishes what has come of applies that ended with a code, and goes on downstream.
+// share publishes what has come of applies that ended with a code, and continues downstream.
 func (s *stacking) share(ctx context.Context, code int) int {
 	if s.stack == nil || ctx.Err() != nil {
 		return code

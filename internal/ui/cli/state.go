@@ -24,39 +24,39 @@ var stateCommands = []*command{
 	{
 		Name:     "state",
 		Synopsis: "Advanced state management",
-		Long:     "Commands that look at the state and change it without asking any provider.",
+		Long:     "Commands that read and change the state without calling a provider.",
 	},
 	{
 		Name: "state list", Aliases: []string{"state ls"}, Args: "[ADDRESS...]", Max: -1,
 		Synopsis: "List resources in the state",
-		Long:     "An address may be a pattern, quoted for the shell: 'aws_*.web' are all resources whose types begin so, 'module.net[*]' all instances of a module, 'module.net[eu-*]' those with such keys, '**.aws_vpc.main' those in any module. So it may be for the other commands about the state.",
+		Long:     "An address may be a pattern, quoted for the shell. 'aws_*.web' matches all types with this prefix, 'module.net[*]' all instances of a module, 'module.net[eu-*]' those with such keys, and '**.aws_vpc.main' any module. The other state commands take patterns too.",
 		JSON:     output.Messages,
 		Setup:    setupStateList,
 	},
 	{
 		Name: "state identities", Args: "[ADDRESS...]", Max: -1,
 		Synopsis: "List the identities of resources in the state",
-		Long:     "Prints what providers know the objects by, for import blocks and for programs, by address. What has no identity in the state is left out.",
+		Long:     "Prints the provider's identity of each object by address, for import blocks and programs. Objects without an identity in the state are left out.",
 		Setup:    setupStateIdentities,
 	},
 	{
 		Name: "state show", Args: "ADDRESS", Min: 1, Max: 1,
 		Synopsis: "Show a resource in the state",
-		Long:     "ADDRESS is that of an instance, or a pattern as with state list: then all that it names are shown.",
+		Long:     "ADDRESS is the address of an instance, or a pattern as for state list, which shows all matches.",
 		JSON:     output.Either,
 		Setup:    setupStateShow,
 	},
 	{
 		Name: "state mv", Aliases: []string{"state move"}, Args: "SOURCE DESTINATION", Min: 2, Max: 2,
 		Synopsis: "Move an item in the state",
-		Long:     "Gives objects another address, without a change to the objects. SOURCE and DESTINATION are both resource instances, both resources or both modules. With patterns, quoted for the shell, many move at once: what each star of SOURCE stands for is put where the stars of DESTINATION are, as in 'aws_instance.web_*' 'aws_instance.web[*]', or resources move with their names into the module that DESTINATION is. Where the configuration moves, a moved block does the same for everyone who uses it.",
+		Long:     "Changes the addresses of objects in the state. SOURCE and DESTINATION are both resource instances, both resources or both modules. Patterns, quoted for the shell, move many at once. Each star of DESTINATION gets the text of the same star in SOURCE: 'aws_instance.web_*' 'aws_instance.web[*]'. If DESTINATION is a module, resources keep their names. A moved block in the configuration does the same for all its users.",
 		JSON:     output.Messages,
 		Setup:    setupStateMove,
 	},
 	{
 		Name: "state rm", Aliases: []string{"state remove"}, Args: "ADDRESS...", Min: 1, Max: -1,
 		Synopsis: "Remove instances from the state",
-		Long:     "Forgets objects. They go on existing and are no longer managed.",
+		Long:     "Removes objects from the state. They still exist, but weir no longer manages them.",
 		JSON:     output.Messages,
 		Setup:    setupStateRemove,
 	},
@@ -70,30 +70,30 @@ var stateCommands = []*command{
 	{
 		Name: "state push", Args: "PATH", Min: 1, Max: 1,
 		Synopsis: "Update remote state from a local state file",
-		Long:     "Puts the state from a file (or from standard input, for \"-\") in the place of the present one. One of another lineage, or an older one, is refused unless forced.",
+		Long:     "Replaces the present state with the state from a file, or from standard input for \"-\". A state of another lineage, or an older one, needs -force.",
 		JSON:     output.Messages,
 		Setup:    setupStatePush,
 	},
 	{
 		Name:     "state history",
 		Synopsis: "List earlier states",
-		Long:     "Each change of a state keeps the one before in the data directory, the last 20 of them. Of states that aren't in files on this machine that is so only where they are encrypted.",
+		Long:     "weir stores the last 20 states in the data directory. For states that aren't in files on this machine, it does so only if they are encrypted.",
 		Setup:    setupStateHistory,
 	},
 	{
 		Name: "state verify", Args: "[PLAN...]", Max: -1,
 		Synopsis: "Check state, backups and journal for damage",
-		Long:     "Reads the state, its backup and earlier states, the journal of a run that didn't end, the lock, the dependency lock file, and the plan files that are named. Changes nothing. Damage is an error that says how to go on.",
+		Long:     "Reads the state with its backup, earlier states, journal and lock, the dependency lock file, and the given plan files. It changes nothing. Damage is an error that names the next step.",
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f flags.State
-			fs.StringVar(&f.Path, "state", "", "The state file is at `PATH`.")
+			fs.StringVar(&f.Path, "state", "", "Use the state file at `PATH`.")
 			return func(ctx context.Context, plans []string) int { return e.stateVerify(ctx, f, plans) }
 		},
 	},
 	{
 		Name:     "state undo",
 		Synopsis: "Go back to an earlier state",
-		Long:     "Gives the state the content that it had before. Nothing happens to the infrastructure.",
+		Long:     "Restores the previous content of the state. The infrastructure doesn't change.",
 		Setup:    setupStateUndo,
 	},
 	{
@@ -171,7 +171,7 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 // selectionFlags registers those that choose objects of a state, beside addresses.
 func selectionFlags(fs *flag.FlagSet, f *flags.State) (id *string) {
 	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`.")
-	return fs.String("id", "", "Only objects whose attribute id is `ID`.")
+	return fs.String("id", "", "Select objects whose attribute id is `ID`.")
 }
 
 // selected are the current objects that addresses and an id choose. An address of nothing
@@ -187,7 +187,7 @@ func (e *env) selected(s *state.Snapshot, addresses []string, id string) ([]addr
 		case t.IsPattern():
 			diags.Add(edit.Unmatched(s, t))
 		default:
-			diags.Add(diag.NoInstance.As("Unknown "+t.Kind()).New(diag.Error, "There is no %s %s in the state. What has only just been written into the configuration, or has got another count or for_each, gets there by \"%s apply\".", t.Kind(), t, e.program))
+			diags.Add(diag.NoInstance.As("Unknown "+t.Kind()).New(diag.Error, "There is no %s %s in the state. New blocks, and instances of a new count or for_each, get into the state with \"%s apply\".", t.Kind(), t, e.program))
 		}
 	}
 	return edit.Select(s, targets, id), diags
@@ -196,7 +196,7 @@ func (e *env) selected(s *state.Snapshot, addresses []string, id string) ([]addr
 func setupStateIdentities(e *env, fs *flag.FlagSet) runner {
 	var f flags.State
 	id := selectionFlags(fs, &f)
-	asJSON := fs.Bool("json", false, "Print a JSON object. It is required, for now.")
+	asJSON := fs.Bool("json", false, "Print a JSON object; required.")
 	return func(ctx context.Context, args []string) int {
 		if !*asJSON {
 			return e.Fail(diag.BadOption.As("The `state identities` command requires the `-json` flag"), "There is no other form of the output yet.")
@@ -219,7 +219,7 @@ func setupStateRemove(e *env, fs *flag.FlagSet) runner {
 	var f flags.State
 	f.Register(fs)
 	flags.RemoteVersion(fs)
-	dry := fs.Bool("dry-run", false, "Only say what would be removed.")
+	dry := fs.Bool("dry-run", false, "Print the removals without making them.")
 	return func(ctx context.Context, args []string) int {
 		targets, diags := edit.Targets(args)
 		if diags.HasErrors() {

@@ -17,11 +17,11 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 	var f flags.State
 	f.RegisterLock(fs)
 	fs.StringVar(&f.Path, "state", "", "Move from the state file at `PATH`.")
-	fs.StringVar(&f.Backup, "backup", "", "Keep the state from before at `PATH`; \"-\" keeps none.")
+	fs.StringVar(&f.Backup, "backup", "", "Write a backup of the state to `PATH`; \"-\" for none.")
 	out := fs.String("state-out", "", "Move to the state file at `PATH`.")
 	fs.String("backup-out", "", "")
 	flags.RemoteVersion(fs)
-	dry := fs.Bool("dry-run", false, "Only say what would be moved.")
+	dry := fs.Bool("dry-run", false, "Print the moves without making them.")
 	return func(ctx context.Context, args []string) int {
 		s := e.locked(ctx, f.Options(), "state-mv")
 		if s == nil || !e.isThere(s.Session) {

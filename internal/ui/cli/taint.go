@@ -13,7 +13,7 @@ import (
 var taintCommand = &command{
 	Name: "taint", Args: "ADDRESS", Min: 1, Max: 1,
 	Synopsis: "Mark a resource instance as not fully functional",
-	Long:     "The next plan replaces the object. plan -replace=ADDRESS does the same without a change to the state and shows the effect first. ADDRESS may be a pattern, quoted for the shell: 'aws_instance.web[*]'.",
+	Long:     "The next plan replaces the object. plan -replace=ADDRESS does the same without a change to the state, and shows the effect first. ADDRESS may be a pattern, quoted for the shell: 'aws_instance.web[*]'.",
 	JSON:     output.Messages,
 	Setup:    func(e *env, fs *flag.FlagSet) runner { return e.setupTaint(fs, "taint", true) },
 }
@@ -21,7 +21,7 @@ var taintCommand = &command{
 var untaintCommand = &command{
 	Name: "untaint", Args: "ADDRESS", Min: 1, Max: 1,
 	Synopsis: "Remove the 'tainted' state from a resource instance",
-	Long:     "ADDRESS may be a pattern, quoted for the shell: 'aws_instance.web[*]'. Of what it names only tainted objects are changed.",
+	Long:     "ADDRESS may be a pattern, quoted for the shell: 'aws_instance.web[*]'. Only tainted objects change.",
 	JSON:     output.Messages,
 	Setup:    func(e *env, fs *flag.FlagSet) runner { return e.setupTaint(fs, "untaint", false) },
 }
@@ -30,7 +30,7 @@ func (e *env) setupTaint(fs *flag.FlagSet, operation string, taint bool) runner 
 	var f flags.State
 	f.Register(fs)
 	flags.RemoteVersion(fs)
-	missing := fs.Bool("allow-missing", false, "Succeed even if there is no such object.")
+	missing := fs.Bool("allow-missing", false, "Succeed even if the object doesn't exist.")
 	return func(ctx context.Context, args []string) int {
 		at, diags := edit.Markable(args[0])
 		if diags != nil {

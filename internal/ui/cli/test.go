@@ -23,8 +23,8 @@ import (
 
 var testCommand = &command{
 	Name:     "test",
-	Synopsis: "Execute integration tests for modules",
-	Long:     "Carries out the runs of the test files beside the configuration and in the directory of tests: each is a plan or an apply of the module or of another one, with conditions on the result. What was made is destroyed in the end.",
+	Synopsis: "Run tests of modules",
+	Long:     "Runs the test files beside the configuration and in the test directory. Each run plans or applies the module, or another one, and checks conditions on the result. At the end all created objects are destroyed.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		t := &tester{env: e}
 		t.Register(fs)
@@ -36,7 +36,7 @@ var testCommand = &command{
 
 // registerTests registers -test-directory.
 func (e *env) registerTests(fs *flag.FlagSet) {
-	fs.StringVar(&e.tests, "test-directory", testfile.DefaultDirectory, "The `DIR` in the module that has test files, beside those in the module's own.")
+	fs.StringVar(&e.tests, "test-directory", testfile.DefaultDirectory, "Read test files also from `DIR` in the module.")
 }
 
 // tester is test under way, with its flags.
@@ -146,7 +146,7 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o moduletest.
 	return 0
 }
 
-// recorded tells which snapshots were written, and removes those of no run.
+// recorded reports which snapshots were written, and removes those of no run.
 func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
 	for _, f := range all.Files {
 		if err := s.Sweep(f.File); err != nil {
@@ -162,8 +162,8 @@ func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
 	}
 }
 
-// reports tell people and programs. Those are told first what there is, if that is
-// given.
+// reports tell people and programs. Those are reported first everything that exists, if that
+// is given.
 func (t *tester) reports(o moduletest.Options, verbose bool, all *testresult.Suite) (reports testresult.Reports) {
 	if t.Stream != nil {
 		j := testreport.NewJSON(t.Stream, o.Sources, t.Dialect, verbose)
@@ -178,7 +178,7 @@ func (t *tester) reports(o moduletest.Options, verbose bool, all *testresult.Sui
 	return reports
 }
 
-// human tells people.
+// human informs people.
 func (t *tester) human(o moduletest.Options) *testreport.Human {
 	return testreport.NewHuman(t.Out, t.Err, testreport.Options{Options: t.Viewing(), Dialect: t.Dialect, Verbose: t.Verbose, Diagnostics: func(l diag.List) {
 		t.directory.AddSources(o.Sources)

@@ -25,7 +25,7 @@ func (t *tester) mutate(ctx context.Context, files []*testfile.File, o moduletes
 	o.Report = t.reports(o, false, nil)
 	all, first := moduletest.Mutants(ctx, files, o, t.directory.UnderTest(o.TestDir))
 	if first.Status != testresult.Pass {
-		return t.Fail(diag.BadOption.As("Tests fail"), "Whether tests notice changes can be told once they pass without any.")
+		return t.Fail(diag.BadOption.As("Tests fail"), "Mutation testing needs tests that pass. Fix the failures first.")
 	}
 	chosen := mutate.Choose(all, t.Mutations)
 	tally := testreport.Mutation{Possible: len(all)}

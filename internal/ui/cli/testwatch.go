@@ -32,8 +32,8 @@ func (t *tester) watch(ctx context.Context) int {
 	}
 }
 
-// again carries out the tests that changes affect. Where there are none, the exit
-// code stays as it was.
+// again carries out the tests that changes affect. Where none exist, the exit code stays as it
+// was.
 func (t *tester) again(ctx context.Context, w *moduletest.Watch, changed []string, code int) int {
 	chosen, options, diags := t.open(ctx)
 	if diags.HasErrors() {

@@ -15,7 +15,7 @@ import (
 	"weir.dev/weir/internal/workspace/environment"
 )
 
-// A question is put to whoever runs the command.
+// A question is put to the caller that runs the command.
 type question struct {
 	query       string
 	description string

@@ -12,7 +12,7 @@ import (
 var unlockCommand = &command{
 	Name: "force-unlock", Args: "LOCK_ID", Min: 1, Max: 1,
 	Synopsis: "Release a stuck lock on the current workspace",
-	Long:     "Removes a lock that a run left behind. The ID is part of the message of those who were refused. Nothing happens to the infrastructure. Be sure that nobody holds the lock any more.",
+	Long:     "Removes a lock that a run left behind. Commands that wait for the lock print its ID. The infrastructure doesn't change. First make sure that nobody uses the lock.",
 	JSON:     output.Messages,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		force := fs.Bool("force", false, "Don't ask for confirmation.")

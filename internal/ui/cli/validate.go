@@ -13,14 +13,14 @@ import (
 var validateCommand = &command{
 	Name:     "validate",
 	Synopsis: "Check whether the configuration is valid",
-	Long:     "Checks the configuration with the schemas of its providers. Neither the state nor anything that exists is looked at.",
+	Long:     "Checks the configuration with the schemas of its providers. It reads neither the state nor real objects.",
 	JSON:     output.Verdict,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var vars flags.Vars
 		vars.Register(fs)
 		e.registerTests(fs)
 		untested := fs.Bool("no-tests", false, "Don't check test files.")
-		queries := fs.Bool("query", false, "Check query files, too.")
+		queries := fs.Bool("query", false, "Also check query files.")
 		return func(ctx context.Context, _ []string) int {
 			return e.validate(ctx, workspace.Loading{Vars: vars, Queries: *queries}, *untested)
 		}

@@ -12,7 +12,7 @@ import (
 var versionCommand = &command{
 	Name:     "version",
 	Synopsis: "Show the current version",
-	Long:     "Shows the engine that weir takes the place of and its version, in the form that programs read, the providers that the dependency lock file selects, and the version of weir itself.",
+	Long:     "Prints the compatible version of OpenTofu or Terraform in the form that programs read. Then it prints the providers in the dependency lock file, and the version of weir.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		asJSON := fs.Bool("json", false, "Print a JSON object.")
 		fs.Bool("v", false, "")
@@ -30,8 +30,8 @@ func (e *env) version(asJSON bool) int {
 		if e.Dialect == dialect.Terraform {
 			format = "1.0"
 		}
-		// Wrappers compare terraform_version with the versions of the other
-		// engine that they support.
+		// Wrappers compare terraform_version with the versions of the other program that they
+		// support.
 		return e.PrintJSON(struct {
 			FormatVersion      string            `json:"format_version,omitempty"`
 			TerraformVersion   string            `json:"terraform_version"`

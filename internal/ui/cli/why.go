@@ -14,7 +14,7 @@ import (
 var whyCommand = &command{
 	Name: "why", Args: "ADDRESS", Min: 1, Max: 1,
 	Synopsis: "Explain why a resource instance changes, is replaced, waits or is deferred",
-	Long:     "Makes a plan as the plan command does and follows the references from the object at ADDRESS to the input, the attribute or the rule that is the cause. ADDRESS may also be a resource with several instances, or a module: then everything below it that changes is explained. Nothing is changed.",
+	Long:     "Plans as the plan command does. Then it follows references from the object at ADDRESS to the input, attribute or rule that causes its change. For a resource with several instances, or a module, it explains every change below. It changes nothing.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var p planning
 		p.Plan.Register(fs)
@@ -49,7 +49,7 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 	}
 	list := w.Reasons.Of(made, target)
 	if len(list) == 0 {
-		return e.Fail(diag.NoInstance.As("Nothing to explain"), "The plan has no object at %s. Check the address; \"%s\" shows what there is, and the plan what would be.", target, diag.Command{Program: e.program, Name: "state list"})
+		return e.Fail(diag.NoInstance.As("Nothing to explain"), "The plan has no object at %s. Check the address; \"%s\" shows existing objects, and the plan shows new ones.", target, diag.Command{Program: e.program, Name: "state list"})
 	}
 	if !asJSON {
 		return e.Written(view.Why(e.Out, list, e.Viewing()))

@@ -12,7 +12,7 @@ import (
 )
 
 var workspaceCommands = []*command{
-	{Name: "workspace", Synopsis: "Workspace management", Long: "Each workspace has a state of its own for the same configuration."},
+	{Name: "workspace", Synopsis: "Workspace management", Long: "Each workspace has its own state for the same configuration."},
 	{
 		Name: "workspace list", Synopsis: "List Workspaces", JSON: output.Either,
 		Setup: func(e *env, _ *flag.FlagSet) runner {
@@ -37,14 +37,14 @@ var workspaceCommands = []*command{
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f flags.State
 			f.RegisterLock(fs)
-			from := fs.String("state", "", "Begin with a copy of the state file at `PATH`.")
+			from := fs.String("state", "", "Start with a copy of the state file at `PATH`.")
 			return func(ctx context.Context, args []string) int { return e.workspaceNew(ctx, args[0], *from, f) }
 		},
 	},
 	{
 		Name: "workspace select", Args: "NAME", Min: 1, Max: 1, Synopsis: "Select a workspace", JSON: output.Messages,
 		Setup: func(e *env, fs *flag.FlagSet) runner {
-			create := fs.Bool("or-create", false, "Create the workspace if there is none of that name.")
+			create := fs.Bool("or-create", false, "Create the workspace if it doesn't exist.")
 			return func(ctx context.Context, args []string) int { return e.workspaceSelect(ctx, args[0], *create) }
 		},
 	},
@@ -53,7 +53,7 @@ var workspaceCommands = []*command{
 		Setup: func(e *env, fs *flag.FlagSet) runner {
 			var f flags.State
 			f.RegisterLock(fs)
-			force := fs.Bool("force", false, "Delete the workspace even if its state has objects, which then nobody manages.")
+			force := fs.Bool("force", false, "Delete the workspace even if its state has objects, which become unmanaged.")
 			return func(ctx context.Context, args []string) int { return e.workspaceDelete(ctx, args[0], *force, f) }
 		},
 	},

@@ -1,8 +1,7 @@
-// Package commands is a table of commands: which one arguments name, what its
-// options are, how it is used, and what was perhaps meant.
+// Package commands parses command lines by a table of commands, prints their help, and
+// suggests similar names.
 //
-// It owns the form of command lines and of help texts. It refuses to know what any
-// command does.
+// It owns the form of command lines and of help texts. It doesn't know what any command does.
 package commands
 
 import (
@@ -169,8 +168,8 @@ func (t *Table[E]) flags(c *Command[E]) (*flag.FlagSet, Runner) {
 
 // RegisterJSON registers the options that choose output for programs.
 func RegisterJSON(fs *flag.FlagSet, on *output.Screen) {
-	fs.BoolVar(&on.JSON, "json", false, "Print machine-readable output, as JSON or lines of JSON. Implies -input=false.")
-	fs.StringVar(&on.Into, "json-into", "", "Write what -json prints to `FILE`, beside the text for people.")
+	fs.BoolVar(&on.JSON, "json", false, "Print JSON or lines of JSON for programs; implies -input=false.")
+	fs.StringVar(&on.Into, "json-into", "", "Write the output of -json to `FILE`, beside the text for people.")
 }
 
 func wantsJSON(args []string) bool {
@@ -312,7 +311,7 @@ func kind(f *flag.Flag) string {
 	return "a whole number"
 }
 
-// nearestFlag is a sentence about the flag that was perhaps meant by one that there isn't.
+// nearestFlag is a sentence about the flag that was perhaps meant by one that doesn't exist.
 func nearestFlag(fs *flag.FlagSet, err error) string {
 	given, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"weir.dev/weir/internal/ui/view/ansi"
 )
 
-// complete does what has to do with the completion of command lines: it answers shells,
-// by way of a script or of their own accord, and tells them to ask or not to.
+// complete does what has to do with the completion of command lines: it answers shells, by way
+// of a script or of their own accord, and reports them to ask or not to.
 func (t *Table[E]) complete(args []string) (code int, done bool) {
 	if t.Getenv == nil {
 		return 0, false
@@ -55,7 +55,7 @@ func (t *Table[E]) complete(args []string) (code int, done bool) {
 	written, err := t.EditShells(func(shell, text string) string { return change(shell, t.Program, text) })
 	switch {
 	case err != nil:
-		return t.Screen.Fail(diag.Unwritable.As("Failed to set up completion"), "What shells read at their start can't be changed: %s.", err), true
+		return t.Screen.Fail(diag.Unwritable.As("Failed to set up completion"), "The start files of the shells can't be changed: %s.", err), true
 	case len(written) == 0:
 		t.Screen.Say("Nothing to change: no shell has a file for its start in the home directory that isn't so already. \"%s completion SHELL\" prints what a shell has to read.\n", t.Program)
 	default:
@@ -66,7 +66,7 @@ func (t *Table[E]) complete(args []string) (code int, done bool) {
 
 // aboutShells is the help of what sets up completion.
 func (t *Table[E]) aboutShells() string {
-	return fmt.Sprintf("-install-autocomplete has the shells complete command lines of %[1]s: the files in the home directory that bash, zsh and fish read at their start get a few lines, which -uninstall-autocomplete takes away again. Files that aren't there aren't made. \"%[1]s completion SHELL\" prints what a shell has to read, and changes nothing.", t.Program)
+	return fmt.Sprintf("-install-autocomplete turns on completion for %[1]s. It adds a few lines to the start files of bash, zsh and fish in the home directory. -uninstall-autocomplete removes them. Missing files aren't created. \"%[1]s completion SHELL\" prints the script for a shell, and changes nothing.", t.Program)
 }
 
 // A Candidate is a word that may stand at a place of a command line.
@@ -76,7 +76,7 @@ type Candidate struct {
 	About string
 }
 
-// Complete are the words that may stand where the last of the given ones was begun. The
+// Complete are the words that may stand where the last of the given ones was started. The
 // words are those after the program's name. None are offered for values and positional
 // arguments that are anybody's to choose.
 func (t *Table[E]) Complete(words []string) []Candidate {
@@ -130,7 +130,8 @@ func (t *Table[E]) Complete(words []string) []Candidate {
 	return beginning(all, "-"+strings.TrimLeft(typed, "-"))
 }
 
-// Near is what there is in the directory, found without asking anybody; nil is nothing.
+// Near is everything that exists in the directory, found without asking anybody; nil is
+// nothing.
 type Near struct {
 	Workspaces func() []string
 	Addresses  func() []string

@@ -9,8 +9,8 @@ import (
 	"weir.dev/weir/internal/ui/terminal"
 )
 
-// A Page is what there is to say about the use of a command: -help prints it, and the
-// reference and the manual are made of it.
+// A Page is everything to say about the use of a command: -help prints it, and the reference
+// and the manual are made of it.
 type Page struct {
 	Program  string
 	Name     string // without the program's; empty for the program itself
@@ -36,7 +36,7 @@ type Entry struct{ Head, Text string }
 // An Example is a command line, and what it does.
 type Example struct{ Line, Text string }
 
-// sections are the groups of options in the order of a page. What is in none of them
+// sections are the groups of options in the order of a page. Anything that is in none of them
 // is what the command alone is about, and comes first.
 var sections = []struct {
 	title string
@@ -124,17 +124,25 @@ func entry(f *flag.Flag) Entry {
 	switch {
 	case ok && boolean.IsBoolFlag() && placeholder != "": // more than a switch
 		head += "=" + placeholder
-		usage += " By default " + f.DefValue + "."
+		usage = withDefault(usage, f.DefValue)
 	case ok && boolean.IsBoolFlag() && f.DefValue == "true":
 		head += "=false"
 	case ok && boolean.IsBoolFlag():
 	default:
 		head += "=" + placeholder
-		if !slices.Contains([]string{"", "0", "0s", "[]"}, f.DefValue) && !strings.Contains(usage, "y default") {
-			usage += " By default " + f.DefValue + "."
+		if !slices.Contains([]string{"", "0", "0s", "[]"}, f.DefValue) {
+			usage = withDefault(usage, f.DefValue)
 		}
 	}
 	return Entry{head, usage}
+}
+
+// withDefault adds the default to a usage that has none.
+func withDefault(usage, value string) string {
+	if strings.Contains(usage, "efault") {
+		return usage
+	}
+	return strings.TrimSuffix(usage, ".") + " (default: " + value + ")."
 }
 
 // Overview is the page of the program.
@@ -144,26 +152,26 @@ func (t *Table[E]) Overview() Page {
 		Long:     "weir plans and applies infrastructure from OpenTofu and Terraform configurations.",
 		Options: []Group{
 			{"Global options (use these before the subcommand, if any)", []Entry{
-				{"-chdir=DIR", "Switch to a different working directory before executing the given subcommand."},
-				{"-compat=NAME", "The engine whose meaning counts where the two differ: opentofu or terraform. By default that of WEIR_COMPAT."},
-				{"-help", "Show this help output, or the help for a specified subcommand."},
-				{"-version", `An alias for the "version" subcommand.`},
-				{"-install-autocomplete", "Have the shells complete command lines; -uninstall-autocomplete takes that back."},
+				{"-chdir=DIR", "Change to DIR before running the subcommand."},
+				{"-compat=NAME", "Behave like opentofu or terraform where they differ (default: WEIR_COMPAT)."},
+				{"-help", "Print this help, or the help of a subcommand."},
+				{"-version", "Run the version subcommand."},
+				{"-install-autocomplete", "Install shell completion; -uninstall-autocomplete removes it."},
 			}},
 			{"Options that every command has (use these after the subcommand)", []Entry{
-				{"-no-color", "Print no colours, as where the output isn't a terminal."},
+				{"-no-color", "Print no colors (default without a terminal)."},
 				{"-concise", "Hide progress lines."},
-				{"-compact-warnings", "Show warnings that stand alone by their titles only."},
-				{"-consolidate-warnings=false", "Show equal warnings each time, and not once with their number."},
-				{"-consolidate-errors", "Show equal errors once with their number, as on a terminal."},
+				{"-compact-warnings", "Print only titles of warnings, unless they come with errors."},
+				{"-consolidate-warnings=false", "Print equal warnings each time instead of once with their number."},
+				{"-consolidate-errors", "Print equal errors once with their number (default on a terminal)."},
 			}},
 			{"Environment", []Entry{
-				{"TF_VAR_NAME", "A value of the input variable NAME."},
-				{"TF_CLI_ARGS", "Arguments that stand before those of each command line; TF_CLI_ARGS_plan those of plan."},
-				{"TF_WORKSPACE", "The workspace to use."},
-				{"TF_DATA_DIR", "The directory for what init installs. By default .terraform."},
-				{"TF_CLI_CONFIG_FILE", "The file of the user's settings."},
-				{"NO_COLOR, FORCE_COLOR", "No colours, or colours wherever the output goes, if not empty."},
+				{"TF_VAR_NAME", "Value of the input variable NAME."},
+				{"TF_CLI_ARGS", "Arguments before those of each command; TF_CLI_ARGS_plan only for plan."},
+				{"TF_WORKSPACE", "Workspace to use."},
+				{"TF_DATA_DIR", "Directory for installed modules and providers (default: .terraform)."},
+				{"TF_CLI_CONFIG_FILE", "File of the user's settings."},
+				{"NO_COLOR, FORCE_COLOR", "Print no colors, or always print them, if not empty."},
 			}},
 		}}
 	for _, group := range kinds {

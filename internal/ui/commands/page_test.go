@@ -16,7 +16,7 @@ func TestPage(t *testing.T) {
 			fs.Int("count", 10, "Do it `N` times.")
 			fs.Duration("wait", 0, "How `LONG` to wait.")
 			fs.Bool("ask", true, "Don't ask.")
-			fs.String("state", "x", "Where, the `PATH`. By default beside the rest.")
+			fs.String("state", "x", "Read `PATH` (default: beside the rest).")
 			fs.String("gone", "", "")
 			for i := range n {
 				fs.Bool(fmt.Sprint("more", i), false, "More.")
@@ -41,8 +41,8 @@ func TestPage(t *testing.T) {
 
 Options:
   -ask=false              Don't ask.
-  -count=N                Do it N times. By default 10.
-  -state=PATH             Where, the PATH. By default beside the rest.
+  -count=N                Do it N times (default: 10).
+  -state=PATH             Read PATH (default: beside the rest).
   -wait=LONG              How LONG to wait.
 
 Examples:
@@ -75,12 +75,12 @@ Subcommands:
 	}
 	few, _ := table.find([]string{"few"})
 	page := table.Page(few)
-	for _, part := range []string{"## weir few\n\nDo a little.\n\n    weir few [options] [A]\n", "Also: `short`.", "| `-count=N` | Do it N times. By default 10. |", "```sh\n# Thrice\nweir few -count=3\n```"} {
+	for _, part := range []string{"## weir few\n\nDo a little.\n\n    weir few [options] [A]\n", "Also: `short`.", "| `-count=N` | Do it N times (default: 10). |", "```sh\n# Thrice\nweir few -count=3\n```"} {
 		if !strings.Contains(page.Markdown(), part) {
 			t.Errorf("no %q in\n%s", part, page.Markdown())
 		}
 	}
-	if file, man := page.Man("1.2"); file != "weir-few.1" || !strings.Contains(man, ".TP\n.B \\-count=N\nDo it N times. By default 10.\n") || !strings.Contains(man, ".BR weir (1)") {
+	if file, man := page.Man("1.2"); file != "weir-few.1" || !strings.Contains(man, ".TP\n.B \\-count=N\nDo it N times (default: 10).\n") || !strings.Contains(man, ".BR weir (1)") {
 		t.Error(file, man)
 	}
 	if over := table.Overview().Text(); !strings.Contains(over, "-install-autocomplete") || !strings.Contains(over, "TF_VAR_NAME") || strings.Index(over, "  few ") > strings.Index(over, "  none ") {

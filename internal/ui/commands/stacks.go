@@ -50,8 +50,7 @@ func ForStacks(program, deployment string) func(diag.Command) diag.Command {
 	}
 }
 
-// durable are the commands for durable deployments alone, all of which another program
-// does.
+// durable are the commands for durable deployments only, all of which another program does.
 var durable = [][2]string{
 	{"worker", "Make the steps of durable deployments"},
 	{"list", "List durable deployments and where they are"},
@@ -65,7 +64,7 @@ var durable = [][2]string{
 func Durable[E any]() (all []*Command[E]) {
 	for _, c := range durable {
 		all = append(all, &Command[E]{Name: "stacks " + c[0], Synopsis: c[1], Max: -1, Setup: func(E, *flag.FlagSet) Runner {
-			return func(context.Context, []string) int { return 1 } // it never comes to that
+			return func(context.Context, []string) int { return 1 } // it never results in that
 		}})
 	}
 	return all
@@ -79,8 +78,8 @@ func Leave(beside, path string, env []string) func(args []string) (int, diag.Lis
 	}
 }
 
-// leaves reports whether another program does a command: those for durable deployments,
-// and with -on what there is without them, too.
+// leaves reports whether another program does a command: those for durable deployments, and
+// with -on everything that exists without them, too.
 func leaves(name string, args []string) bool {
 	word, ok := strings.CutPrefix(name, "stacks ")
 	on := slices.ContainsFunc(args, func(arg string) bool {

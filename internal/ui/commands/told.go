@@ -15,8 +15,8 @@ import (
 func Completion[E any](on func(E) (s *output.Screen, program string)) *Command[E] {
 	return &Command[E]{
 		Name: "completion", Args: "SHELL", Min: 1, Max: 1,
-		Synopsis: "Print what a shell reads to complete command lines",
-		Long:     "SHELL is bash, zsh, fish or powershell. \"weir -install-autocomplete\" has the shells read it at their start.",
+		Synopsis: "Print a shell completion script",
+		Long:     "SHELL is bash, zsh, fish or powershell. \"weir -install-autocomplete\" makes the shells load it at start.",
 		Setup: func(e E, _ *flag.FlagSet) Runner {
 			return func(_ context.Context, args []string) int {
 				s, program := on(e)
@@ -31,15 +31,15 @@ func Completion[E any](on func(E) (s *output.Screen, program string)) *Command[E
 	}
 }
 
-// An Explanation is what there is to say of a kind of problem.
+// An Explanation is everything to say of a kind of problem.
 type Explanation struct{ Code, Summary, Text string }
 
-// Explain is the command that tells what a kind of problem is.
+// Explain is the command that reports what a kind of problem is.
 func Explain[E any, K ~struct{ Code, Summary, Text string }](on func(E) (*output.Screen, string), kinds func() []K) *Command[E] {
 	return &Command[E]{
 		Name: "explain", Args: "[CODE]", Max: 1,
-		Synopsis: "Tell what a kind of problem is, and what to do about it",
-		Long:     "Shows the cause of a kind of problem, an example and the way out. Its code stands beside the problem, and as \"code\" in what -json prints. Without a code all of them are listed.",
+		Synopsis: "Explain an error code",
+		Long:     "Explains the cause of a problem and its solution, with an example. Messages show the code, and -json has it as \"code\". Without an argument it lists all codes.",
 		Setup: func(e E, _ *flag.FlagSet) Runner {
 			return func(_ context.Context, args []string) int {
 				s, _ := on(e)

@@ -1,7 +1,7 @@
-// Package completion has what shells need to complete command lines: scripts for them.
+// Package completion generates shell completion scripts.
 //
-// It refuses to know what can be completed, which the scripts ask the program, and where
-// shells look for them.
+// It doesn't know what can be completed, which the scripts ask the program, and where shells
+// look for them.
 package completion
 
 import (

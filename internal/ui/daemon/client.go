@@ -70,7 +70,7 @@ func Ask(c Client) (code int, done bool) {
 	case code := <-codes:
 		return code, true
 	case <-enough:
-		// It was stopped, or hangs. Hanging up interrupts it once it goes on.
+		// It was stopped, or hangs. Hanging up interrupts it once it continues.
 		fmt.Fprintf(c.Err, "\nError: The daemon doesn't answer\n\nThree interrupts received. This command ends without waiting for \"weir daemon\" any longer, which changes nothing but locks. To end the daemon, run \"weir daemon stop\" or kill its process.\n")
 		return lost, true
 	}
@@ -119,7 +119,7 @@ func (c Client) follow(w *wire) int {
 	for {
 		kind, text, err := w.next()
 		if err != nil {
-			fmt.Fprintf(c.Err, "\nError: The daemon has ended\n\nWhat \"weir daemon\" was doing for this command ended with it. Nothing but locks is left of it, which the next command takes over from a process that is gone: run it again.\n")
+			fmt.Fprintf(c.Err, "\nError: The daemon has ended\n\n\"weir daemon\" ended while it ran this command. Only its locks are left, and the next command takes them over: run it again.\n")
 			return lost
 		}
 		switch kind {
@@ -158,7 +158,7 @@ func (c Client) readSecret(w *wire) {
 }
 
 // Tell asks the daemon for its status, or to stop. The error is fs.ErrNotExist or
-// syscall.ECONNREFUSED where there is none.
+// syscall.ECONNREFUSED without one.
 func Tell(address, want, file string) (Status, error) {
 	var s Status
 	w, err := dial(address)

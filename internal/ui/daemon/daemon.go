@@ -1,10 +1,10 @@
-// Package daemon has a process of the same user and the same build do what a command says
-// in place of the one that was started for it, so that what it did before needn't be done
-// again: its streams, directory, environment and interrupts are those of the command.
+// Package daemon connects a command to a running daemon of the same user and build. The daemon
+// runs the command with its streams, directory, environment and interrupts, and reuses earlier
+// work.
 //
-// It owns who may ask, which commands are taken, and what passes between the two. It
-// refuses to know what commands do. Whatever stands in the way, the command is done by the
-// process that was started for it, as if there were no other.
+// It owns who may ask, which commands are taken, and what passes between the two. It doesn't
+// know what commands do. Whatever stands in the way, the command is done by the process that
+// was started for it, as if there were no other.
 package daemon
 
 import (
@@ -45,7 +45,7 @@ type Job struct {
 	Out, Err      *os.File
 	Typed         Typed
 	Signals       <-chan os.Signal
-	// Exit ends the process at once, when the client was told.
+	// Exit ends the process at once, when the client was reported.
 	Exit func(code int)
 }
 
@@ -95,7 +95,7 @@ type request struct {
 	Terminal bool
 }
 
-// What passes afterwards.
+// The messages after that.
 const (
 	ready   = 'r' // the server has taken the request, and waits for begin
 	refused = 'n' // the client does it itself
@@ -109,8 +109,8 @@ const (
 	answer  = 'a' // to another request than "run"
 )
 
-// served are the commands that are worth it and change nothing but the record beside a
-// state. What changes something runs in a process of its own: nothing that becomes of a
+// served are the commands that are worth it and change nothing but the record beside a state.
+// Anything that changes something runs in a process of its own: nothing that becomes of a
 // daemon comes between an object and the journal then.
 var served = []string{"plan", "validate", "show", "why", "impact"}
 

@@ -162,7 +162,7 @@ func TestCold(t *testing.T) {
 	}
 }
 
-// TestBuild: another build isn't served, and is told so.
+// TestBuild: another build isn't served, and is notified.
 func TestBuild(t *testing.T) {
 	b := newBench(t, func(Job) (int, bool) { return 0, false })
 	defer close(b.stop)

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Serve takes requests at an address until stop is closed, somebody asks for that, or
-// nothing was to do for a while. serving is called when it has begun.
+// Serve takes requests at an address until stop is closed, somebody asks for that, or nothing
+// was to do for a while. serving is called when it has started.
 func (s *Server) Serve(address string, stop <-chan struct{}, serving func()) error {
 	l, err := listen(address)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) Serve(address string, stop <-chan struct{}, serving func()) err
 	}
 	err = l.Close()
 	close(r.closed)
-	r.working.Lock() // what was begun is ended, and nothing else begins
+	r.working.Lock() // what was started is ended, and nothing else begins
 	r.mu.Lock()
 	r.silent = true
 	r.mu.Unlock()
@@ -48,8 +48,8 @@ func (s *Server) Serve(address string, stop <-chan struct{}, serving func()) err
 	return err
 }
 
-// tells reports whether somebody else may still be told what became of a request, who is
-// waited for then.
+// tells reports whether somebody else may still learn what became of a request, who is waited
+// for then.
 func (r *run) tells() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ type run struct {
 	mu     sync.Mutex
 	served int
 	busy   bool
-	silent bool // nobody else is told anything
+	silent bool // nobody else is reported anything
 	over   sync.Once
 	end    chan struct{}
 }
@@ -148,7 +148,7 @@ func (r *run) serve(w *wire) {
 		switch code, why := r.take(w, q, pid, files); {
 		case why != "":
 			_ = w.send(refused, []byte(why)) // it does so by itself
-		case code >= 0: // whoever hears that may come again at once
+		case code >= 0: // the caller that hears that may come again at once
 			_ = w.send(exit, []byte(strconv.Itoa(code))) // a client that is gone doesn't need it
 		}
 	case "status":

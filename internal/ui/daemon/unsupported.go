@@ -9,8 +9,8 @@ var errUnsupported = errors.New("there is no daemon on this system")
 // Ask has the command done by its own process.
 func Ask(Client) (code int, done bool) { return 0, false }
 
-// Serve tells that there is none.
+// Serve reports that none exists.
 func (s *Server) Serve(string, <-chan struct{}, func()) error { return errUnsupported }
 
-// Tell tells that there is none.
+// Tell reports that none exists.
 func Tell(address, want, build string) (Status, error) { return Status{}, errUnsupported }

@@ -88,7 +88,7 @@ func (w *wire) with() (kind byte, text []byte, files []*os.File, err error) {
 	return kind, text, files, err
 }
 
-// program tells builds apart: the file that a process runs.
+// program distinguishes builds: the file that a process runs.
 func program(file string) string {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package daemonserver is the command that stays, and does what other processes of weir were
-// started for, with what it keeps for each directory.
+// Package daemonserver runs the daemon, which serves commands for other weir processes and caches
+// providers and modules for each directory.
 //
-// It owns for which directories something is kept, and how long. It refuses to know who may
-// ask, and what the commands do.
+// It owns for which directories something is kept, and how long. It doesn't know who may ask,
+// and what the commands do.
 package daemonserver
 
 import (
@@ -42,7 +42,7 @@ func Commands[E any](of func(E) Host) []*commands.Command[E] {
 	return []*commands.Command[E]{{
 		Name:     "daemon",
 		Synopsis: "Keep providers and programs for the commands that follow",
-		Long:     "Serves the plan, validate, show, why and impact commands of this user, of the same build and in any directory, until an interrupt, \"daemon stop\", or a while without commands: providers go on running and what wasn't edited isn't read anew. Results are those of commands without it. The environment variable WEIR_DAEMON=off has a command do without.",
+		Long:     "Serves the plan, validate, show, why and impact commands of this user and build, in any directory. It ends after an interrupt, \"daemon stop\", or a while without commands. Providers stay running, and only edited files are read again. Results are the same as without it. WEIR_DAEMON=off runs a command without the daemon.",
 		Setup: func(e E, fs *flag.FlagSet) commands.Runner {
 			idle := fs.Duration("idle", 15*time.Minute, "End after `DURATION` without commands.")
 			most := fs.Int("providers", 32, "Keep at most `N` processes of providers between commands, in all directories together.")
@@ -52,7 +52,7 @@ func Commands[E any](of func(E) Host) []*commands.Command[E] {
 	}, {
 		Name:     "daemon status",
 		Synopsis: "Show whether a daemon runs, and what it keeps",
-		Long:     "Shows the daemon of this user. The exit code is 1 where there is none.",
+		Long:     "Shows the daemon of this user. The exit code is 1 without one.",
 		Setup: func(e E, fs *flag.FlagSet) commands.Runner {
 			asJSON := fs.Bool("json", false, "Print a JSON object.")
 			return func(context.Context, []string) int { return of(e).status(*asJSON) }
@@ -60,7 +60,7 @@ func Commands[E any](of func(E) Host) []*commands.Command[E] {
 	}, {
 		Name:     "daemon stop",
 		Synopsis: "End the daemon",
-		Long:     "Ends the daemon of this user, after the command that is under way. The exit code is 1 where there is none.",
+		Long:     "Stops the daemon of this user after its current command. The exit code is 1 without one.",
 		Setup: func(e E, _ *flag.FlagSet) commands.Runner {
 			return func(context.Context, []string) int { return of(e).stop() }
 		},
@@ -119,7 +119,7 @@ func (h Host) do(j daemon.Job, w *warm) (code int, broken bool) {
 	return code, broken
 }
 
-// detach starts a daemon that goes on, and waits until it serves.
+// detach starts a daemon that continues, and waits until it serves.
 func (h Host) detach(idle time.Duration, most int) int {
 	pid, line, problem, err := proc.Detach(h.Executable, []string{"daemon", "-idle=" + idle.String(), "-providers=" + strconv.Itoa(most)}, h.Environ)
 	switch {

@@ -1,7 +1,7 @@
-// Package externalcmd has another program do what this one leaves to it, so that this one
-// starts without what only that one needs.
+// Package externalcmd runs commands in a second program, so that weir starts without that
+// program's libraries.
 //
-// It owns where such programs are found. It refuses to know what they do.
+// It owns where such programs are found. It doesn't know what they do.
 package externalcmd
 
 import (
@@ -40,7 +40,7 @@ func Run(c Call) (code int, diags diag.List) {
 	return code, diags
 }
 
-// find is the file of the program, empty where there is none.
+// find is the file of the program, empty without one.
 func (c Call) find() string {
 	folders := filepath.SplitList(c.Path)
 	if c.Beside != "" {

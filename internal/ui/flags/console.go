@@ -22,8 +22,8 @@ type Console struct {
 func (c *Console) Register(fs *flag.FlagSet) {
 	c.State.RegisterLock(fs)
 	fs.StringVar(&c.State.Path, "state", "", "Read the state from the file at `PATH`.")
-	fs.BoolVar(&c.Planned, "plan", false, "Make a plan and evaluate expressions with what it says there will be rather than with the state.")
-	fs.StringVar(&c.scope, "scope", "", "Evaluate expressions in the module instance at `ADDRESS`, such as module.a or module.b[\"key\"].module.c.")
+	fs.BoolVar(&c.Planned, "plan", false, "Evaluate with the result of a plan instead of the state.")
+	fs.StringVar(&c.scope, "scope", "", "Evaluate in the module instance at `ADDRESS`, such as module.b[\"key\"].module.c.")
 	c.Vars.Register(fs)
 }
 

@@ -1,8 +1,7 @@
-// Package flags has the groups of flags that commands have in common or that are many:
-// what they are called, what help says of them, which can't be given together, and what
-// they say to the packages below.
+// Package flags registers and checks the flag groups that commands share, and converts them to
+// options of the packages below.
 //
-// It refuses to know what any command does with them.
+// It doesn't know what any command does with them.
 package flags
 
 import (
@@ -35,14 +34,14 @@ type State struct {
 func (f *State) Register(fs *flag.FlagSet) {
 	f.RegisterLock(fs)
 	fs.StringVar(&f.Path, "state", "", "Read the state from the file at `PATH`; for the local backend only.")
-	fs.StringVar(&f.Out, "state-out", "", "Write the new state to the file at `PATH` rather than where it was read.")
-	fs.StringVar(&f.Backup, "backup", "", "Write a backup of the earlier state to `PATH`; \"-\" writes none (default: the state's path with \".backup\" appended).")
+	fs.StringVar(&f.Out, "state-out", "", "Write the new state to the file at `PATH`.")
+	fs.StringVar(&f.Backup, "backup", "", "Write a backup of the state to `PATH`; \"-\" for none (default: STATE.backup).")
 }
 
 // RegisterLock registers those about the lock alone.
 func (f *State) RegisterLock(fs *flag.FlagSet) {
 	fs.BoolVar(&f.Lock, "lock", true, "Don't lock the state. Dangerous if other runs may use it at the same time.")
-	fs.DurationVar(&f.Timeout, "lock-timeout", 0, "How long to wait for the lock while someone else has it, such as 30s: a `DURATION`.")
+	fs.DurationVar(&f.Timeout, "lock-timeout", 0, "Wait up to `DURATION`, such as 30s, for a lock that somebody else holds.")
 }
 
 // Options are what the flags say.
@@ -63,20 +62,20 @@ type Plan struct {
 
 // Register registers all of them.
 func (o *Plan) Register(fs *flag.FlagSet) {
-	fs.BoolVar(&o.Destroy, "destroy", false, "Plan to destroy everything that is managed.")
-	fs.BoolVar(&o.RefreshOnly, "refresh-only", false, "Plan only to bring the state up to date with what exists.")
+	fs.BoolVar(&o.Destroy, "destroy", false, "Plan to destroy all managed objects.")
+	fs.BoolVar(&o.RefreshOnly, "refresh-only", false, "Only update the state to match real objects.")
 	o.Refresh = Refreshing
-	fs.Var(&o.Refresh, "refresh", "Refresh objects before planning, `WHICH`: true (default), false, or auto (only objects about to change or not refreshed recently).")
+	fs.Var(&o.Refresh, "refresh", "Refresh objects: `WHICH` is true, false or auto (only those that are due).")
 	fs.BoolVar(&o.MinimalRefresh, "minimal-refresh", false, "Refresh only objects that the state shows as about to change or be replaced.")
 	fs.BoolVar(&o.AllowDeferral, "allow-deferral", false, "Defer changes that can't be planned yet instead of failing.")
 	o.RegisterScope(fs, "Work on")
-	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the resource instance at `ADDRESS` where it would be kept, or all that a pattern such as 'aws_instance.web[*]' names in the state. May be repeated.")
-	fs.Var((*commands.Texts)(&o.Invoke), "invoke", "Invoke the action at `ADDRESS`, and do nothing else.")
+	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the instance or pattern `ADDRESS` even without a change; repeatable.")
+	fs.Var((*commands.Texts)(&o.Invoke), "invoke", "Only invoke the action at `ADDRESS`.")
 	Parallelism(fs, &o.Parallelism)
 }
 
 // Refreshed registers the flags of plans that scripts may give refresh too, where the other
-// engines take them without effect.
+// programs take them without effect.
 func Refreshed(fs *flag.FlagSet) {
 	for _, name := range []string{"refresh", "refresh-only", "destroy"} {
 		fs.Bool(name, false, "")
@@ -88,19 +87,19 @@ func Refreshed(fs *flag.FlagSet) {
 
 // RegisterScope registers the flags that leave out a part, of the work that is named.
 func (o *Plan) RegisterScope(fs *flag.FlagSet, work string) {
-	fs.Var((*commands.Texts)(&o.Targets), "target", work+" the object at `ADDRESS` and what it depends on, and nothing else. With stars for names and keys, quoted for the shell, it is all that fit: 'aws_*.web', 'module.net[*]', '**.aws_vpc.main' in any module. May be repeated.")
-	fs.Var((*commands.Texts)(&o.TargetFiles), "target-file", "Read addresses as for -target from `FILE`, one a line.")
-	fs.Var((*commands.Texts)(&o.Excludes), "exclude", "Leave out the object at `ADDRESS` and what depends on it; with stars all that fit, as for -target. May be repeated.")
-	fs.Var((*commands.Texts)(&o.ExcludeFiles), "exclude-file", "Read addresses as for -exclude from `FILE`, one a line.")
+	fs.Var((*commands.Texts)(&o.Targets), "target", work+" only the object or pattern `ADDRESS` and its dependencies; repeatable.")
+	fs.Var((*commands.Texts)(&o.TargetFiles), "target-file", "Read addresses for -target from `FILE`, one per line.")
+	fs.Var((*commands.Texts)(&o.Excludes), "exclude", "Skip the object or pattern `ADDRESS` and its dependents; repeatable.")
+	fs.Var((*commands.Texts)(&o.ExcludeFiles), "exclude-file", "Read addresses for -exclude from `FILE`, one per line.")
 }
 
-// A Refresh says what is asked for before a plan is made.
+// A Refresh says what is requested before a plan is made.
 type Refresh uint8
 
 const (
 	Refreshing     Refresh = iota // everything
 	NotRefreshing                 // nothing
-	AutoRefreshing                // what wasn't of late
+	AutoRefreshing                // what wasn't recently
 )
 
 // String implements flag.Value.
@@ -151,11 +150,11 @@ func (v Vars) Files() (names []string) {
 
 // Register registers both.
 func (v *Vars) Register(fs *flag.FlagSet) {
-	fs.Func("var", "Set an input variable of the root module: `NAME=VALUE`. May be repeated.", func(s string) error {
+	fs.Func("var", "Set an input variable of the root module: `NAME=VALUE`; repeatable.", func(s string) error {
 		*v = append(*v, environment.Var{Value: s})
 		return nil
 	})
-	fs.Func("var-file", "Read values of input variables from `FILE`, beside terraform.tfvars and *.auto.tfvars. May be repeated.", func(s string) error {
+	fs.Func("var-file", "Read values of input variables from `FILE`; repeatable.", func(s string) error {
 		*v = append(*v, environment.Var{File: true, Value: s})
 		return nil
 	})
@@ -170,7 +169,7 @@ func Hide(fs *flag.FlagSet, names ...string) {
 
 // Parallelism registers -parallelism.
 func Parallelism(fs *flag.FlagSet, n *int) {
-	fs.IntVar(n, "parallelism", 0, "Run at most `N` operations at once (default: 10 changes; reads adapt to the provider).")
+	fs.IntVar(n, "parallelism", 0, "Limit concurrent operations to `N` (default: 10; reads adapt to the provider).")
 }
 
 // RemoteVersion registers -ignore-remote-version, which is accepted for the sake of
@@ -181,7 +180,7 @@ func RemoteVersion(fs *flag.FlagSet) {
 
 // Input registers -input.
 func Input(fs *flag.FlagSet, input *bool) {
-	fs.BoolVar(input, "input", *input, "Don't ask for anything.")
+	fs.BoolVar(input, "input", *input, "Ask no questions.")
 }
 
 // Stream registers those that choose between text and the stream for programs, and what
@@ -190,15 +189,15 @@ func Stream(fs *flag.FlagSet, on *output.Screen) {
 	commands.RegisterJSON(fs, on)
 	Sensitive(fs, on)
 	Detail(fs, on)
-	fs.BoolVar(&on.Timings, "timings", false, "Tell at the end where the time went, on the standard error and as a message of -json: stages, calls of providers, and the critical path.")
-	fs.Func("progress", "Show progress as `KIND`: tty (last lines of the terminal), plain (lines), json or quiet (default: tty on a terminal, else plain).", on.SetProgress)
+	fs.BoolVar(&on.Timings, "timings", false, "Print where the time went: stages, provider calls and the critical path.")
+	fs.Func("progress", "Show progress as `KIND`: tty (default on a terminal), plain, json or quiet.", on.SetProgress)
 	fs.Func("deprecation", "Show deprecation warnings by `CHOICE`: module:all, module:local or module:none.", on.SetDeprecation)
 }
 
 // Detail registers -detail.
 func Detail(fs *flag.FlagSet, on *output.Screen) {
 	on.Detail = "-detail"
-	fs.BoolFunc("detail", "Show every attribute of each change; -detail=full also unchanged lines of long texts, -detail=brief one row for similar changes (by default what fits the screen).", on.SetDetail)
+	fs.BoolFunc("detail", "Show every attribute; =full adds unchanged lines, =brief groups similar changes.", on.SetDetail)
 }
 
 // Sensitive registers -show-sensitive.

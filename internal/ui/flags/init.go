@@ -23,22 +23,22 @@ func (i *Init) Register(fs *flag.FlagSet) {
 	i.RegisterStates(fs)
 	RemoteVersion(fs)
 	fs.BoolVar(&i.Get, "get", true, "Don't fetch modules.")
-	fs.Var(&i.PluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`. May be repeated.")
-	fs.StringVar(&i.LockMode, "lockfile", "", "What may be done to the dependency lock file: the only `MODE` is readonly.")
-	fs.StringVar(&i.FromModule, "from-module", "", "Begin with a copy of the module at `SOURCE` in an empty directory.")
+	fs.Var(&i.PluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`; repeatable.")
+	fs.StringVar(&i.LockMode, "lockfile", "", "Set the `MODE` of the dependency lock file; only readonly exists.")
+	fs.StringVar(&i.FromModule, "from-module", "", "Copy the module at `SOURCE` into an empty directory first.")
 }
 
 // RegisterStates registers those about where states are, and about versions.
 func (i *Init) RegisterStates(fs *flag.FlagSet) {
 	i.State.RegisterLock(fs)
 	i.Vars.Register(fs)
-	fs.BoolVar(&i.Backend, "backend", true, "Don't initialize the backend; use what was initialized before.")
+	fs.BoolVar(&i.Backend, "backend", true, "Don't initialize the backend; use the previous one.")
 	fs.BoolVar(&i.Cloud, "cloud", true, "")
-	fs.Var(&i.BackendConfig, "backend-config", "Complete the backend block: a `NAME=VALUE`, or a file with such lines. May be repeated.")
-	fs.BoolVar(&i.Reconfigure, "reconfigure", false, "Use the backend as it is configured now, whatever was initialized before. No state is copied.")
-	fs.BoolVar(&i.MigrateState, "migrate-state", false, "Copy states from the backend that was initialized before to the one that is configured now.")
+	fs.Var(&i.BackendConfig, "backend-config", "Complete the backend block with `NAME=VALUE` or a file of lines; repeatable.")
+	fs.BoolVar(&i.Reconfigure, "reconfigure", false, "Use the configured backend, and copy no states from the previous one.")
+	fs.BoolVar(&i.MigrateState, "migrate-state", false, "Copy states from the previous backend to the configured one.")
 	fs.BoolVar(&i.ForceCopy, "force-copy", false, "Answer yes to all questions about copying states. Implies -migrate-state.")
-	fs.BoolVar(&i.Upgrade, "upgrade", false, "Take the newest versions that the constraints allow, whatever the lock file selects.")
+	fs.BoolVar(&i.Upgrade, "upgrade", false, "Select the newest allowed versions, whatever the lock file says.")
 }
 
 // Choose checks the flags and their combinations, and has those that imply others do so.

@@ -22,21 +22,21 @@ type Packages struct {
 // Register registers those that all of these commands have.
 func (p *Packages) Register(fs *flag.FlagSet) {
 	p.Vars.Register(fs)
-	fs.Var(&p.Platforms, "platform", "The `OS_ARCH` to fetch packages for, such as linux_amd64. May be repeated. By default that of this machine.")
+	fs.Var(&p.Platforms, "platform", "Fetch packages for `OS_ARCH`, such as linux_amd64 (default: yours); repeatable.")
 	fs.String("test-directory", "tests", "")
 	fs.Bool("enable-plugin-cache", false, "")
 }
 
 // RegisterMirrors registers those that name a mirror.
 func (p *Packages) RegisterMirrors(fs *flag.FlagSet) {
-	fs.StringVar(&p.fsMirror, "fs-mirror", "", "Ask the filesystem mirror at `DIR` in place of the registries.")
-	fs.StringVar(&p.netMirror, "net-mirror", "", "Ask the network mirror at `URL` in place of the registries.")
-	fs.StringVar(&p.ociMirror, "oci-mirror", "", "Ask registries of the OCI for the repositories by `TEMPLATE` in place of the registries.")
+	fs.StringVar(&p.fsMirror, "fs-mirror", "", "Install from the filesystem mirror `DIR` instead of the registries.")
+	fs.StringVar(&p.netMirror, "net-mirror", "", "Install from the network mirror `URL` instead of the registries.")
+	fs.StringVar(&p.ociMirror, "oci-mirror", "", "Install from the OCI repositories of `TEMPLATE` instead of the registries.")
 }
 
-// RegisterLockFile registers what mirrors alone have.
+// RegisterLockFile registers what mirrors only have.
 func (p *Packages) RegisterLockFile(fs *flag.FlagSet) {
-	fs.BoolVar(&p.LockFile, "lock-file", true, "Take the newest versions that the configuration allows rather than those of the dependency lock file.")
+	fs.BoolVar(&p.LockFile, "lock-file", true, "Use the newest allowed versions instead of the dependency lock file's.")
 }
 
 // Source is the mirror that flags name, or nil for the registries.

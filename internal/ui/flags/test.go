@@ -29,23 +29,23 @@ type Test struct {
 // Register registers all of them.
 func (t *Test) Register(fs *flag.FlagSet) {
 	t.Vars.Register(fs)
-	fs.Var(&t.Filter, "filter", "Carry out the test `FILE` and no others. May be repeated.")
+	fs.Var(&t.Filter, "filter", "Run only the test `FILE`; repeatable.")
 	fs.BoolVar(&t.Verbose, "verbose", false, "Show the plan or state of each run.")
-	fs.StringVar(&t.JUnit, "junit-xml", "", "Write the results to `FILE` as XML in the form of JUnit.")
+	fs.StringVar(&t.JUnit, "junit-xml", "", "Write the results to `FILE` as JUnit XML.")
 	fs.StringVar(&t.cloud, "cloud-run", "", "")
-	fs.Uint64Var(&t.Seed, "seed", 0, "Make up other values, in mocked providers and for variables: a `NUMBER`.")
-	fs.BoolVar(&t.Coverage, "coverage", false, "Show which resources, outputs, branches and conditions of the configuration the tests have come to.")
-	fs.StringVar(&t.CoverageJSON, "coverage-json", "", "Write the coverage to `FILE` as JSON.")
-	fs.StringVar(&t.CoverageHTML, "coverage-html", "", "Write the coverage to `FILE` as a page with the sources marked.")
-	fs.BoolVar(&t.Mutate, "mutate", false, "Make small changes to the configuration, one at a time, and show those that no test notices.")
-	fs.IntVar(&t.Mutations, "mutations", 200, "With -mutate: make at most `NUMBER` changes, spread evenly over all that there are.")
-	fs.BoolVar(&t.Watch, "watch", false, "Go on after the tests, and carry out again those that a change of files can affect.")
-	fs.BoolVar(&t.Update, "update", false, "Record what runs with a snapshot directive plan, for later runs to be compared with.")
-	fs.BoolVar(&t.Cleanup, "cleanup", false, "Carry out no tests, but destroy what earlier ones have left whose process ended before it could do so.")
-	fs.BoolVar(&t.Forget, "forget", false, "With -cleanup: objects of which it isn't known whether they were made don't exist.")
+	fs.Uint64Var(&t.Seed, "seed", 0, "Change made-up values of mocks and variables with the seed `NUMBER`.")
+	fs.BoolVar(&t.Coverage, "coverage", false, "Report coverage of resources, outputs, branches and conditions.")
+	fs.StringVar(&t.CoverageJSON, "coverage-json", "", "Write coverage to `FILE` as JSON.")
+	fs.StringVar(&t.CoverageHTML, "coverage-html", "", "Write coverage to `FILE` as a page with marked sources.")
+	fs.BoolVar(&t.Mutate, "mutate", false, "Run mutation testing: list small changes that no test notices.")
+	fs.IntVar(&t.Mutations, "mutations", 200, "With -mutate: try at most `NUMBER` changes, spread evenly.")
+	fs.BoolVar(&t.Watch, "watch", false, "Wait after the tests, and repeat those that a file change can affect.")
+	fs.BoolVar(&t.Update, "update", false, "Record the plans of runs with a snapshot comment.")
+	fs.BoolVar(&t.Cleanup, "cleanup", false, "Destroy the objects of killed tests, and run no tests.")
+	fs.BoolVar(&t.Forget, "forget", false, "With -cleanup: forget objects in doubt.")
 	Parallelism(fs, &t.Parallelism)
-	fs.IntVar(&t.Runs, "run-parallelism", 10, "Carry out at most `N` runs of a test file at once.")
-	fs.BoolVar(&t.AllowDeferral, "allow-deferral", false, "Let runs leave out what can't be planned yet.")
+	fs.IntVar(&t.Runs, "run-parallelism", 10, "Limit concurrent runs of a test file to `N`.")
+	fs.BoolVar(&t.AllowDeferral, "allow-deferral", false, "Let runs defer changes that can't be planned yet.")
 }
 
 // Covers reports whether what tests cover is to be recorded.
@@ -60,7 +60,7 @@ func (t *Test) Check() diag.List {
 		return diag.Incompatible.List("The -forget option says something about objects that -cleanup finds, and has no meaning without it.")
 	case t.Watch && (t.Mutate || t.Cleanup), t.Mutate && t.Cleanup,
 		(t.Mutate || t.Cleanup) && (t.Update || t.Covers() || t.JUnit != ""):
-		return diag.Incompatible.List("The options -watch, -mutate and -cleanup exclude one another. What -update, -junit-xml and those of coverage say is about tests of the configuration as it is, which neither -mutate nor -cleanup carries out.")
+		return diag.Incompatible.List("The options -watch, -mutate and -cleanup exclude one another. -update, -junit-xml and the coverage options need a normal test run, which -mutate and -cleanup don't do.")
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package login gets tokens from hosts that let users log in with a browser, by
-// the authorization code grant of OAuth with a proof key.
+// Package login gets tokens from hosts with a browser login, by the OAuth authorization code
+// grant with a proof key.
 //
-// It refuses to keep tokens, to open browsers and to ask questions.
+// It doesn't keep tokens, to open browsers or ask questions.
 package login
 
 import (
@@ -89,7 +89,7 @@ func parse(data []byte, at *url.URL) (*Client, error) {
 		data = blocks[0]
 	}
 	if err := json.Unmarshal(data, &told); err != nil {
-		return nil, fmt.Errorf("what the host says about logging in isn't understood: %w", err)
+		return nil, fmt.Errorf("the host returned invalid login settings: %w", err)
 	}
 	c := &Client{ID: told.Client, Scopes: told.Scopes, MinPort: 1024, MaxPort: 65535}
 	if c.ID == "" {
@@ -114,7 +114,7 @@ func parse(data []byte, at *url.URL) (*Client, error) {
 func address(base *url.URL, text string) (*url.URL, error) {
 	u, err := base.Parse(text)
 	if err != nil || text == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("the host tells an address for logging in that can't be used: %q", text)
+		return nil, fmt.Errorf("the host returned an invalid login address: %q", text)
 	}
 	return u, nil
 }
@@ -126,8 +126,8 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Obtain waits until the user has logged in with a browser, which show is told
-// the address for, and returns the token.
+// Obtain waits until the user has logged in with a browser, which show is reported the address
+// for, and returns the token.
 func (c *Client) Obtain(ctx context.Context, client *http.Client, show func(address string)) (string, error) {
 	listener, back, err := c.listen()
 	if err != nil {

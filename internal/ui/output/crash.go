@@ -1,6 +1,6 @@
 package output
 
-// CrashText is what a mistake of the program is told as, with what it said and where.
+// CrashText is what a mistake of the program is reported as, with what it said and where.
 const CrashText = `
 !!!!!!!!!!!!!!!!!!!!!!!!!!! WEIR CRASH !!!!!!!!!!!!!!!!!!!!!!!!!!!!
 

@@ -10,12 +10,12 @@ import (
 	"weir.dev/weir/internal/core/diag"
 )
 
-// gathered are the problems of several parts of a command's work, each told once with
+// gathered are the problems of several parts of a command's work, each printed once with
 // the parts that have it.
 type gathered struct {
 	kind string // what the parts are
 	of   int    // how many there are
-	// urgent: errors are told when they come up.
+	// urgent: errors are reported when they come up.
 	urgent bool
 
 	mu   sync.Mutex
@@ -30,8 +30,8 @@ type problem struct {
 	told  bool
 }
 
-// take keeps the problems of a part, and the files that they may be about. It returns those to tell now, and of errors that
-// were told already a line each.
+// take keeps the problems of a part, and the files that they may be about. It returns those to
+// tell now, and of errors that were reported already a line each.
 func (g *gathered) take(part string, l diag.List, files map[string][]byte) (now diag.List, again string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +59,7 @@ func (g *gathered) take(part string, l diag.List, files map[string][]byte) (now 
 	return now, again
 }
 
-// rest are the problems that weren't told, with the parts that have them.
+// rest are the problems that weren't reported, with the parts that have them.
 func (g *gathered) rest() diag.List {
 	g.mu.Lock()
 	defer g.mu.Unlock()

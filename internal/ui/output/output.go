@@ -1,8 +1,8 @@
-// Package output is where commands tell what they do and what came of it: results,
-// problems and progress, as text for people, as a stream of JSON objects, or both.
+// Package output prints results, problems and progress of commands, as text for people, as a
+// stream of JSON objects, or both.
 //
-// It owns the two streams of a process and the options about presentation. It
-// refuses to know what commands there are, and asks nobody anything.
+// It owns the two streams of a process and the options about presentation. It doesn't know
+// what commands there are, and asks nobody anything.
 package output
 
 import (
@@ -44,11 +44,11 @@ type Options struct {
 	Overview *bool
 	// Detail is the option that shows all of each change; empty where a command has none.
 	Detail string
-	// Full: of each change there is all that other engines show, on a terminal too.
+	// Full: of each change there is all that other programs show, on a terminal too.
 	Full bool
-	// Timings: where the time went is told at the end.
+	// Timings: where the time went is reported at the end.
 	Timings bool
-	// Follow is how it is shown what goes on.
+	// Follow is how it is shown what continues.
 	Follow Follow
 	// Deprecations says which deprecation warnings are shown: all, local or none.
 	Deprecations deprecated.Level
@@ -93,7 +93,7 @@ func (o *Options) SetDeprecation(text string) error {
 	return nil
 }
 
-// A Follow is how it is shown what goes on.
+// A Follow is how it is shown what continues.
 type Follow uint8
 
 const (
@@ -203,7 +203,7 @@ func (s *Screen) Start() int {
 	return 0
 }
 
-// Close ends what was begun.
+// Close ends what was started.
 func (s *Screen) Close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		s.closers[i]()
@@ -245,7 +245,7 @@ func (s *Screen) Recorded(sink event.Sink) (event.Sink, func(*plan.Plan)) {
 	times := steptimes.Record(time.Now)
 	return times.Over(sink), func(p *plan.Plan) {
 		if t := times.Times(); t != nil && s.Memory != nil {
-			_ = s.Memory.SetLastApply(t.Text(p)) // it is only to be looked at
+			_ = s.Memory.SetLastApply(t.Text(p)) // it is only to be inspected
 		}
 	}
 }
@@ -258,7 +258,7 @@ func (s *Screen) amount() stream.Amount {
 	return stream.Everything
 }
 
-// live reports whether the last lines of the terminal show what goes on.
+// live reports whether the last lines of the terminal show what continues.
 func (s *Screen) live() bool {
 	if s.Follow == FollowTTY {
 		return true
@@ -266,7 +266,7 @@ func (s *Screen) live() bool {
 	return s.Follow == FollowAuto && s.Terminal && !s.Dumb && !s.Automation && !s.Concise && s.gathered == nil
 }
 
-// display shows what goes on in the last lines of the terminal; from now on all else is
+// display shows what continues in the last lines of the terminal; from now on all else is
 // written above them.
 func (s *Screen) display() stream.Progress {
 	area, size := s.area()
@@ -283,8 +283,8 @@ func (s *Screen) display() stream.Progress {
 	return d
 }
 
-// Download shows how far the download of a package is, where the last lines of the
-// terminal show what goes on. Calls follow one another.
+// Download shows how far the download of a package is, where the last lines of the terminal
+// show what continues. Calls follow one another.
 func (s *Screen) Download(name string, done, of int64, over bool) {
 	if s.JSON || !s.live() {
 		return
@@ -390,7 +390,7 @@ func (s *Screen) Brief() bool {
 // Stopped shows what an apply came to that didn't do everything.
 func (s *Screen) Stopped(e view.End) {
 	if e.Endings = s.Counter.Endings(); e.Endings == nil {
-		return // it hasn't begun
+		return // it hasn't started
 	}
 	e.Command = s.Command
 	if s.Stream != nil {
@@ -436,7 +436,7 @@ func (s *Screen) Log(text string) {
 	}
 }
 
-// Notice tells people something beside the results, or in the stream.
+// Notice prints something for people beside the results, or in the stream.
 func (s *Screen) Notice(text string) {
 	if s.JSON {
 		s.Log(text)
@@ -445,7 +445,7 @@ func (s *Screen) Notice(text string) {
 	fmt.Fprint(s.Out, text)
 }
 
-// Aside tells people something that isn't part of the results, and programs too.
+// Aside prints something for people that isn't part of the results, and programs too.
 func (s *Screen) Aside(text string) {
 	s.Log(text)
 	if !s.JSON {

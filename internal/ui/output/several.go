@@ -49,7 +49,7 @@ func (s *Screen) Turns(n int) *Turns { return &Turns{screen: s, held: make([][]s
 
 // Several does something for parts of a command's work, on a screen for each, with no more
 // than atOnce at the same time. In turns they are shown one after the other. A problem that
-// several parts have is told once, for programs at the end with a list of the parts that
+// several parts have is reported once, for programs at the end with a list of the parts that
 // have it; what no part has to wait for comes at the end.
 func (s *Screen) Several(kind string, names []string, atOnce int, inTurns bool, do func(i int, part *Screen)) {
 	var wait sync.WaitGroup

@@ -118,7 +118,7 @@ func TestGatheredJSON(t *testing.T) {
 	}
 }
 
-// TestGathered: a problem that several parts have is told once, with those that have it.
+// TestGathered: a problem that several parts have is reported once, with those that have it.
 func TestGathered(t *testing.T) {
 	code := diag.Code{Name: "n", Summary: "S"}
 	one, other, warning := code.New(diag.Error, "One."), code.New(diag.Error, "Other."), code.New(diag.Warning, "Care.")
@@ -129,7 +129,7 @@ func TestGathered(t *testing.T) {
 	if got := several([][]diag.Diagnostic{{one}, {one}, {one}}, true); got != "(a)(b)(c) Error: S One. In all 3 deployments." {
 		t.Error(got)
 	}
-	// Whoever is told as it comes hears of errors at once, and of each once.
+	// A caller that is reported as it comes hears of errors at once, and of each once.
 	if got := several([][]diag.Diagnostic{{one, warning}, {one, other}}, false); got !=
 		"(a) Error: S One. (b) Error: S: as in the deployment a Error: S Other. Warning: S Care. In the deployment a." {
 		t.Error(got)

@@ -8,8 +8,9 @@ import (
 	"weir.dev/weir/internal/ui/timings"
 )
 
-// Timed has what is done with the context looked at where people ask for that. What is
-// returned then tells where the time went: beside all results, for people and for programs.
+// Timed has what is done with the context looked at where people ask for that. Anything that
+// is returned then reports where the time went: beside all results, for people and for
+// programs.
 func (s *Screen) Timed(ctx context.Context) (context.Context, func()) {
 	if !s.Timings {
 		return ctx, func() {}

@@ -1,8 +1,8 @@
-// Package snapshot keeps what runs of tests plan as text beside the test file, and
-// compares.
+// Package snapshot stores the plans of test runs as text beside the test file, and compares
+// them.
 //
-// It owns the form and the place of these files. It refuses to know how runs are
-// carried out, and which of them have a snapshot.
+// It owns the form and the place of these files. It doesn't know how runs are carried out, and
+// which of them have a snapshot.
 package snapshot
 
 import (
@@ -117,7 +117,7 @@ func (s *Snapshots) Sweep(f *testfile.File) error {
 	dir := s.disk(folder(f))
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // there are none
+		return nil // none exist
 	}
 	left := len(entries)
 	for _, e := range entries {

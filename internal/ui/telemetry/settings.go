@@ -157,8 +157,8 @@ func certificates(authority, certificate, key string) (*tls.Config, error) {
 	return config, nil
 }
 
-// parseParent reads the header that W3C's Trace Context has. What can't be read is none;
-// sampled is false where the parent isn't looked at.
+// parseParent reads the header that W3C's Trace Context has. Anything that can't be read is
+// none; sampled is false where the parent isn't looked at.
 func parseParent(text string) (p parent, sampled bool) {
 	parts := strings.Split(text, "-")
 	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || len(parts[1]) != 32 || len(parts[2]) != 16 || len(parts[3]) != 2 {

@@ -1,8 +1,8 @@
-// Package telemetry sends what a run did, and how long it took, to where the variables of
-// OpenTelemetry say: spans, and sums of them as metrics, by OTLP.
+// Package telemetry sends spans and metrics of a run by OTLP, to the server in the
+// OpenTelemetry variables.
 //
-// It owns these variables and the form of what is sent. It refuses to know what spans are
-// about. Whether sending works changes nothing about the run: what is lost is said once.
+// It owns these variables and the form of what is sent. It doesn't know what spans are about.
+// Whether sending works changes nothing about the run: what is lost is said once.
 //
 // The libraries for this aren't used because each run would pay for them, also where
 // nobody looks: with them "weir version" took 15 % more time and 12 % more memory.
@@ -33,7 +33,7 @@ type World struct {
 	Version func() string // of weir
 	Now     func() time.Time
 	Random  io.Reader
-	// Tell is told, at most once, why something isn't sent.
+	// Tell is reported, at most once, why something isn't sent.
 	Tell func(problem string)
 }
 
@@ -67,7 +67,7 @@ func Begin(w World) (context.Context, func(code int)) {
 }
 
 func explain(err error) string {
-	return fmt.Sprintf("What OpenTelemetry should get of this run isn't sent: %s.", strings.TrimRight(err.Error(), ".\n"))
+	return fmt.Sprintf("weir couldn't send spans and metrics of this run: %s.", strings.TrimRight(err.Error(), ".\n"))
 }
 
 type traceID [16]byte

@@ -37,7 +37,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests, s.bodies = append(s.requests, r), append(s.bodies, body)
 }
 
-// world is one with a clock that goes on by itself, and what is told of it.
+// world is one with a clock that continues by itself, and what is reported about it.
 func world(environ ...string) (World, func() []string) {
 	var mu sync.Mutex
 	var told []string
@@ -148,7 +148,8 @@ func TestNobodyLooks(t *testing.T) {
 	}
 }
 
-// What can't be sent is said once, and doesn't hold up the run for longer than it may.
+// Anything that can't be sent is said once, and doesn't hold up the run for longer than it
+// may.
 func TestProblems(t *testing.T) {
 	refuses := httptest.NewServer(http.NotFoundHandler())
 	defer refuses.Close()

@@ -9,7 +9,7 @@ import (
 	"weir.dev/weir/internal/core/trace"
 )
 
-// What follows are messages of OTLP 1, by the numbers that opentelemetry-proto gives their
+// These are messages of OTLP 1, by the numbers that opentelemetry-proto gives their
 // fields.
 
 // A message is a message while it is written.

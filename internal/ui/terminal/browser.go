@@ -17,7 +17,7 @@ func Browse(ctx context.Context, set, address string) bool {
 	return open != nil && exec.CommandContext(context.WithoutCancel(ctx), open[0], append(open[1:], address)...).Start() == nil
 }
 
-// opener is the system's command that opens an address, nil where there is none.
+// opener is the system's command that opens an address, nil without one.
 func opener() []string {
 	open := []string{"xdg-open"}
 	switch runtime.GOOS {

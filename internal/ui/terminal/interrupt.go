@@ -41,7 +41,7 @@ const (
 // exitInterrupted is the exit code after the third interrupt.
 const exitInterrupted = 1
 
-// NewInterrupts tells people by notice what an interrupt does.
+// NewInterrupts informs people by notice what an interrupt does.
 func NewInterrupts(notice func(text string)) *Interrupts {
 	return &Interrupts{stop: make(chan struct{}), notice: notice, pressed: make(chan struct{}, 1)}
 }
@@ -97,7 +97,7 @@ func (i *Interrupts) interrupted(cancel, unsaved func()) {
 	}
 	switch {
 	case i.count == 1 && i.graceful > 0:
-		// The apply tells that it stops.
+		// The apply reports that it stops.
 		close(i.stop)
 	case i.count == 1:
 		i.tell("\nInterrupt received.\nGracefully shutting down...\n")
@@ -117,18 +117,18 @@ func (i *Interrupts) interrupted(cancel, unsaved func()) {
 	}
 }
 
-// exit ends the process. All that the journal was told is with the kernel, and
-// what it was told of what is about to be done is on the disk.
+// exit ends the process. All that the journal was reported is with the kernel, and what it was
+// notified of what is about to be done is on the disk.
 func (i *Interrupts) exit() {
 	if i.Exit == nil {
 		return
 	}
-	i.tell("\nThree interrupts received. This run ends without waiting any longer: its journal has what it did, and the next run goes on from there.\n")
+	i.tell("\nThree interrupts received. This run ends without waiting any longer. Its journal has all results, and the next run continues from there.\n")
 	i.Exit(exitInterrupted)
 }
 
-// tell tells people something, but doesn't wait for long for a terminal or pipe
-// that takes nothing.
+// tell prints something for people, but doesn't wait for long for a terminal or pipe that
+// takes nothing.
 func (i *Interrupts) tell(text string) {
 	done := make(chan struct{})
 	go func() {
@@ -161,7 +161,7 @@ func (i *Interrupts) Press() {
 	}
 }
 
-// Forget begins anew after work that was stopped by one interrupt.
+// Forget begins again after work that was stopped by one interrupt.
 func (i *Interrupts) Forget() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package terminal is where the command line meets a person and a shell: signals,
-// lines that are typed, widths, words and the form of options.
+// Package terminal handles terminals and shells: signals, typed lines, widths, words and the
+// form of options.
 //
-// It refuses to know what commands there are and what they do.
+// It doesn't know what commands there are and what they do.
 package terminal
 
 import (

@@ -1,8 +1,8 @@
-// Package timings tells where the time of a run went: stage by stage, by the types that
-// providers were asked about, and along the chain of what was waited for last.
+// Package timings reports where the time of a run went: by stage, by type of provider calls,
+// and along the critical path.
 //
-// It owns how the spans of a run become that table. It refuses to know commands, and
-// measures nothing itself.
+// It owns how the spans of a run become that table. It doesn't know commands, and measures
+// nothing itself.
 package timings
 
 import (
@@ -77,7 +77,7 @@ func short(name string) string {
 	return name
 }
 
-// End tells where the time went until now. What ends later isn't counted.
+// End reports where the time went until now. Anything that ends later isn't counted.
 func (w *Watch) End() Report {
 	whole := w.now().Sub(w.begun)
 	w.mu.Lock()
@@ -98,7 +98,7 @@ func report(marks []mark, whole time.Duration, counts map[string]int64) Report {
 			starts[m.id] = true
 		}
 	}
-	// What a process is asked at its start is a part of that.
+	// The first calls to a process are a part of that.
 	marks = slices.DeleteFunc(marks, func(m mark) bool {
 		return m.kind == trace.Command || m.kind == trace.Call && starts[m.parent]
 	})
@@ -126,7 +126,7 @@ func last(a, b mark) int {
 // savings are the counters of what needn't be done, by the names that programs know.
 var savings = []struct{ name, counter, text string }{
 	{"schemas_remembered", "known", "providers weren't asked what they declare: it was remembered"},
-	{"processes_kept", "kept", "processes of providers weren't started: one that ran went on to serve"},
+	{"processes_kept", "kept", "processes of providers weren't started: a running one continued"},
 	{"calls_batched", "batched", "calls weren't made: other calls had their questions too"},
 	{"data_shared", "shared", "data sources weren't read: another with equal arguments was"},
 	{"objects_unread", "unread", "objects weren't read: -refresh=false, -refresh=auto or -minimal-refresh left them out"},
@@ -181,7 +181,7 @@ func stages(marks []mark, whole time.Duration) []Stage {
 	return append(list, measure("", without(whole, union(inside))))
 }
 
-// calls are the rows of what providers were asked about, what took longest first.
+// calls are the rows of what providers were queried, what took longest first.
 func calls(marks []mark) []Calls {
 	type key struct{ provider, about string }
 	rows := map[key]*Calls{}
@@ -222,8 +222,8 @@ func (c *Calls) add(m mark) {
 	}
 }
 
-// path is the chain that decided when the run was over: from the end back to whatever
-// ended last before, and so on. What begins when something it needs has ended begins right
+// path is the chain that decided when the run was over: from the end back to whatever ended
+// last before, and so on. Anything that begins when something it needs has ended begins right
 // after that, so that nothing need be known of who needs whom.
 func path(marks []mark, whole time.Duration) []Piece {
 	var stages, leaves []mark

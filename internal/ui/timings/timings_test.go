@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// A clock goes on when it is told to.
+// A clock continues on request.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time          { return c.now }
@@ -135,7 +135,7 @@ func TestMany(t *testing.T) {
 	check(t, "many", w.End())
 }
 
-// TestBeside: whoever looks already still sees everything, and the spans are the same.
+// TestBeside: the caller that looks already still sees everything, and the spans are the same.
 func TestBeside(t *testing.T) {
 	c := newClock()
 	var seen []string

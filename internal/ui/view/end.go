@@ -20,7 +20,7 @@ import (
 // An End is what an apply came to that didn't do everything.
 type End struct {
 	Plan *plan.Plan
-	// Endings are what became of the steps; what isn't there wasn't begun.
+	// Endings are what became of the steps; what isn't there wasn't started.
 	Endings map[execgraph.ID]event.Ending
 	// Doubts are objects that may exist, of this run or earlier ones.
 	Doubts []addr.Instance
@@ -33,11 +33,11 @@ type End struct {
 	Command func(diag.Command) diag.Command
 }
 
-// mostBlocks is how many blocks are named of what failed, is in doubt or wasn't begun.
+// mostBlocks is how many blocks are named of what failed, is in doubt or wasn't started.
 const mostBlocks = 8
 
-// Write says what was done, what failed, what is in doubt, and what wasn't begun because
-// of what, and how to go on.
+// Write says what was done, what failed, what is in doubt, and what wasn't started because of
+// what, and how to go on.
 func (e End) Write(w io.Writer, o Options) error {
 	p := &printer{o: o}
 	done, failed, rest := e.sort()
@@ -66,7 +66,7 @@ func (e End) Write(w io.Writer, o Options) error {
 	return p.flush(w)
 }
 
-// next is the command that goes on.
+// next is the command that continues.
 func (e End) next() diag.Command {
 	next := diag.Command{Program: e.Program, Name: "apply"}
 	switch {
@@ -177,7 +177,7 @@ func (e End) list(p *printer, what string, objects []addr.Object, color ansi.Sty
 	}
 }
 
-// causes are what failed and kept steps from being begun; the rest was interrupted.
+// causes are what failed and kept steps from being started; the rest was interrupted.
 func (e End) causes(rest []execgraph.ID) (causes []addr.Object) {
 	steps := e.Plan.Graph.Steps
 	var failed []execgraph.ID

@@ -11,8 +11,8 @@ import (
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
-// TestEnd: what failed, is in doubt and wasn't begun stands in few lines, with what kept
-// it from being begun.
+// TestEnd: what failed, is in doubt and wasn't started stands in few lines, with what kept it
+// from being started.
 func TestEnd(t *testing.T) {
 	p := &plan.Plan{Graph: &execgraph.Graph{}}
 	step := func(text string, after ...execgraph.ID) addr.Instance {
@@ -75,7 +75,7 @@ Stopped: 1 of 34 done, 1 failed, 1 in doubt, 31 not begun. The state is saved, s
 	}
 }
 
-// TestUnprovisioned: an object whose provisioners have failed, or weren't begun before an
+// TestUnprovisioned: an object whose provisioners have failed, or weren't started before an
 // interrupt, isn't done.
 func TestUnprovisioned(t *testing.T) {
 	p := &plan.Plan{Graph: &execgraph.Graph{Steps: []execgraph.Step{

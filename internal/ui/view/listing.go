@@ -15,8 +15,7 @@ import (
 )
 
 // Listings writes what a query has found: a line for each object with the address of the
-// list resource, the identity, and the name that the provider has for it. What found
-// nothing is named last.
+// list resource, the identity, and the name that the provider has for it. Lists without objects are named last.
 func Listings(w io.Writer, all []*plan.Listing, o Options) error {
 	p := printer{o: o}
 	var empty []string

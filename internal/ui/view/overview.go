@@ -196,7 +196,7 @@ func (p *planPrinter) rows(rows []*summary.Row, most int) {
 			column += number + 2
 		}
 		if p.o.width() < ansi.Narrow || used+2 > column {
-			// What is said begins on a line of its own.
+			// Anything that is said begins on a line of its own.
 			column = 8
 			line = strings.TrimRight(line, " ") + "\n"
 			used = 0

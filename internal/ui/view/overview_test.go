@@ -67,8 +67,8 @@ func mixed(t *testing.T) *plan.Plan {
 	return p
 }
 
-// TestOverview: what a plan comes to fits a screen at any width, every object is
-// in it, and no secret is.
+// TestOverview: what a plan results in fits a screen at any width, every object is in it, and
+// no secret is.
 func TestOverview(t *testing.T) {
 	for _, width := range []int{40, 80, 200} {
 		got := overview(t, mixed(t), Options{Width: width})
@@ -311,7 +311,7 @@ func TestForgotten(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	// Elsewhere it is as other engines have it.
+	// Elsewhere it is as other programs have it.
 	if got := render(t, p, Options{}); !strings.Contains(got, "(because sim_object.old is not in configuration)") {
 		t.Error(got)
 	}

@@ -151,7 +151,7 @@ func (p *planPrinter) drift() bool {
 	return true
 }
 
-// nothing tells that there is nothing to do, and why that may be.
+// nothing reports that there is nothing to do, and why that may be.
 func (p *planPrinter) nothing(drifted bool) {
 	verdict := func(colour ansi.Style, head, tail string) {
 		p.WriteString("\n" + p.o.Pen.Paint(head, ansi.Bold, colour) + p.o.Pen.Paint(" "+tail, ansi.Bold) + "\n")
@@ -176,7 +176,7 @@ func (p *planPrinter) nothing(drifted bool) {
 		verdict(ansi.Green, "No changes.", "Your infrastructure matches the configuration.")
 		p.prose("\n" + Engine + " has compared your real infrastructure with your configuration and found no differences, so no changes are needed.")
 		if len(p.plan.Targets)+len(p.plan.Excludes) > 0 {
-			p.prose("\nNote: Only the resources chosen by -target or -exclude were looked at. If you expected changes, check these addresses.")
+			p.prose("\nNote: This plan covers only the resources chosen by -target or -exclude. If you expected changes, check these addresses.")
 		}
 	}
 }
@@ -424,7 +424,7 @@ func importing(c *plan.Change, pen ansi.Pen) []string {
 	return lines
 }
 
-// reason says why an action was chosen, where it isn't told otherwise.
+// reason says why an action was chosen, where it isn't reported otherwise.
 func reason(c *plan.Change) string {
 	switch c.Reason {
 	case plan.ReadConfigUnknown:
@@ -503,7 +503,7 @@ func PutOff(p *plan.Plan) string {
 	for _, d := range p.Deferred {
 		fmt.Fprintf(&b, "  - %s\n", d.Change.Addr)
 	}
-	b.WriteString("Applying this plan goes on with another round for these.\n")
+	b.WriteString("Applying this plan continues with another round for these.\n")
 	return b.String()
 }
 

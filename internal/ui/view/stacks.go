@@ -121,7 +121,7 @@ func (s Sum) components() (lines []string) {
 	return lines
 }
 
-// Ruled tells what rules say of a plan, empty where none are asked.
+// Ruled reports what rules say of a plan, empty where none are asked.
 func Ruled(deployment string, approved bool, by string, against []string) string {
 	switch {
 	case approved:

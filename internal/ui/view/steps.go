@@ -12,7 +12,7 @@ import (
 )
 
 // Steps writes every step of a plan's apply with what it waits for, in words.
-// What says nothing is left out: joints of few steps, which are resolved into
+// Uninformative steps are left out: joints of few steps, which are resolved into
 // these, and the opening of a step's provider where another step that it waits
 // for uses the same one. The text is linear in steps and waits.
 func Steps(w io.Writer, pl *plan.Plan, o Options) error {

@@ -22,9 +22,9 @@ func covered(v cty.Value, sensitive bool) cty.Value {
 	return v.Mark(value.Sensitive)
 }
 
-// Value sets a value as an expression that would make it, as the console and
-// outputs do. Secrets and what isn't known are told instead of shown. All
-// lines but the first are indented.
+// Value sets a value as an expression that would make it, as the console and outputs do.
+// Secrets and what isn't known are reported instead of shown. All lines but the first are
+// indented.
 func Value(v cty.Value, indent int) string {
 	var b strings.Builder
 	writeValue(&b, v, indent)
@@ -66,7 +66,7 @@ func writeValue(b *strings.Builder, v cty.Value, indent int) {
 	case ty.IsTupleType():
 		writeSequence(b, v, "[", "]", indent)
 	case ty.IsCapsuleType():
-		// What a type is, and other things that only functions make.
+		// Types, and other values that only functions return.
 		if t, ok := v.EncapsulatedValue().(*cty.Type); ok {
 			b.WriteString(typeText(*t, indent))
 			return

@@ -1,6 +1,5 @@
-// Package view sets the engine's nouns for people: plans, states, outputs and
-// values. Its subpackages set the other forms: diagnostics, JSON documents,
-// progress, graphs.
+// Package view formats plans, states, outputs and values as text. Its subpackages format the
+// rest: diagnostics, JSON documents, progress, graphs.
 //
 // It is an edge. It decides nothing and compares nothing but for display; it
 // takes writers and options as arguments and knows neither flags nor streams.
@@ -84,7 +83,7 @@ func (p *printer) prose(text string) {
 
 func (p *printer) rule() { p.WriteString(p.o.Pen.Rule(p.o.width()) + "\n") }
 
-// flush writes what there is so far.
+// flush writes everything that exists so far.
 func (p *printer) flush(w io.Writer) error {
 	_, err := p.WriteTo(w)
 	return err

@@ -62,7 +62,7 @@ func (p *whyPrinter) explanation(x why.Explanation) {
 		p.chain(chain)
 	}
 	if len(x.Chains) == 0 && x.Action == plan.NoOp && x.Deferred == "" {
-		p.prose("\nWhat exists matches the configuration.")
+		p.prose("\nReal objects match the configuration.")
 	}
 	p.waits(x.Waits)
 }
@@ -100,7 +100,7 @@ func happens(a plan.Action) string {
 	case plan.CreateThenDelete:
 		return "is replaced: created before the old one is destroyed"
 	case plan.ForgetThenCreate:
-		return "is replaced: created anew, while the old one is forgotten"
+		return "is replaced: created again, while the old one is forgotten"
 	case plan.Delete:
 		return "is destroyed"
 	case plan.Forget:

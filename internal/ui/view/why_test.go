@@ -9,7 +9,7 @@ import (
 	"weir.dev/weir/internal/core/value"
 )
 
-// TestParting: two values are told by the one place where they differ, if there is one
+// TestParting: two values are reported by the one place where they differ, if there is one
 // that may be shown.
 func TestParting(t *testing.T) {
 	object := func(list ...cty.Value) cty.Value {

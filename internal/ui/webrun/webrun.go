@@ -1,8 +1,8 @@
-// Package webrun plans and applies with a page that people follow it in and answer by: it
-// tells the page what the terminal is told, has it ask, and plans again when files change.
+// Package webrun plans and applies with a page in the browser. It sends progress to the page,
+// takes the approval from it, and plans again when files change.
 //
-// It owns when another plan is made and when the run is over. It refuses to know how pages
-// are served, and leaves planning, locks and the terminal to whom they belong.
+// It owns when another plan is made and when the run is over. It doesn't know how pages are
+// served, and leaves planning, locks and the terminal to whom they belong.
 package webrun
 
 import (
@@ -32,10 +32,10 @@ import (
 	"weir.dev/weir/internal/workspace/statehistory"
 )
 
-// interval is how often files are looked at.
+// interval is how often files are inspected.
 const interval = 300 * time.Millisecond
 
-// What the page may answer.
+// The possible answers of the page.
 const (
 	approve = "approve"
 	refuse  = "refuse"
@@ -45,13 +45,13 @@ const (
 
 // A Work is what is planned and applied.
 type Work interface {
-	// Stored says what there is of the state.
+	// Stored says everything that exists of the state.
 	Stored() (serial uint64, all bool)
 	// Doubts are of objects that may exist.
 	Doubts() []journal.Operation
 }
 
-// An Approver follows an apply of W, with limits L, that comes to O, and decides about it.
+// An Approver follows an apply of W, with limits L, that results in O, and decides about it.
 type Approver[W Work, O, L any] interface {
 	Opened(diag.List)
 	Planned(ctx context.Context, w W, p *plan.Plan, found diag.List) (left diag.List, approved bool)
@@ -62,13 +62,13 @@ type Approver[W Work, O, L any] interface {
 }
 
 // A Past is the earlier states of a state: the serials of those that one may go back to, and
-// what there is to say of all of them.
+// everything to say of all of them.
 type Past interface {
 	Serials() []uint64
 	List() []statehistory.State
 }
 
-// A Run is a plan and an apply with a page: an Approver itself, before the one that tells
+// A Run is a plan and an apply with a page: an Approver itself, before the one that reports
 // the terminal.
 type Run[W Work, O, L any] struct {
 	Approver[W, O, L]
@@ -87,7 +87,7 @@ type Run[W Work, O, L any] struct {
 	// GoBack goes back to an earlier state by its serial, once nothing holds the state.
 	GoBack func(context.Context, uint64) diag.List
 	// Came says what came of an apply: whether it was carried out, whether something is in
-	// doubt, and what is told beside.
+	// doubt, and what is reported beside.
 	Came func(O) (done, doubted bool, left diag.List)
 	// Approved: nobody is asked, and nothing is waited for.
 	Approved bool
@@ -122,8 +122,8 @@ type ending struct {
 	failed        bool
 }
 
-// Run plans until something is applied or refused, and returns the exit code. Where there
-// is nothing to do, or planning fails, it waits for files to change.
+// Run plans until something is applied or rejected, and returns the exit code. Where there is
+// nothing to do, or planning fails, it waits for files to change.
 func (r *Run[W, O, L]) Run(ctx context.Context) int {
 	r.ask = func(choices ...string) string { return r.await(ctx, choices...) }
 	r.watcher = filewatch.Watcher{Dir: ".", Interval: interval, Only: matters}
@@ -201,7 +201,7 @@ func (r *Run[W, O, L]) earlier(states []statehistory.State) (list []webui.Earlie
 }
 
 // goBack goes back to an earlier state if that was the answer. Whatever comes of it, another
-// plan tells what there is.
+// plan reports everything that exists.
 func (r *Run[W, O, L]) goBack(ctx context.Context) diag.List {
 	text, is := strings.CutPrefix(r.decided, back)
 	serial, err := strconv.ParseUint(text, 10, 64)
@@ -222,8 +222,8 @@ func (r *Run[W, O, L]) repeats(ctx context.Context) bool {
 	return !r.Approved && !r.Once && ctx.Err() == nil && (r.ending != nil && r.ending.failed || r.decided == refuse)
 }
 
-// over reports whether there is nothing to wait for: something was applied or refused, or
-// the run was interrupted.
+// over reports whether there is nothing to wait for: something was applied or rejected, or the
+// run was interrupted.
 func (r *Run[W, O, L]) over(ctx context.Context) bool {
 	return r.Approved || r.Once || ctx.Err() != nil || r.decided != "" || r.ending != nil && r.made.HasChanges()
 }
@@ -412,8 +412,8 @@ func (r *Run[W, O, L]) tell(l diag.List) {
 	}
 }
 
-// masked is a text without what is sensitive anywhere in the plan: a page is looked at by
-// more people than a terminal.
+// masked is a text without what is sensitive anywhere in the plan: a page is inspected by more
+// people than a terminal.
 func (r *Run[W, O, L]) masked(text string) string {
 	text = r.Screen.Secrets.Mask(text)
 	if r.hide != nil {

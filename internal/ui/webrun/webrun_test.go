@@ -201,7 +201,7 @@ func (s *stand) answer(number int, choice string) int {
 
 func (s *stand) get(path string) string {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // what there is by now
+	cancel() // everything that exists by now
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:80"+s.server.Path()+path, nil)
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
@@ -287,7 +287,7 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// TestFailure: what failed and why is told once, without what is sensitive.
+// TestFailure: what failed and why is reported once, without what is sensitive.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		warning := diag.Unwritable.Warnings("A warning.")

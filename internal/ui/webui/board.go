@@ -48,7 +48,7 @@ func (s *Server) Part(name string) *Server {
 	return nil
 }
 
-// Over says on a board that all parts have ended. If it waits, their pages can be looked at
+// Over says on a board that all parts have ended. If it waits, their pages can be inspected
 // until somebody ends that, or the context ends.
 func (s *Server) Over(ctx context.Context, done, waits bool, say func(string)) {
 	heading := "Everything is done"
@@ -69,7 +69,7 @@ type card struct {
 	Part    int    `json:"part"`
 	Name    string `json:"name"`
 	Heading string `json:"heading"`
-	// Mood is "failed", "done" or "refused" where it is over, and how.
+	// Mood is "failed", "done" or "rejected" where it is over, and how.
 	Mood string `json:"mood"`
 	// Asks: it waits for an answer, about the plan of that number.
 	Asks     bool `json:"asks"`
@@ -78,7 +78,7 @@ type card struct {
 	Done     int  `json:"done"`
 	Failed   int  `json:"failed"`
 	Of       int  `json:"of"`
-	// Looked and Known are objects that were asked about, and how many there are.
+	// Looked and Known are objects that were queried, and how many there are.
 	Looked int `json:"looked"`
 	Known  int `json:"known"`
 

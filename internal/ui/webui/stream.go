@@ -70,8 +70,8 @@ func (s *Server) stopped(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// events sends all that has happened to the last plan, and then what happens, until the
-// run or the request ends. Who comes back gets what he doesn't have.
+// events sends all that has happened to the last plan, and then what happens, until the run or
+// the request ends. Anyone who comes back gets what he doesn't have.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	flusher, ok := w.(http.Flusher)
 	if !ok {
@@ -148,7 +148,7 @@ func (s *Server) write(kind string, payload map[string]any) {
 	s.wake()
 }
 
-// wake tells those who wait for messages; it needs the lock.
+// wake informs those who wait for messages; it needs the lock.
 func (s *Server) wake() {
 	close(s.news)
 	s.news = make(chan struct{})

@@ -12,12 +12,12 @@ import (
 
 // counted is how far a run is.
 type counted struct {
-	looked, known int // objects that were asked about, and that the state has
+	looked, known int // objects that were queried, and that the state has
 	tally         *event.Tally
 }
 
-// Planning tells that a plan is made, and why another one if it is. All that was told of an
-// earlier one is over.
+// Planning reports that a plan is made, and why another one if it is. All that was reported
+// about an earlier one is over.
 func (s *Server) Planning(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *Server) Remember(list func() []Earlier) {
 	s.add("earlier", nil)
 }
 
-// showEarlier sends what there is to say of earlier states.
+// showEarlier sends everything to say of earlier states.
 func (s *Server) showEarlier(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	list := s.earlier
@@ -71,8 +71,8 @@ func (s *Server) showEarlier(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(all)
 }
 
-// Planned has the page show a plan by a document, and returns the number by which Ask
-// asks about it. Without a document there is none to see.
+// Planned has the page show a plan by a document, and returns the number by which Ask queries
+// it. Without a document none exists to see.
 func (s *Server) Planned(heading string, failed bool, document []byte) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Server) End(heading, text string, failed bool) {
 	s.add("end", map[string]any{"heading": heading, "text": text, "failed": failed})
 }
 
-// Event is an event.Sink. Of values, ids and what provisioners say nothing is told.
+// Event is an event.Sink. Of values, ids and what provisioners say nothing is reported.
 func (s *Server) Event(e event.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Server) Event(e event.Event) {
 	}
 }
 
-// begin tells that an apply begins.
+// begin reports that an apply begins.
 func (s *Server) begin(p *plan.Plan) {
 	s.counted.tally = event.Tallied(p)
 	clear(s.running)
@@ -168,14 +168,14 @@ func (s *Server) step(e event.Event) {
 	}
 }
 
-// start tells that work on an object begins. One object may have several at once.
+// start reports that work on an object begins. One object may have several at once.
 func (s *Server) start(name string, a plan.Action) {
 	s.calls++
 	s.running[name] = append(s.running[name], s.calls)
 	s.add("start", map[string]any{"call": s.calls, "name": sanitize.Line(name), "class": graphview.Class(a), "word": verb(a), "at": s.now().UnixMilli()})
 }
 
-// finish tells that it ended.
+// finish reports that it ended.
 func (s *Server) finish(name string, failed bool) {
 	list := s.running[name]
 	if len(list) == 0 {

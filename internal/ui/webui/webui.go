@@ -1,8 +1,8 @@
-// Package webui is a page that follows a run: what a browser on the same machine sees of a
-// plan and an apply while they are made, and what it may answer.
+// Package webui serves the page of weir ui: a browser on the same machine follows a plan and an
+// apply, and sends the user's answers.
 //
-// It owns the address, who may see it, the stream of what happened and the questions that
-// are open. It refuses to know how plans are made and what an answer leads to.
+// It owns the address, who may see it, the stream of what happened and the questions that are
+// open. It doesn't know how plans are made and what an answer leads to.
 package webui
 
 import (
@@ -155,8 +155,8 @@ func (s *Server) count(by int) {
 	}
 }
 
-// Handler answers requests to the port. Whoever doesn't have the token learns nothing, and
-// names other than those of the loopback interface aren't answered: a foreign page could
+// Handler answers requests to the port. A caller that doesn't have the token learns nothing,
+// and names other than those of the loopback interface aren't answered: a foreign page could
 // have had its own name lead here.
 func (s *Server) Handler(port int) http.Handler {
 	mux := http.NewServeMux()
@@ -232,9 +232,8 @@ func show(w http.ResponseWriter, r *http.Request, number int, document []byte) {
 // ErrWithdrawn is why there is no answer: nobody may give one any more.
 var ErrWithdrawn = errors.New("the question is withdrawn")
 
-// Ask has the page ask about a plan, and waits for one of the choices. When the context
-// ends first, no answer is taken any more; one that was taken counts. What refused says of a
-// choice, if it says anything, is why that isn't taken at the moment it is made.
+// Ask has the page query a plan, and waits for one of the choices. When the context ends
+// first, no answer is taken any more; one that was taken counts. The result of rejected for a choice, if any, is why it isn't taken at this moment.
 func (s *Server) Ask(ctx context.Context, plan int, refused func(choice string) string, choices ...string) (string, error) {
 	q := &question{plan: plan, choices: choices, refused: refused, answer: make(chan string, 1)}
 	s.mu.Lock()

@@ -216,8 +216,8 @@ const told = `{"type":"planning","why":""}
 {"failed":true,"heading":"Apply failed","text":"next  weir apply","type":"end"}
 `
 
-// TestLate: who comes late is told everything about the last plan, and who comes back what
-// he doesn't have.
+// TestLate: who comes late learns everything about the last plan, and who comes back what he
+// doesn't have.
 func TestLate(t *testing.T) {
 	s, h := server(t)
 	s.Planning("")
@@ -256,8 +256,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestListen: the page is there on a real port, is told what happens as it happens, and
-// has all of it when the server is closed.
+// TestListen: the page is there on a real port, learns what happens as it happens, and has all
+// of it when the server is closed.
 func TestListen(t *testing.T) {
 	s, _ := server(t)
 	address, err := s.Listen(context.Background(), 0)

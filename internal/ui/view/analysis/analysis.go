@@ -1,6 +1,6 @@
-// Package analysis sets an outline of a configuration for people and as JSON.
+// Package analysis formats an outline of a configuration as text and as JSON.
 //
-// It owns both forms, which are weir's own. It refuses to decide what is in an outline.
+// It owns both forms, which are weir's own. It doesn't decide what is in an outline.
 package analysis
 
 import (

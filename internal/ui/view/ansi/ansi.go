@@ -1,8 +1,8 @@
-// Package ansi holds how text is set for a terminal: the few colours the
-// engine uses, wrapping of paragraphs, and rules across the screen.
+// Package ansi formats text for a terminal: colors, wrapped paragraphs, and rules across the
+// screen.
 //
-// It refuses to know what is written. Colours are off unless the caller turns
-// them on; whether a stream is a terminal is the caller's to find out.
+// It doesn't know what is written. Colours are off unless the caller turns them on; whether a
+// stream is a terminal is the caller's to find out.
 package ansi
 
 import (
@@ -56,8 +56,8 @@ const DefaultWidth = 78
 // or to leave lines whole so that they can be copied.
 const Narrow = 60
 
-// Width is how many columns of a terminal text takes, painted or not. What is joined to the character
-// before it, as in emoji of several, takes none.
+// Width is how many columns of a terminal text takes, painted or not. Anything that is joined
+// to the character before it, as in emoji of several, takes none.
 func Width(text string) int {
 	n, last, joined, painting := 0, 0, false, false
 	for _, r := range text {
@@ -159,7 +159,7 @@ func wrapLine(b *strings.Builder, line string, limit int, before string) {
 }
 
 // Fold breaks a line, painted or not, so that it fits the width: at spaces, or within a word
-// that is longer than half of it. What continues it has something before it. A limit below 1
+// that is longer than half of it. Continuing lines have something before them. A limit below 1
 // means no limit.
 func Fold(line string, limit int, before string) string {
 	var b strings.Builder

@@ -1,7 +1,6 @@
-// Package coveragereport shows what tests have covered: as lines for people, as JSON,
-// and as one page with the sources marked.
+// Package coveragereport prints test coverage as text, as JSON, and as a page with marked sources.
 //
-// It owns the three forms. It refuses to decide what counts as covered.
+// It owns the three forms. It doesn't decide what counts as covered.
 package coveragereport
 
 import (
@@ -41,8 +40,8 @@ func missing(p coverage.Point) string {
 	return p.Name + " is never evaluated"
 }
 
-// told reports whether a point that isn't covered is told: that a condition
-// never fails goes without saying where it is never evaluated.
+// told reports whether a point that isn't covered is reported: that a condition never fails
+// goes without saying where it is never evaluated.
 func told(p coverage.Point, before *coverage.Point) bool {
 	return !p.Covered && !(p.Kind == coverage.Failure && before != nil && before.Kind == coverage.Condition && before.Range == p.Range && !before.Covered)
 }

@@ -1,8 +1,7 @@
-// Package diags shows diagnostics: boxed for people, as objects for programs.
+// Package diags prints diagnostics: in boxes for people, as objects for programs.
 //
-// It owns the snippet of source that a diagnostic points at and how several
-// diagnostics are put together. It refuses to choose what is reported; the
-// list comes from the stages as it is.
+// It owns the snippet of source that a diagnostic points at and how several diagnostics are
+// put together. It doesn't choose what is reported; the list comes from the stages as it is.
 package diags
 
 import (
@@ -146,8 +145,8 @@ func Validation(l diag.List, sources map[string][]byte) []byte {
 
 func position(p hcl.Pos) Position { return Position{p.Line, p.Column, p.Byte} }
 
-// ranges settles what is underlined and what is shown. Both have at least one
-// byte, and the second contains the first.
+// ranges resolves what is underlined and what is shown. Both have at least one byte, and the
+// second contains the first.
 func ranges(d diag.Diagnostic) (highlight, shown hcl.Range) {
 	highlight = *d.Subject
 	if highlight.End == (hcl.Pos{}) || highlight.End.Byte < highlight.Start.Byte {

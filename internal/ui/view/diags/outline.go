@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// blockHeader is the header of the top-level block that the range lies in, or
-// empty: a header isn't said to be in its own block. It manages with every file, also with one that a parser would refuse
-// or choke on.
+// blockHeader is the header of the top-level block that the range lies in, or empty: a header
+// isn't said to be in its own block. It manages with every file, also with one that a parser
+// would reject or choke on.
 func blockHeader(src []byte, r hcl.Range) string {
 	o := outlineOf(src, r.Filename)
 	if o.nested != nil {
@@ -105,7 +105,7 @@ func (o opened) step() string {
 	return "." + name
 }
 
-// deepest is how many containers may be within one another for a path to be told.
+// deepest is how many containers may be within one another for a path to be reported.
 const deepest = 1000
 
 // containers finds those of a file, none where it is no JSON, or none that people write.

@@ -20,7 +20,7 @@ const (
 	maxSide  = 100 // runes of one side
 )
 
-// sides tells where the two sides of a comparison differ, with what each has there.
+// sides reports where the two sides of a comparison differ, with what each has there.
 func sides(b *strings.Builder, c *diag.Comparison, pen ansi.Pen) {
 	lines := differing(c)
 	if len(lines) == 0 {

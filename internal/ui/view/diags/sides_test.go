@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/core/value"
 )
 
-// Where the sides of a comparison differ is told, sensitive parts are not.
+// Where the sides of a comparison differ is reported, sensitive parts are not.
 func TestSides(t *testing.T) {
 	object := func(size, secret cty.Value) cty.Value {
 		return cty.ObjectVal(map[string]cty.Value{"size": size, "secret": secret.Mark(value.Sensitive), "list": cty.TupleVal([]cty.Value{cty.True})})

@@ -14,8 +14,8 @@ import (
 // Options say how diagnostics are set for people.
 type Options struct {
 	Pen ansi.Pen
-	// Plain leaves out the box, for programs that read the text: the peers do
-	// so whenever colours are off.
+	// Plain leaves out the box, for programs that read the text: OpenTofu and Terraform do so
+	// whenever colours are off.
 	Plain bool
 	// Width is where prose is wrapped; 0 means no wrapping.
 	Width int
@@ -119,7 +119,7 @@ func box(b *strings.Builder, g group, sources map[string][]byte, o Options) {
 		body.WriteString(ansi.Wrap(detail, width) + "\n")
 	}
 
-	if g.Code != "" && g.Code != provider.Reported.Name && !o.Plain { // which programs compare with other engines' texts
+	if g.Code != "" && g.Code != provider.Reported.Name && !o.Plain { // which programs compare with other programs' texts
 		body.WriteString("\n" + o.Pen.Paint("More about this: weir explain "+g.Code, ansi.Gray) + "\n")
 	}
 	if o.Plain {
@@ -255,7 +255,7 @@ func (c *FunctionCall) parameters() string {
 }
 
 // spoken is a statement about a value with the right article. Programs get those that they
-// know from other engines.
+// know from other programs.
 func spoken(statement string) string {
 	if rest, is := strings.CutPrefix(statement, "is a object"); is {
 		return "is an object" + rest

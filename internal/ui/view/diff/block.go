@@ -131,7 +131,7 @@ func (d differ) nestedObject(p pair, o *schema.Object) *Node {
 	return p.node(action, &object{parts: parts, nested: true})
 }
 
-// group compares all blocks of one type. It answers nil where there are none.
+// group compares all blocks of one type. It answers nil without one.
 func (d differ) group(name string, p pair, n *schema.NestedBlock) *group {
 	if p.before == cty.NilVal && p.after == cty.NilVal {
 		return nil

@@ -1,9 +1,8 @@
-// Package diff finds what differs between two values and sets it for people,
-// in the form of a plan: `+`, `-` and `~` at the left, unchanged parts counted
-// and hidden, secrets never shown.
+// Package diff finds the differences between two values and prints them in the form of a plan:
+// `+`, `-` and `~` at the left, unchanged parts counted and hidden, secrets never shown.
 //
-// It owns that form. It refuses to know what the values belong to; plans,
-// states and outputs all come here.
+// It owns that form. It doesn't know what the values belong to; plans, states and outputs all
+// come here.
 package diff
 
 import (
@@ -80,7 +79,7 @@ func secretsOnly(v cty.Value) cty.Value {
 	return v
 }
 
-// A pair is the two forms of one value, NilVal where there is none.
+// A pair is the two forms of one value, NilVal without one.
 type pair struct {
 	before, after cty.Value
 	replace       *trail
@@ -148,7 +147,7 @@ func (p pair) child(before, after cty.Value, s cty.PathStep) pair {
 		return c
 	}
 	if p.relevant.ends() {
-		// What lies below something relevant is relevant.
+		// Anything that lies below something relevant is relevant.
 		c.filtered = false
 		return c
 	}

@@ -25,9 +25,9 @@ type Options struct {
 	NoSymbols, BlankSymbols bool
 	// NoNull leaves out the `-> null` behind what goes away.
 	NoNull bool
-	// Fold is for people who read it: of long texts the lines around those that change,
-	// YAML as the values it holds, columns by what characters take on a screen. Without
-	// it the text is one that programs and people know from other engines.
+	// Fold is for people who read it: of long texts the lines around those that change, YAML
+	// as the values it holds, columns by what characters take on a screen. Without it the text
+	// is one that programs and people know from other programs.
 	Fold bool
 
 	// forces: the parts say that they force a replacement.
@@ -221,8 +221,8 @@ func secrecyChange(what string, before, after bool, a plan.Action, indent int, o
 	return "  # " + o.Pen.Paint("Warning", ansi.Yellow) + ": " + what + first + "\n" + strings.Repeat("    ", indent) + "  # " + second
 }
 
-// A list is the elements of a sequence or set. With context, the unchanged
-// neighbours of a change are shown: the order tells something.
+// A list is the elements of a sequence or set. With context, the unchanged neighbours of a
+// change are shown: the order reports something.
 type list struct {
 	parts       []*Node
 	context     bool
@@ -331,8 +331,8 @@ func (ob *object) text(n *Node, indent int, o Options) string {
 	return b.String()
 }
 
-// isImportant reports whether an attribute is shown even when it stays: those
-// by which people tell objects apart.
+// isImportant reports whether an attribute is shown even when it stays: those by which people
+// distinguish objects.
 func isImportant(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
 // attributes writes a line for each attribute and one for the hidden.

@@ -3,9 +3,8 @@ package diff
 // A match says that an element of one sequence stands for one of another.
 type match struct{ before, after int }
 
-// maxEdits bounds the search for a shortest difference. Sequences that differ
-// in more are told apart without looking further: nobody reads such a
-// difference line by line.
+// maxEdits bounds the search for a shortest difference. Sequences that differ in more are
+// distinguished without looking further: nobody reads such a difference line by line.
 const maxEdits = 1000
 
 // common finds a longest common subsequence, or nearly so where the sequences
@@ -119,9 +118,8 @@ func align(before, after []string, pair func(i, j int) bool, visit func(i, j int
 	}
 }
 
-// Lines tells of the lines of two texts in order: those that only the first has
-// with a minus, those that only the second has with a plus, and those of both with
-// a space.
+// Lines reports the lines of two texts in order: those that only the first has with a minus,
+// those that only the second has with a plus, and those of both with a space.
 func Lines(before, after string, visit func(sign byte, line string)) {
 	from, to := linesOf(before), linesOf(after)
 	align(from, to, func(int, int) bool { return false }, func(i, j int) {

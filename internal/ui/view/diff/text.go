@@ -63,8 +63,7 @@ func quoted(s *string, o Options) string {
 	return strconv.Quote(*s)
 }
 
-// heredoc sets strings of several lines. A null beside one is told in the
-// first line.
+// heredoc sets strings of several lines. A null beside one is reported in the first line.
 func heredoc(n *Node, before, after *string, indent int, o Options) string {
 	var b strings.Builder
 	if n.Action == plan.Update && (before == nil || after == nil) {

@@ -60,7 +60,8 @@ func decodeYAML(text string) (cty.Value, bool) {
 }
 
 // special finds what isn't a plain value: anchors, aliases, tags, merged and explicit keys,
-// directives and further documents. What only looks like these is shown by lines, too.
+// directives and further documents. Anything that only looks like these is shown by lines,
+// too.
 var special = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)(^|[\s\[{,:-])[&*!][^\s,]|<<\s*:|^\s*(-\s+)*\?\s|^%|^\.\.\.|\n---`)
 })
@@ -76,9 +77,9 @@ func comments(text string) []string {
 	return all
 }
 
-// token finds plain texts that may be read as numbers, booleans or null: behind a key, in
-// a list or among its parts. What stands within a longer text, as in "arn:aws:1" or ami-01,
-// isn't one.
+// token finds plain texts that may be read as numbers, booleans or null: behind a key, in a
+// list or among its parts. Anything that stands within a longer text, as in "arn:aws:1" or
+// ami-01, isn't one.
 var token = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)(?:^|[,\[{]|[:\-,\[{]\s+)[ \t]*([-+.]?[0-9.][^\s,\]}#:"']*(?::[^\s,\]}#"']+)*|~|[A-Za-z]{1,5})[ \t]*(?:$|[,\]}]|[ \t]#|:[ \t\n])`)
 })

@@ -1,5 +1,5 @@
-// Package dot writes graphs in the DOT language and as Mermaid flowcharts: what a
-// configuration refers to, and the steps of an execution graph.
+// Package dot writes graphs in the DOT language and as Mermaid flowcharts: references of a
+// configuration, and steps of an execution graph.
 //
 // It owns these languages. An edge leads from what needs to what it needs.
 package dot
@@ -21,7 +21,7 @@ import (
 // written in another language.
 type Language interface {
 	graph(g *graph) string     // every declaration or step
-	summary(s *summary) string // resources alone, by module
+	summary(s *summary) string // resources only, by module
 }
 
 // The languages.
@@ -187,7 +187,7 @@ func configuration(all []*symbols.Declaration) *graph {
 			}
 			g.edge(name, provider)
 		}
-		// What is called waits for the call.
+		// Anything that is called waits for the call.
 		if parent, step, ok := d.Module.Parent(); ok && (isResource || d.Kind == symbols.Call) {
 			g.edge(name, parent.Child(step.Call, addr.NoKey).String()+" (expand)")
 		}

@@ -19,9 +19,9 @@ type resource struct {
 	name   addr.Name
 }
 
-// Resources writes the summary that Terraform's users know: resources alone, by
-// module, with an edge to each one that is needed directly or through anything
-// that isn't shown, unless another edge implies it.
+// Resources writes the summary that Terraform's users know: resources only, by module, with an
+// edge to each one that is needed directly or through anything that isn't shown, unless
+// another edge implies it.
 func Resources(w io.Writer, l Language, tree *program.Tree) error {
 	_, err := io.WriteString(w, l.summary(newSummary(configuration(symbols.Of(tree)))))
 	return err
@@ -87,7 +87,7 @@ func (mermaid) summary(s *summary) string {
 	return b.String()
 }
 
-// A summary is a graph with its resources alone.
+// A summary is a graph with its resources only.
 type summary struct {
 	resources map[string]resource
 	next      map[string][]string // of the whole graph

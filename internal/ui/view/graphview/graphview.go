@@ -1,5 +1,5 @@
-// Package graphview makes graphs that people can read of plans and configurations: folded
-// by block, or by module where that is still too much, and coloured by action.
+// Package graphview draws graphs of plans and configurations, folded by block or by module, and
+// colored by action.
 //
 // It owns what is one node, and the JSON form. Where boxes go is layered's to say, and
 // how every step or reference is written in other languages that of dot.
@@ -109,7 +109,7 @@ func OfPlan(p *plan.Plan) *Chart {
 			}
 		}
 	}
-	return fold(items, needs, "What the plan changes. Each box is a block or module, right of what it needs.")
+	return fold(items, needs, "Changes of the plan. Each box is a block or module, right of what it needs.")
 }
 
 // Dependencies are what blocks of a plan depend on directly, and perhaps through
@@ -151,8 +151,8 @@ func Dependencies(p *plan.Plan) map[addr.Resource][]addr.Resource {
 	return out
 }
 
-// OfTree is what a configuration declares: its resources alone, with the ways between
-// them that lead through anything else, or all of it.
+// OfTree is what a configuration declares: its resources only, with the ways between them that
+// lead through anything else, or all of it.
 func OfTree(tree *program.Tree, all bool) *Chart {
 	declared := symbols.Of(tree)
 	items, place := make([]item, len(declared)), map[*symbols.Declaration]int{}
@@ -173,7 +173,7 @@ func OfTree(tree *program.Tree, all bool) *Chart {
 		}
 	}
 	if !all {
-		return fold(items, needs, "What the configuration declares. Each box is a block or module, right of what it needs.")
+		return fold(items, needs, "Resources of the configuration. Each box is a block or module, right of what it needs.")
 	}
 	c := &Chart{Needs: needs, about: "All that the configuration declares, right of what it refers to."}
 	for _, i := range items {
@@ -360,7 +360,7 @@ func shortcuts(items []item, needs [][]int) []int {
 	stands := make([]int, len(items))
 	done := make([]bool, len(items))
 	for i := range items {
-		stands[i] = i // also of what is in a circle, as long as it is looked at
+		stands[i] = i // also of what is in a circle, as long as it is inspected
 		done[i] = items[i].count > 0
 	}
 	var stack []int

@@ -139,8 +139,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestFormats holds the table of formats: each writes every kind of graph, and none as
-// another format does. What is missing for a new one is named here.
+// TestFormats holds the table of formats: each writes every kind of graph, and none as another
+// format does. Anything that is missing for a new one is named here.
 func TestFormats(t *testing.T) {
 	v := &program.Variable{Name: "v"}
 	a := &program.Resource{Name: addr.Name{Type: "sim_object", Name: "a"}, Config: &program.Body{Refs: []*program.Ref{{Kind: program.RefVariable, Variable: v}}}}

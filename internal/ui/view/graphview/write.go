@@ -103,7 +103,7 @@ func (c *Chart) document() (string, error) {
 	return string(doc) + "\n", err
 }
 
-// What moves, scales and searches a drawing in a page.
+// The script that moves, scales and searches a drawing in a page.
 //
 //go:embed pan.js
 var Script string

@@ -1,8 +1,8 @@
-// Package jsonconfig writes a configuration as JSON: the part of plan JSON
-// that says what was written, with references instead of values.
+// Package jsonconfig writes a configuration as JSON: the part of plan JSON with references
+// instead of values.
 //
-// It owns that format. It refuses to evaluate: an expression either is
-// constant by itself or is listed by the references in it.
+// It owns that format. It doesn't evaluate: an expression either is constant by itself or is
+// listed by the references in it.
 package jsonconfig
 
 import (

@@ -18,7 +18,7 @@ import (
 
 var sim = addr.Provider{Host: "example.com", Namespace: "acme", Type: "sim"}
 
-// What references in tests name.
+// The targets of references in tests.
 var (
 	object1 = &program.Resource{Name: addr.Name{Type: "sim_object", Name: "a"}}
 	call1   = &program.Call{Call: addr.Mod("m")}

@@ -78,8 +78,8 @@ type ResourceChange struct {
 	Awaits       *Awaits         `json:"awaits,omitempty"`
 }
 
-// Awaits is the change that a read during apply waits for, and where the reference
-// to it is. No other engine has it.
+// Awaits is the change that a read during apply waits for, and where the reference to it is.
+// No other program has it.
 type Awaits struct {
 	Address string `json:"address"`
 	File    string `json:"file,omitempty"`
@@ -115,7 +115,7 @@ type LeftOut struct {
 	Since string `json:"since"`
 }
 
-// LeftOutOf are those of a plan, nil where there are none.
+// LeftOutOf are those of a plan, nil without one.
 func LeftOutOf(p *plan.Plan) *LeftOut {
 	if p.LeftOut == nil {
 		return nil
@@ -215,9 +215,8 @@ func Planned(p *plan.Plan) []*plan.Change {
 	return p.Changes
 }
 
-// Drift lists the differences that refreshing found, as far as they are shown:
-// a changed address alone is told by the changes, except in a plan that only
-// refreshes.
+// Drift lists the differences that refreshing found, as far as they are shown: a changed
+// address only is reported by the changes, except in a plan that only refreshes.
 func Drift(p *plan.Plan) []*plan.Change {
 	if p.Mode == plan.RefreshOnly {
 		return p.Drift
@@ -256,7 +255,7 @@ func variables(p *plan.Plan, tree *program.Tree) (map[string]variable, error) {
 	return out, nil
 }
 
-// plannedValues is what the state is going to be, as far as it is known.
+// plannedValues is what the state is going to be, as far as known.
 func plannedValues(p *plan.Plan) (jsonstate.Values, error) {
 	tree := jsonstate.NewTree()
 	for _, c := range Shown(Planned(p)) {

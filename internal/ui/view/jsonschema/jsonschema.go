@@ -1,7 +1,6 @@
-// Package jsonschema writes what providers declare as JSON, the form of
-// `providers schema -json`.
+// Package jsonschema writes provider schemas as JSON, the form of `providers schema -json`.
 //
-// It owns that format. It refuses to fetch schemas.
+// It owns that format. It doesn't fetch schemas.
 package jsonschema
 
 import (

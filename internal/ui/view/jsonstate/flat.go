@@ -17,7 +17,8 @@ const unknownText = "74D93920-ED26-11E3-AC10-0800200C9A66"
 // fromFlat reads the attributes of an object as states had them before version 0.12: each
 // value that isn't a collection by its path, such as "ports.0.from", beside the number of
 // elements of each list and set ("ports.#") and map ("tags.%"). Elements of sets have hashes
-// for indices. What isn't there is null. What doesn't fit the type is an error.
+// for indices. Anything that isn't there is null. Anything that doesn't fit the type is an
+// error.
 func fromFlat(attributes map[string]string, ty cty.Type) (cty.Value, error) {
 	return flat{attributes, slices.Sorted(maps.Keys(attributes))}.object("", ty)
 }

@@ -47,7 +47,7 @@ func TestFlat(t *testing.T) {
 	if !got.RawEquals(want) {
 		t.Errorf("got %#v", got)
 	}
-	// What doesn't fit the schema of today is shown as it is.
+	// Anything that doesn't fit the schema of today is shown as it is.
 	odd, err := Decode(&state.Object{Flat: map[string]string{"id": "i", "size": "big"}}, &schema.Schema{Block: block})
 	if err != nil || !odd.RawEquals(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("i"), "size": cty.StringVal("big")})) {
 		t.Errorf("got %#v, %v", odd, err)

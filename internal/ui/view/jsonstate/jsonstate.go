@@ -1,10 +1,8 @@
-// Package jsonstate writes states as JSON, the form of `show -json`, and the
-// parts of it that plans have too: resources grouped by module, outputs, and
-// results of checks.
+// Package jsonstate writes states as JSON, the form of `show -json`. Plans use its parts too:
+// resources grouped by module, outputs, and results of checks.
 //
-// It owns that format. It refuses the format of state files (package
-// statefile) and never upgrades an object: one that doesn't fit the schema at
-// hand is shown as it was stored.
+// It owns that format. It rejects the format of state files (package statefile) and never
+// upgrades an object: one that doesn't fit the schema at hand is shown as it was stored.
 package jsonstate
 
 import (
@@ -170,7 +168,7 @@ func object(a addr.Object, o *state.Object, s *schema.Schema) (*Resource, error)
 	for _, d := range o.Dependencies {
 		r.DependsOn = append(r.DependsOn, d.String())
 	}
-	slices.Sort(r.DependsOn) // as text, like the peers
+	slices.Sort(r.DependsOn) // as text, like OpenTofu and Terraform
 	if len(o.IdentityJSON) > 0 && string(o.IdentityJSON) != "null" {
 		version := o.IdentityVersion
 		r.Identity, r.IdentityVersion = o.IdentityJSON, &version

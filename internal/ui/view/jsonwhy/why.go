@@ -1,4 +1,4 @@
-// Package jsonwhy sets explanations of a plan as JSON.
+// Package jsonwhy writes explanations of a plan as JSON.
 //
 // It owns the document's form, which is weir's own. Sensitive values are left
 // out.

@@ -1,8 +1,8 @@
-// Package layout draws graphs in layers: what is needed stands left of what needs
-// it, and lines cross seldom.
+// Package layout lays out graphs in layers, with dependencies on the left and few crossing
+// lines.
 //
-// It owns where boxes and lines go, and the SVG that they are written in. It refuses
-// to know what the boxes stand for.
+// It owns where boxes and lines go, and the SVG that they are written in. It doesn't know what
+// the boxes stand for.
 package layout
 
 import (
@@ -32,7 +32,7 @@ type Graph struct {
 	Edges []Edge
 }
 
-// What is drawn how large, in pixels.
+// Anything that is drawn how large, in pixels.
 const (
 	boxHeight  = 26
 	rowHeight  = 36
@@ -181,9 +181,9 @@ func direct(needs [][]int) [][]int {
 	return kept
 }
 
-// layers gives each node the layer right of all that it needs. What nothing needs and
-// that needs something stands where that leaves it; what only others need moves next
-// to the first of these.
+// layers gives each node the layer right of all that it needs. Anything that nothing needs and
+// that needs something stands where that leaves it; what only others need moves next to the
+// first of these.
 func layers(needs [][]int) []int {
 	at, order, by := make([]int, len(needs)), upward(needs), reversed(needs)
 	for _, n := range order {
@@ -288,7 +288,7 @@ func (d *drawing) place(rows [][]int) {
 	d.width, d.height = x+margin, d.height+2*margin-(rowHeight-boxHeight)
 }
 
-// shortened is a label that fits a box: its end tells most.
+// shortened is a label that fits a box: its end reports most.
 func shortened(label string) string {
 	runes := []rune(label)
 	if len(runes) <= maxLabel {

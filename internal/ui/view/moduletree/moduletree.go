@@ -1,5 +1,4 @@
-// Package moduletree shows which modules a configuration calls, and which providers each
-// requires.
+// Package moduletree prints which modules a configuration calls, and which providers each requires.
 //
 // It decides nothing and reads no files.
 package moduletree

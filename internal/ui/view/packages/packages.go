@@ -1,7 +1,7 @@
-// Package packages tells of provider packages that are installed, locked or copied:
-// one line for each step.
+// Package packages prints the steps of installing, locking and copying provider packages, one
+// line each.
 //
-// It owns the words. It refuses to print and to install anything.
+// It owns the words. It doesn't print and to install anything.
 package packages
 
 import (
@@ -10,8 +10,8 @@ import (
 	"weir.dev/weir/internal/provider/install"
 )
 
-// Installing tells one step of an installation; empty is for what isn't told. Name
-// is the provider's.
+// Installing reports one step of an installation; empty is for what isn't reported. Name is
+// the provider's.
 func Installing(name string, ev install.Event) string {
 	switch ev.Kind {
 	case install.BuiltinAvailable:
@@ -43,8 +43,8 @@ func Installing(name string, ev install.Event) string {
 	return ""
 }
 
-// Fetching tells one step of fetching packages for their checksums; empty is for
-// what isn't told.
+// Fetching reports one step of fetching packages for their checksums; empty is for what isn't
+// reported.
 func Fetching(name string, ev install.Event) string {
 	switch ev.Kind {
 	case install.Installing:
@@ -63,7 +63,7 @@ func authentication(ev install.Event) string {
 	return text
 }
 
-// Locking tells what has become of a provider's lock.
+// Locking reports what has become of a provider's lock.
 func Locking(name string, c install.Change) string {
 	what := "All checksums for this platform were already tracked in the lock file"
 	switch {
@@ -75,8 +75,8 @@ func Locking(name string, c install.Change) string {
 	return fmt.Sprintf("Obtained %s checksums for %s; %s", name, c.Platform, what)
 }
 
-// Copying tells one step of a copy, as an item of a list for people and as a
-// sentence of its own for programs.
+// Copying reports one step of a copy, as an item of a list for people and as a sentence of its
+// own for programs.
 func Copying(name string, ev install.CopyEvent) (people, programs string) {
 	switch {
 	case ev.Builtin:

@@ -6,7 +6,7 @@ import (
 	"weir.dev/weir/internal/provider/install"
 )
 
-// How a package was authenticated is told in words.
+// How a package was authenticated is reported in words.
 func TestAuthentication(t *testing.T) {
 	ev := install.Event{Kind: install.Installed, Version: "1.2.0", Platform: "linux_amd64", Authentication: install.Signed, KeyID: "0C0AF313E5FD9F80"}
 	for got, want := range map[string]string{

@@ -1,6 +1,5 @@
-// Package page sets a plan as one HTML page for those who have to agree to it: what
-// it comes to, a row for all changes that are alike, each in full when it is opened,
-// a graph and the order in time.
+// Package page writes a plan as one HTML page for reviewers: totals, rows of similar changes
+// with details, a graph and the order in time.
 //
 // It owns the page. Which changes are alike is brief's to say, how one is written that
 // of diff, what a node of the graph is that of chart. No value is set here but by way of
@@ -108,7 +107,7 @@ type model struct {
 	Data                   data
 }
 
-// head says what the plan comes to.
+// head says what the plan results in.
 func (m *model) head(p *plan.Plan) {
 	m.Heading, m.Failed = Heading(p)
 	m.Title = m.Heading
@@ -117,7 +116,7 @@ func (m *model) head(p *plan.Plan) {
 	}
 }
 
-// Heading says what a plan comes to, and whether it failed.
+// Heading says what a plan results in, and whether it failed.
 func Heading(p *plan.Plan) (text string, failed bool) {
 	switch {
 	case p.Errored:
@@ -131,7 +130,7 @@ func Heading(p *plan.Plan) (text string, failed bool) {
 // notes are what one has to know before reading on.
 func notes(p *plan.Plan, rows []*summary.Row) (list []string) {
 	if p.Errored {
-		list = append(list, "What had been planned by then can't be applied.")
+		list = append(list, "The incomplete plan can't be applied.")
 	}
 	switch p.Mode {
 	case plan.Destroy:

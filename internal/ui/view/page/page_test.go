@@ -158,8 +158,8 @@ func TestPageOfNothing(t *testing.T) {
 	}
 }
 
-// TestRoom: however much there is, each row has one change in full before any has
-// a second one, and what there is no room for is counted.
+// TestRoom: however much there is, each row has one change in full before any has a second
+// one, and everything that exists no room for is counted.
 func TestRoom(t *testing.T) {
 	p := &plan.Plan{}
 	long := strings.Repeat("0123456789 ", 1000)
@@ -185,7 +185,7 @@ func TestRoom(t *testing.T) {
 }
 
 // TestLived: after an apply the page has what was: the chain is what the step that ended last
-// waited for, and what wasn't begun has no row.
+// waited for, and what wasn't started has no row.
 func TestLived(t *testing.T) {
 	p := mixed(t)
 	times := &steptimes.Times{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Steps: make([]steptimes.Step, len(p.Graph.Steps))}

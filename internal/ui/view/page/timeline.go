@@ -18,7 +18,7 @@ import (
 // mostBars is how many rows the timeline has.
 const mostBars = 150
 
-// times is when steps ran. Before an apply it is what can be told beforehand: each runs as
+// times is when steps ran. Before an apply it is what can be known beforehand: each runs as
 // long as such ones usually take, and as soon as what it waits for is over.
 type times struct {
 	// Lived: it is what happened, beginning At; NotBegun is how many steps weren't.
@@ -100,8 +100,7 @@ func timeline(p *plan.Plan, usual progress.Durations) times {
 	return t
 }
 
-// lived sets when steps ran in an apply that is over. What everything waited for is the chain
-// of steps that goes back from the one which ended last.
+// lived sets when steps ran in an apply that is over. The critical path is the chain of steps that goes back from the one which ended last.
 func lived(p *plan.Plan, took *steptimes.Times) times {
 	steps := p.Graph.Steps
 	t := times{Lived: true, At: took.At}

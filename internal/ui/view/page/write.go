@@ -199,7 +199,7 @@ func (w *writer) graph(m *model) {
 	w.put("</div></section>\n")
 }
 
-// title is the heading of what is told about times.
+// title is the heading of what is reported about times.
 func (t times) title() string {
 	if t.Lived {
 		return "Timeline"
@@ -209,9 +209,9 @@ func (t times) title() string {
 
 func notBegun(n int) string {
 	if n == 1 {
-		return "1 step that wasn't begun"
+		return "1 step that wasn't started"
 	}
-	return fmt.Sprintf("%d steps that weren't begun", n)
+	return fmt.Sprintf("%d steps that weren't started", n)
 }
 
 func (w *writer) times(t times) {

@@ -170,8 +170,8 @@ func together(a, b Duration) Duration {
 // longer than usual.
 const overdue = 4
 
-// left plays the rest of the graph, with as many calls at once as there may be and each
-// step as long as such ones usually take, and tells how long it takes.
+// left plays the rest of the graph, with as many calls at once as there may be and each step
+// as long as such ones usually take, and reports how long it takes.
 func (c *course) left(running map[execgraph.ID]time.Duration) (time.Duration, bool) {
 	of := c.means(running)
 	if c.tally.Total == 0 || len(of) == 0 {
@@ -200,8 +200,7 @@ func (c *course) left(running map[execgraph.ID]time.Duration) (time.Duration, bo
 		usual, _ := c.usual(id, of)
 		begin(id, max(usual-since, since/overdue))
 	}
-	// free is for a step that nothing is before any more. What people don't know of
-	// takes no time.
+	// free is for a step that nothing is before any more. Steps that people don't see take no time.
 	free := func(all []execgraph.ID) {
 		for len(all) > 0 {
 			id := all[0]
@@ -230,7 +229,7 @@ func (c *course) left(running map[execgraph.ID]time.Duration) (time.Duration, bo
 	return at, true
 }
 
-// freed are the steps that waited for one alone.
+// freed are the steps that waited for one only.
 func (c *course) freed(id execgraph.ID, waiting []int) []execgraph.ID {
 	var out []execgraph.ID
 	for _, to := range c.next[id] {

@@ -27,8 +27,8 @@ func NewDownloads(area *Area, o Options) *Downloads {
 	return &Downloads{o: o, area: area}
 }
 
-// Take is told how many bytes of a download have come, and of how many: 0 where that
-// isn't known. Calls follow one another.
+// Take learns how many bytes of a download have come, and of how many: 0 where that isn't
+// known. Calls follow one another.
 func (d *Downloads) Take(name string, done, size int64, over bool) {
 	at := slices.IndexFunc(d.rows, func(r download) bool { return r.name == name })
 	switch {

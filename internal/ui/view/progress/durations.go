@@ -15,7 +15,7 @@ type Durations map[string]Duration
 // A Duration is a mean.
 type Duration struct {
 	Seconds float64 `json:"seconds"`
-	// Runs is how many steps it is the mean of, of late.
+	// Runs is how many steps it is the mean of, recently.
 	Runs int `json:"runs"`
 }
 
@@ -41,7 +41,7 @@ type record struct {
 
 const recordVersion = 1
 
-// ReadDurations reads what MarshalJSON wrote. What can't be read is no experience.
+// ReadDurations reads what MarshalJSON wrote. Anything that can't be read is no experience.
 func ReadDurations(text []byte) Durations {
 	var r record
 	if json.Unmarshal(text, &r) != nil || r.Version != recordVersion || r.Durations == nil {

@@ -1,9 +1,9 @@
-// Package progress shows what goes on in the last lines of a terminal: how much of how
-// much is done, what runs and for how long, and how long it will take. What ends stands
-// above, one line each.
+// Package progress shows progress in the last lines of a terminal: finished and running
+// operations, their durations and the time left. Finished operations move above, one line
+// each.
 //
-// It owns the form of these lines and the estimate of the time that is left. It refuses
-// to know why anything is done, and where experience from earlier runs is kept.
+// It owns the form of these lines and the estimate of the time that is left. It doesn't know
+// why anything is done, and where experience from earlier runs is kept.
 package progress
 
 import (
@@ -169,11 +169,11 @@ func (d *Display) stopping() string {
 	switch n := len(d.rows); n {
 	case 0:
 	case 1:
-		what = "What runs is finished (" + d.rows[0].name + ")"
+		what = "Waiting for running operations (" + d.rows[0].name + ")"
 	default:
 		what = fmt.Sprintf("The %d operations that run are finished", n)
 	}
-	return "\n" + ansi.Wrap("Interrupt received. "+what+", nothing else is begun, and the state is saved. Another Ctrl-C gives what runs one more second.", d.width()) + "\n\n"
+	return "\n" + ansi.Wrap("Interrupt received. "+what+"; nothing new starts, and the state is saved. After another Ctrl-C they get one more second.", d.width()) + "\n\n"
 }
 
 func (d *Display) width() int {
@@ -213,7 +213,7 @@ func (d *Display) take(e event.Event) {
 	}
 }
 
-// key tells what runs from all else that may run at the same time.
+// key reports what runs from all else that may run at the same time.
 func key(e event.Event) string {
 	switch e.Kind {
 	case event.EphemeralStart, event.EphemeralComplete:
@@ -270,7 +270,7 @@ func (d *Display) draw() {
 	}
 }
 
-// patience is how long something goes on before it is shown.
+// patience is how long something continues before it is shown.
 const patience = time.Second
 
 func (d *Display) plan(width, height int) []Line {
@@ -379,7 +379,7 @@ func (d *Display) running(width, height int) []Line {
 	return lines
 }
 
-// ending is what there is room for of an address: its end tells instances apart.
+// ending is everything that exists room for of an address: its end distinguishes instances.
 func ending(name string, columns int) string {
 	if ansi.Width(name) <= columns {
 		return name
@@ -432,7 +432,7 @@ func (d *Display) timeLeft() (time.Duration, bool) {
 		d.left, d.leftKnown = d.course.left(running)
 		d.estimated = now
 	}
-	// What is left shrinks between two estimates, too.
+	// Anything that is left shrinks between two estimates, too.
 	return max(d.left-now.Sub(d.estimated), 0), d.leftKnown && d.course.enough()
 }
 

@@ -259,7 +259,7 @@ func TestLeft(t *testing.T) {
 			}
 			return 5 * time.Second
 		}},
-		// Six begin first and take long; of those that wait for one of them none has begun.
+		// Six begin first and take long; of those that wait for one of them none has started.
 		"what waits is quick": {made(t, block{"sim_object.db", 6}, block{"sim_object.web", 200}, block{"sim_object.app", 94}), func(id execgraph.ID) time.Duration {
 			switch {
 			case id < 6:
@@ -350,7 +350,7 @@ func TestFrames(t *testing.T) {
 	})
 }
 
-// head is the line that says how far an apply is, empty where there is none.
+// head is the line that says how far an apply is, empty without one.
 func (s *screen) head() string {
 	for line := range strings.Lines(s.shown()) {
 		if strings.HasPrefix(line, "Applying  ") {

@@ -1,7 +1,7 @@
-// Package review sets plans for those who have to agree to them: as Markdown that
-// fits a comment on a pull request.
+// Package review formats plans for reviewers as Markdown that fits a comment on a pull
+// request.
 //
-// It owns what is said within a given size, and in which order. What is alike is
+// It owns what is said within a given size, and in which order. Anything that is alike is
 // brief's to say, and how one change is written that of diff.
 package review
 
@@ -25,9 +25,9 @@ const Limit = 65536
 // reserve is what is kept for the last lines.
 const reserve = 600
 
-// Markdown writes a plan in at most limit characters: what it comes to, a table with
-// a row for all changes that are alike, the most dangerous first, and then as many
-// of these changes in full, folded, as there is room for. What is left out is counted.
+// Markdown writes a plan in at most limit characters: the result of it, a table with a row for
+// all changes that are alike, the most dangerous first, and then as many of these changes in
+// full, folded, as there is room for. Anything that is left out is counted.
 func Markdown(w io.Writer, p *plan.Plan, limit int) error {
 	rows := summary.Rows(p)
 	d := &document{limit: limit - reserve}
@@ -57,11 +57,11 @@ func (d *document) add(text string) bool {
 	return true
 }
 
-// head says what the plan comes to.
+// head says what the plan results in.
 func (d *document) head(p *plan.Plan, rows []*summary.Row) {
 	switch {
 	case p.Errored:
-		d.add("### Planning failed\n\nWhat had been planned by then can't be applied.\n\n")
+		d.add("### Planning failed\n\nThe incomplete plan can't be applied.\n\n")
 	case len(rows) == 0 && !p.HasChanges():
 		d.add("### No changes\n\n")
 	default:

@@ -122,8 +122,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestMixed: five thousand changes of all kinds fit a comment. What is lost is on top, in
-// the table as in what is folded, and what is left out is counted.
+// TestMixed: five thousand changes of all kinds fit a comment. Anything that is lost is on
+// top, in the table as in what is folded, and what is left out is counted.
 func TestMixed(t *testing.T) {
 	kinds := []plan.Action{plan.Create, plan.Update, plan.Update, plan.Read, plan.Update, plan.Create, plan.DeleteThenCreate, plan.Update, plan.Delete, plan.Forget}
 	p := &plan.Plan{}

@@ -1,10 +1,10 @@
-// Package sanitize keeps foreign text from steering a terminal. Names and values
-// come from providers, modules and states; none of their bytes may move the
-// cursor, hide a line or change a title.
+// Package sanitize keeps foreign text from controlling a terminal. Names and values come from
+// providers, modules and states; none of their bytes may move the cursor, hide a line or
+// change a title.
 //
-// Text makes one string harmless where it is used. Writer is the last gate
-// before the terminal: whatever was forgotten on the way stops there. The
-// package owns what counts as harmless; it refuses to know what is shown.
+// Text makes one string harmless where it is used. Writer is the last gate before the
+// terminal: whatever was forgotten on the way stops there. The package owns what counts as
+// harmless; it doesn't know what is shown.
 package sanitize
 
 import (

@@ -1,8 +1,8 @@
-// Package steptimes records when the steps of an apply began and ended, so that it can be shown
-// afterwards what everything waited for.
+// Package steptimes records when the steps of an apply start and end, for the timeline of the
+// apply.
 //
-// It owns the record and its form. It refuses to know where records are kept, and how they
-// are shown.
+// It owns the record and its form. It doesn't know where records are kept, and how they are
+// shown.
 package steptimes
 
 import (
@@ -27,15 +27,15 @@ type Times struct {
 
 // A Step is when one ran, after the apply began.
 type Step struct {
-	// Begin is unknown, and zero, where nothing tells of the beginning: then the step began
+	// Begin is unknown, and zero, where nothing reports the beginning: then the step began
 	// when the last it waited for had ended.
 	Begin, End time.Duration
-	// Ended is false of what was still running, or to be begun.
+	// Ended is false of what was still running, or to be started.
 	Ended bool
 	How   event.Ending
 }
 
-// Ran reports whether a step was begun and has ended.
+// Ran reports whether a step was started and has ended.
 func (s Step) Ran() bool { return s.Ended && (s.How == event.Done || s.How == event.Failed) }
 
 // A Recorder takes in the events of applies and keeps the times of the last one.
@@ -139,8 +139,8 @@ func Read(text []byte, p *plan.Plan) *Times {
 	return t
 }
 
-// plans tells a plan from others that the same directory may have had: it was made from
-// another state, or does something else.
+// plans distinguishes a plan from others that the same directory may have had: it was made
+// from another state, or does something else.
 func plans(p *plan.Plan) string {
 	h := fnv.New64a()
 	if p.Previous != nil && p.Previous.Lineage != "" {
@@ -152,7 +152,7 @@ func plans(p *plan.Plan) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// Began is when each step began: as it was told, or else when the last it waited for ended.
+// Began is when each step began: as instructed, or else when the last it waited for ended.
 // Last is which that was; -1 without.
 func (t *Times) Began(g *execgraph.Graph) (began []time.Duration, last []execgraph.ID) {
 	began, last = make([]time.Duration, len(t.Steps)), make([]execgraph.ID, len(t.Steps))

@@ -21,7 +21,7 @@ func object(t *testing.T, text string) addr.Object {
 }
 
 // TestTimes: what is recorded of an apply is the same after it was kept, belongs to one plan
-// alone, and tells what each step waited for.
+// alone, and reports what each step waited for.
 func TestTimes(t *testing.T) {
 	a, b, c := object(t, "sim.a"), object(t, "sim.b"), object(t, "sim.c")
 	p := &plan.Plan{Previous: &state.Snapshot{Lineage: "l", Serial: 3}, Graph: &execgraph.Graph{Steps: []execgraph.Step{

@@ -31,7 +31,7 @@ type Amount uint8
 
 const (
 	Everything Amount = iota
-	// Ends leaves out what begins, goes on or is only asked for: that is shown elsewhere.
+	// Ends leaves out what begins, continues or is only asked for: that is shown elsewhere.
 	Ends
 	// Concise leaves out all but provisioners' output and interruptions.
 	Concise
@@ -41,7 +41,7 @@ type human struct {
 	*tracker
 	w io.Writer
 	o Options
-	// tally is of the apply that goes on; told is when it was shown last.
+	// tally is of the apply that continues; `told` is when it was shown last.
 	tally *event.Tally
 	told  time.Time
 }
@@ -167,7 +167,7 @@ func (h *human) Event(e event.Event) {
 	}
 }
 
-// slowed is what people are told when a service is asked less, or calls wait for a budget.
+// slowed is what people are reported when a service is asked less, or calls wait for a budget.
 func slowed(e event.Event) string {
 	if s := e.Slowed; s.Budget {
 		about, budget := "", fmt.Sprintf("%d at once", s.AtOnce)
@@ -203,7 +203,7 @@ func (h *human) count(now time.Time) {
 	h.line(h.o.Pen.Paint(text, ansi.Bold))
 }
 
-// note tells of what isn't an end.
+// note reports what isn't an end.
 func (h *human) note(e event.Event, text string) {
 	if h.o.Shown == Everything {
 		h.say(e, text)

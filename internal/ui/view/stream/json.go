@@ -68,7 +68,7 @@ func (j *JSON) Error(text, typ string, payload map[string]any) {
 // Log writes a message without payload.
 func (j *JSON) Log(text string) { j.Info(text, "log", nil) }
 
-// write needs the lock. What can't be written is no reason to stop the work.
+// write needs the lock. Anything that can't be written is no reason to stop the work.
 func (j *JSON) write(level, text, typ string, payload map[string]any) {
 	message := map[string]any{
 		"@level": level, "@message": text, "@module": j.dialect.Command() + ".ui",
@@ -335,7 +335,7 @@ type Totals struct {
 	InDoubtAt  []string `json:"in_doubt_objects,omitempty"`
 	NotBegunAt []string `json:"not_begun_objects,omitempty"`
 	BecauseOf  []string `json:"because_of,omitempty"`
-	Next       string   `json:"next"` // the command that goes on
+	Next       string   `json:"next"` // the command that continues
 }
 
 // Stopped writes what an apply came to that didn't do everything.

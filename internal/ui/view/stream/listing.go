@@ -36,7 +36,7 @@ type listComplete struct {
 	Total   int    `json:"total"`
 }
 
-// listing writes what a list resource is asked for, and what it finds.
+// listing writes what a list resource is requested, and what it finds.
 func (j *JSON) listing(e event.Event) {
 	address, typ := e.Listing.Addr.String(), e.Listing.Addr.Name.Type
 	switch e.Kind {
@@ -57,7 +57,7 @@ func (j *JSON) listing(e event.Event) {
 	}
 }
 
-// configures reports whether a listing is told of anything.
+// configures reports whether a listing is notified of anything.
 func configures(l *plan.Listing) bool {
 	for it := l.Config.ElementIterator(); it.Next(); {
 		if _, v := it.Element(); v.IsMarked() || !v.IsNull() {

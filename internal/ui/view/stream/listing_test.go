@@ -15,7 +15,7 @@ import (
 	"weir.dev/weir/internal/plan/event"
 )
 
-// TestListing: what a query asks for and finds is told without what is sensitive.
+// TestListing: what a query asks for and finds is reported without what is sensitive.
 func TestListing(t *testing.T) {
 	at, err := addr.ParseInstance("list.sim_object.a")
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package stream shows what happens while it happens: as lines for people, or
-// as JSON messages for programs, one a line.
+// Package stream prints events as they happen: as lines for people, or as JSON messages for
+// programs, one per line.
 //
-// It owns both forms and the reminders that something still runs. It refuses
-// to know why something happens, and it counts nothing but what it was told.
+// It owns both forms and the reminders that something still runs. It doesn't know why
+// something happens, and it counts nothing but what it was reported.
 package stream
 
 import (
@@ -23,7 +23,7 @@ type Progress interface {
 	Close()
 }
 
-// remindEvery is how often a running operation is told of again.
+// remindEvery is how often a running operation is notified of again.
 const remindEvery = 10 * time.Second
 
 // Multi shows events in several ways.
@@ -122,7 +122,7 @@ func (c *Counter) Counts() plan.Counts {
 	return c.counts
 }
 
-// A running operation, and when it is told of next.
+// A running operation, and when it is notified of next.
 type running struct {
 	event event.Event
 	start time.Time

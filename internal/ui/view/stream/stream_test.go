@@ -116,7 +116,7 @@ func TestHuman(t *testing.T) {
 	})
 }
 
-// TestCount: while an apply goes on, a line says every ten seconds how far it is.
+// TestCount: while an apply continues, a line says every ten seconds how far it is.
 func TestCount(t *testing.T) {
 	p := &plan.Plan{Graph: &execgraph.Graph{Steps: []execgraph.Step{{Kind: execgraph.OpenProvider}, {Kind: execgraph.Apply}, {Kind: execgraph.Apply}, {Kind: execgraph.Output}}}}
 	for amount, want := range map[Amount]string{
@@ -212,8 +212,8 @@ func TestJSONOfPlanAndResult(t *testing.T) {
 	})
 }
 
-// TestSavedChanges: what does nothing to an object isn't told again in its apply, and a plan
-// that only refreshes changes none.
+// TestSavedChanges: what does nothing to an object isn't reported again in its apply, and a
+// plan that only refreshes changes none.
 func TestSavedChanges(t *testing.T) {
 	var out bytes.Buffer
 	j := NewJSON(&out, dialect.OpenTofu, nil)

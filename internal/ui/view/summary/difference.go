@@ -45,7 +45,7 @@ func differences(p *plan.Plan, c *plan.Change) []Difference {
 	return list
 }
 
-// attributes are those that an object has that is created or that ends. What only the
+// attributes are those that an object has that is created or that ends. Anything that only the
 // provider knows, and what isn't set, is left out.
 func attributes(p *plan.Plan, c *plan.Change) []Difference {
 	v := c.After
@@ -76,8 +76,8 @@ func attributes(p *plan.Plan, c *plan.Change) []Difference {
 	return list
 }
 
-// rank is lower for attributes by which people tell objects apart, and then for those
-// that every configuration has.
+// rank is lower for attributes by which people distinguish objects, and then for those that
+// every configuration has.
 func rank(s *schema.Schema, name string) int {
 	if n := slices.Index([]string{"name", "id", "tags"}, name); n >= 0 {
 		return n

@@ -1,8 +1,8 @@
-// Package summary puts the changes of a plan that are alike into one row each, the
-// most dangerous ones first, so that a plan of five hundred changes can be read.
+// Package summary groups similar changes of a plan in one row each, the most dangerous first, so
+// that a plan of five hundred changes stays readable.
 //
-// It owns what counts as alike, and the order. It refuses to know where rows are
-// shown: on a terminal or in a page for reviews.
+// It owns what counts as alike, and the order. It doesn't know where rows are shown: on a
+// terminal or in a page for reviews.
 package summary
 
 import (
@@ -30,8 +30,8 @@ type Row struct {
 	// Differences are the places that differ, with the values where all changes
 	// have the same ones. Objects that are created or that end have none.
 	Differences []Difference
-	// Attributes are what objects have that are created or that end: those first by
-	// which people tell objects apart. Before is empty in them.
+	// Attributes are what objects have that are created or that end: those first by which
+	// people distinguish objects. Before is empty in them.
 	Attributes []Difference
 }
 

@@ -1,7 +1,7 @@
-// Package testreport shows what comes of tests: as lines for people, as JSON
-// messages and as JUnit XML for programs.
+// Package testreport prints test results: as lines for people, as JSON messages and JUnit XML
+// for programs.
 //
-// It owns the three forms. It refuses to know how tests are carried out.
+// It owns the three forms. It doesn't know how tests are carried out.
 package testreport
 
 import (
@@ -27,7 +27,7 @@ type Options struct {
 	Diagnostics func(diag.List)
 }
 
-// A Human tells people.
+// A Human informs people.
 type Human struct {
 	out, err io.Writer
 	o        Options
@@ -58,8 +58,8 @@ func (h *Human) live() bool { return h.o.Dialect == dialect.Terraform }
 
 func (h *Human) file(f *testresult.File, what string) { fmt.Fprintf(h.out, "%s... %s\n", f.Name, what) }
 
-// FileStarts implements testresult.Report. OpenTofu tells of a file when its runs
-// are over, Terraform while they go on.
+// FileStarts implements testresult.Report. OpenTofu reports a file when its runs are over,
+// Terraform while they go on.
 func (h *Human) FileStarts(f *testresult.File) {
 	if h.live() {
 		h.file(f, h.o.Pen.Paint("in progress", ansi.Gray))
@@ -139,7 +139,7 @@ func (h *Human) FileEnds(f *testresult.File) {
 	}
 }
 
-// Conclusion tells of the whole.
+// Conclusion reports the whole.
 func (h *Human) Conclusion(s *testresult.Suite) {
 	text := conclusion(s, h.o.Dialect)
 	for verdict, colour := range map[string]ansi.Style{"Success!": ansi.Green, "Failure!": ansi.Red} {

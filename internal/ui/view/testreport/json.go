@@ -15,7 +15,7 @@ import (
 	"weir.dev/weir/internal/ui/view/stream"
 )
 
-// A JSON tells programs, in messages of a stream.
+// A JSON informs programs, in messages of a stream.
 type JSON struct {
 	stream  *stream.JSON
 	sources map[string][]byte
@@ -161,7 +161,7 @@ func (j *JSON) FileEnds(f *testresult.File) {
 	}
 }
 
-// Conclusion tells of the whole.
+// Conclusion reports the whole.
 func (j *JSON) Conclusion(s *testresult.Suite) {
 	j.stream.Info(conclusion(s, j.dialect), "test_summary", map[string]any{"test_summary": struct {
 		Status  string `json:"status"`

@@ -65,7 +65,7 @@ func lineOf(source []byte, at int) string {
 	return strings.TrimSpace(string(source[from : at+to]))
 }
 
-// JSON tells programs of each change and of the sum.
+// JSON informs programs of each change and of the sum.
 func (t *Mutation) JSON(s *stream.JSON) {
 	tell := func(m mutate.Mutant, run string) {
 		payload := map[string]any{"file": m.Range.Filename, "line": m.Range.Start.Line, "column": m.Range.Start.Column, "declaration": m.Owner, "change": m.What, "noticed": run != ""}
